@@ -16,11 +16,8 @@ struct effects {
 // always alive.
 static void add(struct effects *e, const struct statement *s, enum place_effect_kind kind,
                 struct reference at) {
-    buffer_id whole = e->program->buffers[at.buffer].window_of;
-    buffer_id id = whole == NO_ID ? at.buffer : whole;
-    const struct buffer *buffer = &e->program->buffers[id];
-    if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
-        buffer->class == CLASS_OUTPUT)
+    buffer_id id = buffer_whole(e->program, at.buffer);
+    if (buffer_outlives_step(&e->program->buffers[id]))
         return;
     struct place_effect effect = {.statement = (int32_t)s->id,
                                   .kind = kind,

@@ -44,8 +44,8 @@ struct compilation {
     bool library;  // a file of strategies with parameters: nothing to compile
     bool edited;   // the file holds a step or units of this strategy
     struct program *reference, *final;
-    struct placement placement; // from which the final program was derived, and the routes of its
-    struct routes routes;       // training step
+    struct placement placement; // by which `final`, or `derived`, was made of the reference
+    struct routes routes;       // of its training step
     struct program *derived;    // with `edited`: what `final` would be without the text
     struct verdict verdict;
     struct account *account;

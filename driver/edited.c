@@ -98,11 +98,9 @@ bool edited_replace(struct compilation *c) {
 }
 
 void edited_check(struct compilation *c) {
-    struct placement placement;
-    if (!c->edited ||
-        !placement_derive(&c->config, c->reference, &c->arena, c->diagnostics, &placement))
+    if (!c->edited)
         return;
-    edited_check_storage(c, &placement);
+    edited_check_storage(c, &c->placement);
     if (c->diagnostics->n_errors == 0)
-        edited_check_heard(c, &placement);
+        edited_check_heard(c, &c->placement);
 }

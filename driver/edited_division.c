@@ -9,20 +9,14 @@ struct division {
     int64_t bytes;                       // of activations
 };
 
-static void add_axes(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        if (!axis_list_has(to, axes->axes[i]))
-            axis_list_add(to, axes->axes[i]);
-}
-
 static void add_buffer(struct division *division, const struct program *program,
                        const struct buffer *buffer) {
     bool kept = buffer->class == CLASS_ACTIVATIONS;
     for (unsigned i = 0; i < buffer->rank; i++) {
         enum dimension dimension = buffer->dims[i].dimension;
-        add_axes(&division->cuts[dimension], &buffer->layout.cuts[i]);
+        axis_list_add_all(&division->cuts[dimension], &buffer->layout.cuts[i]);
         if (kept && dimension == DIM_SEQUENCE)
-            add_axes(&division->parts, &buffer->layout.cuts[i]);
+            axis_list_add_all(&division->parts, &buffer->layout.cuts[i]);
     }
     if (kept)
         division->bytes = size_plus(division->bytes, buffer_bytes(program, buffer));
@@ -37,7 +31,7 @@ static struct division measure(const struct program *program) {
         const struct transfer *start = &walk.statement->start;
         if (walk.statement->kind == STATEMENT_START && start->exchange.kind == COLLECTIVE_PERMUTE &&
             start->n_pieces > 0 && program->buffers[start->pieces[0].from.buffer].tensor == NO_ID)
-            add_axes(&division.rings, &start->exchange.axes);
+            axis_list_add_all(&division.rings, &start->exchange.axes);
     }
     return division;
 }

@@ -50,9 +50,8 @@ static struct axis_list data_axes(const struct strategy_config *strategy) {
         bool tokens = false;
         for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
             tokens |= split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
-        for (unsigned k = 0; k < split->axes.n && tokens; k++)
-            if (!axis_list_has(&axes, split->axes.axes[k]))
-                axis_list_add(&axes, split->axes.axes[k]);
+        if (tokens)
+            axis_list_add_all(&axes, &split->axes);
     }
     return axes;
 }

@@ -21,11 +21,10 @@
 
 struct saying {
     struct compilation *c;
-    struct arena kept, scratch; // of all trials, of one
-    const char *step;           // what is derived from all that is said
-    size_t length, tried;       // of that text, and of all that was derived to be compared with it
-    struct placement placement;
-    struct config trial; // with statements of its own
+    struct arena scratch;       // of one trial
+    const struct program *step; // what is derived from all that is said
+    size_t length, tried;       // of that, and of all that was derived to be compared with it
+    struct config trial;        // with statements of its own
 };
 
 // ---- another value ----------------------------------------------------------------------------
@@ -133,25 +132,25 @@ static void begin_trial(struct saying *s) {
 }
 
 // A strategy that would be refused is another one; and one that is too long to be tried is as said.
+// Frees, and the plan, follow from the rest of a program, and so need not be made.
 static bool comes_out_alike(struct saying *s) {
     s->tried += s->length;
-    if (s->tried > LIMIT_TRIED_BYTES)
+    if (s->tried > LIMIT_TRIED)
         return false;
     const struct pass_context context = {
         .config = &s->trial, .diagnostics = diagnostics_new(&s->scratch, &s->c->sources)};
     struct program *program = program_new(&s->scratch, s->trial.strategy.name);
-    if (!passes_run(program, &context, PASS_BUILD, N_PASSES - 1))
-        return false;
-    return strcmp(program_text(program, &s->scratch), s->step) == 0;
+    return passes_run(program, &context, PASS_BUILD, PASS_OVERLAP) &&
+           program_is_alike(program, s->step);
 }
 
 // Whether each state of each tensor is stored in the trial as it is.
 static bool is_placed_alike(struct saying *s) {
     struct placement trial;
     s->tried += s->length / 4; // weighing the statements is a part of deriving
-    if (s->tried > LIMIT_TRIED_BYTES)
+    if (s->tried > LIMIT_TRIED)
         return false;
-    const struct placement *own = &s->placement;
+    const struct placement *own = &s->c->placement;
     if (!placement_derive(&s->trial, s->c->reference, &s->scratch,
                           diagnostics_new(&s->scratch, &s->c->sources), &trial) ||
         trial.n_ranges != own->n_ranges)
@@ -217,7 +216,8 @@ static bool was_told(const struct saying *s, struct span span) {
 }
 
 static struct unheard why(struct saying *s, const struct mode_statement *mode, const char *option) {
-    return why_unheard(&s->c->config, s->c->reference, &s->placement, &s->c->arena, mode, option);
+    return why_unheard(&s->c->config, s->c->reference, &s->c->placement, &s->c->arena, mode,
+                       option);
 }
 
 // What is beyond the layers has them all, so leaving it out would make another step.
@@ -315,30 +315,15 @@ static bool says_something(const struct mode_statement *mode) {
     return mode->own_text && (mode->n_options || places(mode));
 }
 
-// What trials are compared with, once there is one.
-static bool begin(struct saying *s) {
-    struct compilation *c = s->c;
-    if (s->step)
-        return true;
-    if (!placement_derive(&c->config, c->reference, &s->kept,
-                          diagnostics_new(&s->kept, &c->sources), &s->placement))
-        return false;
-    s->step = program_text(c->derived ? c->derived : c->final, &s->kept);
-    s->length = strlen(s->step);
-    return true;
-}
-
 void check_said(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
-    struct saying s = {.c = c};
-    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED_BYTES && !c->trial; m++) {
+    const struct program *step = c->derived ? c->derived : c->final;
+    struct saying s = {.c = c, .step = step, .length = step->n_ids + step->n_buffers};
+    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED && !c->trial; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (!says_something(mode) || is_rehearsed(&s, mode))
             continue;
-        if (!begin(&s))
-            break;
         check_place(&s, mode);
         check_options(&s, mode);
     }
-    arena_free(&s.kept);
 }

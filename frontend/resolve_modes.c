@@ -44,13 +44,10 @@ struct mode_reader {
 // Those of the mode on which nothing around it relaxes the condition. A mode without axes is said
 // of all of them.
 static struct axis_list unrelaxed_axes(const struct mode_reader *m, enum condition condition) {
-    struct axis_list axes = m->out->axes, left = {0};
+    struct axis_list axes = m->out->axes;
     for (unsigned axis = 0; axis < m->r->config->mesh.n_axes && !m->out->axes.n; axis++)
         axis_list_add(&axes, axis);
-    for (unsigned i = 0; i < axes.n; i++)
-        if (!axis_list_has(&m->scope->relaxed[condition], axes.axes[i]))
-            axis_list_add(&left, axes.axes[i]);
-    return left;
+    return axis_list_without(&axes, &m->scope->relaxed[condition]);
 }
 
 // Legal text in the wrong place: the result of training would change without the file saying so.

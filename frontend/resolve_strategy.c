@@ -478,8 +478,8 @@ static void expand_relax(struct expansion *e, const struct frame *frame, const s
     }
     struct scope inner = *scope;
     for (int c = 0; c < N_CONDITIONS; c++)
-        for (unsigned i = 0; relax.conditions[c] && i < relax.axes.n; i++)
-            axis_list_add(&inner.relaxed[c], relax.axes.axes[i]);
+        if (relax.conditions[c])
+            axis_list_add_all(&inner.relaxed[c], &relax.axes);
     ARENA_PUSH(e->r->arena, e->strategy->relaxations, e->strategy->n_relaxations,
                e->relaxations_capacity, relax);
     expand_body(e, frame, &inner, &statement->relax.body);

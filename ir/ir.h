@@ -215,6 +215,10 @@ bool axis_list_has(const struct axis_list *axes, unsigned axis);
 void axis_list_add(struct axis_list *axes, unsigned axis); // at the end, unless it is in the list
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with);
+void axis_list_add_all(struct axis_list *axes, const struct axis_list *more); // each as with add
+// Those of `axes` that `others` has not, and those that it has, in the order of `axes`.
+struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others);
+struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others);
 
 // The order of a dimension that axes cut, one of them in zigzag: `outer` blocks, each of `chunks`
 // chunks that are taken from both ends in turn (0, n-1, 1, n-2 ...). Chunks 0: as it is.
@@ -582,6 +586,10 @@ bool *program_called_units(const struct program *, struct arena *);
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.
 void program_remove_buffers(struct program *, const bool *removed);
 
+// Whether two programs say the same but for what can be derived again from the rest: frees, and the
+// plan (program_drop_plan).
+bool program_is_alike(const struct program *, const struct program *);
+
 value_id unit_add_value(struct program *, struct unit *, struct value value);
 value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
 // A name that no value of the unit has yet: `name`, else name.2, name.3 ...
@@ -641,6 +649,8 @@ struct started {
     const struct started *next;
 };
 const struct started **starts_by_handle(const struct step *, struct arena *);
+// Does it do nothing but free? A loop does not that has no statement.
+bool statement_only_frees(const struct statement *);
 // The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...
 int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
                       const int64_t *variables);
@@ -699,7 +709,10 @@ int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 f
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);
 // The axes that cut the batch inside the microbatches; of what has no batch none.
 struct axis_list buffer_inner_axes(const struct buffer *);
+// The buffer that has the bytes: a window's is the one in which it lies.
+buffer_id buffer_whole(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
+bool buffer_outlives_step(const struct buffer *); // it is persistent, or the host fills or reads it
 // Of what is stacked by layers: of how many layers every item is the next one's, the layer of an
 // item, and the item of a layer (-1: it holds none).
 int64_t buffer_layer_step(const struct buffer *);

@@ -110,6 +110,27 @@ bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with
     return with->n <= axes->n && memcmp(axes->axes, with->axes, with->n) == 0;
 }
 
+void axis_list_add_all(struct axis_list *axes, const struct axis_list *more) {
+    for (unsigned i = 0; i < more->n; i++)
+        axis_list_add(axes, more->axes[i]);
+}
+
+static struct axis_list those_of(const struct axis_list *axes, uint64_t mask) {
+    struct axis_list some = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (mask >> axes->axes[i] & 1)
+            axis_list_add(&some, axes->axes[i]);
+    return some;
+}
+
+struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others) {
+    return those_of(axes, ~axis_list_mask(others));
+}
+
+struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others) {
+    return those_of(axes, axis_list_mask(others));
+}
+
 // ---- names ------------------------------------------------------------------------------------
 
 const char *name_with(struct arena *arena, const char *name, const char *suffix) {

@@ -113,8 +113,18 @@ struct axis_list buffer_inner_axes(const struct buffer *buffer) {
     return inner;
 }
 
+buffer_id buffer_whole(const struct program *program, buffer_id id) {
+    buffer_id whole = program->buffers[id].window_of;
+    return whole == NO_ID ? id : whole;
+}
+
 bool buffer_is_persistent(const struct buffer *buffer) {
     return class_persistent[buffer->class];
+}
+
+bool buffer_outlives_step(const struct buffer *buffer) {
+    return buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
+           buffer->class == CLASS_OUTPUT;
 }
 
 int64_t buffer_layer_step(const struct buffer *buffer) {

@@ -37,6 +37,15 @@ int64_t walk_trips(const struct statement_walk *walk) {
     return trips;
 }
 
+bool statement_only_frees(const struct statement *s) {
+    if (s->kind != STATEMENT_LOOP)
+        return s->kind == STATEMENT_FREE;
+    for (uint32_t i = 0; i < s->loop.body.n; i++)
+        if (!statement_only_frees(&s->loop.body.statements[i]))
+            return false;
+    return s->loop.body.n > 0;
+}
+
 const struct started **starts_by_handle(const struct step *step, struct arena *arena) {
     const struct started **first = ARENA_ARRAY(arena, const struct started *, step->n_handles + 1);
     struct started **last = ARENA_ARRAY(arena, struct started *, step->n_handles + 1);

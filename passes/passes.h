@@ -19,8 +19,8 @@
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
-    // Room for what the first pass that asks derives (placement_for), in the program's arena; NULL:
-    // nobody asks, and passes_run gives its own to the passes of one run.
+    // Room for what the first pass that asks derives (placement_for), empty at first. NULL:
+    // passes_run gives its own to the passes of one run.
     struct placement *placement;
     // Where `partition` leaves the routes of the training step, in the program's arena; NULL:
     // nobody asks.
@@ -153,9 +153,6 @@ struct account {
     int64_t *sent;       // by statement id: bytes that one device sends there in one step
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
 };
-
-// memory.c: what a planned program would take if it had this step alone.
-int64_t memory_of_step(const struct program *, enum step_kind);
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);

@@ -444,16 +444,6 @@ static void shards_on_a_model_axis_are_of_what_is_whole(void **state) {
     arena_free(&t.arena);
 }
 
-static void offloading_is_E199(void **state) {
-    struct trial t;
-    begin(&t, false);
-    struct mode_statement *m = mode(&t, STATE_OPTIMIZER, EXTENT_REPLICATED, DP);
-    m->sets_extent = false;
-    m->sets_residency = true;
-    m->residency = RESIDENCY_OFFLOADED;
-    expect_code(&t, E199);
-}
-
 // The proposal of E402 is an edit that makes the strategy whole.
 static void E402_proposes_the_optimizer(void **state) {
     struct trial t;
@@ -506,7 +496,6 @@ int main(void) {
         cmocka_unit_test(selector_without_tensor_is_E119),
         cmocka_unit_test(other_dimensions_are_E199),
         cmocka_unit_test(shards_on_a_model_axis_are_of_what_is_whole),
-        cmocka_unit_test(offloading_is_E199),
         cmocka_unit_test(E402_proposes_the_optimizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -485,6 +485,12 @@ static void add_recomputed(struct choice *t) {
             RESIDENCY_STORED;
 }
 
+// Anything that a file can say: only parameters are gathered.
+static enum extent some_extent(struct choice *t, enum state state) {
+    enum extent extent = (enum extent)pick(t, 3);
+    return extent == EXTENT_GATHERED && state != STATE_PARAMETERS ? EXTENT_SHARDED : extent;
+}
+
 // One of the consistent triples mostly; else anything.
 static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
     static const enum extent known[][3] = {
@@ -501,9 +507,9 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
         selector = pick(t, 2) ? some_selector(t) : some_layers(t);
     for (int state = 0; state < 3; state++) {
         bool odd = pick(t, 20) == 0;
+        enum extent extent = odd ? some_extent(t, (enum state)state) : triple[state];
         struct mode_statement *mode =
-            tiny_mode(t->arena, t->config, (enum state)state,
-                      odd ? (enum extent)pick(t, 3) : triple[state], axes);
+            tiny_mode(t->arena, t->config, (enum state)state, extent, axes);
         mode->selector = selector;
         mode->unit = units[pick(t, 4)];
         mode->unit_layers = 2;

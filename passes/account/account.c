@@ -14,6 +14,7 @@
 #include "ir/limits.h"
 #include "passes/schedule/held.h"
 #include "passes/schedule/lifetimes.h"
+#include "passes/schedule/memory.h"
 
 // Bytes that one device sends in one collective among N, as ring algorithms do, which send the
 // least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an all_reduce twice that. A small
@@ -220,7 +221,7 @@ static void account_memory(const struct program *program, struct arena *arena,
         int64_t n = count_positions(&program->steps[s].body);
         struct events events = find_events(&plan, lives[s], n, &scratch);
         if (program->steps[s].present)
-            account->alone[s] = memory_of_step(program, s);
+            account->alone[s] = memory_of_step(program, s, lives[s]);
         best = best_moment(&events, s, &scratch, best);
         arena_free(&scratch);
     }

@@ -21,8 +21,7 @@ static struct account_live always_alive(const struct program *program) {
     struct account_live live = {0};
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
-        if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
-            buffer->class == CLASS_OUTPUT)
+        if (buffer_outlives_step(buffer))
             add_bytes(&live, buffer, buffer_bytes(program, buffer));
     }
     return live;

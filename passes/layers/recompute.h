@@ -1,6 +1,7 @@
 // Recompute, between its files. The pass itself is declared in passes/passes.h.
 //
 //   recompute.c         the pass: what is dropped, ranges of layers
+//   recompute_said.c    which ops a strategy says to recompute
 //   recompute_unit.c    units that compute forward's values again
 //   recompute_groups.c  several layers at once: loops over groups of layers
 #ifndef PLACE_PASSES_RECOMPUTE_H
@@ -34,7 +35,13 @@ struct recomputing {
     uint32_t n_groups, cap_groups;
 };
 
+// ---- what is said (recompute_said.c) ----------------------------------------------------------
+bool recomputes_anything(const struct strategy_config *);
+// Does the strategy say to recompute the op in these layers (NULL: in none)? Notes which statements
+// it heard.
 bool is_recomputed(const struct recomputing *, const struct op *, const struct layer_range *);
+// W830: of the strategy's own statements, those that were never heard.
+void report_recomputes_nothing(const struct recomputing *, struct diagnostics *);
 
 // ---- units (recompute_unit.c) -----------------------------------------------------------------
 // The backward unit of `call` computes again what it read from the dropped buffers that a forward

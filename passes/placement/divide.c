@@ -2,6 +2,8 @@
 // and what they cut of every tensor.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 
@@ -13,10 +15,6 @@ static void add_rule(struct placing *p, struct work_rule rule) {
         ARENA_PUSH(p->arena, placement->rules, placement->n_rules, placement->cap_rules, rule);
     if (rule.split && !placement->split_by[rule.axis])
         placement->split_by[rule.axis] = rule.split;
-}
-
-const struct origin *rule_origin(const struct work_rule *rule) {
-    return rule->split ? &rule->split->origin : rule->mode ? &rule->mode->origin : NULL;
 }
 
 // ---- splits -----------------------------------------------------------------------------------

@@ -35,8 +35,7 @@ static struct axis_list outer_axes(const struct config *config,
         if (!splits_heads(outer) || outer->scope_depth >= inner->scope_depth ||
             !selector_matches(&outer->scope, inner->scope.roles, inner->scope.n_roles))
             continue;
-        for (unsigned i = 0; i < outer->axes.n; i++)
-            axis_list_add(&axes, outer->axes.axes[i]);
+        axis_list_add_all(&axes, &outer->axes);
     }
     return axes;
 }

@@ -5,6 +5,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/routes/routes.h"
 
 void report_decides_nothing(struct placing *p, const struct mode_statement *mode,
                             const struct mode_statement *instead) {
@@ -55,7 +56,7 @@ struct sums_found {
 };
 
 static bool sums_over(const struct axis_list *sum, const struct mode_statement *mode) {
-    return those_in(sum, &mode->axes).n > 0 || (!mode->axes.n && sum->n > 0);
+    return axis_list_within(sum, &mode->axes).n > 0 || (!mode->axes.n && sum->n > 0);
 }
 
 static struct sums_found find_sums(struct placing *p, const struct mode_statement *mode) {
@@ -64,8 +65,8 @@ static struct sums_found find_sums(struct placing *p, const struct mode_statemen
     const struct placed_tensor *placed;
     for (unsigned axis; (placed = next_placed(&walk, &axis));) {
         struct gradient_sums sums = gradient_sums(p->placement, placed);
-        struct axis_list each = axes_without(&sums.reduce_each, &placed->wire);
-        struct axis_list last = axes_without(&sums.reduce_last, &placed->wire);
+        struct axis_list each = axis_list_without(&sums.reduce_each, &placed->wire);
+        struct axis_list last = axis_list_without(&sums.reduce_last, &placed->wire);
         found.all_reduced |= each.n + last.n > 0;
         found.summed |= sums_over(&sums.reduce_each, mode) || sums_over(&sums.reduce_last, mode) ||
                         sums_over(&sums.scatter_each, mode) || sums_over(&sums.scatter_last, mode);
@@ -210,7 +211,8 @@ static void check_relaxed(struct placing *p, const struct relax_statement *relax
     const struct strategy_config *strategy = &p->config->strategy;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         if (gives_up(&strategy->modes[m], condition) &&
-            (!strategy->modes[m].axes.n || those_in(&strategy->modes[m].axes, &relax->axes).n))
+            (!strategy->modes[m].axes.n ||
+             axis_list_within(&strategy->modes[m].axes, &relax->axes).n))
             return;
     struct diagnostic *d =
         report(p->diagnostics, W830, origin_span(&relax->origin), "nothing gives up `%s` over `%s`",

@@ -5,6 +5,8 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
 
 // Of the modes that do so the first over the axis.
@@ -185,7 +187,7 @@ static void report_shared_state(struct placing *p, const struct mode_statement *
     diagnostic_label(d, origin_span(&never->origin), "gradients are never summed over it");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "shard over axes on which gradients are summed");
-    struct axis_list left = axes_without(&mode->axes, &p->placement->islands);
+    struct axis_list left = axis_list_without(&mode->axes, &p->placement->islands);
     propose_axes(p, d, mode, &left);
 }
 

@@ -4,6 +4,7 @@
 // the one that nests them, and a product that says another is refused here.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
 
 static const char *product_text(struct placing *p, const struct axis_list *axes) {
     const char *text = "";

@@ -9,7 +9,11 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/placement/work.h"
+#include "passes/reference/tensors.h"
+#include "passes/routes/routes.h"
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
@@ -39,7 +43,7 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
     struct axis_list axes = effective_axes(p, &split->axes);
     if (split->dimensions[0] == DIM_BATCH)
         return;
-    struct axis_list shared = those_in(&axes, &p->placement->batch);
+    struct axis_list shared = axis_list_within(&axes, &p->placement->batch);
     if (shared.n) {
         struct diagnostic *d =
             not_in_order_yet(p, &split->origin, "dividing the model over axes of the batch");
@@ -55,16 +59,17 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
 static struct axis_list scattered_beyond(const struct placing *p,
                                          const struct placed_tensor *placed) {
     struct gradient_sums sums = gradient_sums(p->placement, placed);
-    return axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+    return axis_list_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
 }
 
 // Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
 // axis that has them in between; -1: none.
 static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
     struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
-    inside = axes_without(&inside, &sums.keep_first);
-    struct axis_list scattered = those_in(&inside, &placed->scattered_each);
+    struct axis_list inside =
+        axis_list_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    inside = axis_list_without(&inside, &sums.keep_first);
+    struct axis_list scattered = axis_list_within(&inside, &placed->scattered_each);
     bool between = scattered.n || sums.scatter_last.n || scattered_beyond(p, placed).n;
     return inside.n && between ? inside.axes[0] : -1;
 }
@@ -177,13 +182,6 @@ static void check_kind(struct placing *p) {
 }
 
 // ---- E313: what has no order --------------------------------------------------------------------
-
-struct diagnostic *report_no_order(struct placing *p, const struct origin *origin,
-                                   const char *message) {
-    struct diagnostic *d = report(p->diagnostics, E313, origin_span(origin), "%s", message);
-    diagnostic_origin(d, origin);
-    return d;
-}
 
 // What is lost in codes, and what islands train between averages, depends on how many there are. So
 // the file promises what holds on no mesh, not even on one device, where nothing is lost.
@@ -314,10 +312,8 @@ static void check_scopes(struct placing *p) {
         const struct work_rule *rule = &p->placement->rules[i];
         if (rule->dimension != DIM_SEQUENCE && rule->dimension != DIM_VOCAB)
             continue;
-        int64_t size =
-            rule->dimension == DIM_SEQUENCE ? p->config->train.sequence : p->config->model.vocab;
         struct division division = {
-            .dim = {rule->dimension, size},
+            .dim = {rule->dimension, dimension_size(p->config, rule->dimension)},
             .cuts = work_cuts_in_scope(p->placement, rule->scope, rule->dimension),
             .origin = rule_origin(rule),
             .split = rule->split};

@@ -7,32 +7,12 @@
 // placement/rules.c: they explain more than a refutation of the program that would come out.
 #include "passes/placement/place.h"
 
-#include <string.h>
-
-#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
-#include "passes/placement/work.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
 #include "passes/reference/select.h"
-
-// ---- axes -------------------------------------------------------------------------------------
-
-int64_t axis_size(const struct placing *p, unsigned axis) {
-    return p->config->mesh.axes[axis].size;
-}
-
-const char *axes_text(struct placing *p, const struct axis_list *list) {
-    return mesh_axes_text(&p->config->mesh, list, p->arena);
-}
-
-struct axis_list effective_axes(const struct placing *p, const struct axis_list *axes) {
-    struct axis_list list = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (axis_size(p, axes->axes[i]) > 1)
-            axis_list_add(&list, axes->axes[i]);
-    return list;
-}
 
 // ---- storage ----------------------------------------------------------------------------------
 
@@ -56,73 +36,6 @@ struct weighing {
 static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
     struct placement *placement = w->placing->placement;
     return &placement->tensors[w->range * placement->n_tensors + t];
-}
-
-// A `use` places several states: what two of them say is told once.
-static bool is_reported(const struct placing *p, enum diagnostic_code code, struct span span,
-                        struct span label) {
-    for (uint32_t i = 0; i < p->diagnostics->n_items; i++) {
-        const struct diagnostic *d = p->diagnostics->items[i];
-        if (d->code == code && d->n_labels && span_equal(d->span, span) &&
-            span_equal(d->labels[0].span, label))
-            return true;
-    }
-    return false;
-}
-
-// One text, a tuple or a `use`, places several states.
-static bool places_several(const struct mode_statement *mode) {
-    return !mode->own_text && mode->statement_span.source != NO_SOURCE;
-}
-
-static bool said_together(const struct mode_statement *a, const struct mode_statement *b) {
-    return places_several(a) && span_equal(a->statement_span, b->statement_span);
-}
-
-// How two modes of two statements that contradict each other compare as what is told of these: best
-// where they say different things, then in the order of states.
-static int telling(const struct mode_statement *a, const struct mode_statement *b) {
-    return (a->extent != b->extent ? N_STATES : 0) + N_STATES - 1 - (int)a->state;
-}
-
-// Of two statements that place several states, those of their modes of which is told.
-static void choose_told(const struct placing *p, const struct mode_statement **first,
-                        const struct mode_statement **second) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    const struct mode_statement *a = *first, *b = *second;
-    for (uint32_t i = 0; i < strategy->n_modes; i++)
-        for (uint32_t k = 0; k < strategy->n_modes && said_together(&strategy->modes[i], a); k++) {
-            const struct mode_statement *x = &strategy->modes[i], *y = &strategy->modes[k];
-            if (said_together(y, b) && x->state == y->state &&
-                telling(x, y) > telling(*first, *second)) {
-                *first = x;
-                *second = y;
-            }
-        }
-}
-
-void report_tie(struct placing *p, const struct mode_statement *first,
-                const struct mode_statement *second, unsigned axis) {
-    choose_told(p, &first, &second);
-    struct span span = origin_span(&second->origin), other = origin_span(&first->origin);
-    bool brought = second->origin.kind == ORIGIN_USE;
-    bool limited = !places_several(first) || !places_several(second); // can one be, by a selector?
-    if (is_reported(p, E305, span, other))
-        return;
-    const char *what =
-        brought ? "the same states" : arena_format(p->arena, "`%s`", state_names[second->state]);
-    struct diagnostic *d =
-        report(p->diagnostics, E305, span, "two statements of equal rank place %s over `%s`", what,
-               p->config->mesh.axes[axis].name);
-    diagnostic_say(d, "the other says this, of the same %s",
-                   second->state == STATE_ACTIVATIONS && !brought ? "values" : "tensors");
-    diagnostic_label(d, other, "one says this");
-    diagnostic_origin(d, &second->origin);
-    diagnostic_help(d, "keep one of them%s",
-                    brought   ? ", or limit one to a part of the model, as in `in mlp { use ... }`"
-                    : limited ? ", or give one a longer selector"
-                              : "");
-    propose_first(p, d, first, second);
 }
 
 static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
@@ -154,7 +67,7 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
     else
         diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
     struct axis_list cut = {.axes = {(uint8_t)axis}, .n = 1};
-    struct axis_list left = axes_without(&mode->axes, &cut);
+    struct axis_list left = axis_list_without(&mode->axes, &cut);
     propose_axes(p, d, mode, &left);
 }
 
@@ -244,7 +157,7 @@ static void place_kept(const struct placing *p, struct placed_tensor *placed,
     struct axis_list kept = effective_axes(p, &mode->kept_axes);
     if (!mode->keeps_part)
         return;
-    kept = those_in(&kept, &placed->shards[STATE_PARAMETERS]);
+    kept = axis_list_within(&kept, &placed->shards[STATE_PARAMETERS]);
     placed->kept_after_forward = kept.n == 0;
     if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
         placed->kept_shards = kept;
@@ -279,39 +192,37 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
-static void add_all(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        axis_list_add(to, axes->axes[i]);
-}
-
-struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
-    struct axis_list list = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (axis_list_has(wanted, axes->axes[i]))
-            axis_list_add(&list, axes->axes[i]);
-    return list;
-}
-
-// A state that is cut by fewer axes than another holds its shards whole, so the axes that cut most
-// come first: shards of the optimizer are cut out of the parameter's, and out of what is left of a
-// gradient when each microbatch has been reduced. Among equals the order is as said; but where sums
-// are ordered, those over data axes come last.
+// Shards nest: a state that is cut by fewer axes than another holds its shards whole, so the axes
+// that cut most come first. Shards of the optimizer are cut out of the parameter's, and out of what
+// is left of a gradient when each microbatch has been reduced. Among equals the order is as said;
+// but where sums are ordered, those over data axes come last.
+//
+// Where `parameters : gathered(b)`, `gradients : sharded(a)`, `gradients : sharded(b)` and the
+// optimizer is sharded over c, a and b, by a statement for each, the lists are
+//
+//                        as said    axis  cuts beside the optimizer     nested
+//   optimizer            a, b, c    b     parameters, gradients, each   b, a, c
+//   parameters           b          a     gradients, each               b
+//   gradients            a, b       c     nothing else                  b, a
+//   each microbatch's    a, b                                           b, a
+//
+// A device's part of the optimizer's states then lies in its part of the gradient, and that in its
+// part of the parameter.
 static void order_shards(const struct placing *p, struct placed_tensor *placed) {
     struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+    struct axis_list reduced = axis_list_within(&all, &placed->reduced_each);
     placed->scattered_each = shards[STATE_GRADIENTS];
     if (p->placement->microbatches > 1)
-        for (unsigned i = 0; i < shards[STATE_OPTIMIZER].n; i++)
-            if (axis_list_has(&placed->reduced_each, shards[STATE_OPTIMIZER].axes[i]))
-                axis_list_add(&placed->scattered_each, shards[STATE_OPTIMIZER].axes[i]);
+        axis_list_add_all(&placed->scattered_each, &reduced);
     struct axis_list *nested[] = {&placed->kept_shards, &shards[STATE_PARAMETERS],
                                   &shards[STATE_GRADIENTS], &placed->scattered_each};
     enum { N_NESTED = sizeof nested / sizeof *nested };
     for (int k = 0; k < N_NESTED; k++)
-        add_all(&all, nested[k]);
+        axis_list_add_all(&all, nested[k]);
     if (p->placement->ordered) {
-        struct axis_list data = those_in(&all, &p->placement->tokens);
-        all = axes_without(&all, &p->placement->tokens);
-        add_all(&all, &data);
+        struct axis_list data = axis_list_within(&all, &p->placement->tokens);
+        all = axis_list_without(&all, &p->placement->tokens);
+        axis_list_add_all(&all, &data);
     }
     for (int level = N_NESTED; level >= 0; level--)
         for (unsigned i = 0; i < all.n; i++) {
@@ -322,8 +233,8 @@ static void order_shards(const struct placing *p, struct placed_tensor *placed) 
                 axis_list_add(&ordered, all.axes[i]);
         }
     for (int k = 0; k < N_NESTED; k++)
-        *nested[k] = those_in(&ordered, nested[k]);
-    shards[STATE_OPTIMIZER] = those_in(&ordered, &shards[STATE_OPTIMIZER]);
+        *nested[k] = axis_list_within(&ordered, nested[k]);
+    shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
 }
 
 // Activations have no tensors: placement/divide.c places them, op by op.

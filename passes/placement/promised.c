@@ -5,6 +5,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/work.h"
 
 // Of what one statement divides, or any (NULL), what is not promised. `group` goes with `heads`.
 static uint32_t unpromised(const struct placing *p, const struct origin *of) {

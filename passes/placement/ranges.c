@@ -7,7 +7,9 @@
 
 #include "ir/check.h"
 #include "ir/limits.h"
+#include "passes/placement/alike.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 
@@ -79,19 +81,6 @@ void find_ranges(struct placing *p) {
 }
 
 // ---- what is alike ----------------------------------------------------------------------------
-
-static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        for (unsigned axis = 0; axis < MAX_AXES; axis++)
-            if (a->extents[state][axis].extent != b->extents[state][axis].extent)
-                return false;
-    return a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
-           a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
-           a->kept_after_backward == b->kept_after_backward &&
-           axis_list_equal(&a->kept_shards, &b->kept_shards) &&
-           axis_list_equal(&a->wire, &b->wire) && a->bucket_bytes == b->bucket_bytes &&
-           axis_list_equal(&a->reduced_each, &b->reduced_each);
-}
 
 static enum residency residency_at(const struct placing *p, const struct op *op, uint32_t range) {
     const struct mode_statement *mode = residency_of(

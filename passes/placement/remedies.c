@@ -1,11 +1,13 @@
 // place, remedies: the edits that helps propose. They are texts in the place of what the user
 // wrote, or beside it; the driver compiles what they make of the file, and keeps those that make it
 // right. So nothing here need know whether an edit is enough, only that it is what the help says.
+#include "passes/placement/remedies.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "ir/diagnostic.h"
-#include "passes/placement/place.h"
+#include "passes/placement/alike.h"
 
 // ---- one statement -----------------------------------------------------------------------------
 
@@ -79,7 +81,7 @@ void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_
         said = effective_axes(p, &mode->axes);
     bool uniform = is_uniform(like, state, &said);
     if (mode && mode->own_text && !uniform) {
-        struct axis_list left = axes_without(&mode->axes, axes);
+        struct axis_list left = axis_list_without(&mode->axes, axes);
         propose_axes(p, d, mode, &left); // what is said of all then holds here, too
     }
     if (!mode || !uniform)
@@ -95,14 +97,6 @@ void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most)
     const struct train_config *train = &p->config->train;
     if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, train->reproducible_span, "%" PRId64, most);
-}
-
-struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others) {
-    struct axis_list left = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (!axis_list_has(others, axes->axes[i]))
-            axis_list_add(&left, axes->axes[i]);
-    return left;
 }
 
 void propose_axes(struct placing *p, struct diagnostic *d, const struct mode_statement *mode,
@@ -151,7 +145,7 @@ static const struct relax_statement *relax_around(const struct placing *p,
     for (uint32_t i = 0; i < strategy->n_relaxations; i++) {
         const struct relax_statement *relax = &strategy->relaxations[i];
         const struct span *head = &relax->origin.span;
-        struct axis_list outside = axes_without(&mode->axes, &relax->axes);
+        struct axis_list outside = axis_list_without(&mode->axes, &relax->axes);
         if (relax->origin.kind == ORIGIN_STATEMENT && head->source == at->source &&
             head->end <= at->begin && outside.n == 0 &&
             (!nearest || nearest->origin.span.end < head->end))
@@ -188,7 +182,7 @@ void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
     const struct relax_statement *relax = relax_around(p, mode);
     if (!relax || axes->n == 0)
         return;
-    if (axes_without(axes, &relax->axes).n)
+    if (axis_list_without(axes, &relax->axes).n)
         propose_head(p, d, relax, relax->conditions, axes);
     propose_axes(p, d, mode, axes);
 }

@@ -10,6 +10,8 @@
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+#include "passes/placement/sequence.h"
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 
@@ -156,12 +158,6 @@ void check_ring(struct placing *p) {
 }
 
 // ---- sizes ------------------------------------------------------------------------------------
-
-// Two on every device.
-int64_t ring_chunks(const struct placing *p) {
-    const struct axis_list *ring = &p->placement->ring;
-    return ring->n ? 2 * mesh_group_size(&p->config->mesh, ring) : 1;
-}
 
 // E203.
 bool check_chunks(struct placing *p) {

@@ -7,30 +7,9 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/select.h"
-
-void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
-                            const char *words) {
-    bool own = mode->own_text && !mode->origin.inner;
-    struct diagnostic *d =
-        report_selects_no(words, p->diagnostics, &p->config->model, &mode->selector,
-                          mode->selector_span, own ? state_names[mode->state] : NULL);
-    if (mode->origin.inner)
-        diagnostic_origin(d, &mode->origin);
-}
-
-struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what,
-                           const char *instead) {
-    struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
-                                  "%s is understood, but not compiled yet", what);
-    diagnostic_origin(d, origin);
-    diagnostic_help(d, "%s", instead);
-    return d;
-}
-
-const char *axis_name(const struct placing *p, unsigned axis) {
-    return p->config->mesh.axes[axis].name;
-}
 
 // ---- modes, each by itself --------------------------------------------------------------------
 
@@ -49,7 +28,7 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
                      "the batch is split here");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
-    struct axis_list left = axes_without(&mode->axes, &p->placement->batch);
+    struct axis_list left = axis_list_without(&mode->axes, &p->placement->batch);
     if (mode->own_text)
         propose_axes(p, d, mode, &left);
     else if (mode->origin.kind == ORIGIN_STATEMENT)
@@ -104,18 +83,6 @@ static void check_kept_part(struct placing *p, const struct mode_statement *mode
     }
 }
 
-static void check_options(struct placing *p, const struct mode_statement *mode) {
-    bool gathered = mode->extent == EXTENT_GATHERED;
-    if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
-        not_yet(p, &mode->origin, "cutting a state otherwise than flat",
-                "leave `by` out: each tensor is cut flat");
-    else if (gathered && mode->state != STATE_PARAMETERS)
-        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]),
-                "say `sharded`: each device updates its shard");
-    else if (mode->keeps_part)
-        check_kept_part(p, mode);
-}
-
 // Is there an op of the model for which all of the selectors hold?
 static bool reaches(const struct placing *p, const struct selector *const *selectors, unsigned n) {
     for (uint32_t u = 0; u < p->program->n_units; u++) {
@@ -148,15 +115,6 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     }
 }
 
-static void check_residency(struct placing *p, const struct mode_statement *mode) {
-    if (mode->residency == RESIDENCY_OFFLOADED)
-        not_yet(p, &mode->origin, "offloading", "keep the state as shards over more devices");
-    else if (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_ACTIVATIONS)
-        not_yet(p, &mode->origin, "a materialized state", "store it, which is the default");
-    else if (mode->residency == RESIDENCY_MATERIALIZED)
-        check_recomputed(p, mode);
-}
-
 // To make the same again, in other groups of layers, is not the same.
 static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
     return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
@@ -181,14 +139,14 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
 }
 
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
-    if (mode->sets_residency)
-        check_residency(p, mode);
+    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED)
+        check_recomputed(p, mode); // of no other state: the front end refuses that
     if (!mode->sets_extent || !touches_axes(p, mode))
         return;
     if (mode->state == STATE_ACTIVATIONS)
         check_activations(p, mode);
-    else
-        check_options(p, mode);
+    else if (mode->keeps_part)
+        check_kept_part(p, mode);
 }
 
 void check_modes(struct placing *p) {

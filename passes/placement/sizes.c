@@ -2,193 +2,25 @@
 // is a multiple of all devices that share it.
 #include <inttypes.h>
 
-#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+#include "passes/placement/sequence.h"
 #include "passes/placement/work.h"
-#include "passes/reference/select.h"
+#include "passes/reference/tensors.h"
 
-// Batches of whole `unit`s of sequences, as many as all devices take at once: the one below the
-// file's and the one above.
-static void propose_batch_of(struct placing *p, struct diagnostic *d, int64_t unit) {
-    const struct train_config *train = &p->config->train;
-    int64_t fewer = train->batch / unit, more = fewer + 1;
-    if (train->reproducible) {
-        more = power_of_two_from(more);
-        fewer = more / 2;
-    }
-    int64_t below = size_times(fewer, unit), above = size_times(more, unit);
-    if (below > 0)
-        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
-    else
-        diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
-    if (train->batch_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
-}
-
-// Whether a device's part of the batch can be taken so many sequences at a time.
-static bool divides_part(const struct placing *p, int64_t part, int64_t microbatch) {
-    return part % microbatch == 0 &&
-           (!p->config->train.reproducible || is_power_of_two(part / microbatch));
-}
-
-// The nearest numbers of sequences that each device can take of its part at a time, both divisors
-// of it: `fewer` at most the microbatch, else 0, `more` above it, else 0.
-static void nearest_microbatches(const struct placing *p, int64_t part, int64_t *fewer,
-                                 int64_t *more) {
-    int64_t microbatch = p->config->train.microbatch;
-    *fewer = *more = 0;
-    for (int64_t i = 1; i <= part / i; i++)
-        for (int side = 0; side < 2 && part % i == 0; side++) {
-            int64_t divisor = side ? part / i : i;
-            if (!divides_part(p, part, divisor))
-                continue;
-            if (divisor <= microbatch && divisor > *fewer)
-                *fewer = divisor;
-            if (divisor > microbatch && (*more == 0 || divisor < *more))
-                *more = divisor;
-        }
-}
-
-// False: there is none.
-static bool propose_microbatch(struct placing *p, struct diagnostic *d, int64_t part) {
-    const struct train_config *train = &p->config->train;
-    int64_t fewer, more;
-    nearest_microbatches(p, part, &fewer, &more);
-    int64_t nearest = fewer ? fewer : more;
-    if (nearest == 0)
-        return false;
-    const char *other = fewer && more ? arena_format(p->arena, " or %" PRId64, more) : "";
-    diagnostic_help(
-        d, "microbatches of %" PRId64 "%s would do: each device has %" PRId64 " sequence%s",
-        nearest, other, part, plural_s(part));
-    if (train->microbatch_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->microbatch_origin.span, "microbatch = %" PRId64, nearest);
-    return true;
-}
-
-void propose_microbatches(struct placing *p, struct diagnostic *d) {
-    const struct train_config *train = &p->config->train;
-    int64_t parts = mesh_group_size(&p->config->mesh, &p->placement->batch);
-    bool divides = train->batch % parts == 0;
-    if (!divides || !propose_microbatch(p, d, train->batch / parts))
-        propose_batch_of(p, d, size_times(parts, train->microbatch));
-}
-
-// m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
-static void check_batch(struct placing *p) {
-    const struct train_config *train = &p->config->train;
-    const struct axis_list *axes = &p->placement->batch;
-    int64_t parts = mesh_group_size(&p->config->mesh, axes);
-    int64_t unit = size_times(parts, train->microbatch);
-    if (train->batch % unit == 0)
-        return;
-    // Where nothing is said a device takes all of its part, and a batch of fewer sequences than
-    // devices has none for some.
-    bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
-    const char *into =
-        said ? arena_format(p->arena, "into microbatches of %" PRId64 " sequence%s on",
-                            train->microbatch, plural_s(train->microbatch))
-             : "over";
-    // What the command line says is what was changed last.
-    const struct origin *batch = &train->batch_origin, *microbatch = &train->microbatch_origin;
-    bool by_microbatch =
-        microbatch->kind == ORIGIN_COMMAND_LINE && batch->kind != ORIGIN_COMMAND_LINE;
-    const struct origin *first = by_microbatch ? microbatch : batch;
-    const char *of_batch = arena_format(p->arena, "not a multiple of %" PRId64, unit);
-    const char *of_microbatch = "sequences on a device at once";
-    struct diagnostic *d = report(p->diagnostics, E201, origin_span(first),
-                                  "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",
-                                  train->batch, into, parts, plural_s(parts));
-    diagnostic_say(d, "%s", by_microbatch ? of_microbatch : of_batch);
-    if (said)
-        diagnostic_label(d, origin_span(by_microbatch ? batch : microbatch), "%s",
-                         by_microbatch ? of_batch : of_microbatch);
-    if (parts > 1)
-        diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
-                         "%" PRId64 " devices share the batch", parts);
-    diagnostic_origin(d, first);
-    propose_microbatches(p, d);
-}
-
+// Users count all query heads, and not the groups of them.
 static int64_t size_of(const struct placing *p, enum dimension dimension) {
-    const struct model_config *model = &p->config->model;
-    switch (dimension) {
-    case DIM_HEADS:
-        return model->heads;
-    case DIM_KV_HEADS:
-        return model->kv_heads;
-    case DIM_GROUP:
-        return model->heads / model->kv_heads;
-    case DIM_FFN:
-        return model->ffn;
-    case DIM_SEQUENCE:
-        return p->config->train.sequence;
-    case DIM_VOCAB:
-        return model->vocab;
-    default:
-        CHECK(false);
-    }
-}
-
-// The axes that cut the dimension where a statement cuts it: its own, and those of statements
-// outside its scope.
-static struct axis_list cuts_in(const struct placing *p, const struct selector *scope,
-                                enum dimension dimension) {
-    struct dim dim = {.dimension = dimension};
-    struct axis_list cuts[MAX_RANK];
-    work_cuts_of_kept(p->placement, part_of_scope(scope), &dim, 1, cuts);
-    return cuts[0];
-}
-
-static bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
-    return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
-           mode->sets_extent && effective_axes(p, &mode->axes).n;
-}
-
-// The least number of which `number` and the parts of the sequence in this scope are divisors.
-static int64_t common_multiple(const struct placing *p, int64_t number,
-                               const struct selector *scope) {
-    struct axis_list cuts = cuts_in(p, scope, DIM_SEQUENCE);
-    int64_t parts = mesh_group_size(&p->config->mesh, &cuts), multiple = number;
-    while (multiple % parts)
-        multiple += number;
-    return multiple;
-}
-
-// Of all statements together, and of the ring, so that one length does for all.
-int64_t sequence_parts(const struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    int64_t parts = ring_chunks(p);
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
-            if (strategy->splits[s].dimensions[i] == DIM_SEQUENCE)
-                parts = common_multiple(p, parts, &strategy->splits[s].scope);
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (cuts_activations(p, &strategy->modes[m]) &&
-            strategy->modes[m].by_dimension == DIM_SEQUENCE)
-            parts = common_multiple(p, parts, &strategy->modes[m].selector);
-    return parts;
-}
-
-void propose_sequence(struct placing *p, struct diagnostic *d) {
-    const struct train_config *train = &p->config->train;
-    int64_t parts = sequence_parts(p), length = (train->sequence + parts - 1) / parts * parts;
-    if (length > p->config->model.sequence_limit)
-        length = train->sequence / parts * parts;
-    if (length > 0 && train->sequence_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->sequence_origin.span, "sequence = %" PRId64, length);
+    return dimension == DIM_HEADS ? p->config->model.heads : dimension_size(p->config, dimension);
 }
 
 // Of the axes over which heads are split in a scope those that cut the sequence outside: there
 // devices exchange positions for heads (Ulysses).
 static struct axis_list exchanged(const struct placing *p, const struct selector *scope,
                                   const struct axis_list *cuts) {
-    struct axis_list outside = cuts_in(p, &(struct selector){0}, DIM_SEQUENCE), both = {0};
-    for (unsigned i = 0; i < cuts->n && scope->n_roles; i++)
-        if (axis_list_has(&outside, cuts->axes[i]))
-            axis_list_add(&both, cuts->axes[i]);
-    return both;
+    struct axis_list outside =
+        work_cuts_of_kept_in_scope(p->placement, &(struct selector){0}, DIM_SEQUENCE);
+    return scope->n_roles ? axis_list_within(cuts, &outside) : (struct axis_list){0};
 }
 
 static void help_few_heads(struct placing *p, struct diagnostic *d, const struct origin *origin,
@@ -209,7 +41,7 @@ static void help_few_heads(struct placing *p, struct diagnostic *d, const struct
 // it.
 static int64_t parts_with(const struct placing *p, const struct selector *scope,
                           enum dimension dimension, const struct axis_list *axes, int64_t devices) {
-    struct axis_list cuts = cuts_in(p, scope, dimension);
+    struct axis_list cuts = work_cuts_of_kept_in_scope(p->placement, scope, dimension);
     for (unsigned i = 0; i < axes->n; i++)
         if (!axis_list_has(&cuts, axes->axes[i]))
             return 1;
@@ -353,7 +185,8 @@ struct undivided {
 
 // False: it does not divide, and that has been reported.
 static bool check_dimension(struct placing *p, struct cutting cutting, struct undivided *reported) {
-    struct axis_list cuts = cuts_in(p, cutting.scope, cutting.dimension);
+    struct axis_list cuts =
+        work_cuts_of_kept_in_scope(p->placement, cutting.scope, cutting.dimension);
     int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
     if (cutting.dimension == DIM_BATCH || size_of(p, cutting.dimension) % parts == 0)
         return true;

@@ -1,9 +1,8 @@
 // place, splits: which divisions of work have a meaning together. What two splits say is compared
 // op by op: they conflict where an op of the model would have to obey both.
-#include <string.h>
-
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 
@@ -54,6 +53,18 @@ static bool meet_in_labels(const struct work_label *labels, unsigned n, enum dim
     return false;
 }
 
+// Does the op read both dimensions, of whatever operands?
+static bool reads_both(const struct unit *unit, const struct op *op, enum dimension a,
+                       enum dimension b) {
+    bool reads[N_DIMENSIONS] = {0};
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct tensor_type *type = &unit->values[op->operands[i]].type;
+        for (unsigned d = 0; d < type->rank; d++)
+            reads[type->dims[d].dimension] = true;
+    }
+    return reads[a] && reads[b];
+}
+
 // Is there an op in both scopes that has both dimensions, and could be cut along each?
 static bool meet_in_an_op(const struct placing *p, const struct selector *first, enum dimension a,
                           const struct selector *second, enum dimension b) {
@@ -63,7 +74,8 @@ static bool meet_in_an_op(const struct placing *p, const struct selector *first,
             struct work_label labels[MAX_LABELS];
             char letters[MAX_LABELS + 1];
             if (!selector_matches(first, op->roles, op->n_roles) ||
-                !selector_matches(second, op->roles, op->n_roles))
+                !selector_matches(second, op->roles, op->n_roles) ||
+                !reads_both(&p->program->units[u], op, a, b))
                 continue;
             unsigned n = work_labels(&p->program->units[u], op, letters, labels);
             if (meet_in_labels(labels, n, a, b))
@@ -87,7 +99,7 @@ static void propose_outer(struct diagnostic *d, const struct split_statement *fi
                           const struct split_statement *second) {
     bool inside = is_inside(&second->scope, &first->scope);
     const struct split_statement *inner = inside ? second : first, *outer = inside ? first : second;
-    if (is_all_of(inner) && axes_without(&inner->axes, &outer->axes).n == 0)
+    if (is_all_of(inner) && axis_list_without(&inner->axes, &outer->axes).n == 0)
         diagnostic_edit(d, inner->origin.span, "%s", "");
 }
 
@@ -109,8 +121,7 @@ static void report_twice(struct placing *p, const struct split_statement *first,
         return;
     }
     struct axis_list both = *said_axes(first);
-    for (unsigned i = 0; i < said_axes(second)->n; i++)
-        axis_list_add(&both, said_axes(second)->axes[i]);
+    axis_list_add_all(&both, said_axes(second));
     diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
                     axes_text(p, &both));
     if (is_all_of(first) && is_all_of(second)) {

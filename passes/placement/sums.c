@@ -2,12 +2,11 @@
 // Over which axes of the batch, and when, follows from how a tensor's gradient and its optimizer's
 // states are kept; so of two orders the help proposes to keep the one tensor's as the other's.
 #include "ir/diagnostic.h"
+#include "passes/placement/alike.h"
 #include "passes/placement/place.h"
-
-static void append(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        axis_list_add(to, axes->axes[i]);
-}
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
+#include "passes/routes/routes.h"
 
 // How a tensor's gradient is summed over the batch.
 struct sum_order {
@@ -18,10 +17,10 @@ struct sum_order {
 static struct sum_order order_of(const struct placing *p, const struct placed_tensor *placed) {
     struct gradient_sums sums = gradient_sums(p->placement, placed);
     struct axis_list inner = sums.reduce_each;
-    append(&inner, &sums.scatter_each);
+    axis_list_add_all(&inner, &sums.scatter_each);
     struct sum_order order = {.digits = sums.reduce_last};
-    append(&order.digits, &sums.scatter_last);
-    append(&order.digits, &inner);
+    axis_list_add_all(&order.digits, &sums.scatter_last);
+    axis_list_add_all(&order.digits, &inner);
     if (p->placement->microbatches > 1)
         order.inner = inner;
     return order;
@@ -40,13 +39,6 @@ struct difference {
     enum state state;
     struct axis_list axes;
 };
-
-bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct placed_tensor *b,
-                  unsigned other, enum state state) {
-    return a->extents[state][axis].extent == b->extents[state][other].extent &&
-           (state != STATE_GRADIENTS ||
-            axis_list_has(&a->reduced_each, axis) == axis_list_has(&b->reduced_each, other));
-}
 
 static struct difference difference_between(const struct placing *p, uint32_t odd, uint32_t like) {
     const struct placed_tensor *a = &p->placement->tensors[odd], *b = &p->placement->tensors[like];
@@ -85,8 +77,8 @@ static struct placed_tensor in_batch_order(const struct placing *p, uint32_t ten
     struct axis_list *lists[] = {&placed.shards[STATE_GRADIENTS], &placed.shards[STATE_OPTIMIZER],
                                  &placed.scattered_each};
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (axes_without(lists[i], batch).n == 0)
-            *lists[i] = those_in(batch, lists[i]);
+        if (axis_list_without(lists[i], batch).n == 0)
+            *lists[i] = axis_list_within(batch, lists[i]);
     return placed;
 }
 
@@ -97,7 +89,7 @@ static void propose_one_order(struct placing *p, struct diagnostic *d,
     const struct placed_tensor *tensors = p->placement->tensors;
     struct placed_tensor turned = in_batch_order(p, difference->odd);
     struct sum_order order = order_of(p, &turned), wanted = order_of(p, &tensors[difference->like]);
-    struct axis_list axes = those_in(&p->placement->batch, &mode->axes);
+    struct axis_list axes = axis_list_within(&p->placement->batch, &mode->axes);
     if (order_equal(&order, &wanted) && axes.n == mode->axes.n)
         propose_axes(p, d, mode, &axes);
     else if (difference->axes.n)

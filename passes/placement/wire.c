@@ -4,6 +4,8 @@
 // device takes its own part of them where the optimizer is cut.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 
 static bool compresses(const struct mode_statement *mode) {
     return mode && mode->wire.way != WIRE_NONE;
@@ -29,7 +31,7 @@ static void report_not_sent(struct placing *p, const struct mode_statement *mode
                              : "what it splits");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "compress over axes that split the batch and sum gradients in every step");
-    struct axis_list summed = those_in(&mode->axes, &p->placement->tokens);
+    struct axis_list summed = axis_list_within(&mode->axes, &p->placement->tokens);
     propose_relaxed_axes(p, d, mode, summed.n ? &summed : &p->placement->tokens);
 }
 
@@ -112,7 +114,7 @@ struct trouble {
 
 static struct trouble trouble_of(const struct placing *p, const struct placed_tensor *placed) {
     const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
-    struct axis_list own = those_in(owners, &placed->wire);
+    struct axis_list own = axis_list_within(owners, &placed->wire);
     if (!same_axes(&placed->wire, &p->placement->wire_axes))
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",

@@ -70,6 +70,10 @@ static bool says_something(const struct placement *placement, const struct work_
     return false;
 }
 
+const struct origin *rule_origin(const struct work_rule *rule) {
+    return rule->split ? &rule->split->origin : rule->mode ? &rule->mode->origin : NULL;
+}
+
 bool work_is_alike(const struct placement *placement, int64_t a, int64_t b) {
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
@@ -170,4 +174,13 @@ struct axis_list work_cuts_in_scope(const struct placement *placement, const str
     struct axis_list cuts;
     work_cuts(placement, part_of_scope(scope), &label, 1, &cuts, by);
     return cuts;
+}
+
+struct axis_list work_cuts_of_kept_in_scope(const struct placement *placement,
+                                            const struct selector *scope,
+                                            enum dimension dimension) {
+    struct dim dim = {.dimension = dimension};
+    struct axis_list cuts[MAX_RANK];
+    work_cuts_of_kept(placement, part_of_scope(scope), &dim, 1, cuts);
+    return cuts[0];
 }

@@ -22,6 +22,8 @@ struct part {
 };
 // What a scope selects, in the first of its layers.
 struct part part_of_scope(const struct selector *scope);
+// The split, or where activations are stored; NULL: microbatches, an axis in time, have neither.
+const struct origin *rule_origin(const struct work_rule *);
 // Are two layers divided alike, whatever the part?
 bool work_is_alike(const struct placement *, int64_t a, int64_t b);
 
@@ -51,6 +53,9 @@ bool work_cuts_of_result(const struct placement *, const struct unit *, uint32_t
 // The axes that cut a dimension where a scope selects, if nothing else is there to be cut.
 struct axis_list work_cuts_in_scope(const struct placement *, const struct selector *scope,
                                     enum dimension dimension);
+// The same of what is kept between forward and backward.
+struct axis_list work_cuts_of_kept_in_scope(const struct placement *, const struct selector *scope,
+                                            enum dimension dimension);
 // The same for a tensor's or a value's own dimensions.
 void work_cuts_of_dims(const struct placement *, struct part, const struct dim *dims, unsigned rank,
                        struct axis_list cuts[MAX_RANK], const struct work_rule *by[MAX_AXES]);

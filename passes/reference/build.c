@@ -16,6 +16,7 @@
 #include "passes/reference/emit.h"
 #include "passes/reference/islands.h"
 #include "passes/reference/select.h"
+#include "passes/reference/tensors.h"
 
 enum parameter {
 #define PARAMETER(ID, ...) PARAMETER_##ID,
@@ -119,37 +120,6 @@ static bool model_has(const struct model_config *model, unsigned when) {
     return (when & ~has) == 0;
 }
 
-// Query heads are cut into groups that share a key/value head: HEADS counts the groups, so a mesh
-// that cuts heads cuts queries, keys and values in the same places.
-static int64_t size_of(const struct config *config, enum dimension dimension) {
-    const struct model_config *model = &config->model;
-    switch (dimension) {
-    case DIM_BATCH:
-        return island_batch(config);
-    case DIM_SEQUENCE:
-        return config->train.sequence;
-    case DIM_HIDDEN:
-        return model->hidden;
-    case DIM_HEADS:
-    case DIM_KV_HEADS:
-        return model->kv_heads;
-    case DIM_GROUP:
-        return model->heads / model->kv_heads;
-    case DIM_HEAD_DIM:
-        return model->head_dim;
-    case DIM_FFN:
-        return model->ffn;
-    case DIM_VOCAB:
-        return model->vocab;
-    case DIM_POSITIONS:
-        return model->sequence_limit;
-    case DIM_PART:
-        return 0; // as its parts say
-    default:
-        CHECK(false);
-    }
-}
-
 // What a fused parameter is in place of. The dimension that counts the parts is as long as all of
 // them.
 static void add_parts(const struct config *config, enum parameter id, struct tensor *tensor) {
@@ -161,7 +131,7 @@ static void add_parts(const struct config *config, enum parameter id, struct ten
         if (row->fused != id)
             continue;
         CHECK(tensor->n_parts < MAX_TENSOR_PARTS && dim < tensor->dims + tensor->rank);
-        int64_t size = row->dimension == DIM_NONE ? 1 : size_of(config, row->dimension);
+        int64_t size = row->dimension == DIM_NONE ? 1 : dimension_size(config, row->dimension);
         tensor->parts[tensor->n_parts++] =
             (struct tensor_part){parameter_rows[row->apart].name, size};
         dim->size += size;
@@ -187,7 +157,7 @@ static struct tensor tensor_of(const struct config *config, enum parameter id) {
     }
     for (; tensor.rank < 4 && row->dims[tensor.rank] != DIM_NONE; tensor.rank++)
         tensor.dims[tensor.rank] =
-            (struct dim){row->dims[tensor.rank], size_of(config, row->dims[tensor.rank])};
+            (struct dim){row->dims[tensor.rank], dimension_size(config, row->dims[tensor.rank])};
     add_parts(config, id, &tensor);
     bool in_layers = row->roles[0] == ROLE_LAYERS;
     bool is_weight = row->start == START_NORMAL || row->start == START_RESIDUAL;
@@ -272,7 +242,7 @@ static buffer_id add_buffer(struct builder *b, const char *name, enum buffer_cla
         .span = b->config->train.origin.span,
     };
     for (unsigned i = 0; i < rank; i++)
-        buffer.dims[i] = (struct dim){dims[i], size_of(b->config, dims[i])};
+        buffer.dims[i] = (struct dim){dims[i], dimension_size(b->config, dims[i])};
     return program_add_buffer(b->program, buffer);
 }
 
@@ -342,10 +312,7 @@ static void bind_result(struct builder *b, value_id value, struct reference to) 
 static void bind_parameter(struct builder *b, enum parameter id) {
     if (b->parameters[id] == NO_ID)
         return;
-    static const char prefix[] = "block.";
-    const char *name = parameter_rows[id].name;
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-        name += sizeof prefix - 1;
+    const char *name = name_in_unit(parameter_rows[id].name);
     bool in_layers = parameter_rows[id].roles[0] == ROLE_LAYERS;
     struct index index = in_layers ? index_variable(0, 0, 0) : index_constant(0);
     b->values[id] = bind_operand(b, name, at(b->parameters[id], index));
@@ -500,7 +467,7 @@ struct qkv {
 // which no axis cuts. A cut of heads so leaves every device all three of each of its groups.
 static struct qkv build_fused_qkv(struct builder *b, value_id n) {
     struct emitter *e = &b->emitter;
-    int64_t group = size_of(b->config, DIM_GROUP);
+    int64_t group = dimension_size(b->config, DIM_GROUP);
     value_id all = add_linear(b, "attention.qkv", "bsh,hgpd->bsgpd", n, PARAMETER_QKV_WEIGHT,
                               PARAMETER_QKV_BIAS);
     struct attribute attributes[] = {{.name = ATTRIBUTE_SHIFT, .integer = 0},

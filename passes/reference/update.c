@@ -17,6 +17,7 @@
 #include "passes/passes.h"
 #include "passes/reference/emit.h"
 #include "passes/reference/select.h"
+#include "passes/reference/tensors.h"
 
 // Tensors that are updated by one unit.
 enum group { GROUP_EMBEDDING, GROUP_BLOCK, GROUP_HEAD, N_GROUPS };
@@ -211,13 +212,10 @@ static bool group_is_empty(const struct updater *u, enum group group) {
     return true;
 }
 
-// A tensor's name inside its unit, as in forward: without "block.".
+// A tensor's name inside its unit, as in forward.
 static const char *short_name(const struct updater *u, const struct trained *state,
                               const char *suffix) {
-    const char *name = state->tensor->name;
-    if (state->group == GROUP_BLOCK)
-        name += strlen("block.");
-    return name_with(u->program->arena, name, suffix);
+    return name_with(u->program->arena, name_in_unit(state->tensor->name), suffix);
 }
 
 static void inherit_roles(struct updater *u, const struct trained *state) {

@@ -14,24 +14,6 @@
 
 // ---- axes -------------------------------------------------------------------------------------
 
-static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
-    struct axis_list rest = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (!axis_list_has(taken, axes->axes[i]))
-            axis_list_add(&rest, axes->axes[i]);
-    return rest;
-}
-
-static struct axis_list those_of(const struct axis_list *axes, const struct axis_list *wanted) {
-    struct axis_list rest = without(axes, wanted);
-    return without(axes, &rest);
-}
-
-static void append(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        axis_list_add(to, axes->axes[i]);
-}
-
 struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
                                uint64_t mask) {
     struct axis_list sum = {0};
@@ -55,17 +37,17 @@ struct gradient_sums gradient_sums(const struct placement *placement,
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
     struct axis_list tokens = placement->tokens, each = {0};
     for (unsigned i = 0; i < MAX_RANK; i++)
-        tokens = without(&tokens, &tensor->cuts[i]);
+        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
     if (placement->microbatches > 1) // else each and last are the same
         each = tensor->reduced_each;
-    struct axis_list rest = without(&tokens, owners);
+    struct axis_list rest = axis_list_without(&tokens, owners);
     struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
-                                 .scatter_last = without(owners, &tensor->scattered_each),
-                                 .reduce_last = without(&rest, &each)};
-    sums.reduce_each = without(&rest, &sums.reduce_last);
+                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
+                                 .reduce_last = axis_list_without(&rest, &each)};
+    sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
     if (placement->ordered) {
-        sums.scatter_each = those_of(&sums.scatter_each, &placement->tokens);
-        sums.scatter_last = those_of(&sums.scatter_last, &placement->tokens);
+        sums.scatter_each = axis_list_within(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = axis_list_within(&sums.scatter_last, &placement->tokens);
         for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
              i++)
             axis_list_add(&sums.keep_first, owners->axes[i]);
@@ -176,7 +158,7 @@ static void gather_whole(struct maker *m, int rest) {
         behind = EVENT_BEHIND_LAST_USE;
     }
     if (part >= 0 && !m->facts->read_once) {
-        struct axis_list outer = without(shards, &tensor->kept_shards);
+        struct axis_list outer = axis_list_without(shards, &tensor->kept_shards);
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
         add_transfer(m, HOP_GATHER, before, part, whole, &tensor->kept_shards);
         add_release(m, HOP_RELEASE, behind, whole);
@@ -204,7 +186,7 @@ static void make_parameters(struct maker *m, bool trained) {
         add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, owned, owned, &islands);
     }
     if (owned != rest) {
-        struct axis_list beyond = without(owners, shards);
+        struct axis_list beyond = axis_list_without(owners, shards);
         add_transfer(m, HOP_GATHER_UPDATED, EVENT_BEHIND_UPDATE, owned, rest, &beyond);
     }
 }
@@ -247,7 +229,7 @@ static void sum_first(struct maker *m, const struct gradient_sums *sums, int par
     bool scatters = axis_list_begins(&summed, parts);
     int written = m->route.used;
     if (scatters)
-        summed = without(&summed, parts);
+        summed = axis_list_without(&summed, parts);
     add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
     if (scatters)
         add_transfer(m, HOP_SCATTER_FIRST, EVENT_BEHIND_WRITE, written, kept, parts);
@@ -287,13 +269,13 @@ static void make_gradients(struct maker *m) {
     struct gradient_sums sums = gradient_sums(m->placement, tensor);
     m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
     // Codes are summed over their axes, to the whole that all of these have.
-    sums.scatter_last = without(&sums.scatter_last, &tensor->wire);
-    sums.reduce_last = without(&sums.reduce_last, &tensor->wire);
+    sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);
+    sums.reduce_last = axis_list_without(&sums.reduce_last, &tensor->wire);
 
     int rest = m->route.used = add_station(m, "", CLASS_GRADIENTS, shards);
     m->route.owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
-    append(&cuts, &sums.scatter_each);
+    axis_list_add_all(&cuts, &sums.scatter_each);
     int sum = m->route.sum =
         axis_list_equal(&cuts, owners) ? m->route.owned : add_window(m, rest, ".sum", &cuts);
     struct coded coded = add_codes(m, rest);

@@ -61,10 +61,8 @@ static void use_buffer(struct use *use, int64_t position, struct index index, bo
 
 static void touch(struct lifetimes *l, struct uses *uses, int64_t position,
                   struct reference reference, bool write) {
-    buffer_id base = l->program->buffers[reference.buffer].window_of;
-    use_buffer(use_of(uses, reference.buffer), position, reference.index, write);
-    if (base != NO_ID)
-        use_buffer(use_of(uses, base), position, reference.index, write);
+    buffer_id whole = buffer_whole(l->program, reference.buffer);
+    use_buffer(use_of(uses, whole), position, reference.index, write);
 }
 
 static void touch_places(struct lifetimes *l, struct uses *uses, int64_t position,
@@ -172,8 +170,7 @@ struct interval *step_lifetimes(const struct program *program, enum step_kind st
         if (use->n_statements && is_left_to_host(program, b, step))
             lives[b].last = end;
         // The host writes these before the step and reads them after it.
-        if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
-            buffer->class == CLASS_OUTPUT)
+        if (buffer_outlives_step(buffer))
             lives[b] = (struct interval){-1, end};
     }
     arena_free(&scratch);

@@ -6,6 +6,8 @@
 // offsets.
 //
 // Placing: what persists first, in order of declaration; then the rest by first_fit.h.
+#include "passes/schedule/memory.h"
+
 #include "ir/check.h"
 #include "passes/passes.h"
 #include "passes/schedule/first_fit.h"
@@ -225,14 +227,12 @@ struct arena_plan {
     int64_t bytes;
 };
 
-// For some of the steps, bits 1 << step: of the others nothing lives.
-static struct arena_plan plan_arena(const struct program *program, unsigned steps,
+// By the lives of every step; NULL: nothing lives in it.
+static struct arena_plan plan_arena(const struct program *program,
+                                    const struct interval *const lives[N_STEPS],
                                     int64_t *persistent, struct arena *scratch) {
     struct arena_plan plan = {.items =
                                   ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
-    const struct interval *lives[N_STEPS];
-    for (int s = 0; s < N_STEPS; s++)
-        lives[s] = step_lifetimes(program, s, scratch);
     int64_t base = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
@@ -247,7 +247,7 @@ static struct arena_plan plan_arena(const struct program *program, unsigned step
         struct placed_item *item = &plan.items[plan.n++];
         *item = (struct placed_item){.bytes = bytes, .id = i};
         for (int s = 0; s < N_STEPS; s++)
-            item->lives[s] = steps >> s & 1 ? lives[s][i] : (struct interval){1, 0};
+            item->lives[s] = lives[s] ? lives[s][i] : (struct interval){1, 0};
     }
     plan.bytes = first_fit(scratch, plan.items, plan.n, base);
     return plan;
@@ -257,7 +257,10 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
     plan_frames(program);
     struct arena scratch = {0};
     int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
-    struct arena_plan plan = plan_arena(program, (1U << N_STEPS) - 1, persistent, &scratch);
+    const struct interval *lives[N_STEPS];
+    for (int s = 0; s < N_STEPS; s++)
+        lives[s] = step_lifetimes(program, s, &scratch);
+    struct arena_plan plan = plan_arena(program, lives, persistent, &scratch);
     for (uint32_t i = 0; i < program->n_buffers; i++)
         if (buffer_is_persistent(&program->buffers[i]) && program->buffers[i].window_of == NO_ID)
             program->buffers[i].offset_bytes = persistent[i];
@@ -268,10 +271,13 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
     return true;
 }
 
-int64_t memory_of_step(const struct program *program, enum step_kind step) {
+int64_t memory_of_step(const struct program *program, enum step_kind step,
+                       const struct interval *lives) {
+    const struct interval *of_steps[N_STEPS] = {NULL};
     struct arena scratch = {0};
     int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
-    int64_t bytes = plan_arena(program, 1U << step, persistent, &scratch).bytes;
+    of_steps[step] = lives;
+    int64_t bytes = plan_arena(program, of_steps, persistent, &scratch).bytes;
     arena_free(&scratch);
     return bytes;
 }

@@ -23,53 +23,6 @@
 #include "ir/check.h"
 #include "passes/schedule/overlap.h"
 
-void push_copies(struct overlapper *o, struct block *to, const struct statement *from, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
-}
-
-// ---- which statements touch which buffers -----------------------------------------------------
-
-static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
-    buffer_id whole = o->program->buffers[id].window_of;
-    return whole == NO_ID ? id : whole;
-}
-
-// By the bytes: a window and its whole are one.
-static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
-                            const struct transfer *transfer) {
-    buffer_id id = storage_of(o, buffer);
-    for (uint32_t i = 0; i < transfer->n_pieces; i++)
-        if (storage_of(o, transfer->pieces[i].from.buffer) == id ||
-            storage_of(o, transfer->pieces[i].to.buffer) == id)
-            return true;
-    return false;
-}
-
-bool touches(const struct overlapper *o, const struct statement *s,
-             const struct transfer *transfer) {
-    if (s->kind == STATEMENT_LOOP) {
-        for (uint32_t i = 0; i < s->loop.body.n; i++)
-            if (touches(o, &s->loop.body.statements[i], transfer))
-                return true;
-        return false;
-    }
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(o->program, s, i)).at; i++)
-        if (is_among_pieces(o, access.at->buffer, transfer))
-            return true;
-    return false;
-}
-
-static bool are_pair(const struct statement *start, const struct statement *wait) {
-    return start->kind == STATEMENT_START && wait->kind == STATEMENT_WAIT &&
-           start->start.handle == wait->wait.handle;
-}
-
-bool is_pair(const struct block *block, uint32_t i) {
-    return i + 1 < block->n && are_pair(&block->statements[i], &block->statements[i + 1]);
-}
-
 // ---- gathers of single units ------------------------------------------------------------------
 
 static bool is_early_gather(const struct overlapper *o, const struct statement *s) {
@@ -194,7 +147,8 @@ static void put_block(const struct sinking *k, struct block *block) {
 
 static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
     struct overlapper *o = k->overlapper;
-    o->touched[k->depth][storage_of(o, buffer)] = (struct touch){spot, k->block, ++o->n_touches};
+    o->touched[k->depth][buffer_whole(o->program, buffer)] =
+        (struct touch){spot, k->block, ++o->n_touches};
 }
 
 // Of what has been looked at this is the first.
@@ -210,7 +164,7 @@ static void note_touches(struct sinking *k, struct spot *spot) {
 
 static struct touch touch_of(const struct sinking *k, buffer_id buffer) {
     const struct overlapper *o = k->overlapper;
-    struct touch touch = o->touched[k->depth][storage_of(o, buffer)];
+    struct touch touch = o->touched[k->depth][buffer_whole(o->program, buffer)];
     return touch.block == k->block ? touch : (struct touch){0};
 }
 
@@ -322,7 +276,8 @@ static bool iterations_part(const struct overlapper *o, const struct loop *loop,
     struct access first, second;
     for (uint32_t i = 0; (first = statement_access(o->program, a, i)).at; i++)
         for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
-            if (storage_of(o, first.at->buffer) == storage_of(o, second.at->buffer) &&
+            if (buffer_whole(o->program, first.at->buffer) ==
+                    buffer_whole(o->program, second.at->buffer) &&
                 !(is_own(first.at->index, loop, variable) &&
                   index_equal(first.at->index, second.at->index)))
                 return false;

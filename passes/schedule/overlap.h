@@ -1,7 +1,8 @@
 // Overlap, between its files. The pass itself is declared in passes/passes.h.
 //
-//   overlap.c            the pass; gathers of single units, late waits, early starts in units
+//   overlap.c    the pass; gathers of single units, late waits, early starts in units
 //   prefetch.c   gathers in loops start ahead of their use
+//   transfers.c  what both ask of transfers
 #ifndef PLACE_PASSES_OVERLAP_H
 #define PLACE_PASSES_OVERLAP_H
 
@@ -17,15 +18,18 @@ struct overlapper {
     uint32_t n_touches, n_blocks;            // that were noted, and in which waits sank
 };
 
+// ---- transfers (transfers.c) -------------------------------------------------------------------
 void push_copies(struct overlapper *, struct block *to, const struct statement *from, uint32_t n);
 // Does a statement, or one inside it, name a buffer that the transfer carries? A wait names none.
 bool touches(const struct overlapper *, const struct statement *, const struct transfer *);
-// Do a start and its wait stand here, one behind the other?
+// Are they a start and its wait? Do such stand here, one behind the other?
+bool are_pair(const struct statement *start, const struct statement *wait);
 bool is_pair(const struct block *, uint32_t at);
-
 // How many iterations ahead a gather is to start. One collective carries several tensors: the least
 // of what they ask for, since all go together.
 int64_t wanted_prefetch(const struct overlapper *, const struct transfer *);
+
+// ---- gathers in loops (prefetch.c) -------------------------------------------------------------
 // `depth` is the number of the variable that a loop in this block has.
 void prefetch_block(struct overlapper *, struct block *, int depth);
 

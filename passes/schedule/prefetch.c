@@ -74,16 +74,6 @@ static bool is_nest(const struct overlapper *o, const struct statement *s, int v
            count_gathers(o, &s->loop.body, variable + 1) == s->loop.body.n;
 }
 
-int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
-    int64_t wanted = INT64_MAX;
-    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
-        const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
-        int64_t prefetch = placement_of(&o->placement, from)->prefetch;
-        wanted = prefetch < wanted ? prefetch : wanted;
-    }
-    return wanted;
-}
-
 // Runs through the transfers that are started in a block, loops included.
 struct transfer_walk {
     struct statement_walk statements;

@@ -69,7 +69,7 @@ struct releaser {
 static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
-    buffer_id buffer = whole_buffer(program, at->buffer);
+    buffer_id buffer = buffer_whole(program, at->buffer);
     if (at->index.modulus && program->buffers[buffer].stack == STACK_LAYERS)
         return;
     while (variable >= 0) {
@@ -354,22 +354,12 @@ static void push_frees(const struct releaser *r, struct block *to, const struct 
     }
 }
 
-// Does it do nothing but free?
-static bool only_frees(const struct statement *s) {
-    if (s->kind != STATEMENT_LOOP)
-        return s->kind == STATEMENT_FREE;
-    for (uint32_t i = 0; i < s->loop.body.n; i++)
-        if (!only_frees(&s->loop.body.statements[i]))
-            return false;
-    return s->loop.body.n > 0;
-}
-
 static struct block with_frees(const struct releaser *r, const struct block *from,
                                uint32_t *place) {
     struct block to = {0};
     for (uint32_t i = 0; i < from->n; i++) {
         struct statement s = from->statements[i];
-        bool kept = !only_frees(&s);
+        bool kept = !statement_only_frees(&s);
         const struct spot *spot = &r->spots[(*place)++];
         if (s.kind == STATEMENT_LOOP)
             s.loop.body = with_frees(r, &s.loop.body, place);

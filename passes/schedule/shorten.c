@@ -124,8 +124,8 @@ static void name_places(struct shortener *s, struct statement *statement, const 
     uint32_t handle = statement->kind == STATEMENT_START ? statement->start.handle : NO_ID;
     struct access access;
     for (uint32_t i = 0; (access = statement_access(s->program, statement, i)).at; i++) {
-        buffer_id buffer = whole_buffer(s->program, access.at->buffer);
-        if (is_followed(&s->program->buffers[buffer]))
+        buffer_id buffer = buffer_whole(s->program, access.at->buffer);
+        if (!buffer_outlives_step(&s->program->buffers[buffer]))
             name_line(s, buffer, &access.at->index, handle, open);
     }
     if (statement->kind == STATEMENT_START)

@@ -83,16 +83,6 @@ struct tracer {
 
 // ---- items ------------------------------------------------------------------------------------
 
-buffer_id whole_buffer(const struct program *program, buffer_id id) {
-    buffer_id whole = program->buffers[id].window_of;
-    return whole == NO_ID ? id : whole;
-}
-
-bool is_followed(const struct buffer *buffer) {
-    return !buffer_is_persistent(buffer) && buffer->class != CLASS_INPUT &&
-           buffer->class != CLASS_OUTPUT;
-}
-
 static struct item_state *state_of(const struct tracer *t, buffer_id buffer, int64_t item) {
     return &t->items[t->first_item[buffer] + item];
 }
@@ -202,7 +192,7 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
     for (int written = 0; written < 2; written++) {
         for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
             struct named named = {.at = *access.at, .written = written};
-            named.at.buffer = whole_buffer(t->program, access.at->buffer);
+            named.at.buffer = buffer_whole(t->program, access.at->buffer);
             named.part = named.at.buffer != access.at->buffer;
             if (access.written != (bool)written || !t->followed[named.at.buffer])
                 continue;
@@ -247,7 +237,7 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
-        item.at.buffer = whole_buffer(t->program, item.at.buffer);
+        item.at.buffer = buffer_whole(t->program, item.at.buffer);
         if (!t->followed[item.at.buffer])
             continue;
         item.variable = item.at.index.variable;
@@ -355,8 +345,8 @@ static void find_followed(struct tracer *t) {
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(t->program, walk.statement, i)).at; i++) {
-            buffer_id id = whole_buffer(t->program, access.at->buffer);
-            t->followed[id] = is_followed(&t->program->buffers[id]);
+            buffer_id id = buffer_whole(t->program, access.at->buffer);
+            t->followed[id] = !buffer_outlives_step(&t->program->buffers[id]);
         }
     }
 }

@@ -43,8 +43,4 @@ struct uses {
 // Allocates in `arena`.
 struct uses uses_of(const struct program *, enum step_kind, struct arena *);
 
-// The buffer that has the bytes: a window's is the one in which it lies.
-buffer_id whole_buffer(const struct program *, buffer_id);
-bool is_followed(const struct buffer *); // not if it persists, or is the host's
-
 #endif

@@ -1,0 +1,27 @@
+// See placing.h.
+#include "passes/placement/placing.h"
+
+int64_t axis_size(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].size;
+}
+
+const char *axes_text(struct placing *p, const struct axis_list *list) {
+    return mesh_axes_text(&p->config->mesh, list, p->arena);
+}
+
+struct axis_list effective_axes(const struct placing *p, const struct axis_list *axes) {
+    struct axis_list list = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (axis_size(p, axes->axes[i]) > 1)
+            axis_list_add(&list, axes->axes[i]);
+    return list;
+}
+
+const char *axis_name(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].name;
+}
+
+bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
+    return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
+           mode->sets_extent && effective_axes(p, &mode->axes).n;
+}

@@ -1,0 +1,26 @@
+// Placing: what the files of this folder work on, and what the axes of a statement are there.
+#ifndef PLACE_PASSES_PLACING_H
+#define PLACE_PASSES_PLACING_H
+
+#include "passes/passes.h"
+#include "passes/reference/select.h"
+
+struct placing {
+    const struct config *config;
+    const struct program *program;
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    struct placement *placement;
+    struct modes_by_layer modes;
+};
+
+// The name of a list of axes as the user knows it: a product's name where there is one.
+const char *axes_text(struct placing *, const struct axis_list *);
+int64_t axis_size(const struct placing *, unsigned axis);
+const char *axis_name(const struct placing *, unsigned axis);
+// The axes of a statement that change anything: those larger than one.
+struct axis_list effective_axes(const struct placing *, const struct axis_list *);
+// Whether a statement stores activations as parts over axes that change anything.
+bool cuts_activations(const struct placing *, const struct mode_statement *);
+
+#endif

@@ -1,0 +1,52 @@
+// Overlap, transfers: what moving them has to know, and copies of what they stand in; see overlap.h.
+#include "passes/schedule/overlap.h"
+
+// By the bytes: a window and its whole are one.
+static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
+                            const struct transfer *transfer) {
+    buffer_id id = buffer_whole(o->program, buffer);
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (buffer_whole(o->program, transfer->pieces[i].from.buffer) == id ||
+            buffer_whole(o->program, transfer->pieces[i].to.buffer) == id)
+            return true;
+    return false;
+}
+
+bool touches(const struct overlapper *o, const struct statement *s,
+             const struct transfer *transfer) {
+    if (s->kind == STATEMENT_LOOP) {
+        for (uint32_t i = 0; i < s->loop.body.n; i++)
+            if (touches(o, &s->loop.body.statements[i], transfer))
+                return true;
+        return false;
+    }
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(o->program, s, i)).at; i++)
+        if (is_among_pieces(o, access.at->buffer, transfer))
+            return true;
+    return false;
+}
+
+bool are_pair(const struct statement *start, const struct statement *wait) {
+    return start->kind == STATEMENT_START && wait->kind == STATEMENT_WAIT &&
+           start->start.handle == wait->wait.handle;
+}
+
+bool is_pair(const struct block *block, uint32_t i) {
+    return i + 1 < block->n && are_pair(&block->statements[i], &block->statements[i + 1]);
+}
+
+int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
+    int64_t wanted = INT64_MAX;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
+        int64_t prefetch = placement_of(&o->placement, from)->prefetch;
+        wanted = prefetch < wanted ? prefetch : wanted;
+    }
+    return wanted;
+}
+
+void push_copies(struct overlapper *o, struct block *to, const struct statement *from, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
+}
