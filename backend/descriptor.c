@@ -346,6 +346,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .config_lacks = facts->config_lacks,
         .arena_bytes = program->arena_bytes,
         .n_handles = (int32_t)handle_count(program),
+        .direct_members = INT32_MAX,
         .memory = facts->memory,
         .batch = program->sizes.batch,
         .sequence = program->sizes.sequence,
