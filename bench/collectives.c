@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/arguments.h"
+#include "ir/limits.h"
 #include "runtime/calls.h"
 #include "runtime/clock.h"
 #include "runtime/context.h"
@@ -45,7 +46,7 @@ static struct place_program program = {
     .n_groups = 1,
     .groups = &group,
     .n_handles = 1,
-    .direct_members = MOST_RANKS,
+    .direct_members = LIMIT_DIRECT_MEMBERS,
 };
 
 struct rank {
