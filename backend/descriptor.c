@@ -14,6 +14,7 @@
 #include "backend/products.h"
 #include "ir/config.h"
 #include "ir/diagnostic.h"
+#include "ir/limits.h"
 #include "ir/source.h"
 
 // The runtime numbers classes, stacks, initial values and collectives as the compiler does.
@@ -347,6 +348,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .config_lacks = facts->config_lacks,
         .arena_bytes = program->arena_bytes,
         .n_handles = (int32_t)handle_count(program),
+        .direct_members = LIMIT_DIRECT_MEMBERS,
         .memory = facts->memory,
         .batch = program->sizes.batch,
         .sequence = program->sizes.sequence,

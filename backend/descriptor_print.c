@@ -175,8 +175,8 @@ static void print_relaxed(FILE *to, const struct place_program *p) {
 static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to,
             "    .n_axes = %d, .axes = axes, .devices = %" PRId64 ", .arena_bytes = %" PRId64
-            ", .n_handles = %d,\n",
-            p->n_axes, p->devices, p->arena_bytes, p->n_handles);
+            ", .n_handles = %d, .direct_members = %d,\n",
+            p->n_axes, p->devices, p->arena_bytes, p->n_handles, p->direct_members);
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);

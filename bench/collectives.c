@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/arguments.h"
+#include "ir/limits.h"
 #include "runtime/calls.h"
 #include "runtime/clock.h"
 #include "runtime/context.h"
@@ -40,7 +41,13 @@ static const struct type *type;
 static struct place_axis axis = {"dp", 1, 1};
 static const struct place_group group = {{1, {0}}, "dp", 0};
 static struct place_program program = {
-    .n_axes = 1, .axes = &axis, .n_groups = 1, .groups = &group, .n_handles = 1};
+    .n_axes = 1,
+    .axes = &axis,
+    .n_groups = 1,
+    .groups = &group,
+    .n_handles = 1,
+    .direct_members = LIMIT_DIRECT_MEMBERS,
+};
 
 struct rank {
     struct place_context context;

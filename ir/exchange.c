@@ -1,8 +1,10 @@
 // What collectives do, whether an op of a unit or a start of a step begins them: who takes part,
-// and which sizes go together.
+// which sizes go together, and by which algorithm values travel.
 #include "ir/ir.h"
 
 #include <string.h>
+
+#include "ir/limits.h"
 
 struct exchange exchange_flat(enum collective_kind kind, const struct axis_list *axes) {
     return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1};
@@ -95,6 +97,62 @@ bool exchange_fits(const struct exchange *exchange, const struct mesh *mesh,
     default:
         return type_equal(from, to);
     }
+}
+
+// ---- routes -----------------------------------------------------------------------------------
+
+// A small all_reduce, be it a sum, a maximum or the bins of a sum of squares, goes to all others at
+// once while these are few. An all_gather and a reduce_scatter have no such form: rounds
+// would save them messages and no byte, and what they carry are parameters and gradients, of which
+// one collective has many.
+enum algorithm exchange_algorithm(const struct exchange *exchange, int64_t members, int64_t bytes) {
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        if (bytes > LIMIT_SMALL_ALL_REDUCE_BYTES)
+            return ALGORITHM_RING;
+        return members > LIMIT_DIRECT_MEMBERS ? ALGORITHM_DOUBLING : ALGORITHM_DIRECT;
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_PERMUTE:
+        return ALGORITHM_DIRECT;
+    default:
+        return ALGORITHM_RING;
+    }
+}
+
+int exchange_rounds(int64_t members) {
+    int rounds = 0;
+    while (INT64_C(1) << rounds < members)
+        rounds++;
+    return rounds;
+}
+
+// A member climbs the tree from the leaf of its place, and gives in every round what it has. Where
+// the tree has a leaf without a member half its width further on, the member climbs from there too,
+// which has something to give once its node has a member; the two meet in the last round.
+int64_t exchange_partials_sent(int64_t members, int64_t place) {
+    int rounds = exchange_rounds(members);
+    int64_t beside = place + (INT64_C(1) << rounds) / 2;
+    if (beside < members || beside >= INT64_C(1) << rounds)
+        return rounds;
+    int64_t sent = rounds - 1;
+    for (int round = 0; round < rounds - 1; round++)
+        sent += beside >> round << round < members;
+    return sent;
+}
+
+// Of those with two leaves the one whose second is right behind the last member's: its node has a
+// member from the first round on in which the last member's leaf and the next are of one node. Such
+// a leaf climbs less high if the number of members is divided by two often.
+int64_t exchange_most_partials(int64_t members) {
+    int rounds = exchange_rounds(members);
+    int64_t leaves = INT64_C(1) << rounds;
+    int64_t two = leaves > members ? exchange_partials_sent(members, members - leaves / 2) : 0;
+    return two > rounds ? two : rounds;
+}
+
+int64_t exchange_partial_bytes(enum dtype dtype, int64_t bytes) {
+    return dtype == DTYPE_BF16 ? size_times(bytes, dtype_bytes[DTYPE_F32] / dtype_bytes[dtype])
+                               : bytes;
 }
 
 // ---- groups -----------------------------------------------------------------------------------

@@ -687,6 +687,19 @@ const char *exchange_check(const struct exchange *, enum dtype);
 // Whether what a member gives and what it gets have sizes that go together.
 bool exchange_fits(const struct exchange *, const struct mesh *, const struct tensor_type *from,
                    const struct tensor_type *to);
+// How the values of an exchange get to where they are needed: round a ring, straight, or in rounds
+// of pairs by recursive doubling. Transports do so (runtime/transport/doubling.h), and it is
+// accounted.
+enum algorithm { ALGORITHM_RING, ALGORITHM_DIRECT, ALGORITHM_DOUBLING };
+// `bytes`: what a member gives, all pieces together and unpadded.
+enum algorithm exchange_algorithm(const struct exchange *, int64_t members, int64_t bytes);
+// Of recursive doubling: rounds; partial sums that the member at a place sends in all of them; the
+// most that any does. Where the members are a power of two, each sends one in every round.
+int exchange_rounds(int64_t members);
+int64_t exchange_partials_sent(int64_t members, int64_t place);
+int64_t exchange_most_partials(int64_t members);
+// Bytes of one partial sum of so many bytes of values: of bf16 it is a single until it is whole.
+int64_t exchange_partial_bytes(enum dtype, int64_t bytes);
 // Every ordered list of axes that a collective of the program runs over, once, in the order of the
 // text: units first. What runs over an equal list is in the same group.
 struct axis_list *program_groups(const struct program *, struct arena *, uint32_t *n);

@@ -105,13 +105,14 @@ struct account_transfer {
     enum role role;   // outermost role of what it carries; ROLE_NONE: scalars
     enum phase phase;
     enum dtype dtype;
-    int64_t group;        // members
-    int64_t count;        // executions in one step
-    int64_t bytes;        // sent by one device in one step, all executions
-    int64_t direct_bytes; // of these, those that go straight to where they are needed
-    // Executions that go round a ring, and those that go straight; each counts once, in a row of
-    // one of the roles that it carries.
-    int64_t n_rings, n_direct;
+    int64_t group; // members
+    int64_t count; // executions in one step
+    int64_t bytes; // sent in one step, all executions, by the device that sends most
+    // Of these, those that go straight to where they are needed, and those of recursive doubling.
+    int64_t direct_bytes, doubling_bytes;
+    // Executions by each route (ir.h); each counts once, in a row of one of the roles that it
+    // carries.
+    int64_t n_rings, n_direct, n_doubling;
     enum step_kind step; // TRAIN, or AVERAGE, which is executed behind some steps only
     uint32_t statement;  // id
     struct span span;
@@ -150,7 +151,9 @@ struct account {
     int64_t held[N_STATES];
     struct account_transfer *transfers;
     uint32_t n_transfers, cap_transfers;
-    int64_t *sent;       // by statement id: bytes that one device sends there in one step
+    // By statement id: bytes that one device sends there in one step; where devices differ, the
+    // most.
+    int64_t *sent;
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
 };
 

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 23
+#define PLACE_ABI_VERSION 24
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -244,8 +244,10 @@ struct place_statement {
     int32_t depth;        /* of a statement of a step: loops around it */
 };
 
-/* An all_reduce of up to this many bytes goes whole from each to all others, (N-1)*n bytes in one
- * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
+/* An all_reduce of up to this many bytes is not cut: among up to `direct_members` it goes whole
+ * from each to all others, (N-1)*n bytes in one round, among more in ceil(log2 N) rounds of pairs,
+ * n bytes in each. A larger one goes as a ring would, 2(N-1)/N*n in two. The compiler accounts for
+ * it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
 /* Most blocks that are joined as a tree. */
@@ -318,6 +320,7 @@ struct place_program {
     const struct place_group *groups;
     int64_t arena_bytes; /* of every device */
     int32_t n_handles;   /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
+    int32_t direct_members; /* of a group whose small all_reduces go from each to all others */
     int32_t n_tensors;
     const struct place_tensor *tensors;
     int32_t n_buffers;

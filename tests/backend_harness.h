@@ -13,7 +13,7 @@
 struct backend *harness_backend(void);
 
 // Ranks of a program's mesh, each with its own arena, filled with NaN. They run as threads.
-enum { MAX_RANKS = 16 };
+enum { MAX_RANKS = 40 };
 struct ranks {
     struct place_program *program;
     struct local_world *world;

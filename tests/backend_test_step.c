@@ -306,19 +306,34 @@ static const char moves[] =
     "  %before = wait(%p) : f64[batch=2, sequence=12, heads=6, head_dim=5] in %p\n"
     "}\n";
 
+// Of one transfer: where devices differ, the account says what the one sends that sends most.
+static int64_t share_of(const struct account_transfer *transfer, int64_t place) {
+    int64_t partials = exchange_partials_sent(transfer->group, place);
+    return transfer->bytes - transfer->doubling_bytes +
+           transfer->doubling_bytes / exchange_most_partials(transfer->group) * partials;
+}
+
+// Of each rank its share to the byte, and of the one that sends most what is accounted.
 static void expect_sent(struct ranks *ranks, const struct program *program, struct arena *arena) {
     const struct account *accounted = account(program, arena);
     uint32_t n;
     const struct axis_list *groups = program_groups(program, arena, &n);
     for (uint32_t g = 0; g < n; g++) {
-        int64_t expected = 0;
-        for (uint32_t i = 0; i < accounted->n_transfers; i++)
-            if (axis_list_equal(&accounted->transfers[i].axes, &groups[g]))
-                expected += accounted->transfers[i].bytes;
+        int64_t all = 0, most = 0;
         for (int r = 0; r < ranks->n; r++) {
             struct place_context *context = &ranks->contexts[r];
-            assert_int_equal(context->transport->sent_bytes(context, (int32_t)g), expected);
+            int64_t place = mesh_part_of(&program->mesh, r, &groups[g]), expected = 0;
+            int64_t sent = context->transport->sent_bytes(context, (int32_t)g);
+            all = 0;
+            for (uint32_t i = 0; i < accounted->n_transfers; i++)
+                if (axis_list_equal(&accounted->transfers[i].axes, &groups[g])) {
+                    expected += share_of(&accounted->transfers[i], place);
+                    all += accounted->transfers[i].bytes;
+                }
+            assert_int_equal(sent, expected);
+            most = sent > most ? sent : most;
         }
+        assert_int_equal(most, all);
     }
 }
 
@@ -351,11 +366,93 @@ static void collectives_that_move(void **state) {
     arena_free(&arena);
 }
 
+// ---- 33 ranks ---------------------------------------------------------------------------------
+
+// Sums of few bytes among more members than send to each other at once, in units and in steps, over
+// products in both orders; over one axis they are fewer.
+static const char sums[] =
+    "step main {\n"
+    "  axis a = 11\n"
+    "  axis b = 3\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 1 layers = 1 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  arena 512\n"
+    "  buffer x : input f64[hidden=6] at 0\n"
+    "  buffer both : output f64[hidden=6] at 64\n"
+    "  buffer most : output f64[hidden=6] at 128\n"
+    "  buffer over_b : output f64[hidden=6] at 192\n"
+    "  buffer unit : output f64[hidden=6] at 256\n"
+    "  buffer rough : input bf16[hidden=6] at 320\n"
+    "  buffer rough_sum : output bf16[hidden=6] at 384\n"
+    "  buffer frame : transient f64[flat=6] at 448\n"
+    "  train {\n"
+    "    start all_reduce over a*b as sum[0] { x -> both }\n"
+    "    start all_reduce over b*a operation max as largest[0] { x -> most }\n"
+    "    start all_reduce over a*b as rough[0] { rough -> rough_sum }\n"
+    "    start all_reduce over b as few[0] { x -> over_b }\n"
+    "    wait rough[0]\n"
+    "    wait few[0]\n"
+    "    wait sum[0]\n"
+    "    wait largest[0]\n"
+    "    call unit(x = x) -> (sum = unit)\n"
+    "  }\n"
+    "}\n"
+    "unit main.unit {\n"
+    "  phase forward\n"
+    "  parameter %x : f64[hidden=6]\n"
+    "  result %sum\n"
+    "  frame 48 of frame\n"
+    "  %s = all_reduce(%x) {axes=b*a} : f64[hidden=6] out\n"
+    "  %sum = wait(%s) : f64[hidden=6] in %s\n"
+    "}\n";
+
+static void fill_sums(struct ranks *ranks, const struct program *program) {
+    for (int r = 0; r < ranks->n; r++)
+        for (int i = 0; i < 6; i++) {
+            numbers(ranks, r, program, "x", 0)[i] = r * r % 19 + i;
+            ((uint16_t *)numbers(ranks, r, program, "rough", 0))[i] = 0x3f80; // 1
+        }
+}
+
+static void check_sums(struct ranks *ranks, const struct program *program, int r, int i) {
+    double all = 0, of_b = 0, most = 0;
+    for (int k = 0; k < ranks->n; k++) {
+        double x = k * k % 19 + i;
+        all += x;
+        of_b += k / 3 == r / 3 ? x : 0;
+        most = x > most ? x : most;
+    }
+    assert_true(numbers(ranks, r, program, "both", 0)[i] == all);
+    assert_true(numbers(ranks, r, program, "unit", 0)[i] == all);
+    assert_true(numbers(ranks, r, program, "over_b", 0)[i] == of_b);
+    assert_true(numbers(ranks, r, program, "most", 0)[i] == most);
+    assert_int_equal(((uint16_t *)numbers(ranks, r, program, "rough_sum", 0))[i], 0x4204); // 33
+}
+
+static void sums_of_few_bytes_among_many(void **state) {
+    struct arena arena = {0};
+    struct program *program = parse(&arena, sums);
+    struct backend_code *code = compile(&arena, program);
+    struct ranks ranks;
+    ranks_open(&ranks, &arena, program, 1);
+    fill_sums(&ranks, program);
+    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    for (int r = 0; r < ranks.n; r++)
+        for (int i = 0; i < 6; i++)
+            check_sums(&ranks, program, r, i);
+    expect_sent(&ranks, program, &arena);
+    backend_code_free(harness_backend(), code);
+    ranks_close(&ranks);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_and_slots),
         cmocka_unit_test(collectives),
         cmocka_unit_test(collectives_that_move),
+        cmocka_unit_test(sums_of_few_bytes_among_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,6 +218,44 @@ static void what_goes_straight_waits_once(void **state) {
     assert_true(time.axes[GPU].bytes == 0 && time.axes[GPU].hops == 0);
 }
 
+// Each of the rounds waits once, for the slowest link that some pair of it crosses. Inside nodes of
+// four the first two do, and only the third goes from node to node; written the other way round the
+// first does.
+static void rounds_of_pairs_wait_once_each(void **state) {
+    struct account_transfer transfer = {.axes = over_both,
+                                        .kind = COLLECTIVE_ALL_REDUCE,
+                                        .count = 2,
+                                        .n_doubling = 2,
+                                        .doubling_bytes = 2 * 3 * 1000,
+                                        .bytes = 2 * 3 * 1000};
+    struct step_time time = time_of(transfer);
+    expect_axis(&time.axes[NODE], 2 * 1000, 2);
+    expect_axis(&time.axes[GPU], 2 * 2 * 1000, 2 * 2);
+    expect_near(time.axes[NODE].seconds, 2 * 1000 / slow + 2 * slow_latency, 1e-12);
+    transfer.axes = (struct axis_list){2, {GPU, NODE}};
+    time = time_of(transfer);
+    expect_axis(&time.axes[NODE], 2 * 1000, 2);
+    expect_axis(&time.axes[GPU], 2 * 2 * 1000, 2 * 2);
+}
+
+// Three devices in a node: each round has a pair that is in two.
+static void pairs_cross_nodes_that_are_no_power_of_two(void **state) {
+    struct program program = nodes();
+    program.mesh.axes[GPU].size = 3;
+    struct account_transfer sum = {.axes = over_both,
+                                   .kind = COLLECTIVE_ALL_REDUCE,
+                                   .group = 6,
+                                   .count = 1,
+                                   .n_doubling = 1,
+                                   .doubling_bytes = 3 * 1000,
+                                   .bytes = 3 * 1000};
+    struct account account = {.transfers = &sum, .n_transfers = 1};
+    struct device_config device = {.name = "gpu"};
+    struct step_time time = account_time(&program, &account, &device);
+    expect_axis(&time.axes[NODE], 3 * 1000, 3);
+    assert_true(time.axes[GPU].bytes == 0 && time.axes[GPU].hops == 0);
+}
+
 static void what_is_not_said_is_not_known(void **state) {
     struct step_time time = time_of((struct account_transfer){
         .axes = over_rack, .kind = COLLECTIVE_ALL_GATHER, .count = 1, .n_rings = 1, .bytes = 100});
@@ -277,6 +315,8 @@ int main(void) {
         cmocka_unit_test(a_ring_goes_round_once_or_twice),
         cmocka_unit_test(a_product_goes_over_its_slowest_link_first),
         cmocka_unit_test(what_goes_straight_waits_once),
+        cmocka_unit_test(rounds_of_pairs_wait_once_each),
+        cmocka_unit_test(pairs_cross_nodes_that_are_no_power_of_two),
         cmocka_unit_test(what_is_not_said_is_not_known),
         cmocka_unit_test(averages_count_their_part),
         cmocka_unit_test(ddp_sends_twice_its_gradients),

@@ -317,6 +317,7 @@ int main(int argc, char **argv) {
         .n_buffers = N_BUFFERS,
         .buffers = buffers,
         .n_handles = 1,
+        .direct_members = (int32_t)(axes[0].size * axes[1].size), /* as group_bytes has it */
         .n_statements = 4,
         .statements = statements,
         .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS, -1, -1, -1, -1},

@@ -30,6 +30,7 @@ static struct place_program program = {.n_axes = 2,
                                        .n_groups = GROUPS,
                                        .groups = groups,
                                        .n_handles = FLIGHTS,
+                                       .direct_members = RANKS,
                                        .n_statements = 2,
                                        .statements = statements};
 

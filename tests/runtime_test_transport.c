@@ -318,6 +318,12 @@ static void a_message_that_is_read_stays_whole(void **state) {
     }
 }
 
+/* Small all_reduces in rounds of pairs, in place of from each to all others. */
+static int in_rounds(void **state) {
+    program.direct_members = 0;
+    return 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_may_change_after_the_wait),
@@ -333,5 +339,6 @@ int main(void) {
         cmocka_unit_test(a_message_of_a_stopped_rank_is_not_read),
         cmocka_unit_test(a_message_that_is_read_stays_whole),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + cmocka_run_group_tests_name("in rounds", tests, in_rounds, NULL);
 }

@@ -13,7 +13,7 @@
 #include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
-enum { RANKS = 8, HANDLES = 300 };
+enum { RANKS = 34, HANDLES = 300 };
 
 static const struct place_statement statements[] = {{"a.place", 10, 3, "first", 0},
                                                     {"a.place", 20, 3, "second", 0},
@@ -26,6 +26,7 @@ static struct place_program program = {.axes = axes,
                                        .n_groups = N_GROUPS,
                                        .groups = groups,
                                        .n_handles = HANDLES,
+                                       .direct_members = RANKS,
                                        .n_statements = 3,
                                        .statements = statements};
 

@@ -18,14 +18,20 @@
 
 // Bytes that one device sends in one collective among N, as ring algorithms do, which send the
 // least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an all_reduce twice that. A small
-// all_reduce sends all to everybody, since latency counts there. `whole`: the whole, or what a
-// device gives, padded to a multiple of the group; `unpadded` without padding.
-static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_t whole,
-                          int64_t unpadded, bool small) {
+// all_reduce sends all to everybody, since latency counts there, and among many all in each of
+// log2 N rounds; where N is no power of two devices differ by some rounds, and the one counts that
+// sends most. `whole`: the whole, or what a device gives, padded to a multiple of the group;
+// `unpadded` without padding.
+static int64_t sent_bytes(const struct exchange *exchange, enum algorithm algorithm,
+                          enum dtype dtype, int64_t group, int64_t whole, int64_t unpadded) {
     int64_t others = whole / group * (group - 1);
     switch (exchange->kind) {
     case COLLECTIVE_ALL_REDUCE:
-        return small ? size_times(unpadded, group - 1) : size_times(2, others);
+        if (algorithm == ALGORITHM_DOUBLING)
+            return size_times(exchange_partial_bytes(dtype, unpadded),
+                              exchange_most_partials(group));
+        return algorithm == ALGORITHM_DIRECT ? size_times(unpadded, group - 1)
+                                             : size_times(2, others);
     case COLLECTIVE_PERMUTE:
         return exchange->shift % group ? unpadded : 0;
     default:
@@ -33,22 +39,23 @@ static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_
     }
 }
 
-static bool is_small(const struct exchange *exchange, int64_t unpadded) {
-    return exchange->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
-}
-
-// Does everything go straight to where it is needed, in place of round a ring?
-static bool is_direct(enum collective_kind kind, bool small) {
-    return small || kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_PERMUTE;
-}
-
 // How often a collective starts, in a row of the account; the row of another role that it carries
 // has no starts of its own.
-static void count_starts(struct account_transfer *transfer, bool direct, bool first) {
-    if (direct)
+static void count_starts(struct account_transfer *transfer, enum algorithm algorithm, bool first) {
+    int64_t count = first ? transfer->count : 0;
+    switch (algorithm) {
+    case ALGORITHM_RING:
+        transfer->n_rings = count;
+        break;
+    case ALGORITHM_DIRECT:
+        transfer->n_direct = count;
         transfer->direct_bytes = transfer->bytes;
-    if (first)
-        *(direct ? &transfer->n_direct : &transfer->n_rings) = transfer->count;
+        break;
+    case ALGORITHM_DOUBLING:
+        transfer->n_doubling = count;
+        transfer->doubling_bytes = transfer->bytes;
+        break;
+    }
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -269,8 +276,10 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
             old->count = size_plus(old->count, transfer.count);
             old->bytes = size_plus(old->bytes, transfer.bytes);
             old->direct_bytes = size_plus(old->direct_bytes, transfer.direct_bytes);
+            old->doubling_bytes = size_plus(old->doubling_bytes, transfer.doubling_bytes);
             old->n_rings = size_plus(old->n_rings, transfer.n_rings);
             old->n_direct = size_plus(old->n_direct, transfer.n_direct);
+            old->n_doubling = size_plus(old->n_doubling, transfer.n_doubling);
             return;
         }
     }
@@ -370,8 +379,9 @@ int64_t account_piece(const struct program *program, const struct transfer *star
         unpadded = size_plus(unpadded, add_piece(&c, start, i, group, all));
     add_piece(&c, start, piece, group, one);
     const struct carried *of = &one[role_of_piece(program, &start->pieces[piece])];
-    return sent_bytes(&start->exchange, group, of->whole_bytes, of->unpadded_bytes,
-                      is_small(&start->exchange, unpadded));
+    return sent_bytes(&start->exchange, exchange_algorithm(&start->exchange, group, unpadded),
+                      program->buffers[start->pieces[piece].from.buffer].dtype, group,
+                      of->whole_bytes, of->unpadded_bytes);
 }
 
 // A row for each role that the collective carries.
@@ -383,26 +393,27 @@ static void account_start(struct counting *c, const struct statement *statement,
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded = size_plus(unpadded, add_piece(c, start, i, group, carried));
-    bool small = is_small(&start->exchange, unpadded), first = true;
+    enum algorithm algorithm = exchange_algorithm(&start->exchange, group, unpadded);
+    enum dtype dtype = program->buffers[start->pieces[0].from.buffer].dtype;
+    bool first = true;
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
             continue;
-        int64_t bytes =
-            sent_bytes(&start->exchange, group, of->whole_bytes, of->unpadded_bytes, small);
-        struct account_transfer transfer = {
-            .axes = start->exchange.axes,
-            .kind = start->exchange.kind,
-            .state = of->state,
-            .role = role,
-            .phase = phase,
-            .dtype = program->buffers[start->pieces[0].from.buffer].dtype,
-            .group = group,
-            .count = trips,
-            .bytes = size_times(trips, bytes),
-            .statement = statement->id,
-            .span = statement->span};
-        count_starts(&transfer, is_direct(start->exchange.kind, small), first);
+        int64_t bytes = sent_bytes(&start->exchange, algorithm, dtype, group, of->whole_bytes,
+                                   of->unpadded_bytes);
+        struct account_transfer transfer = {.axes = start->exchange.axes,
+                                            .kind = start->exchange.kind,
+                                            .state = of->state,
+                                            .role = role,
+                                            .phase = phase,
+                                            .dtype = dtype,
+                                            .group = group,
+                                            .count = trips,
+                                            .bytes = size_times(trips, bytes),
+                                            .statement = statement->id,
+                                            .span = statement->span};
+        count_starts(&transfer, algorithm, first);
         first = false;
         add_transfer(c, transfer);
     }
@@ -422,8 +433,8 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
         int64_t unpadded = type_bytes(whole),
                 padded =
                     size_times(round_up(type_elements(whole), group), dtype_bytes[whole->dtype]);
-        bool small = is_small(&exchange, unpadded);
-        int64_t bytes = sent_bytes(&exchange, group, padded, unpadded, small);
+        enum algorithm algorithm = exchange_algorithm(&exchange, group, unpadded);
+        int64_t bytes = sent_bytes(&exchange, algorithm, whole->dtype, group, padded, unpadded);
         struct account_transfer transfer = {.axes = exchange.axes,
                                             .kind = exchange.kind,
                                             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
@@ -435,7 +446,7 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
                                             .bytes = size_times(trips, bytes),
                                             .statement = op->id,
                                             .span = op->span};
-        count_starts(&transfer, is_direct(exchange.kind, small), true);
+        count_starts(&transfer, algorithm, true);
         add_transfer(c, transfer);
     }
 }

@@ -4,10 +4,11 @@
 //
 // Collectives send what ring algorithms do, which is the least (account.c), and wait for one
 // latency after the other: N - 1 of them among N devices, an all_reduce twice as many; what goes
-// straight to where it is needed waits for one. Over a product of axes they go axis by axis, as
-// hierarchical algorithms do: along the slowest link first, while parts are small. Each link then
-// carries the least that it can, and all of them together as much as one ring would; a ring through
-// all devices would send everything over the slowest.
+// straight to where it is needed waits for one, and a small all_reduce among many devices for one
+// in each of log2 N rounds. Over a product of axes rings go axis by axis, as hierarchical
+// algorithms do: along the slowest link first, while parts are small. Each link then carries the
+// least that it can, and all of them together as much as one ring would; a ring through all devices
+// would send everything over the slowest.
 #include <math.h>
 #include <string.h>
 
@@ -109,12 +110,46 @@ struct share {
     double bytes, hops;
 };
 
+// In round r of recursive doubling members meet whose places differ in bit r. Their coordinates
+// along an axis differ too, for some pair at least, unless both of every pair are among the `inner`
+// members that have the same, or are whole turns of the axis apart. (Where N is no power of two,
+// some members meet others that are half the tree further on, over links that may be slower still.)
+static bool crosses(int64_t inner, int64_t size, int round) {
+    int64_t apart = INT64_C(1) << round;
+    return size > 1 && inner % (2 * apart) != 0 && apart % (inner * size) != 0;
+}
+
+// Of a group's axes the one whose link a round waits for: of those that it crosses the slowest.
+static unsigned slowest_crossed(const struct mesh *mesh, const struct axis_list *group, int round,
+                                const struct axis_list *slowest_first) {
+    for (unsigned k = 0; k < slowest_first->n; k++) {
+        int64_t inner = 1;
+        for (unsigned i = group->n; i-- > 0 && group->axes[i] != slowest_first->axes[k];)
+            inner *= mesh->axes[group->axes[i]].size;
+        unsigned axis = slowest_first->axes[k];
+        if (crosses(inner, mesh->axes[axis].size, round))
+            return axis;
+    }
+    return slowest_first->axes[0];
+}
+
+// What recursive doubling sends over an axis: as much in each round.
+static struct share doubling_share(const struct mesh *mesh, const struct account_transfer *t,
+                                   unsigned axis, const struct axis_list *slowest_first) {
+    int all = t->doubling_bytes ? exchange_rounds(t->group) : 0, here = 0;
+    for (int round = 0; round < all; round++)
+        here += slowest_crossed(mesh, &t->axes, round, slowest_first) == axis;
+    return (struct share){all ? (double)t->doubling_bytes * here / all : 0,
+                          (double)t->n_doubling * here};
+}
+
 // `before`: into how many parts the axes with slower links have divided the group. In a ring each
 // member passes on what it has of them: (n - 1) * before parts of the whole's N. What goes straight
 // takes this link if the member has the same place on slower ones: (n - 1) / (before * n) of it.
 static struct share share_of(const struct account_transfer *t, double before, double n) {
     double group = (double)t->group, passes = t->kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
-    double round = (double)(t->bytes - t->direct_bytes), direct = (double)t->direct_bytes;
+    double round = (double)(t->bytes - t->direct_bytes - t->doubling_bytes);
+    double direct = (double)t->direct_bytes;
     double of_ring = (n - 1) * before / (group - 1);
     double of_direct = (n - 1) / (before * n) * group / (group - 1);
     // A permute waits for the member that has the slowest link to the next.
@@ -167,7 +202,11 @@ static struct axis_time time_of_axis(const struct program *program, const struct
         for (unsigned k = 0; k < axes.n; k++) {
             double n = (double)program->mesh.axes[axes.axes[k]].size;
             if (axes.axes[k] == axis) {
-                struct share share = share_of_step(program, t, share_of(t, before, n));
+                struct share share = share_of(t, before, n);
+                struct share rounds = doubling_share(&program->mesh, t, axis, &axes);
+                share = share_of_step(
+                    program, t,
+                    (struct share){share.bytes + rounds.bytes, share.hops + rounds.hops});
                 time.bytes += share.bytes;
                 time.hops += share.hops;
                 add_kind(&kinds, t, share_seconds(&program->mesh.axes[axis], share));

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include "runtime/place.h"
 
-/* All-reduces up to this many bytes are not cut into chunks: every rank reads all of every peer's.
- */
+/* All-reduces up to this many bytes are not cut into chunks: each member gives all of them, to
+ * every other, or in rounds of pairs (doubling.h). */
 enum { COLLECTIVE_SMALL_BYTES = PLACE_SMALL_ALL_REDUCE_BYTES };
 
 struct collective {
@@ -78,6 +78,10 @@ void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
  * root. `streams`: what is written goes past the caches. */
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
                        int64_t n, int64_t begin, int64_t end, bool streams);
+/* bf16 as the singles that inner nodes are; and these rounded, as the root is. Of partial sums on
+ * their way. No alignment is needed. */
+void widen_bf16(void *to, const void *from, int64_t elements);
+void round_to_bf16(void *to, const void *from, int64_t elements);
 
 /* One of the sets of ranks that a list of axes makes, and a rank's place in it. */
 struct group {

@@ -7,10 +7,14 @@
  *             waited for, but done without
  *   done      nobody reads or writes for this collective any more
  *
+ * A small all_reduce has no portions. Among few members everybody reads what all have given; among
+ * many there are rounds (doubling.h), in which a rank looks at those alone that it meets.
+ *
  * What others poll stands on cache lines of its own. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/team.h"
+#include "runtime/transport/doubling.h"
 #include "runtime/transport/local.h"
 #include "runtime/transport/portion.h"
 
@@ -208,16 +212,19 @@ static int32_t find_post(struct meeting *meeting, int32_t place) {
     return PLACE_OK;
 }
 
-/* Waits until every member has posted this collective, and compares what they posted. */
-static int32_t meet(struct meeting *meeting) {
-    for (int32_t i = 0; i < meeting->group.size; i++) {
-        int32_t status = find_post(meeting, i);
-        if (status)
-            return status;
-        if (meeting->posts[i]->digest != meeting->mine->digest)
-            return fail_mismatch(meeting, i);
-    }
-    return PLACE_OK;
+/* Waits until a member has posted this collective, and compares what it posted. */
+static int32_t meet(struct meeting *meeting, int32_t place) {
+    int32_t status = find_post(meeting, place);
+    if (!status && meeting->posts[place]->digest != meeting->mine->digest)
+        status = fail_mismatch(meeting, place);
+    return status;
+}
+
+static int32_t meet_all(struct meeting *meeting) {
+    int32_t status = PLACE_OK;
+    for (int32_t i = 0; i < meeting->group.size && !status; i++)
+        status = meet(meeting, i);
+    return status;
 }
 
 /* Makes room for as many addresses of each kind. */
@@ -259,14 +266,18 @@ static bool prepare_portions(struct meeting *meeting) {
     return true;
 }
 
-/* Waits until so many tiles of every member's portion are done. */
+/* Waits until so many tiles of a member's portion are done. */
+static int32_t wait_for_member(const struct meeting *meeting, int32_t place, int64_t tiles) {
+    return wait_until(meeting->context, meeting->statement,
+                      group_member(meeting->context->program, &meeting->group, place),
+                      "wait for the same collective", &meeting->posts[place]->done,
+                      tile_of(meeting->number, tiles));
+}
+
 static int32_t wait_for_tiles(const struct meeting *meeting, int64_t tiles) {
     int32_t status = PLACE_OK;
     for (int32_t i = 0; i < meeting->group.size && !status; i++)
-        status = wait_until(meeting->context, meeting->statement,
-                            group_member(meeting->context->program, &meeting->group, i),
-                            "wait for the same collective", &meeting->posts[i]->done,
-                            tile_of(meeting->number, tiles));
+        status = wait_for_member(meeting, i, tiles);
     return status;
 }
 
@@ -321,8 +332,9 @@ static void do_portions(const struct meeting *meeting) {
             do_portion(meeting, i % n);
 }
 
-/* A small all_reduce: everybody reduces everything into `block`, which is copied out when all have
- * read. */
+/* ---- small all_reduces ---------------------------------------------------------------------- */
+
+/* Among few: everybody reduces everything into `block`, which is copied out when all have read. */
 static int32_t reduce_small(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
     const struct portions *portions = &meeting->portions;
@@ -347,8 +359,79 @@ static int32_t reduce_small(const struct meeting *meeting) {
     return status;
 }
 
+/* What a member's seat has before round `round`. Each round writes where the one before the last
+ * has read. */
+static char *partial_of(const struct meeting *meeting, int32_t place, int32_t seat, int32_t round) {
+    int32_t member = group_member(meeting->context->program, &meeting->group, place);
+    return rank_numbered(meeting->world, member)->partials +
+           (round % 2 * DOUBLING_SEATS + seat) * DOUBLING_PARTIAL_BYTES;
+}
+
+static struct doubling_turn turn_of(const struct meeting *meeting, int32_t seat, int32_t round) {
+    return doubling_turn_of(meeting->group.size, meeting->group.place, seat, round);
+}
+
+/* What the other seat has given, in its memory; what this one has afterwards goes into this rank's.
+ */
+static int32_t take_turn(struct meeting *meeting, int32_t seat, int32_t round) {
+    const struct collective *collective = &meeting->mine->collective;
+    struct local_rank *rank = rank_of(meeting->context);
+    struct doubling_turn turn = turn_of(meeting, seat, round);
+    int32_t own = meeting->group.place;
+    if (turn.gets && turn.partner != own) {
+        int32_t status = meet(meeting, turn.partner);
+        if (!status)
+            status = wait_for_member(meeting, turn.partner, round + 1);
+        if (status)
+            return status;
+        atomic_fetch_add_explicit(
+            &rank->sent_bytes[collective->group * meeting->world->n + turn.partner],
+            doubling_partial_bytes(collective), memory_order_relaxed);
+    }
+    doubling_join(collective, &turn, partial_of(meeting, own, seat, round + 1),
+                  partial_of(meeting, own, seat, round),
+                  partial_of(meeting, turn.partner, turn.seat, round));
+    return PLACE_OK;
+}
+
+/* Waits until those who read in round `round` what this rank has given have done so. */
+static int32_t wait_for_readers(struct meeting *meeting, int32_t seats, int32_t round) {
+    int32_t status = PLACE_OK;
+    for (int32_t seat = 0; seat < seats && !status; seat++) {
+        struct doubling_turn turn = turn_of(meeting, seat, round);
+        if (!turn.gives || turn.partner == meeting->group.place)
+            continue;
+        status = meet(meeting, turn.partner);
+        if (!status)
+            status = wait_for_member(meeting, turn.partner, round + 2);
+    }
+    return status;
+}
+
+/* Among many: in the count of what is done, `round + 1` says that what a rank gives in that round
+ * is there. */
+static int32_t reduce_by_doubling(struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    int32_t n = meeting->group.size, own = meeting->group.place, status = PLACE_OK;
+    int32_t rounds = doubling_rounds(n), seats = doubling_seats(n, own);
+    doubling_take_leaf(collective, partial_of(meeting, own, 0, 0));
+    for (int32_t round = 0; round <= rounds && !status; round++) {
+        move_counter(rank_of(meeting->context), &meeting->mine->done,
+                     tile_of(meeting->number, round + 1));
+        if (round > 0)
+            status = wait_for_readers(meeting, seats, round - 1);
+        for (int32_t seat = 0; seat < seats && round < rounds && !status; seat++)
+            status = take_turn(meeting, seat, round);
+    }
+    if (!status)
+        doubling_give_root(collective, partial_of(meeting, own, 0, rounds));
+    return status;
+}
+
 static int32_t run_meeting(struct meeting *meeting) {
-    int32_t status = meet(meeting);
+    if (doubling_serves(meeting->context->program, &meeting->mine->collective, meeting->group.size))
+        return reduce_by_doubling(meeting);
+    int32_t status = meet_all(meeting);
     if (status)
         return status;
     if (!prepare_portions(meeting))
@@ -421,7 +504,9 @@ static const struct transport local_transport = {
 
 /* ---- the world ------------------------------------------------------------------------------ */
 
-static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
+static bool rank_allocate(struct local_world *world, struct local_rank *rank,
+                          int32_t direct_members) {
+    bool doubles = world->n > direct_members;
     rank->world = world;
     atomic_init(&rank->live, 1);
     rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
@@ -429,7 +514,9 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     rank->queues = lines_new((size_t)world->n_groups + 1, sizeof *rank->queues);
     rank->sent_bytes =
         lines_new((size_t)world->n * (size_t)(world->n_groups + 1), sizeof *rank->sent_bytes);
-    return rank->peers && rank->flights && rank->queues && rank->sent_bytes;
+    rank->partials = doubles ? lines_new(2 * DOUBLING_SEATS, DOUBLING_PARTIAL_BYTES) : NULL;
+    return rank->peers && rank->flights && rank->queues && rank->sent_bytes &&
+           (rank->partials || !doubles);
 }
 
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
@@ -447,7 +534,7 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
     bool enough = world->ranks && world->channels;
     for (int32_t i = 0; enough && i < ranks; i++)
-        enough = rank_allocate(world, &world->ranks[i]);
+        enough = rank_allocate(world, &world->ranks[i], program->direct_members);
     if (enough)
         return world;
     local_world_free(world);
@@ -463,6 +550,7 @@ static void rank_free(struct local_rank *rank) {
     }
     free(rank->queues);
     free(rank->sent_bytes);
+    free(rank->partials);
     free(rank->shared);
     free(rank->flights);
     free(rank->peers);

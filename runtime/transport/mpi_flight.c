@@ -87,6 +87,15 @@ static size_t round_to_lines(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
+/* In rounds a slot for what each seat has, then one for what comes to it, side by side. */
+static void measure_rounds(struct flight *flight) {
+    flight->n_direct = 0;
+    flight->header.packed_bytes = doubling_partial_bytes(&flight->collective);
+    flight->slot_bytes = sizeof(struct flight_header) + (size_t)flight->header.packed_bytes;
+    flight->scratch_bytes = 0;
+    flight->room_bytes = 2 * DOUBLING_SEATS * flight->slot_bytes;
+}
+
 static void measure(struct flight *flight) {
     size_t n = (size_t)flight->group.size, direct = 0, packed = 0;
     flight->n_direct = 0;
@@ -328,10 +337,11 @@ static int32_t post_sends(const struct flight *flight, enum flight_topic topic) 
                   : messages_fail(flight->context, exchange.messages, flight->header.statement);
 }
 
-static int32_t check_header(const struct flight *flight, int32_t place) {
+/* Of what a member has sent. */
+static int32_t check_header(const struct flight *flight, int32_t place, const char *slot) {
     struct flight_header other;
     const struct flight_header *own = &flight->header;
-    memcpy(&other, given_slot(flight, place), sizeof other);
+    memcpy(&other, slot, sizeof other);
     const char *difference = other.kind != own->kind             ? "kind"
                              : other.group != own->group         ? "axes"
                              : other.dtype != own->dtype         ? "element type"
@@ -351,6 +361,100 @@ static int32_t check_header(const struct flight *flight, int32_t place) {
                         collective_name((enum place_collective)other.kind), where, difference);
 }
 
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static struct doubling_turn turn_of(const struct flight *flight, int32_t seat) {
+    return doubling_turn_of(flight->group.size, flight->group.place, seat, flight->round);
+}
+
+static int32_t seats_of(const struct flight *flight) {
+    return doubling_seats(flight->group.size, flight->group.place);
+}
+
+static char *came_slot(const struct flight *flight, int32_t seat) {
+    return given_slot(flight, DOUBLING_SEATS + seat);
+}
+
+static void pack_leaf(const struct flight *flight) {
+    for (int32_t seat = 0; seat < DOUBLING_SEATS; seat++)
+        memcpy(given_slot(flight, seat), &flight->header, sizeof flight->header);
+    doubling_take_leaf(&flight->collective, payload(given_slot(flight, 0)));
+}
+
+/* What this rank's seats give to others in this round, or get. */
+struct round_messages {
+    int32_t n, seats[DOUBLING_SEATS]; /* messages; how many seats' slots are in each */
+    int32_t first_seat[DOUBLING_SEATS], partners[DOUBLING_SEATS];
+};
+
+/* Both seats' slots go in one message where one member has both others. */
+static struct round_messages list_round(const struct flight *flight, bool gives) {
+    struct round_messages list = {0};
+    for (int32_t seat = 0; seat < seats_of(flight); seat++) {
+        struct doubling_turn turn = turn_of(flight, seat);
+        if (!(gives ? turn.gives : turn.gets) || turn.partner == flight->group.place)
+            continue;
+        if (list.n && list.partners[list.n - 1] == turn.partner) {
+            list.seats[list.n - 1]++;
+            continue;
+        }
+        list.partners[list.n] = turn.partner;
+        list.first_seat[list.n] = seat;
+        list.seats[list.n++] = 1;
+    }
+    return list;
+}
+
+static int32_t post_round(const struct flight *flight) {
+    struct round_messages in = list_round(flight, false), out = list_round(flight, true);
+    int32_t topic = about(flight, flight->round ? TOPIC_ROUNDS : TOPIC_MEETING);
+    bool posted = true;
+    for (int32_t i = 0; i < in.n && posted; i++) {
+        struct part *part = &flight->parts[i];
+        *part = (struct part){came_slot(flight, in.first_seat[i]),
+                              (size_t)in.seats[i] * flight->slot_bytes};
+        posted = message_receive(flight->meeting, peer_of(flight, in.partners[i]), topic, part, 1);
+    }
+    for (int32_t i = 0; i < out.n && posted; i++) {
+        struct part *part = &flight->parts[DOUBLING_SEATS + i];
+        *part = (struct part){given_slot(flight, out.first_seat[i]),
+                              (size_t)out.seats[i] * flight->slot_bytes};
+        *flight->sent_bytes += out.seats[i] * flight->header.packed_bytes;
+        posted = message_send(flight->meeting, peer_of(flight, out.partners[i]), topic, part, 1);
+    }
+    return posted ? PLACE_OK
+                  : messages_fail(flight->context, flight->meeting, flight->header.statement);
+}
+
+/* What has come is joined with what the seats have. Of the one beside a member's own nothing but
+ * the root is wanted after the last round, and that the other has, too. */
+static int32_t use_round(const struct flight *flight) {
+    for (int32_t seat = 0; seat < seats_of(flight); seat++) {
+        struct doubling_turn turn = turn_of(flight, seat);
+        bool own = turn.partner == flight->group.place;
+        char *had = given_slot(flight, seat);
+        char *came = own ? given_slot(flight, turn.seat) : came_slot(flight, seat);
+        int32_t status = turn.gets && !own ? check_header(flight, turn.partner, came) : PLACE_OK;
+        if (status)
+            return status;
+        if (!own || seat == 0)
+            doubling_join(&flight->collective, &turn, payload(had), payload(had), payload(came));
+    }
+    return PLACE_OK;
+}
+
+/* On to the next round, or behind the last. */
+static int32_t end_round(struct flight *flight) {
+    int32_t status = use_round(flight);
+    if (status)
+        return status;
+    if (++flight->round < flight->rounds)
+        return post_round(flight);
+    flight->round = 0;
+    flight->stage = FLIGHT_MOVING;
+    return PLACE_OK;
+}
+
 /* ---- from stage to stage -------------------------------------------------------------------- */
 
 static void unpack_all(const struct flight *flight, bool own_too) {
@@ -365,6 +469,10 @@ static void use_what_came(const struct flight *flight) {
     int32_t before = group_before(&flight->group, flight->collective.shift);
     switch (flight->collective.kind) {
     case PLACE_ALL_REDUCE:
+        if (flight->doubles) {
+            doubling_give_root(&flight->collective, payload(given_slot(flight, 0)));
+            break;
+        }
         reduce_packed(flight);
         reduce_direct(flight);
         if (flight->gives_all)
@@ -394,7 +502,7 @@ static int32_t check_headers(const struct flight *flight) {
     int32_t status = PLACE_OK;
     for (int32_t i = 0; i < flight->group.size && !status; i++)
         if (hears_from(flight, i))
-            status = check_header(flight, i);
+            status = check_header(flight, i, given_slot(flight, i));
     return status;
 }
 
@@ -411,6 +519,8 @@ static int32_t enter_next_stage(struct flight *flight) {
     int32_t status = PLACE_OK;
     switch (flight->stage) {
     case FLIGHT_MEETING:
+        if (flight->doubles)
+            return end_round(flight);
         status = check_headers(flight);
         flight->stage = FLIGHT_MOVING;
         return status ? status : post_receives(flight, TOPIC_MOVING);
@@ -448,9 +558,18 @@ struct messages *flight_messages(const struct flight *flight) {
     return flight->stage == FLIGHT_MEETING ? flight->meeting : flight->moving;
 }
 
+/* Whether messages of the flight's next stage, or round, come behind those of the one before it. In
+ * rounds that one has sent some only, and what is in none must not pass it, so that what follows
+ * does not either. */
+static bool is_behind(const struct flight *flight, const struct flight *before) {
+    bool in_rounds = flight->stage == FLIGHT_MEETING && flight->doubles && before->doubles;
+    return before->stage > flight->stage ||
+           (in_rounds && before->stage == flight->stage && before->round > flight->round);
+}
+
 static bool may_go_on(const struct flight *flight) {
     const struct flight *before = flight_before(flight);
-    return flight->stage > FLIGHT_READY && (!before || before->stage > flight->stage);
+    return flight->stage > FLIGHT_READY && (!before || is_behind(flight, before));
 }
 
 int32_t flight_advance(struct flight *flight, bool *moved) {
@@ -486,7 +605,9 @@ static bool copy_pieces(struct flight *flight, const struct collective *collecti
 }
 
 static bool grow_parts(struct flight *flight) {
-    size_t parts = 2 * (size_t)flight->group.size * (size_t)(1 + flight->n_direct);
+    size_t parts = flight->doubles
+                       ? 2 * DOUBLING_SEATS
+                       : 2 * (size_t)flight->group.size * (size_t)(1 + flight->n_direct);
     if (parts <= flight->cap_parts)
         return true;
     struct part *grown = realloc(flight->parts, parts * sizeof *grown);
@@ -514,12 +635,23 @@ bool flight_prepare(struct flight *flight, struct place_context *context,
                                             .number = number,
                                             .digest = collective_digest(collective)};
     flight->gives_all = collective->kind == PLACE_PERMUTE || collective_is_small(collective);
-    measure(flight);
+    flight->doubles = doubling_serves(context->program, collective, flight->group.size);
+    flight->round = 0;
+    flight->rounds = flight->doubles ? doubling_rounds(flight->group.size) : 0;
+    if (flight->doubles)
+        measure_rounds(flight);
+    else
+        measure(flight);
     flight->stage = FLIGHT_READY;
     return grow_parts(flight);
 }
 
 int32_t flight_begin(struct flight *flight) {
+    if (flight->doubles) {
+        pack_leaf(flight);
+        flight->stage = FLIGHT_MEETING;
+        return post_round(flight);
+    }
     pack(flight);
     list_all_parts(flight, false);
     flight->stage = FLIGHT_MEETING;

@@ -4,8 +4,10 @@
  *
  * What lies side by side in memory and is long goes as it is, without a copy on either side (a
  * piece is *direct*). All else is packed into one message for each peer, behind a header by which
- * the other side sees that it is in the same collective. */
+ * the other side sees that it is in the same collective. A small all_reduce among many meets its
+ * peers in rounds (doubling.h), each with a header, too. */
 #pragma once
+#include "runtime/transport/doubling.h"
 #include "runtime/transport/mpi_messages.h"
 #include "runtime/transport/transport.h"
 
@@ -13,13 +15,14 @@
 enum flight_stage {
     FLIGHT_IDLE,      /* not started, or complete */
     FLIGHT_READY,     /* it has no room yet for what comes; nothing is on its way */
-    FLIGHT_MEETING,   /* packed messages travel, and direct pieces are sent */
+    FLIGHT_MEETING,   /* packed messages travel, round by round; direct pieces are sent */
     FLIGHT_MOVING,    /* all members are in this collective; direct pieces are received */
     FLIGHT_GATHERING, /* of a large all_reduce: the chunks that their owners have summed travel */
 };
 
-/* What messages of a group are about. */
-enum flight_topic { TOPIC_MEETING, TOPIC_MOVING, TOPIC_GATHERING, FLIGHT_TOPICS };
+/* What messages of a group are about. Rounds behind the first have a topic of their own, for what
+ * was started later may have its first messages on the way by then. */
+enum flight_topic { TOPIC_MEETING, TOPIC_ROUNDS, TOPIC_MOVING, TOPIC_GATHERING, FLIGHT_TOPICS };
 /* Sets of messages of one flight. */
 enum { FLIGHT_SLOTS = 2 };
 
@@ -39,11 +42,14 @@ struct flight {
     struct place_piece *pieces;
     int32_t capacity, n_direct; /* pieces; those that are direct */
     bool gives_all;             /* of every piece each member gives all, not a chunk */
+    bool doubles;               /* in rounds of pairs: */
+    int32_t round, rounds;      /* the one that is under way while it meets, else 0; all */
     struct flight_header header;
     struct group group;
     int64_t element;                   /* bytes */
     struct messages *meeting, *moving; /* packed messages; what comes behind them */
-    struct part *parts;                /* [2 * group][1 + n_direct]: what goes out, what comes in */
+    /* What goes out, what comes in: [2 * group][1 + n_direct]; in rounds [2][seats]. */
+    struct part *parts;
     size_t cap_parts;
     const void **sources; /* scratch: of all members */
     int64_t *sent_bytes;  /* where they are counted */

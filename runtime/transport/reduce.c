@@ -201,3 +201,27 @@ void collective_reduce(const struct collective *collective, void *dst, const voi
     reduce_functions[collective->dtype][collective->operation](
         dst, (const char *const *)sources, n, begin * element, end * element, streams);
 }
+
+/* bf16 as the singles that it is added as, and sums of these back, by the same steps as above. */
+void widen_bf16(void *to, const void *from, int64_t elements) {
+    const int64_t most = sizeof(struct line) / sizeof(float);
+    for (int64_t i = 0, some; i < elements; i += some) {
+        uint16_t part[sizeof(struct line) / sizeof(float)] = {0};
+        some = elements - i < most ? elements - i : most;
+        memcpy(part, (const uint16_t *)from + i, (size_t)some * sizeof *part);
+        struct line line = load_line_of_bf16((const char *)part);
+        memcpy((float *)to + i, &line, (size_t)some * sizeof(float));
+    }
+}
+
+void round_to_bf16(void *to, const void *from, int64_t elements) {
+    const int64_t most = sizeof(struct line) / sizeof(float);
+    for (int64_t i = 0, some; i < elements; i += some) {
+        struct line line = {0};
+        _Alignas(16) uint16_t part[sizeof(struct line) / sizeof(float)];
+        some = elements - i < most ? elements - i : most;
+        memcpy(&line, (const float *)from + i, (size_t)some * sizeof(float));
+        store_line_of_bf16((char *)part, line, false);
+        memcpy((uint16_t *)to + i, part, (size_t)some * sizeof *part);
+    }
+}
