@@ -96,7 +96,7 @@ struct routed {
     struct route route;
     uint32_t tensor, range;          // of the placement
     buffer_id buffers[MAX_STATIONS]; // NO_ID: every unit has its own
-    const buffer_id *of_unit;        // those of the one station of which that is so, or NO_ID
+    buffer_id *of_unit[MAX_STATIONS]; // those then, or NO_ID
     uint32_t n_units;
 };
 struct routes {

@@ -25,7 +25,7 @@ static struct place *find_places(const struct program *program, const struct rou
             note_place(places, routed->buffers[s], r, (int)s);
             bool several = routed->route.stations[s].of_each_unit;
             for (uint32_t u = 0; several && u < routed->n_units; u++)
-                note_place(places, routed->of_unit[u], r, (int)s);
+                note_place(places, routed->of_unit[s][u], r, (int)s);
         }
     }
     return places;

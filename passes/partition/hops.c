@@ -98,6 +98,10 @@ static bool happens(const struct partitioner *p, struct cursor at, const struct 
         return begins_use(p, at, call, of, moment->use);
     case EVENT_BEFORE_FIRST_USE:
         return reach->first_reader[of.buffer] == call && begins_use(p, at, call, of, moment->use);
+    case EVENT_BEFORE_LATER_USE:
+        return reach->first_reader[of.buffer] != call && begins_use(p, at, call, of, moment->use);
+    case EVENT_BEHIND_FIRST_USE:
+        return reach->first_reader[of.buffer] == call;
     case EVENT_BEHIND_USE:
         return ends_use(p, at, call, of);
     case EVENT_BEHIND_LAST_USE:
@@ -167,7 +171,8 @@ static void emit_moment(struct partitioner *p, struct cursor at, struct moment m
 
 // ---- around a call ----------------------------------------------------------------------------
 
-static const unsigned at_use = BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_USE);
+static const unsigned at_use =
+    BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_LATER_USE) | BIT(EVENT_BEFORE_USE);
 
 void before_call(struct partitioner *p, struct cursor at, const struct statement *call) {
     emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
@@ -189,7 +194,8 @@ static void settle_routes(struct partitioner *p, struct cursor at, const struct 
 }
 
 void behind_call(struct partitioner *p, struct cursor at, const struct statement *call) {
-    const unsigned behind = BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
+    const unsigned behind =
+        BIT(EVENT_BEHIND_FIRST_USE) | BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
     emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
     if (!is_per_microbatch(p, call))
         return;
@@ -238,9 +244,9 @@ static void share_gathered(struct partitioner *p, struct cursor at, const struct
             continue;
         struct way *way = way_of(p, reference_buffer(p, of));
         struct statement_walk walk = walk_statements(&at.group->loop.body);
-        while (way->of_unit && walk_next(&walk))
+        while (walk_next(&walk))
             if (reads_parameter(p, walk.statement, of.buffer))
-                way->of_unit[walk.statement->call.unit] = way->of_unit[first->call.unit];
+                share_stations(way, walk.statement->call.unit, first->call.unit);
     }
 }
 

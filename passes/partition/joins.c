@@ -18,10 +18,11 @@ static void add_parameters(struct partitioner *p, struct unit *unit,
     }
 }
 
-static struct unit *add_unit(struct partitioner *p, const char *name, struct span span,
+// Of the phase of the reference's unit whose states it moves.
+static struct unit *add_unit(struct partitioner *p, uint32_t of, const char *name, struct span span,
                              uint32_t *id) {
     *id = add_local_unit(p, name, span);
-    p->program->units[*id].phase = PHASE_BACKWARD;
+    p->program->units[*id].phase = of == NO_ID ? PHASE_BACKWARD : p->reference->units[of].phase;
     return &p->program->units[*id];
 }
 
@@ -35,7 +36,7 @@ static uint32_t adding_unit(struct partitioner *p, const struct load *load,
     uint32_t id = find_moving_unit(p, call->call.unit, ACTION_ADD, 0, operands, 2 * load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, load_name(p, load, '_'), call->span, &id);
+    struct unit *unit = add_unit(p, call->call.unit, load_name(p, load, '_'), call->span, &id);
     for (uint32_t i = 0; i < 2 * load->n; i++) {
         const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
         const char *of = p->program->tensors[buffer->tensor].name;
@@ -73,7 +74,7 @@ static uint32_t keeping_unit(struct partitioner *p, const struct load *load,
     uint32_t id = find_moving_unit(p, call->call.unit, ACTION_KEEP, 0, operands, load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, load_name(p, load, '_'), call->span, &id);
+    struct unit *unit = add_unit(p, call->call.unit, load_name(p, load, '_'), call->span, &id);
     add_parameters(p, unit, operands, load->n);
     for (value_id i = 0; i < load->n; i++) {
         const char *kept = arena_format(p->arena, "%s.kept", unit->values[i].name);
@@ -142,7 +143,7 @@ static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *na
     uint32_t id = find_moving_unit(p, of, ACTION_CARRY, level, operands, n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, arena_format(p->arena, "%s_%d", name, level), span, &id);
+    struct unit *unit = add_unit(p, of, arena_format(p->arena, "%s_%d", name, level), span, &id);
     add_parameters(p, unit, operands, n);
     for (value_id kept = 0; kept + 1 < n; kept += 2) {
         value_id taken[3] = {kept, kept + 1, n - 1};

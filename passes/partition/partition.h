@@ -109,8 +109,8 @@ struct buffer_state {
 struct way {
     struct route route;
     const struct buffer *reference;
-    buffer_id buffers[MAX_STATIONS]; // NO_ID: every unit has its own
-    buffer_id *of_unit;              // by the reference's units; NO_ID: not made yet
+    buffer_id buffers[MAX_STATIONS];  // NO_ID: every unit has its own
+    buffer_id *of_unit[MAX_STATIONS]; // those, by the reference's units; NO_ID: not made yet
     buffer_id *counter; // through which its sum is carried; NULL: not yet, or it is not
     bool paired;        // its sum is that of two microbatches after every other one
 };
@@ -153,9 +153,11 @@ struct moving_unit {
     const struct moving_unit *before; // for the same
 };
 
-// The first and last calls of a step that touch a buffer of the reference program; NULL: none does.
+// Of a step: the first and last calls that touch a buffer of the reference program (NULL: none does),
+// and how many uses in its text read it.
 struct reach {
     const struct statement **first_reader, **last_reader, **first_writer, **last_writer;
+    uint32_t *uses;
 };
 
 // Where the next statement goes. Who goes into a loop makes a cursor of his own.
@@ -288,6 +290,8 @@ buffer_id station_buffer(struct partitioner *, struct cursor, struct way *, int 
                          struct reference of, uint32_t unit);
 struct reference station_item(struct partitioner *, struct cursor, struct way *, int station,
                               struct reference of, uint32_t unit);
+// Two units read a state in one use: the one has the other's buffers.
+void share_stations(struct way *, uint32_t unit, uint32_t with);
 // The type in which a persistent buffer is stored.
 struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
 // The statement that placed a state on an axis; else the split that made the collective necessary.

@@ -68,21 +68,6 @@ static void reach_call(const struct partitioner *p, const struct statement *stat
     }
 }
 
-struct reach find_reach(const struct partitioner *p, enum step_kind kind) {
-    uint32_t n = p->reference->n_buffers + 1;
-    struct reach reach = {.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .first_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n)};
-    struct statement_walk walk = walk_statements(&p->reference->steps[kind].body);
-    while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_CALL)
-            reach_call(p, walk.statement, &reach);
-    return reach;
-}
-
-// ---- uses of a parameter ----------------------------------------------------------------------
-
 bool reads_parameter(const struct partitioner *p, const struct statement *s, buffer_id buffer) {
     if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
         return false;
@@ -91,6 +76,52 @@ bool reads_parameter(const struct partitioner *p, const struct statement *s, buf
             return true;
     return false;
 }
+
+// The same item, in a call that stands beside this one.
+static bool is_read_beside(const struct partitioner *p, const struct statement *beside,
+                           struct reference parameter) {
+    if (!beside || !reads_parameter(p, beside, parameter.buffer))
+        return false;
+    for (uint32_t i = 0; i < p->reference->units[beside->call.unit].n_parameters; i++)
+        if (beside->call.operands[i].buffer == parameter.buffer &&
+            index_equal(beside->call.operands[i].index, parameter.index))
+            return true;
+    return false;
+}
+
+// A use goes over calls side by side; with the next that begins, what is read is read again.
+static void count_uses(const struct partitioner *p, const struct block *block,
+                       struct reach *reach) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        struct cursor at = at_statement((struct cursor){0}, block->statements, block->n, i);
+        if (s->kind == STATEMENT_LOOP)
+            count_uses(p, &s->loop.body, reach);
+        if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
+            continue;
+        for (uint32_t k = 0; k < p->reference->units[s->call.unit].n_parameters; k++)
+            reach->uses[s->call.operands[k].buffer] +=
+                !is_read_beside(p, at.before, s->call.operands[k]);
+    }
+}
+
+struct reach find_reach(const struct partitioner *p, enum step_kind kind) {
+    const struct block *body = &p->reference->steps[kind].body;
+    uint32_t n = p->reference->n_buffers + 1;
+    struct reach reach = {.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .first_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .uses = ARENA_ARRAY(p->arena, uint32_t, n)};
+    struct statement_walk walk = walk_statements(body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            reach_call(p, walk.statement, &reach);
+    count_uses(p, body, &reach);
+    return reach;
+}
+
+// ---- uses of a parameter ----------------------------------------------------------------------
 
 static int64_t layers_at_once(const struct partitioner *p, buffer_id buffer) {
     return placement_of(&p->placement, &p->reference->buffers[buffer])->gather_layers;
@@ -124,18 +155,6 @@ enum use use_of(const struct partitioner *p, struct cursor at, struct reference 
         return USE_GROUP;
     bool ahead = placement_of(&p->placement, reference_buffer(p, parameter))->prefetch > 0;
     return ahead && parameter.index.variable == 0 ? USE_TURN : USE_CALL;
-}
-
-// The same item, in a call that stands beside this one.
-static bool is_read_beside(const struct partitioner *p, const struct statement *beside,
-                           struct reference parameter) {
-    if (!beside || !reads_parameter(p, beside, parameter.buffer))
-        return false;
-    for (uint32_t i = 0; i < p->reference->units[beside->call.unit].n_parameters; i++)
-        if (beside->call.operands[i].buffer == parameter.buffer &&
-            index_equal(beside->call.operands[i].index, parameter.index))
-            return true;
-    return false;
 }
 
 bool continues_use(const struct partitioner *p, struct cursor at, struct reference parameter) {

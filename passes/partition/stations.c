@@ -50,13 +50,14 @@ static struct buffer code_buffer(const struct partitioner *p, const struct way *
     return buffer;
 }
 
+// `whole`: of which it is a window; NO_ID: of none.
 static buffer_id add_buffer(struct partitioner *p, const struct way *way,
-                            const struct station *station, const char *suffix, int64_t slots) {
+                            const struct station *station, buffer_id whole, const char *suffix,
+                            int64_t slots) {
     struct buffer buffer =
         station->coded ? code_buffer(p, way, station) : tensor_buffer(p, way, station);
     buffer.name = name_with(p->arena, way->reference->name, suffix);
-    if (station->window_of >= 0)
-        buffer.window_of = way->buffers[station->window_of];
+    buffer.window_of = whole;
     if (!station->stacked) {
         buffer.count = slots;
         buffer.stack = slots > 1 ? STACK_SLOTS : STACK_NONE;
@@ -82,10 +83,11 @@ static void make_way(struct partitioner *p, const struct buffer *reference) {
         const struct station *station = &way->route.stations[i];
         way->buffers[i] = NO_ID;
         if (!station->of_each_unit) {
-            way->buffers[i] = add_buffer(p, way, station, station->suffix, station->slots);
+            buffer_id whole = station->window_of >= 0 ? way->buffers[station->window_of] : NO_ID;
+            way->buffers[i] = add_buffer(p, way, station, whole, station->suffix, station->slots);
             continue;
         }
-        way->of_unit = no_buffers(p);
+        way->of_unit[i] = no_buffers(p);
     }
 }
 
@@ -111,15 +113,14 @@ struct route route_in(const struct partitioner *p, const struct way *way,
                     class_states[way->reference->class], trained, facts);
 }
 
-// Of a parameter that one call reads no part need be kept.
+// Of a parameter that is used once no part need be kept.
 void begin_routes(struct partitioner *p, struct cursor at) {
     for (buffer_id b = 0; b < p->reference->n_buffers; b++) {
         const struct buffer *buffer = &p->reference->buffers[b];
         if (!is_tensor_state(buffer))
             continue;
         struct way *way = way_of(p, buffer);
-        struct route_facts facts = {
-            .step = at.kind, .read_once = at.reach->first_reader[b] == at.reach->last_reader[b]};
+        struct route_facts facts = {.step = at.kind, .read_once = at.reach->uses[b] == 1};
         way->route = route_in(p, way, &facts);
     }
 }
@@ -130,9 +131,9 @@ struct routed routed_way(const struct partitioner *p, const struct buffer *buffe
     struct routed routed = {.route = way->route,
                             .tensor = buffer->tensor,
                             .range = at / p->placement.n_tensors,
-                            .of_unit = way->of_unit,
                             .n_units = p->reference->n_units};
     memcpy(routed.buffers, way->buffers, sizeof routed.buffers);
+    memcpy(routed.of_unit, way->of_unit, sizeof routed.of_unit);
     return routed;
 }
 
@@ -150,15 +151,24 @@ buffer_id station_buffer(struct partitioner *p, struct cursor at, struct way *wa
     const struct station *s = &way->route.stations[station];
     if (!s->of_each_unit)
         return way->buffers[station];
+    buffer_id *made = way->of_unit[station];
     if (continues_use(p, at, of))
-        way->of_unit[unit] = way->of_unit[at.before->call.unit];
-    if (way->of_unit[unit] == NO_ID) {
+        made[unit] = made[at.before->call.unit];
+    if (made[unit] == NO_ID) {
+        buffer_id whole =
+            s->window_of >= 0 ? station_buffer(p, at, way, s->window_of, of, unit) : NO_ID;
         const char *suffix =
             arena_format(p->arena, "%s.%s", s->suffix, p->reference->units[unit].name);
         int64_t slots = use_of(p, at, of) == USE_GROUP ? s->slots : 1;
-        way->of_unit[unit] = add_buffer(p, way, s, suffix, slots);
+        made[unit] = add_buffer(p, way, s, whole, suffix, slots);
     }
-    return way->of_unit[unit];
+    return made[unit];
+}
+
+void share_stations(struct way *way, uint32_t unit, uint32_t with) {
+    for (unsigned i = 0; i < way->route.n_stations; i++)
+        if (way->route.stations[i].of_each_unit)
+            way->of_unit[i][unit] = way->of_unit[i][with];
 }
 
 struct reference item_at(const struct partitioner *p, struct cursor at, buffer_id buffer,

@@ -1,7 +1,7 @@
 // place, nesting: shards inside shards. The update reads a device's parts of the gradient, the
 // optimizer's states and the parameter together, so those of the state that is cut by most axes
-// must lie in those of the others. A product of axes says an order; place.c has put the axes into
-// the one that nests them, and a product that says another is refused here.
+// must lie in those of the others. The axes are put into the order that nests them; a product of
+// axes says an order, and one that says another is refused.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
 #include "passes/placement/reports.h"
@@ -19,7 +19,7 @@ struct holder {
     enum state state; // which says so
     const struct axis_list *axes;
 };
-enum { N_HOLDERS = 4 };
+enum { N_HOLDERS = 3 };
 
 static void holders_of(const struct placed_tensor *placed, struct holder holders[N_HOLDERS]) {
     holders[0] =
@@ -28,8 +28,6 @@ static void holders_of(const struct placed_tensor *placed, struct holder holders
         (struct holder){"the gradients", STATE_GRADIENTS, &placed->shards[STATE_GRADIENTS]};
     holders[2] = (struct holder){"each microbatch's reduced gradients", STATE_GRADIENTS,
                                  &placed->scattered_each};
-    holders[3] = (struct holder){"the parameters that are kept after forward", STATE_PARAMETERS,
-                                 &placed->kept_shards};
 }
 
 // The first axis of `a` that is not in `b`; -1: it has all.
@@ -88,6 +86,70 @@ static bool find_reversal(const struct placed_tensor *placed, struct reversal *o
                 return true;
             }
     return false;
+}
+
+// Shards nest: a state that is cut by fewer axes than another holds its shards whole, so the axes
+// that cut most come first. Shards of the optimizer are cut out of the parameter's, and out of what
+// is left of a gradient when each microbatch has been reduced. Among equals the order is as said;
+// but where sums are ordered, those over data axes come last.
+//
+// Where `parameters : gathered(b)`, `gradients : sharded(a)`, `gradients : sharded(b)` and the
+// optimizer is sharded over c, a and b, by a statement for each, the lists are
+//
+//                        as said    axis  cuts beside the optimizer     nested
+//   optimizer            a, b, c    b     parameters, gradients, each   b, a, c
+//   parameters           b          a     gradients, each               b
+//   gradients            a, b       c     nothing else                  b, a
+//   each microbatch's    a, b                                           b, a
+//
+// A device's part of the optimizer's states then lies in its part of the gradient, and that in its
+// part of the parameter.
+static void nest(const struct placing *p, struct placed_tensor *placed,
+                 struct axis_list *const *nested, int n_nested) {
+    struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+    for (int k = 0; k < n_nested; k++)
+        axis_list_add_all(&all, nested[k]);
+    if (p->placement->ordered) {
+        struct axis_list data = axis_list_within(&all, &p->placement->tokens);
+        all = axis_list_without(&all, &p->placement->tokens);
+        axis_list_add_all(&all, &data);
+    }
+    for (int level = n_nested; level >= 0; level--)
+        for (unsigned i = 0; i < all.n; i++) {
+            int sets = 0;
+            for (int k = 0; k < n_nested; k++)
+                sets += axis_list_has(nested[k], all.axes[i]);
+            if (sets == level)
+                axis_list_add(&ordered, all.axes[i]);
+        }
+    for (int k = 0; k < n_nested; k++)
+        *nested[k] = axis_list_within(&ordered, nested[k]);
+    shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
+}
+
+// The part of a parameter that is kept lies around its shards where the order is free: then it is
+// gathered out of them in one stride, and the whole out of it in another. Where products say
+// otherwise it is cut out of the whole.
+void order_shards(struct placing *p, struct placed_tensor *placed) {
+    struct axis_list *shards = placed->shards;
+    struct axis_list reduced = axis_list_within(&shards[STATE_OPTIMIZER], &placed->reduced_each);
+    placed->scattered_each = shards[STATE_GRADIENTS];
+    if (p->placement->microbatches > 1)
+        axis_list_add_all(&placed->scattered_each, &reduced);
+    struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
+                                  &placed->scattered_each, &placed->kept_shards};
+    enum { N_NESTED = sizeof nested / sizeof *nested };
+    struct reversal found;
+    if (!placed->kept_shards.n) {
+        nest(p, placed, nested, N_NESTED - 1);
+        return;
+    }
+    const struct placed_tensor said = *placed;
+    nest(p, placed, nested, N_NESTED);
+    if (!find_reversal(placed, &found))
+        return;
+    *placed = said;
+    nest(p, placed, nested, N_NESTED - 1);
 }
 
 static const struct holder *holder_of(const struct holder holders[N_HOLDERS],

@@ -192,51 +192,6 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
-// Shards nest: a state that is cut by fewer axes than another holds its shards whole, so the axes
-// that cut most come first. Shards of the optimizer are cut out of the parameter's, and out of what
-// is left of a gradient when each microbatch has been reduced. Among equals the order is as said;
-// but where sums are ordered, those over data axes come last.
-//
-// Where `parameters : gathered(b)`, `gradients : sharded(a)`, `gradients : sharded(b)` and the
-// optimizer is sharded over c, a and b, by a statement for each, the lists are
-//
-//                        as said    axis  cuts beside the optimizer     nested
-//   optimizer            a, b, c    b     parameters, gradients, each   b, a, c
-//   parameters           b          a     gradients, each               b
-//   gradients            a, b       c     nothing else                  b, a
-//   each microbatch's    a, b                                           b, a
-//
-// A device's part of the optimizer's states then lies in its part of the gradient, and that in its
-// part of the parameter.
-static void order_shards(const struct placing *p, struct placed_tensor *placed) {
-    struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
-    struct axis_list reduced = axis_list_within(&all, &placed->reduced_each);
-    placed->scattered_each = shards[STATE_GRADIENTS];
-    if (p->placement->microbatches > 1)
-        axis_list_add_all(&placed->scattered_each, &reduced);
-    struct axis_list *nested[] = {&placed->kept_shards, &shards[STATE_PARAMETERS],
-                                  &shards[STATE_GRADIENTS], &placed->scattered_each};
-    enum { N_NESTED = sizeof nested / sizeof *nested };
-    for (int k = 0; k < N_NESTED; k++)
-        axis_list_add_all(&all, nested[k]);
-    if (p->placement->ordered) {
-        struct axis_list data = axis_list_within(&all, &p->placement->tokens);
-        all = axis_list_without(&all, &p->placement->tokens);
-        axis_list_add_all(&all, &data);
-    }
-    for (int level = N_NESTED; level >= 0; level--)
-        for (unsigned i = 0; i < all.n; i++) {
-            int sets = 0;
-            for (int k = 0; k < N_NESTED; k++)
-                sets += axis_list_has(nested[k], all.axes[i]);
-            if (sets == level)
-                axis_list_add(&ordered, all.axes[i]);
-        }
-    for (int k = 0; k < N_NESTED; k++)
-        *nested[k] = axis_list_within(&ordered, nested[k]);
-    shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
-}
-
 // Activations have no tensors: placement/divide.c places them, op by op.
 static void place_tensor(struct weighing *w, uint32_t t) {
     struct placing *p = w->placing;

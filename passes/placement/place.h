@@ -62,6 +62,8 @@ void check_order(struct placing *);
 void check_promised(struct placing *);
 void check_sums(struct placing *);
 void check_states(struct placing *);
+// The order of the axes that cut a tensor's states; then whether it is the one that products say.
+void order_shards(struct placing *, struct placed_tensor *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 // Of a strategy that is right, what it says without effect. W830: the statement decides about
 // nothing, `instead` does; NULL: as there is no such state.

@@ -134,12 +134,49 @@ static enum route_event around(const struct maker *m, enum route_event around,
 
 // ---- parameters -------------------------------------------------------------------------------
 
-// A parameter of which a part is kept between its uses in a step is gathered in two strides: the
-// part before the first use, the whole out of the part before each.
+// When the whole is there, as long as options and microbatches say.
+struct stay {
+    enum route_event before, behind;
+};
+
+static struct stay stay_of(const struct maker *m) {
+    if (m->tensor->kept_after_backward)
+        return (struct stay){around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE),
+                             around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE)};
+    if (m->tensor->kept_after_forward)
+        return (struct stay){EVENT_BEFORE_FIRST_USE, EVENT_BEHIND_LAST_USE};
+    return (struct stay){EVENT_BEFORE_USE, EVENT_BEHIND_USE};
+}
+
+// Of which a part is kept between its uses in a step. Where the shards are cut out of that part, the
+// whole is gathered in two strides: the part before the first use, the whole out of the part before
+// each. Else the whole is there at the first use, and the part is cut out of it:
+//
+//   stored over outer * inner, kept over inner
+//   before the first use   all_gather over outer * inner     shards -> whole
+//   behind the first use   a part kept over inner            window of whole -> part
+//   before later uses      all_gather over inner             part -> whole
+static void gather_by_part(struct maker *m, int rest, int part, int whole) {
+    const struct axis_list *shards = &m->tensor->shards[STATE_PARAMETERS];
+    const struct axis_list *kept = &m->tensor->kept_shards;
+    if (axis_list_begins(shards, kept)) {
+        struct axis_list outer = axis_list_without(shards, kept);
+        add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
+        add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
+    } else {
+        int window = add_window(m, whole, ".part", kept);
+        m->route.stations[window].of_each_unit = true;
+        add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, rest, whole, shards);
+        add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
+        add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
+    }
+    add_release(m, HOP_RELEASE, EVENT_BEHIND_USE, whole);
+    add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
+}
+
 static void gather_whole(struct maker *m, int rest) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = m->tensor;
-    const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
     int part = -1;
     if (tensor->kept_shards.n)
         part = add_station(m, ".kept", CLASS_TRANSIENT, &tensor->kept_shards);
@@ -148,25 +185,13 @@ static void gather_whole(struct maker *m, int rest) {
     station->stacked = tensor->kept_after_forward;
     station->of_each_unit = !tensor->kept_after_forward;
     station->slots = station->stacked ? 0 : tensor->gather_layers;
-
-    enum route_event before = EVENT_BEFORE_USE, behind = EVENT_BEHIND_USE;
-    if (tensor->kept_after_backward) {
-        before = around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE);
-        behind = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE);
-    } else if (tensor->kept_after_forward) {
-        before = EVENT_BEFORE_FIRST_USE;
-        behind = EVENT_BEHIND_LAST_USE;
-    }
     if (part >= 0 && !m->facts->read_once) {
-        struct axis_list outer = axis_list_without(shards, &tensor->kept_shards);
-        add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
-        add_transfer(m, HOP_GATHER, before, part, whole, &tensor->kept_shards);
-        add_release(m, HOP_RELEASE, behind, whole);
-        add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
-    } else {
-        add_transfer(m, HOP_GATHER, before, rest, whole, shards);
-        add_release(m, HOP_RELEASE, behind, whole);
+        gather_by_part(m, rest, part, whole);
+        return;
     }
+    struct stay stay = stay_of(m);
+    add_transfer(m, HOP_GATHER, stay.before, rest, whole, &tensor->shards[STATE_PARAMETERS]);
+    add_release(m, HOP_RELEASE, stay.behind, whole);
 }
 
 static void make_parameters(struct maker *m, bool trained) {

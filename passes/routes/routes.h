@@ -8,7 +8,7 @@
 // What is known of a tensor's way only when the program is made. Stations do not depend on it.
 struct route_facts {
     enum step_kind step;
-    bool read_once; // parameters: by one call of the step, so that no part need be kept
+    bool read_once; // parameters: used once in the step, so that no part need be kept
     uint64_t left;  // gradients: axes of the model on which units leave a summand
 };
 

@@ -174,13 +174,26 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
-            if (!has_slots(o, access.at->buffer) || !is_gathered(&gathers, access.at->buffer))
+            if (!has_slots(o, access.at->buffer) ||
+                !is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
                 continue;
             else if (gather->kind == STATEMENT_LOOP)
                 access.at->index =
                     index_variable(access.at->index.variable, 0, slots_of(p, gather));
             else
                 access.at->index = slot_of(p, 0);
+    }
+}
+
+// Windows in what is gathered go with it.
+static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
+    for (buffer_id id = 0; id < o->program->n_buffers; id++) {
+        struct buffer *buffer = &o->program->buffers[id];
+        if (id != gathered && buffer->window_of != gathered)
+            continue;
+        CHECK(buffer->stack == STACK_NONE || buffer->stack == STACK_SLOTS);
+        buffer->stack = STACK_SLOTS;
+        buffer->count = slots;
     }
 }
 
@@ -191,13 +204,11 @@ static void give_slots(struct overlapper *o, const struct pipeline *p, struct st
     while (next_transfer(&walk)) {
         o->step->handles[walk.transfer->handle].slots = slots;
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
-            struct buffer *buffer = &o->program->buffers[walk.transfer->pieces[k].to.buffer];
+            buffer_id gathered = walk.transfer->pieces[k].to.buffer;
+            const struct buffer *buffer = &o->program->buffers[gathered];
             // Loops over fewer layers go round in fewer of them.
-            if (buffer->stack == STACK_LAYERS || buffer->count >= slots)
-                continue;
-            CHECK(buffer->stack == STACK_NONE || buffer->stack == STACK_SLOTS);
-            buffer->stack = STACK_SLOTS;
-            buffer->count = slots;
+            if (buffer->stack != STACK_LAYERS && buffer->count < slots)
+                set_slots(o, gathered, slots);
         }
     }
 }
