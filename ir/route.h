@@ -94,8 +94,8 @@ struct route {
 // The routes of a program's training step, and where their stations are in it.
 struct routed {
     struct route route;
-    uint32_t tensor, range;          // of the placement
-    buffer_id buffers[MAX_STATIONS]; // NO_ID: every unit has its own
+    uint32_t tensor, range;           // of the placement
+    buffer_id buffers[MAX_STATIONS];  // NO_ID: every unit has its own
     buffer_id *of_unit[MAX_STATIONS]; // those then, or NO_ID
     uint32_t n_units;
 };
