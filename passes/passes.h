@@ -15,12 +15,18 @@
 
 // ---- the pipeline -----------------------------------------------------------------------------
 
+struct followed;                       // passes/schedule/followed.h
+void followed_free(struct followed *); // or NULL
+
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
     // Room for what the first pass that asks derives (placement_for), empty at first. NULL:
     // passes_run gives its own to the passes of one run.
     struct placement *placement;
+    // Where `release` leaves how it followed the training step, for the account of the program; who
+    // asks for it frees it. NULL: nobody does.
+    struct followed **followed;
 };
 
 typedef bool (*pass_function)(struct program *, const struct pass_context *);
@@ -169,12 +175,17 @@ struct account {
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
+// The same where it is known how the step was followed; NULL: it is not, as of one that a person
+// wrote.
+struct account *account_followed(const struct program *, const struct followed *, struct arena *);
 
 // account/live.c: what is alive at every statement that the training step executes, in order, but
 // for frees. And the moment when that is most, the first of equal ones, without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
-struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
+struct account_live account_most_alive(const struct program *program,
+                                       const struct followed *followed, // NULL: not known
+                                       struct too_long *too_long);
 
 // account/time.c: how long a step takes at least, from what a device does and what the file says of
 // devices and links. Seconds are negative where the file does not say it.

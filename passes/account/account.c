@@ -460,15 +460,20 @@ static void account_communication(struct counting *c, const struct block *block)
 }
 
 // Communication is that of `train` and of `average`; memory is of all steps.
-struct account *account(const struct program *program, struct arena *arena) {
+struct account *account_followed(const struct program *program, const struct followed *followed,
+                                 struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
     result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
     struct counting counting = {program, arena, result, PHASE_FORWARD, STEP_TRAIN};
     account_memory(program, arena, result);
-    result->live = account_most_alive(program, &result->too_long);
+    result->live = account_most_alive(program, followed, &result->too_long);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
     counting.step = STEP_AVERAGE;
     account_communication(&counting, &program->steps[STEP_AVERAGE].body);
     return result;
+}
+
+struct account *account(const struct program *program, struct arena *arena) {
+    return account_followed(program, NULL, arena);
 }

@@ -370,40 +370,51 @@ static struct block with_frees(const struct releaser *r, const struct block *fro
     return to;
 }
 
-bool release_by(struct program *program, enum step_kind kind, const struct shortened *shortened,
-                struct arena *arena, struct too_long *too_long) {
+bool release_by(struct program *program, enum step_kind kind, const struct followed *followed) {
     struct step *step = &program->steps[kind];
-    struct releaser r = {.program = program, .shortened = shortened, .arena = arena};
-    r.uses = uses_of(shortened->program, kind, arena);
-    *too_long = r.uses.too_long;
-    if (too_long->statements)
+    struct arena arena = {0};
+    struct releaser r = {.program = program,
+                         .shortened = &followed->shortened,
+                         .arena = &arena,
+                         .uses = followed->uses};
+    if (followed->uses.too_long.statements)
         return false;
-    r.spots = find_spots(arena, program, step);
-    r.ends = ARENA_ARRAY(arena, struct end, r.uses.n_lives + 1);
+    r.spots = find_spots(&arena, program, step);
+    r.ends = ARENA_ARRAY(&arena, struct end, r.uses.n_lives + 1);
     for (buffer_id i = 0; i < program->n_buffers; i++)
         release_buffer(&r, i);
-    uint32_t n = 0;
+    uint32_t n = 0, place = 0;
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk))
         find_whole_items(&r, &r.spots[n++]);
-    if (r.lost)
-        return false;
-    uint32_t place = 0;
-    step->body = with_frees(&r, &step->body, &place);
-    return true;
+    if (!r.lost)
+        step->body = with_frees(&r, &step->body, &place);
+    arena_free(&arena);
+    return !r.lost;
 }
 
 // A step in which items of the middle die otherwise than layer by layer, or all together, is
 // followed as it is: none that is derived, but a person may write one.
+static bool release_whole(struct program *program, enum step_kind kind, struct too_long *too_long) {
+    struct followed *whole = follow_whole_step(program, kind);
+    bool released = release_by(program, kind, whole);
+    *too_long = whole->uses.too_long;
+    followed_free(whole);
+    return released;
+}
+
 bool release(struct program *program, const struct pass_context *context) {
-    struct arena arena = {0};
     struct too_long too_long = {0};
     for (int kind = 0; kind < N_STEPS && !too_long.statements; kind++) {
-        struct shortened shortened = shorten(program, kind, &arena), whole = not_shortened(program);
-        CHECK(release_by(program, kind, &shortened, &arena, &too_long) || too_long.statements ||
-              release_by(program, kind, &whole, &arena, &too_long) || too_long.statements);
+        struct followed *followed = follow_step(program, kind);
+        too_long = followed->uses.too_long;
+        CHECK(release_by(program, kind, followed) || too_long.statements ||
+              release_whole(program, kind, &too_long) || too_long.statements);
+        if (kind == STEP_TRAIN && context->followed)
+            *context->followed = followed;
+        else
+            followed_free(followed);
     }
-    arena_free(&arena);
     if (too_long.statements)
         report_too_long(context->diagnostics, &too_long);
     program_number(program);

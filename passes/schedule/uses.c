@@ -422,7 +422,10 @@ void report_too_long(struct diagnostics *diagnostics, const struct too_long *too
 }
 
 struct uses uses_of(const struct program *program, enum step_kind step, struct arena *arena) {
-    struct tracer t = {.program = program, .step = &program->steps[step], .arena = arena};
+    struct tracer t = {.program = program,
+                       .step = &program->steps[step],
+                       .arena = arena,
+                       .uses = {.n_buffers = program->n_buffers}};
     t.uses.too_long = find_too_long(t.step);
     allocate(&t);
     if (t.uses.too_long.statements) {

@@ -35,6 +35,7 @@ struct uses {
     struct life *lives;
     uint32_t n_lives, cap_lives;
     const uint32_t *first_life;
+    uint32_t n_buffers;       // as many as there were
     uint32_t *runs;           // of every place: how often its statement was executed
     struct too_long too_long; // then nothing was executed
 };
