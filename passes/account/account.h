@@ -1,8 +1,8 @@
 // The account, between its files. What others may use of it is in passes/passes.h.
 //
-//   account.c            memory and communication of a step
-//   time.c       what it takes of time, at least
-//   traffic.c    how one state of each tensor travels
+//   account.c  memory and communication of a step
+//   time.c     what it takes of time, at least
+//   traffic.c  how one state of each tensor travels
 #ifndef PLACE_PASSES_ACCOUNT_H
 #define PLACE_PASSES_ACCOUNT_H
 

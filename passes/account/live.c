@@ -64,7 +64,8 @@ static void add_changes(struct account_live *now, const struct account_live *cha
     now->sum += change->sum;
 }
 
-// Of every statement that is executed; in the middle of the short step's loops it is none.
+// What is alive at every statement that is executed. In the middle of the short step's loops it is
+// no count of anything: see stands_for_several.
 static struct account_live *find_moments(const struct program *program,
                                          const struct followed *followed, struct arena *arena) {
     const struct uses *uses = &followed->uses;

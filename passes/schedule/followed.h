@@ -1,6 +1,6 @@
-// A step that is followed item by item: made short (shorten.h), and what it uses then (uses.h). It is
-// found once: `release` frees by it, and the account of the same program counts by it, though frees
-// and a plan have come to the program in between.
+// A step that is followed item by item: made short (shorten.h), and what it uses then (uses.h). It
+// is found once: `release` frees by it, and the account of the same program counts by it, though
+// frees and a plan have come to the program in between.
 #ifndef PLACE_PASSES_FOLLOWED_H
 #define PLACE_PASSES_FOLLOWED_H
 

@@ -64,8 +64,8 @@ struct releaser {
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
 
-// By a variable the items of its loop are named; and of the loop around, if each iteration has one.
-// Not layers, by a remainder: no free says them so.
+// A variable names the items of its loop; and of the loop around, if each iteration has one. It
+// does not name layers by a remainder: no free says them so.
 static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
@@ -144,7 +144,7 @@ static int64_t distance(enum form form, const struct end *end, int64_t count) {
     return form == FORM_OFFSET ? offset : (offset % count + count) % count;
 }
 
-// In the whole step.
+// The index in the whole step.
 static struct index index_of(const struct releaser *r, enum form form, const struct end *end,
                              buffer_id buffer) {
     int64_t count = r->program->buffers[buffer].count;
@@ -176,7 +176,7 @@ static bool is_whole(const struct releaser *r, buffer_id buffer, const struct en
            is_in_middle(r->shortened, end->loop, end->variable);
 }
 
-// Of the ends at a spot those at one distance; frees them if they are as many as the runs.
+// Looks at the ends at a spot that are at one distance; frees them if they are as many as the runs.
 static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
     struct spot *spot = &r->spots[like->spot];
@@ -208,7 +208,7 @@ static bool is_named_here(const struct releaser *r, buffer_id buffer, const stru
     return loop->is_fixed || names_buffer(loop, buffer);
 }
 
-// As the text names items elsewhere: layers by an offset, slots by a remainder.
+// Items are named as the text names them elsewhere: layers by an offset, slots by a remainder.
 static void place_ends(struct releaser *r, buffer_id buffer) {
     const struct buffer *b = &r->program->buffers[buffer];
     enum form own = b->stack == STACK_SLOTS ? FORM_SLOT : FORM_OFFSET;
@@ -297,7 +297,7 @@ static void release_buffer(struct releaser *r, buffer_id buffer) {
 
 // ---- the text ---------------------------------------------------------------------------------
 
-// In terms of the whole step, where no end of a run may stand for several items.
+// Items become those of the whole step, where no end of a run may stand for several.
 static void find_whole_items(struct releaser *r, struct spot *spot) {
     for (uint32_t i = 0; i < spot->n_freed; i++) {
         struct freed *freed = &spot->freed[i];

@@ -15,7 +15,7 @@
 struct execution {
     uint32_t place; // number of the statement, in the order of walk_statements
     const struct statement *statement;
-    // Of the loops around it, outermost first: the variable, and which run of that loop it is.
+    // The variable of each loop around it, outermost first, and which run of that loop it is.
     const int64_t *variables;
     const uint32_t *runs;
 };
@@ -30,8 +30,8 @@ struct life {
 struct uses {
     struct execution *executions;
     uint32_t n, cap;
-    // Of buffers that are neither persistent nor the host's, buffer by buffer: those of buffer b
-    // are first_life[b] to before first_life[b + 1], in the order in which they ended.
+    // Lives in buffers that do not outlive the step, buffer by buffer: those of buffer b are
+    // first_life[b] to before first_life[b + 1], in the order in which they ended.
     struct life *lives;
     uint32_t n_lives, cap_lives;
     const uint32_t *first_life;
