@@ -88,7 +88,7 @@ static void add_gather(struct partitioner *p, struct gathers *gathers, const str
     bool first = p->reach.first_reader[operand.buffer] == from;
     if (storage->kept != NO_ID && !(first && p->reach.last_reader[operand.buffer] == from)) {
         struct reference kept = tensor_item(p, storage->kept, operand);
-        struct axis_list inner = without(axes, &tensor->kept_shards);
+        struct axis_list inner = axis_list_without(axes, &tensor->kept_shards);
         if (first)
             add_piece(p, &gathers->parts, COLLECTIVE_ALL_GATHER, &inner, source, kept,
                       state_span(p, buffer, STATE_PARAMETERS, &inner), bucket);

@@ -232,7 +232,7 @@ void reduce_first(struct partitioner *p, const struct statement *from,
         if (axis_list_begins(&summed, kept)) {
             add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, kept, written->results[i], place,
                           s->kept_first);
-            summed = without(&summed, kept);
+            summed = axis_list_without(&summed, kept);
         } else if (s->part != s->kept_first) {
             whole.results[whole.n++] = written->results[i];
         }

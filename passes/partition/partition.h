@@ -257,7 +257,6 @@ struct reference tensor_item(const struct partitioner *, buffer_id, struct refer
 // The statement that placed a state on an axis; else the split that made the collective necessary.
 struct span state_span(const struct partitioner *, const struct buffer *, enum state,
                        const struct axis_list *axes);
-struct axis_list without(const struct axis_list *axes, const struct axis_list *taken);
 const char *unit_name(const struct partitioner *, const struct statement *call);
 
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one

@@ -128,14 +128,6 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
         storage->gathered[unit] = kept;
 }
 
-struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
-    struct axis_list rest = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (!axis_list_has(taken, axes->axes[i]))
-            axis_list_add(&rest, axes->axes[i]);
-    return rest;
-}
-
 // The axes over which storage sums what units leave, in whichever way.
 static uint64_t summed_axes(const struct tensor_storage *storage) {
     const struct gradient_sums *sums = &storage->sums;
@@ -153,8 +145,8 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     storage->sums = gradient_sums(&p->placement, tensor);
     storage->wire = tensor->wire;
     // Codes are summed over their axes, to the whole that all of these have.
-    storage->sums.scatter_last = without(&storage->sums.scatter_last, &tensor->wire);
-    storage->sums.reduce_last = without(&storage->sums.reduce_last, &tensor->wire);
+    storage->sums.scatter_last = axis_list_without(&storage->sums.scatter_last, &tensor->wire);
+    storage->sums.reduce_last = axis_list_without(&storage->sums.reduce_last, &tensor->wire);
     storage->summand = summed_axes(storage);
 }
 
