@@ -8,6 +8,18 @@ struct exchange exchange_flat(enum collective_kind kind, const struct axis_list 
     return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1};
 }
 
+enum collective_kind op_collective(enum op_kind kind) {
+    switch (kind) {
+#define COLLECTIVE(name, text)                                                                     \
+    case OP_##name:                                                                                \
+        return COLLECTIVE_##name;
+#include "ir/collectives.def"
+#undef COLLECTIVE
+    default:
+        return N_COLLECTIVES;
+    }
+}
+
 // False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
 // which program_check refuses.
 bool op_exchange(const struct op *op, struct exchange *exchange) {
@@ -20,15 +32,29 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
         int found = table_find(operation_names, N_OPERATIONS, operation->word);
         exchange->operation = found < 0 ? N_OPERATIONS : (enum operation)found;
     }
-    switch (op->kind) {
-#define COLLECTIVE(name, text)                                                                     \
-    case OP_##name:                                                                                \
-        exchange->kind = COLLECTIVE_##name;                                                        \
-        return true;
-#include "ir/collectives.def"
-#undef COLLECTIVE
+    exchange->kind = op_collective(op->kind);
+    return exchange->kind != N_COLLECTIVES;
+}
+
+// ---- what travels -----------------------------------------------------------------------------
+
+bool exchange_is_small(const struct exchange *exchange, int64_t unpadded_bytes) {
+    return exchange->kind == COLLECTIVE_ALL_REDUCE &&
+           unpadded_bytes <= LIMIT_SMALL_ALL_REDUCE_BYTES;
+}
+
+// As ring algorithms do, which send the least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an
+// all_reduce twice that. A small all_reduce sends all to everybody, since latency counts there.
+int64_t exchange_sent_bytes(const struct exchange *exchange, int64_t group, int64_t whole,
+                            int64_t unpadded, bool small) {
+    int64_t others = whole / group * (group - 1);
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        return small ? size_times(unpadded, group - 1) : size_times(2, others);
+    case COLLECTIVE_PERMUTE:
+        return exchange->shift % group ? unpadded : 0;
     default:
-        return false;
+        return others;
     }
 }
 

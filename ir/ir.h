@@ -682,6 +682,13 @@ void program_number(struct program *);
 struct exchange exchange_flat(enum collective_kind, const struct axis_list *axes);
 // The collective that an op starts. False: it starts none, and `axes` and `dim` are still the op's.
 bool op_exchange(const struct op *, struct exchange *);
+// The collective of an op; N_COLLECTIVES: it is none.
+enum collective_kind op_collective(enum op_kind);
+// Bytes that one member of a group sends. `whole`: what is given or arrives, padded to a multiple of
+// the group, or `unpadded`. `small`: everything is sent straight to everybody (exchange_is_small).
+int64_t exchange_sent_bytes(const struct exchange *, int64_t group, int64_t whole, int64_t unpadded,
+                            bool small);
+bool exchange_is_small(const struct exchange *, int64_t unpadded_bytes);
 // NULL, or what makes no sense for its kind.
 const char *exchange_check(const struct exchange *, enum dtype);
 // Whether what a member gives and what it gets have sizes that go together.

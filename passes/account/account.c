@@ -16,27 +16,6 @@
 #include "passes/schedule/lifetimes.h"
 #include "passes/schedule/memory.h"
 
-// Bytes that one device sends in one collective among N, as ring algorithms do, which send the
-// least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an all_reduce twice that. A small
-// all_reduce sends all to everybody, since latency counts there. `whole`: the whole, or what a
-// device gives, padded to a multiple of the group; `unpadded` without padding.
-static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_t whole,
-                          int64_t unpadded, bool small) {
-    int64_t others = whole / group * (group - 1);
-    switch (exchange->kind) {
-    case COLLECTIVE_ALL_REDUCE:
-        return small ? size_times(unpadded, group - 1) : size_times(2, others);
-    case COLLECTIVE_PERMUTE:
-        return exchange->shift % group ? unpadded : 0;
-    default:
-        return others;
-    }
-}
-
-static bool is_small(const struct exchange *exchange, int64_t unpadded) {
-    return exchange->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
-}
-
 // Does everything go straight to where it is needed, in place of round a ring?
 static bool is_direct(enum collective_kind kind, bool small) {
     return small || kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_PERMUTE;
@@ -371,13 +350,13 @@ static void account_start(struct counting *c, const struct statement *statement,
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded = size_plus(unpadded, add_piece(c, start, i, group, carried));
-    bool small = is_small(&start->exchange, unpadded), first = true;
+    bool small = exchange_is_small(&start->exchange, unpadded), first = true;
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
             continue;
-        int64_t bytes =
-            sent_bytes(&start->exchange, group, of->whole_bytes, of->unpadded_bytes, small);
+        int64_t bytes = exchange_sent_bytes(&start->exchange, group, of->whole_bytes,
+                                            of->unpadded_bytes, small);
         struct account_transfer transfer = {
             .axes = start->exchange.axes,
             .kind = start->exchange.kind,
@@ -410,8 +389,8 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
         int64_t unpadded = type_bytes(whole),
                 padded =
                     size_times(round_up(type_elements(whole), group), dtype_bytes[whole->dtype]);
-        bool small = is_small(&exchange, unpadded);
-        int64_t bytes = sent_bytes(&exchange, group, padded, unpadded, small);
+        bool small = exchange_is_small(&exchange, unpadded);
+        int64_t bytes = exchange_sent_bytes(&exchange, group, padded, unpadded, small);
         struct account_transfer transfer = {.axes = exchange.axes,
                                             .kind = exchange.kind,
                                             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
