@@ -79,7 +79,8 @@ static bool run_final(struct compilation *c) {
     const struct pass_context context = {.config = &c->config,
                                          .diagnostics = c->diagnostics,
                                          .placement = &c->placement,
-                                         .routes = &c->routes};
+                                         .routes = &c->routes,
+                                         .followed = &c->followed};
     c->final = program_clone(&c->arena, c->reference);
     if (!passes_run(c->final, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;
@@ -131,7 +132,9 @@ static bool check_sent(struct compilation *c) {
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
-    c->account = account(c->final, &c->arena);
+    c->account = account_followed(c->final, c->edited ? NULL : c->followed, &c->arena);
+    followed_free(c->followed);
+    c->followed = NULL;
     check_memory(c);
     if (c->account->too_long.statements)
         report_too_long(c->diagnostics, &c->account->too_long);
@@ -203,6 +206,7 @@ bool compile_further(struct compilation *c, const struct options *options, enum 
 }
 
 void compilation_free(struct compilation *c) {
+    followed_free(c->followed);
     arena_free(&c->arena);
 }
 

@@ -47,6 +47,7 @@ struct compilation {
     struct placement placement; // by which `final`, or `derived`, was made of the reference
     struct routes routes;       // of its training step
     struct program *derived;    // with `edited`: what `final` would be without the text
+    struct followed *followed;  // until the account is taken
     struct verdict verdict;
     struct account *account;
 };

@@ -10,6 +10,18 @@ struct exchange exchange_flat(enum collective_kind kind, const struct axis_list 
     return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1};
 }
 
+enum collective_kind op_collective(enum op_kind kind) {
+    switch (kind) {
+#define COLLECTIVE(name, text)                                                                     \
+    case OP_##name:                                                                                \
+        return COLLECTIVE_##name;
+#include "ir/collectives.def"
+#undef COLLECTIVE
+    default:
+        return N_COLLECTIVES;
+    }
+}
+
 // False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
 // which program_check refuses.
 bool op_exchange(const struct op *op, struct exchange *exchange) {
@@ -22,16 +34,8 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
         int found = table_find(operation_names, N_OPERATIONS, operation->word);
         exchange->operation = found < 0 ? N_OPERATIONS : (enum operation)found;
     }
-    switch (op->kind) {
-#define COLLECTIVE(name, text)                                                                     \
-    case OP_##name:                                                                                \
-        exchange->kind = COLLECTIVE_##name;                                                        \
-        return true;
-#include "ir/collectives.def"
-#undef COLLECTIVE
-    default:
-        return false;
-    }
+    exchange->kind = op_collective(op->kind);
+    return exchange->kind != N_COLLECTIVES;
 }
 
 // ---- what makes sense -------------------------------------------------------------------------
@@ -99,7 +103,7 @@ bool exchange_fits(const struct exchange *exchange, const struct mesh *mesh,
     }
 }
 
-// ---- routes -----------------------------------------------------------------------------------
+// ---- algorithms -----------------------------------------------------------------------------------
 
 // A small all_reduce, be it a sum, a maximum or the bins of a sum of squares, goes to all others at
 // once while these are few. An all_gather and a reduce_scatter have no such form: rounds
@@ -153,6 +157,27 @@ int64_t exchange_most_partials(int64_t members) {
 int64_t exchange_partial_bytes(enum dtype dtype, int64_t bytes) {
     return dtype == DTYPE_BF16 ? size_times(bytes, dtype_bytes[DTYPE_F32] / dtype_bytes[dtype])
                                : bytes;
+}
+
+// As ring algorithms do, which send the least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an
+// all_reduce twice that. One that goes straight sends all to everybody, since latency counts there,
+// and one in rounds all in each of log2 N; where N is no power of two members differ by some rounds,
+// and the one counts that sends most.
+int64_t exchange_sent_bytes(const struct exchange *exchange, enum algorithm algorithm,
+                            enum dtype dtype, int64_t members, int64_t whole, int64_t unpadded) {
+    int64_t others = whole / members * (members - 1);
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        if (algorithm == ALGORITHM_DOUBLING)
+            return size_times(exchange_partial_bytes(dtype, unpadded),
+                              exchange_most_partials(members));
+        return algorithm == ALGORITHM_DIRECT ? size_times(unpadded, members - 1)
+                                             : size_times(2, others);
+    case COLLECTIVE_PERMUTE:
+        return exchange->shift % members ? unpadded : 0;
+    default:
+        return others;
+    }
 }
 
 // ---- groups -----------------------------------------------------------------------------------

@@ -682,6 +682,8 @@ void program_number(struct program *);
 struct exchange exchange_flat(enum collective_kind, const struct axis_list *axes);
 // The collective that an op starts. False: it starts none, and `axes` and `dim` are still the op's.
 bool op_exchange(const struct op *, struct exchange *);
+// The collective of an op; N_COLLECTIVES: it is none.
+enum collective_kind op_collective(enum op_kind);
 // NULL, or what makes no sense for its kind.
 const char *exchange_check(const struct exchange *, enum dtype);
 // Whether what a member gives and what it gets have sizes that go together.
@@ -700,6 +702,10 @@ int64_t exchange_partials_sent(int64_t members, int64_t place);
 int64_t exchange_most_partials(int64_t members);
 // Bytes of one partial sum of so many bytes of values: of bf16 it is a single until it is whole.
 int64_t exchange_partial_bytes(enum dtype, int64_t bytes);
+// Bytes that one member sends, the one that sends most. `whole`: what is given or arrives, padded to a
+// multiple of the members; `unpadded`: without.
+int64_t exchange_sent_bytes(const struct exchange *, enum algorithm, enum dtype, int64_t members,
+                            int64_t whole, int64_t unpadded);
 // Every ordered list of axes that a collective of the program runs over, once, in the order of the
 // text: units first. What runs over an equal list is in the same group.
 struct axis_list *program_groups(const struct program *, struct arena *, uint32_t *n);

@@ -16,6 +16,9 @@
 
 // ---- the pipeline -----------------------------------------------------------------------------
 
+struct followed;                       // passes/schedule/followed.h
+void followed_free(struct followed *); // or NULL
+
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
@@ -25,6 +28,9 @@ struct pass_context {
     // Where `partition` leaves the routes of the training step, in the program's arena; NULL:
     // nobody asks.
     struct routes *routes;
+    // Where `release` leaves how it followed the training step, for the account of the program; who
+    // asks for it frees it. NULL: nobody does.
+    struct followed **followed;
 };
 
 typedef bool (*pass_function)(struct program *, const struct pass_context *);
@@ -159,6 +165,9 @@ struct account {
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
+// The same where it is known how the step was followed; NULL: it is not, as of one that a person
+// wrote.
+struct account *account_followed(const struct program *, const struct followed *, struct arena *);
 
 // account/routes.c: what every hop of a route sends, and how often it is made in a training step, by
 // one device; hops that send nothing have no times. Hop h of route r: [r * MAX_ROUTE_HOPS + h].
@@ -172,7 +181,9 @@ struct hop_account *account_routes(const struct program *program, const struct r
 // for frees. And the moment when that is most, the first of equal ones, without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
-struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
+struct account_live account_most_alive(const struct program *program,
+                                       const struct followed *followed, // NULL: not known
+                                       struct too_long *too_long);
 
 // account/time.c: how long a step takes at least, from what a device does and what the file says of
 // devices and links. Seconds are negative where the file does not say it.

@@ -27,7 +27,7 @@ static struct account_live most_of_all(const struct program *program, struct are
     struct program idle = *program;
     idle.steps[STEP_TRAIN].body.n = 0;
     struct too_long too_long;
-    struct account_live most = account_most_alive(&idle, &too_long);
+    struct account_live most = account_most_alive(&idle, NULL, &too_long);
     uint32_t n;
     const struct account_live *moments = account_moments(program, arena, &n);
     for (uint32_t i = 0; i < n; i++)
@@ -39,7 +39,7 @@ static struct account_live most_of_all(const struct program *program, struct are
 static void check_account(const struct program *program, struct arena *arena, const char *name) {
     struct account_live expected = most_of_all(program, arena);
     struct too_long too_long;
-    struct account_live found = account_most_alive(program, &too_long);
+    struct account_live found = account_most_alive(program, NULL, &too_long);
     assert_int_equal(too_long.statements, 0);
     if (found.sum != expected.sum || found.statement != expected.statement ||
         memcmp(found.states, expected.states, sizeof found.states) != 0 ||
@@ -52,10 +52,11 @@ static void check_account(const struct program *program, struct arena *arena, co
 
 static void check_release(struct program *program, struct arena *arena, const char *name) {
     struct program *other = program_clone(arena, program);
-    struct shortened whole = not_shortened(other);
-    struct too_long too_long;
-    for (int kind = 0; kind < N_STEPS; kind++)
-        assert_true(release_by(other, kind, &whole, arena, &too_long));
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        struct followed *whole = follow_whole_step(other, kind);
+        assert_true(release_by(other, kind, whole));
+        followed_free(whole);
+    }
     program_number(other);
     release(program, &(struct pass_context){0});
     char *found = program_text(program, arena), *expected = program_text(other, arena);
@@ -278,11 +279,25 @@ static void set_layers(struct config *config, int64_t layers) {
     }
 }
 
+// What `release` found of the step does for the account, behind frees and the plan, as what is found
+// again does.
+static void check_followed(const struct program *program, const struct followed *followed) {
+    struct too_long too_long;
+    struct account_live expected = account_most_alive(program, NULL, &too_long);
+    struct account_live found = account_most_alive(program, followed, &too_long);
+    assert_memory_equal(&found, &expected, sizeof found);
+}
+
 static void check_derived(struct arena *arena, const struct config *config, const char *name) {
-    struct program *program = derive_program(arena, config, PASS_MEMORY, NULL);
+    struct program *program = derive_program(arena, config, PASS_OVERLAP, NULL);
+    struct followed *followed = NULL;
+    const struct pass_context context = {.followed = &followed};
     if (!program)
         return; // not every number of layers fits every strategy
+    assert_true(passes_run(program, &context, PASS_RELEASE, PASS_MEMORY));
     check_account(program, arena, name);
+    check_followed(program, followed);
+    followed_free(followed);
     check_release(program, arena, name);
 }
 
@@ -346,15 +361,13 @@ static void too_many_statements_are_not_followed(void **state) {
     set_layers(&config, 24 * 40000);
     struct program *program = derive_program(&arena, &config, PASS_MEMORY, NULL);
     assert_non_null(program);
-    struct uses uses = uses_of(program, STEP_TRAIN, &arena);
-    assert_true(uses.too_long.statements > LIMIT_FOLLOWED);
-    assert_int_equal(uses.n, 0);
-    struct shortened whole = not_shortened(program);
-    struct too_long too_long;
-    assert_false(release_by(program, STEP_TRAIN, &whole, &arena, &too_long));
-    assert_int_equal(too_long.statements, uses.too_long.statements);
+    struct followed *whole = follow_whole_step(program, STEP_TRAIN);
+    assert_true(whole->uses.too_long.statements > LIMIT_FOLLOWED);
+    assert_int_equal(whole->uses.n, 0);
+    assert_false(release_by(program, STEP_TRAIN, whole));
+    followed_free(whole);
     struct too_long none;
-    account_most_alive(program, &none);
+    account_most_alive(program, NULL, &none);
     assert_int_equal(none.statements, 0);
     arena_free(&arena);
 }

@@ -16,29 +16,6 @@
 #include "passes/schedule/lifetimes.h"
 #include "passes/schedule/memory.h"
 
-// Bytes that one device sends in one collective among N, as ring algorithms do, which send the
-// least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an all_reduce twice that. A small
-// all_reduce sends all to everybody, since latency counts there, and among many all in each of
-// log2 N rounds; where N is no power of two devices differ by some rounds, and the one counts that
-// sends most. `whole`: the whole, or what a device gives, padded to a multiple of the group;
-// `unpadded` without padding.
-static int64_t sent_bytes(const struct exchange *exchange, enum algorithm algorithm,
-                          enum dtype dtype, int64_t group, int64_t whole, int64_t unpadded) {
-    int64_t others = whole / group * (group - 1);
-    switch (exchange->kind) {
-    case COLLECTIVE_ALL_REDUCE:
-        if (algorithm == ALGORITHM_DOUBLING)
-            return size_times(exchange_partial_bytes(dtype, unpadded),
-                              exchange_most_partials(group));
-        return algorithm == ALGORITHM_DIRECT ? size_times(unpadded, group - 1)
-                                             : size_times(2, others);
-    case COLLECTIVE_PERMUTE:
-        return exchange->shift % group ? unpadded : 0;
-    default:
-        return others;
-    }
-}
-
 // How often a collective starts, in a row of the account; the row of another role that it carries
 // has no starts of its own.
 static void count_starts(struct account_transfer *transfer, enum algorithm algorithm, bool first) {
@@ -379,9 +356,10 @@ int64_t account_piece(const struct program *program, const struct transfer *star
         unpadded = size_plus(unpadded, add_piece(&c, start, i, group, all));
     add_piece(&c, start, piece, group, one);
     const struct carried *of = &one[role_of_piece(program, &start->pieces[piece])];
-    return sent_bytes(&start->exchange, exchange_algorithm(&start->exchange, group, unpadded),
-                      program->buffers[start->pieces[piece].from.buffer].dtype, group,
-                      of->whole_bytes, of->unpadded_bytes);
+    return exchange_sent_bytes(&start->exchange,
+                               exchange_algorithm(&start->exchange, group, unpadded),
+                               program->buffers[start->pieces[piece].from.buffer].dtype, group,
+                               of->whole_bytes, of->unpadded_bytes);
 }
 
 // A row for each role that the collective carries.
@@ -400,8 +378,8 @@ static void account_start(struct counting *c, const struct statement *statement,
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
             continue;
-        int64_t bytes = sent_bytes(&start->exchange, algorithm, dtype, group, of->whole_bytes,
-                                   of->unpadded_bytes);
+        int64_t bytes = exchange_sent_bytes(&start->exchange, algorithm, dtype, group,
+                                            of->whole_bytes, of->unpadded_bytes);
         struct account_transfer transfer = {.axes = start->exchange.axes,
                                             .kind = start->exchange.kind,
                                             .state = of->state,
@@ -434,7 +412,8 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
                 padded =
                     size_times(round_up(type_elements(whole), group), dtype_bytes[whole->dtype]);
         enum algorithm algorithm = exchange_algorithm(&exchange, group, unpadded);
-        int64_t bytes = sent_bytes(&exchange, algorithm, whole->dtype, group, padded, unpadded);
+        int64_t bytes =
+            exchange_sent_bytes(&exchange, algorithm, whole->dtype, group, padded, unpadded);
         struct account_transfer transfer = {.axes = exchange.axes,
                                             .kind = exchange.kind,
                                             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
@@ -483,15 +462,20 @@ static void account_communication(struct counting *c, const struct block *block)
 }
 
 // Communication is that of `train` and of `average`; memory is of all steps.
-struct account *account(const struct program *program, struct arena *arena) {
+struct account *account_followed(const struct program *program, const struct followed *followed,
+                                 struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
     result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
     struct counting counting = {program, arena, result, PHASE_FORWARD, STEP_TRAIN};
     account_memory(program, arena, result);
-    result->live = account_most_alive(program, &result->too_long);
+    result->live = account_most_alive(program, followed, &result->too_long);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
     counting.step = STEP_AVERAGE;
     account_communication(&counting, &program->steps[STEP_AVERAGE].body);
     return result;
+}
+
+struct account *account(const struct program *program, struct arena *arena) {
+    return account_followed(program, NULL, arena);
 }

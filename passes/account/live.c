@@ -5,7 +5,7 @@
 // several.
 #include "passes/passes.h"
 
-#include "passes/schedule/shorten.h"
+#include "passes/schedule/followed.h"
 
 static void add_bytes(struct account_live *live, const struct buffer *buffer, int64_t bytes) {
     enum state state = class_states[buffer->class];
@@ -30,7 +30,7 @@ static struct account_live always_alive(const struct program *program) {
 static void add_lives(const struct shortened *shortened, const struct uses *uses,
                       struct account_live *changes) {
     const struct program *program = shortened->program;
-    for (buffer_id id = 0; id < program->n_buffers; id++) {
+    for (buffer_id id = 0; id < uses->n_buffers; id++) {
         const struct buffer *buffer = &program->buffers[id];
         if (uses->first_life[id] == uses->first_life[id + 1])
             continue;
@@ -64,17 +64,20 @@ static void add_changes(struct account_live *now, const struct account_live *cha
     now->sum += change->sum;
 }
 
-// Of every statement that is executed; in the middle of the short step's loops it is none.
-static struct account_live *follow(const struct program *program, const struct shortened *shortened,
-                                   const struct uses *uses, struct arena *arena) {
+// What is alive at every statement that is executed. In the middle of the short step's loops it is
+// no count of anything: see stands_for_several.
+static struct account_live *find_moments(const struct program *program,
+                                         const struct followed *followed, struct arena *arena) {
+    const struct uses *uses = &followed->uses;
+    const uint32_t *ids = numbered_ids(&program->steps[STEP_TRAIN], arena);
     struct account_live *moments = ARENA_ARRAY(arena, struct account_live, uses->n + 2);
     struct account_live now = always_alive(program);
-    add_lives(shortened, uses, moments);
+    add_lives(&followed->shortened, uses, moments);
     add_frames(program, uses, moments);
     for (uint32_t i = 0; i < uses->n; i++) {
         add_changes(&now, &moments[i]);
         moments[i] = now;
-        moments[i].statement = uses->executions[i].statement->id;
+        moments[i].statement = ids[followed->numbers[uses->executions[i].place]];
         moments[i].span = uses->executions[i].statement->span;
     }
     return moments;
@@ -82,10 +85,11 @@ static struct account_live *follow(const struct program *program, const struct s
 
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n) {
-    struct shortened whole = not_shortened(program);
-    struct uses uses = uses_of(program, STEP_TRAIN, arena);
-    *n = uses.n;
-    return follow(program, &whole, &uses, arena);
+    struct followed *whole = follow_whole_step(program, STEP_TRAIN);
+    struct account_live *moments = find_moments(program, whole, arena);
+    *n = whole->uses.n;
+    followed_free(whole);
+    return moments;
 }
 
 // Is it in an iteration of some loop that stands for several? What is alive then is no count of
@@ -105,16 +109,19 @@ static bool stands_for_several(const struct shortened *shortened,
     return false;
 }
 
-struct account_live account_most_alive(const struct program *program, struct too_long *too_long) {
+struct account_live account_most_alive(const struct program *program,
+                                       const struct followed *followed, struct too_long *too_long) {
     struct arena arena = {0};
-    struct shortened shortened = shorten(program, STEP_TRAIN, &arena);
-    struct uses uses = uses_of(shortened.program, STEP_TRAIN, &arena);
+    struct followed *own = followed ? NULL : follow_step(program, STEP_TRAIN);
     struct account_live most = always_alive(program);
-    *too_long = uses.too_long;
-    const struct account_live *moments = follow(program, &shortened, &uses, &arena);
-    for (uint32_t i = 0; i < uses.n; i++)
-        if (moments[i].sum > most.sum && !stands_for_several(&shortened, &uses.executions[i]))
+    followed = followed ? followed : own;
+    *too_long = followed->uses.too_long;
+    const struct account_live *moments = find_moments(program, followed, &arena);
+    for (uint32_t i = 0; i < followed->uses.n; i++)
+        if (moments[i].sum > most.sum &&
+            !stands_for_several(&followed->shortened, &followed->uses.executions[i]))
             most = moments[i];
+    followed_free(own);
     arena_free(&arena);
     return most;
 }

@@ -5,7 +5,7 @@
 // matter in which loops starts and waits stand.
 #include "passes/account/account.h"
 
-#include "passes/schedule/shorten.h"
+#include "passes/schedule/followed.h"
 
 struct reader {
     const struct program *program;
@@ -262,11 +262,10 @@ static struct follower follower_new(const struct reader *reader, const struct sh
 // Of a step that is too long even when it is made short nothing is known.
 static void follow_gathers(const struct reader *reader) {
     struct arena arena = {0};
-    struct shortened shortened = shorten(reader->program, STEP_TRAIN, &arena);
-    struct uses uses = uses_of(shortened.program, STEP_TRAIN, &arena);
-    struct follower f = follower_new(reader, &shortened, &arena);
-    for (uint32_t i = 0; i < uses.n; i++) {
-        const struct execution *now = &uses.executions[i];
+    struct followed *followed = follow_step(reader->program, STEP_TRAIN);
+    struct follower f = follower_new(reader, &followed->shortened, &arena);
+    for (uint32_t i = 0; i < followed->uses.n; i++) {
+        const struct execution *now = &followed->uses.executions[i];
         if (now->statement->kind == STATEMENT_START)
             follow_start(&f, now);
         else if (now->statement->kind == STATEMENT_WAIT)
@@ -274,6 +273,7 @@ static void follow_gathers(const struct reader *reader) {
         else if (now->statement->kind == STATEMENT_CALL)
             follow_call(&f, now);
     }
+    followed_free(followed);
     arena_free(&arena);
 }
 

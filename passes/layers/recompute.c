@@ -84,7 +84,7 @@ static buffer_id drop_operands(struct recomputing *r, const struct statement *ba
 
 // ---- forward leaves less ----------------------------------------------------------------------
 
-// Of each unit's results whether they are dropped; NULL: of none.
+// Whether results are dropped, of each unit; NULL: none of it is.
 static bool **find_gone(const struct recomputing *r) {
     const struct program *program = r->program;
     bool **gone = ARENA_ARRAY(program->arena, bool *, program->n_units + 1);
@@ -156,7 +156,7 @@ static int by_unit(const void *left, const void *right) {
     return (a->order > b->order) - (a->order < b->order);
 }
 
-// By their units, of each in the order of the text.
+// Calls are sorted by their units, those of each in the order of the text.
 static struct ranged_call *list_calls(struct program *program, struct arena *arena, uint32_t *n) {
     struct ranged_call *calls = NULL;
     uint32_t found = 0, cap = 0;

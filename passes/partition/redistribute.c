@@ -214,25 +214,27 @@ static void apply_move(struct sharding *type, const struct move *move) {
 
 // ---- where to begin ---------------------------------------------------------------------------
 
-// Elements that a device sends for the move, counted as in account.c.
-static double cost_of(const struct partitioner *p, const struct tensor_type *logical,
-                      const struct sharding *before, const struct move *move) {
+// Bytes that a device sends for the move. Parts of a value are equal, so none is padded.
+static int64_t cost_of(const struct partitioner *p, const struct tensor_type *logical,
+                       const struct sharding *before, const struct move *move) {
+    const struct exchange exchange = {.kind = op_collective(move->kind), .axes = move->axes};
     struct sharding after = *before;
     struct tensor_type whole;
     apply_move(&after, move);
-    if (move->kind == OP_SLICE || move->kind == OP_PUT)
+    if (exchange.kind == N_COLLECTIVES)
         return 0;
     CHECK(sharding_local(p, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
-    double parts = (double)mesh_group_size(&p->program->mesh, &move->axes);
-    double sent = (parts - 1) / parts * (double)type_elements(&whole);
-    return move->kind == OP_ALL_REDUCE ? 2 * sent : sent;
+    int64_t bytes = type_bytes(&whole);
+    int64_t members = mesh_group_size(&p->program->mesh, &move->axes);
+    return exchange_sent_bytes(&exchange, exchange_algorithm(&exchange, members, bytes),
+                               whole.dtype, members, bytes, bytes);
 }
 
-static double cost_from(const struct partitioner *p, const struct tensor_type *logical,
-                        struct sharding type, const struct sharding *want) {
-    double cost = 0;
+static int64_t cost_from(const struct partitioner *p, const struct tensor_type *logical,
+                         struct sharding type, const struct sharding *want) {
+    int64_t cost = 0;
     for (struct move move; (move = next_move(p, &type, want)).kind != N_OPS;) {
-        cost += cost_of(p, logical, &type, &move);
+        cost = size_plus(cost, cost_of(p, logical, &type, &move));
         apply_move(&type, &move);
     }
     return cost;
@@ -242,10 +244,10 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
     const struct forms *forms = &m->forms[v];
     const struct tensor_type *logical = &m->from->values[v].type;
     const struct form *best = NULL;
-    double least = 0;
+    int64_t least = 0;
     for (uint32_t i = 0; i < forms->n; i++) {
         const struct form *form = &forms->items[i];
-        double cost = cost_from(m->p, logical, form->type, want);
+        int64_t cost = cost_from(m->p, logical, form->type, want);
         if (best && cost >= least)
             continue;
         best = form;

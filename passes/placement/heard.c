@@ -109,8 +109,8 @@ static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
     return least;
 }
 
-// Of layers that a statement gathers: are there any, is it the one that the others wait for, and
-// how many units are they at most?
+// Layers that a statement gathers: are there any, is it the one that the others wait for, and how
+// many units are they at most?
 struct gathered_layers {
     bool any, followed;
     int64_t units;

@@ -9,7 +9,6 @@
 #include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
 
-// Of the modes that do so the first over the axis.
 typedef bool (*mode_test)(const struct mode_statement *);
 
 static bool never_reduces(const struct mode_statement *mode) {
@@ -20,6 +19,7 @@ static bool averages(const struct mode_statement *mode) {
     return mode->average_every > 0;
 }
 
+// The first mode over the axis that does so.
 static const struct mode_statement *find_mode(const struct placing *p, unsigned axis,
                                               mode_test test) {
     const struct strategy_config *strategy = &p->config->strategy;
@@ -118,7 +118,8 @@ static void check_splits_of(struct placing *p, unsigned axis) {
             report_other_split(p, axis, &strategy->splits[s]);
 }
 
-// In the mode; and, where gradients are summed as everywhere else, without that.
+// The average is said in the mode; and, where gradients are summed as everywhere else, that they
+// are not.
 static void propose_average(struct placing *p, struct diagnostic *d,
                             const struct mode_statement *mode) {
     const char *axes = axes_text(p, &mode->axes);

@@ -38,7 +38,7 @@ static int axis_beyond(const struct axis_list *a, const struct axis_list *b) {
     return -1;
 }
 
-// Of two kinds of shards one must lie inside the other; else no order of the axes serves both.
+// One of two kinds of shards must lie inside the other; else no order of the axes serves both.
 static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
     struct holder holders[N_HOLDERS];
     holders_of(placed, holders);

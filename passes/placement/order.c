@@ -74,8 +74,8 @@ static int axis_between(const struct placing *p, const struct placed_tensor *pla
     return inside.n && between ? inside.axes[0] : -1;
 }
 
-// With the gradients cut over it, too, its parts are outside; with the gradients kept in the parts
-// that they are scattered in, nothing is in between.
+// Its parts are outside where the gradients are cut over it, too; and nothing is in between where
+// the gradients are kept in the parts that they are scattered in.
 static void report_parts_inside(struct placing *p, const struct placed_tensor *placed,
                                 unsigned axis) {
     const struct origin *origin = placed_origin(placed, STATE_OPTIMIZER, axis);
@@ -125,10 +125,10 @@ static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) 
     return placement_sum(placement, &p->config->mesh, axis_list_mask(&cuts[0]));
 }
 
-// Of a gradient that the devices of an axis have alike each keeps its part as it stands in memory.
-// Behind the last element of the whole nothing is known, so all parts must be full: the axis over
-// which they are not; -1: none. One sum over parts of sequences that begins with the axes of the
-// shards is scattered over them, which fills them up; any other is whole first (reduce_first).
+// Each device keeps its part, as it stands in memory, of a gradient that those of an axis have
+// alike. Nothing is known behind the last element of the whole, so all parts must be full: the axis
+// over which they are not; -1: none. One sum over parts of sequences that begins with the axes of
+// the shards is scattered over them, which fills them up; any other is whole first (reduce_first).
 static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     const struct mesh *mesh = &p->config->mesh;
     const struct placed_tensor *placed = &p->placement->tensors[i];
@@ -253,7 +253,7 @@ struct division {
     const struct split_statement *split;
 };
 
-// Of the axes that cut a dimension the last one's devices are neighbours in a sum over it.
+// The devices of the last axis that cuts a dimension are neighbours in a sum over it.
 static void check_sum_over(struct placing *p, const struct division *division) {
     const struct mesh *mesh = &p->config->mesh;
     const struct axis_list *cuts = &division->cuts;

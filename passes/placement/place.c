@@ -92,7 +92,7 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
     return !split;
 }
 
-// Of what is frozen there are parameters only.
+// What is frozen has parameters only.
 static void count_decided(struct weighing *w, enum state state, uint32_t t, unsigned axis,
                           uint32_t winner) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
@@ -150,7 +150,7 @@ static struct axis_list shard_axes(const struct placing *p, const struct placed_
     return list;
 }
 
-// Over axes of size one, and over those of the model that cut the tensor, a part is the whole that
+// A part over axes of size one, and over those of the model that cut the tensor, is the whole that
 // a device gathers; one over all axes of the parameter is what is stored.
 static void place_kept(const struct placing *p, struct placed_tensor *placed,
                        const struct mode_statement *mode) {
@@ -184,7 +184,7 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
         if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
             gradients->mode->reduce == REDUCE_EACH)
             axis_list_add(&placed->reduced_each, axis);
-        // Of several that were said, the smallest.
+        // The smallest holds of several that were said.
         int64_t bucket = gradients->mode ? gradients->mode->bucket_bytes : 0;
         if (bucket && (!bucket_said || bucket < placed->bucket_bytes))
             placed->bucket_bytes = bucket;
@@ -260,7 +260,7 @@ static int64_t elements_of(const struct tensor *tensor) {
     return elements;
 }
 
-// Beyond it bins may be full, and what is summed last is rounded.
+// Bins may be full beyond it, and what is summed last is rounded.
 static bool check_squares(struct placing *p) {
     const struct train_config *train = &p->config->train;
     const int64_t most = LIMIT_SQUARES;

@@ -1,5 +1,5 @@
-// The parts of `place`, which placement_derive (passes/passes.h) calls one after the other; what the
-// parts share stands in headers of their own (placing.h, work.h, reports.h, remedies.h).
+// The parts of `place`, which placement_derive (passes/passes.h) calls one after the other; what
+// the parts share stands in headers of their own (placing.h, work.h, reports.h, remedies.h).
 //
 //   place.c     matches and weighs the statements, tensor by tensor
 //   divide.c    the rules by which work is divided, and what they cut of the tensors
@@ -65,7 +65,7 @@ void check_states(struct placing *);
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct placed_tensor *);
 void check_nesting(struct placing *, const struct placed_tensor *);
-// Of a strategy that is right, what it says without effect. W830: the statement decides about
+// What a strategy that is right says without effect. W830: the statement decides about
 // nothing, `instead` does; NULL: as there is no such state.
 void check_heard(struct placing *);
 void report_decides_nothing(struct placing *, const struct mode_statement *,

@@ -7,7 +7,7 @@
 #include "passes/placement/place.h"
 #include "passes/placement/work.h"
 
-// Of what one statement divides, or any (NULL), what is not promised. `group` goes with `heads`.
+// What one statement divides, or any (NULL), and is not promised. `group` goes with `heads`.
 static uint32_t unpromised(const struct placing *p, const struct origin *of) {
     uint32_t divided = 0;
     for (uint32_t i = 0; i < p->placement->n_rules; i++) {

@@ -168,7 +168,7 @@ static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32
     return NULL;
 }
 
-// In how many turns there are no more summands than a proof may have.
+// The most turns in which there are no more summands than a proof may have.
 static int64_t most_turns(const struct placing *p) {
     int64_t tensors = 0;
     for (uint32_t t = 0; t < p->program->n_tensors; t++)
@@ -188,7 +188,7 @@ static const struct mode_statement *divides_in_turns(const struct placing *p) {
     return last;
 }
 
-// Of two ranges that take turns: is there something that is not built?
+// Two ranges that take turns: is there something that is not built? False, once reported.
 static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
     const struct layer_range *ranges = p->placement->ranges;
     if (!work_is_alike(p->placement, ranges[a].begin, ranges[b].begin)) {

@@ -41,7 +41,8 @@ static void propose_behind(struct placing *p, struct diagnostic *d, struct span 
     diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
 }
 
-// In place of the statement `old`, if the user wrote it; else behind `behind`, if that is anywhere.
+// The mode takes the place of the statement `old`, if the user wrote it; else it stands behind
+// `behind`, if that is anywhere.
 static void propose_mode(struct placing *p, struct diagnostic *d, const struct origin *old,
                          enum state state, enum extent extent, const char *arguments,
                          struct span behind) {
@@ -62,7 +63,7 @@ void propose_extent(struct placing *p, struct diagnostic *d, const struct placed
                  axes_text(p, axes), behind);
 }
 
-// Over all axes as over the first.
+// Whether the state is kept over all axes as over the first.
 static bool is_uniform(const struct placed_tensor *placed, enum state state,
                        const struct axis_list *axes) {
     for (unsigned i = 1; i < axes->n; i++)
@@ -107,7 +108,7 @@ void propose_axes(struct placing *p, struct diagnostic *d, const struct mode_sta
         diagnostic_edit(d, mode->statement_span, "%s", "");
 }
 
-// Of two statements with one text the second adds nothing.
+// The second of two statements with one text adds nothing.
 void propose_first(struct placing *p, struct diagnostic *d, const struct mode_statement *first,
                    const struct mode_statement *second) {
     struct span a = first->statement_span, b = second->statement_span;

@@ -59,7 +59,7 @@ static int telling(const struct mode_statement *a, const struct mode_statement *
     return (a->extent != b->extent ? N_STATES : 0) + N_STATES - 1 - (int)a->state;
 }
 
-// Of two statements that place several states, those of their modes of which is told.
+// Which modes are told of where two statements place several states.
 static void choose_told(const struct placing *p, const struct mode_statement **first,
                         const struct mode_statement **second) {
     const struct strategy_config *strategy = &p->config->strategy;

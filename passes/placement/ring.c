@@ -17,7 +17,7 @@
 
 // ---- which axis -------------------------------------------------------------------------------
 
-// Of the modes that say how keys and values are kept the strongest comes last (work.c).
+// The strongest of the modes that say how keys and values are kept comes last (work.c).
 static bool is_gathering(const struct placing *p, unsigned axis, int64_t layer) {
     static const uint8_t keys[] = {ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_KV};
     const struct mode_statement *mode = NULL;
@@ -30,8 +30,8 @@ static bool is_gathering(const struct placing *p, unsigned axis, int64_t layer) 
     return mode && mode->extent == EXTENT_GATHERED;
 }
 
-// Of every axis the rule that decides how attention's core is cut in a layer; and the cuts of its
-// queries' positions.
+// The cuts of queries' positions in attention's core, in a layer; and of every axis the rule that
+// decides.
 static struct axis_list core_cuts(const struct placing *p, int64_t layer,
                                   const struct work_rule *by[MAX_AXES]) {
     static const uint8_t core[] = {ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE};
@@ -68,8 +68,8 @@ static int64_t next_border(const struct placing *p, int64_t layer) {
     return next;
 }
 
-// Of layers that differ the first one that has a ring says which; check_ring refuses them. Where
-// sums are ordered there is none: a device would add up parts of the keys in an order of its own,
+// The first layer that has a ring says which, where layers differ; check_ring refuses them. There
+// is none where sums are ordered: a device would add up parts of the keys in an order of its own,
 // so all are gathered.
 void find_ring(struct placing *p) {
     struct axis_list *ring = &p->placement->ring;
@@ -120,7 +120,7 @@ static const struct mode_statement *kept_apart(const struct placing *p) {
     return NULL;
 }
 
-// Around a ring only whole layers lie, cut by it alone; gathered keys and values have no such rule.
+// Only whole layers lie around a ring, cut by it alone; gathered keys and values have no such rule.
 static void refuse(struct placing *p, const struct origin *origin, const char *what,
                    const char *why) {
     const struct axis_list *ring = &p->placement->ring;

@@ -115,7 +115,7 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     }
 }
 
-// To make the same again, in other groups of layers, is not the same.
+// Making the same again, in other groups of layers, is not the same.
 static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
     return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
 }

@@ -22,7 +22,7 @@ static int64_t common_multiple(const struct placing *p, int64_t number,
     return multiple;
 }
 
-// Of all statements together, and of the ring, so that one length does for all.
+// One length does for all statements together, and for the ring.
 int64_t sequence_parts(const struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     int64_t parts = ring_chunks(p);

@@ -14,8 +14,8 @@ static int64_t size_of(const struct placing *p, enum dimension dimension) {
     return dimension == DIM_HEADS ? p->config->model.heads : dimension_size(p->config, dimension);
 }
 
-// Of the axes over which heads are split in a scope those that cut the sequence outside: there
-// devices exchange positions for heads (Ulysses).
+// The axes over which heads are split in a scope and that cut the sequence outside: there devices
+// exchange positions for heads (Ulysses).
 static struct axis_list exchanged(const struct placing *p, const struct selector *scope,
                                   const struct axis_list *cuts) {
     struct axis_list outside =

@@ -94,7 +94,7 @@ static const struct axis_list *said_axes(const struct split_statement *split) {
     return split->said.n ? &split->said : &split->axes;
 }
 
-// Of two splits over the same axes, one inside the scope of the other, the inner one adds nothing.
+// The inner one of two splits over the same axes, one inside the other's scope, adds nothing.
 static void propose_outer(struct diagnostic *d, const struct split_statement *first,
                           const struct split_statement *second) {
     bool inside = is_inside(&second->scope, &first->scope);

@@ -54,7 +54,7 @@ static struct difference difference_between(const struct placing *p, uint32_t od
     return difference;
 }
 
-// Of all axes that may say so, the first statement about them; NULL: nothing is said.
+// The first statement about the axes that may say so; NULL: nothing is said.
 static const struct mode_statement *said_of(const struct placing *p,
                                             const struct difference *difference, uint32_t tensor) {
     const struct placed_tensor *placed = &p->placement->tensors[tensor];
@@ -97,7 +97,7 @@ static void propose_one_order(struct placing *p, struct diagnostic *d,
                       difference->state, &difference->axes);
 }
 
-// Of two tensors one at least has a statement that sets it apart, and is the odd one.
+// One at least of two tensors has a statement that sets it apart, and is the odd one.
 static void report_two_orders(struct placing *p, uint32_t odd, uint32_t like) {
     struct difference difference = difference_between(p, odd, like);
     if (!said_of(p, &difference, odd)) {

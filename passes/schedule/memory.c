@@ -14,7 +14,7 @@
 
 // ---- frames of units --------------------------------------------------------------------------
 
-// For each value that has bytes of its own: from the op that writes it to the last that reads it,
+// Each value that has bytes of its own lives from the op that writes it to the last that reads it,
 // directly, in place, or as a leaf of an inline op.
 struct frame_plan {
     struct program *program;
@@ -23,7 +23,7 @@ struct frame_plan {
     uint32_t *producer;    // the op of each value
 };
 
-// Through inline values to the bytes that are read in their place.
+// Inline values have no bytes: others are read in their place.
 static void extend(struct frame_plan *plan, value_id value, int64_t at) {
     const struct unit *unit = plan->unit;
     if (unit->values[value].storage == STORAGE_INLINE) { // its operands are read here
@@ -227,7 +227,7 @@ struct arena_plan {
     int64_t bytes;
 };
 
-// By the lives of every step; NULL: nothing lives in it.
+// A place is found by the lives of every step; NULL: nothing lives in it.
 static struct arena_plan plan_arena(const struct program *program,
                                     const struct interval *const lives[N_STEPS],
                                     int64_t *persistent, struct arena *scratch) {

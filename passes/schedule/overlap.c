@@ -2,19 +2,19 @@
 //
 // Input: a partitioned program in which every start is followed by its wait. Output: the same
 // collectives in the same order on every device, with
-//   prefetch   in loops over layers, the gather of layer l + k starts before layer l is computed
-//              (k = the mode's option); the gathered buffers become k + 1 slots that are used in
-//              turn. The loop gets a prologue, which starts the first k gathers, and an epilogue,
-//              which computes the last k layers and starts none; of no more than k iterations
-//              these two are all. What a prologue or a single unit gathers starts one computing
-//              statement earlier, so that the units around the layers (embedding, head) are ahead
-//              too, and loops over few layers one of the other.
-//   late waits a wait moves down to the first statement that touches what travels. Out of a loop
-//              over layers if every iteration's bytes are items of their own: then all may be in
-//              flight at once, as gradients are that are reduced in place. Where they are not (an
-//              unreduced gradient that the next layer overwrites) the wait stays: moving it would
-//              cost memory, which the mode's table does not allow.
-//   early starts inside units, a sum starts where its last summand is made.
+//   prefetch      in loops over layers, the gather of layer l + k starts before layer l is computed
+//                 (k = the mode's option); the gathered buffers become k + 1 slots that are used in
+//                 turn. The loop gets a prologue, which starts the first k gathers, and an
+//                 epilogue, which computes the last k layers and starts none; of no more than k
+//                 iterations these two are all. What a prologue or a single unit gathers starts one
+//                 computing statement earlier, so that the units around the layers (embedding,
+//                 head) are ahead too, and loops over few layers one of the other.
+//   late waits    a wait moves down to the first statement that touches what travels. Out of a loop
+//                 over layers if every iteration's bytes are items of their own: then all may be in
+//                 flight at once, as gradients are that are reduced in place. Where they are not
+//                 (an unreduced gradient that the next layer overwrites) the wait stays: moving it
+//                 would cost memory, which the mode's table does not allow.
+//   early starts  inside units, a sum starts where its last summand is made.
 //
 // A bucket is at most what one unit call makes (partition cuts it smaller where the mode says so):
 // larger ones would have to name several layers, and the text would grow with them.
@@ -103,8 +103,8 @@ struct spots {
     struct spot *first, *last;
 };
 
-// Of a buffer's bytes: the next statement that touches them, in the block of this number. What
-// is noted later is further up.
+// The next statement that touches a buffer's bytes, in the block of this number. What is noted
+// later is further up.
 struct touch {
     struct spot *spot;
     uint32_t block, order;
@@ -151,7 +151,7 @@ static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
         (struct touch){spot, k->block, ++o->n_touches};
 }
 
-// Of what has been looked at this is the first.
+// This is the first of what has been looked at.
 static void note_touches(struct sinking *k, struct spot *spot) {
     const struct block only = {&spot->statement, 1, 1};
     struct statement_walk walk = walk_statements(&only);
@@ -361,7 +361,8 @@ static void sink_from_loop(struct sinking *k, struct spot *spot) {
     }
 }
 
-// From the last statement to the first: what sinks does so past waits that have sunk already.
+// Statements are looked at from the last to the first: what sinks does so past waits that have sunk
+// already.
 static void sink_block(struct overlapper *o, struct block *block, int depth) {
     struct sinking k = {.overlapper = o, .depth = depth, .block = ++o->n_blocks};
     CHECK(depth < LIMIT_LOOP_DEPTH);

@@ -19,7 +19,7 @@
 #include "ir/check.h"
 #include "passes/schedule/overlap.h"
 
-// Of a loop, gathers of what one iteration needs, and what stands behind them.
+// Gathers of what one iteration of a loop needs, and what stands behind them.
 struct pipeline {
     struct statement *loop;
     int variable;         // the loop's, by its depth
@@ -31,7 +31,7 @@ struct pipeline {
 
 // ---- which gathers ----------------------------------------------------------------------------
 
-// Of what is gathered to be kept every layer has a place of its own; else the next may have it too.
+// Every layer has a place of its own where what is gathered is kept; else the next may have it too.
 static bool has_slots(const struct overlapper *o, buffer_id buffer) {
     return o->program->buffers[buffer].stack != STACK_LAYERS;
 }
@@ -390,7 +390,7 @@ static void push_pipelined(struct overlapper *o, struct block *to, struct pipeli
     push_loop(o, to, epilogue);
 }
 
-// Of a group's layers all gathers travel together, ahead or not.
+// All gathers of a group's layers travel together, ahead or not.
 static bool is_pipelined(const struct pipeline *p) {
     return p->leading.n > 0 && p->rest.n > 0 &&
            (p->ahead > 0 || p->leading.statements[0].kind == STATEMENT_LOOP);

@@ -64,8 +64,8 @@ struct releaser {
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
 
-// By a variable the items of its loop are named; and of the loop around, if each iteration has one.
-// Not layers, by a remainder: no free says them so.
+// A variable names the items of its loop; and of the loop around, if each iteration has one. It
+// does not name layers by a remainder: no free says them so.
 static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
@@ -144,7 +144,7 @@ static int64_t distance(enum form form, const struct end *end, int64_t count) {
     return form == FORM_OFFSET ? offset : (offset % count + count) % count;
 }
 
-// In the whole step.
+// The index in the whole step.
 static struct index index_of(const struct releaser *r, enum form form, const struct end *end,
                              buffer_id buffer) {
     int64_t count = r->program->buffers[buffer].count;
@@ -176,7 +176,7 @@ static bool is_whole(const struct releaser *r, buffer_id buffer, const struct en
            is_in_middle(r->shortened, end->loop, end->variable);
 }
 
-// Of the ends at a spot those at one distance; frees them if they are as many as the runs.
+// Looks at the ends at a spot that are at one distance; frees them if they are as many as the runs.
 static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
     struct spot *spot = &r->spots[like->spot];
@@ -208,7 +208,7 @@ static bool is_named_here(const struct releaser *r, buffer_id buffer, const stru
     return loop->is_fixed || names_buffer(loop, buffer);
 }
 
-// As the text names items elsewhere: layers by an offset, slots by a remainder.
+// Items are named as the text names them elsewhere: layers by an offset, slots by a remainder.
 static void place_ends(struct releaser *r, buffer_id buffer) {
     const struct buffer *b = &r->program->buffers[buffer];
     enum form own = b->stack == STACK_SLOTS ? FORM_SLOT : FORM_OFFSET;
@@ -297,7 +297,7 @@ static void release_buffer(struct releaser *r, buffer_id buffer) {
 
 // ---- the text ---------------------------------------------------------------------------------
 
-// In terms of the whole step, where no end of a run may stand for several items.
+// Items become those of the whole step, where no end of a run may stand for several.
 static void find_whole_items(struct releaser *r, struct spot *spot) {
     for (uint32_t i = 0; i < spot->n_freed; i++) {
         struct freed *freed = &spot->freed[i];
@@ -370,40 +370,51 @@ static struct block with_frees(const struct releaser *r, const struct block *fro
     return to;
 }
 
-bool release_by(struct program *program, enum step_kind kind, const struct shortened *shortened,
-                struct arena *arena, struct too_long *too_long) {
+bool release_by(struct program *program, enum step_kind kind, const struct followed *followed) {
     struct step *step = &program->steps[kind];
-    struct releaser r = {.program = program, .shortened = shortened, .arena = arena};
-    r.uses = uses_of(shortened->program, kind, arena);
-    *too_long = r.uses.too_long;
-    if (too_long->statements)
+    struct arena arena = {0};
+    struct releaser r = {.program = program,
+                         .shortened = &followed->shortened,
+                         .arena = &arena,
+                         .uses = followed->uses};
+    if (followed->uses.too_long.statements)
         return false;
-    r.spots = find_spots(arena, program, step);
-    r.ends = ARENA_ARRAY(arena, struct end, r.uses.n_lives + 1);
+    r.spots = find_spots(&arena, program, step);
+    r.ends = ARENA_ARRAY(&arena, struct end, r.uses.n_lives + 1);
     for (buffer_id i = 0; i < program->n_buffers; i++)
         release_buffer(&r, i);
-    uint32_t n = 0;
+    uint32_t n = 0, place = 0;
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk))
         find_whole_items(&r, &r.spots[n++]);
-    if (r.lost)
-        return false;
-    uint32_t place = 0;
-    step->body = with_frees(&r, &step->body, &place);
-    return true;
+    if (!r.lost)
+        step->body = with_frees(&r, &step->body, &place);
+    arena_free(&arena);
+    return !r.lost;
 }
 
 // A step in which items of the middle die otherwise than layer by layer, or all together, is
 // followed as it is: none that is derived, but a person may write one.
+static bool release_whole(struct program *program, enum step_kind kind, struct too_long *too_long) {
+    struct followed *whole = follow_whole_step(program, kind);
+    bool released = release_by(program, kind, whole);
+    *too_long = whole->uses.too_long;
+    followed_free(whole);
+    return released;
+}
+
 bool release(struct program *program, const struct pass_context *context) {
-    struct arena arena = {0};
     struct too_long too_long = {0};
     for (int kind = 0; kind < N_STEPS && !too_long.statements; kind++) {
-        struct shortened shortened = shorten(program, kind, &arena), whole = not_shortened(program);
-        CHECK(release_by(program, kind, &shortened, &arena, &too_long) || too_long.statements ||
-              release_by(program, kind, &whole, &arena, &too_long) || too_long.statements);
+        struct followed *followed = follow_step(program, kind);
+        too_long = followed->uses.too_long;
+        CHECK(release_by(program, kind, followed) || too_long.statements ||
+              release_whole(program, kind, &too_long) || too_long.statements);
+        if (kind == STEP_TRAIN && context->followed)
+            *context->followed = followed;
+        else
+            followed_free(followed);
     }
-    arena_free(&arena);
     if (too_long.statements)
         report_too_long(context->diagnostics, &too_long);
     program_number(program);

@@ -2,11 +2,10 @@
 #ifndef PLACE_PASSES_RELEASE_H
 #define PLACE_PASSES_RELEASE_H
 
-#include "passes/schedule/shorten.h"
+#include "passes/schedule/followed.h"
 
-// Places the frees of a step by the uses of items in the short one. False, and nothing is changed:
+// Places the frees of a step as it was followed. False, and nothing is changed: it is too long, or
 // what stands for several items dies in no loop that would name them all.
-bool release_by(struct program *, enum step_kind, const struct shortened *, struct arena *,
-                struct too_long *);
+bool release_by(struct program *, enum step_kind, const struct followed *);
 
 #endif

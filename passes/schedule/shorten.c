@@ -22,7 +22,7 @@
 #include "ir/check.h"
 
 enum { FEW = 8 }; // iterations that are sooner followed than thought about
-// Of what is beyond these nothing is taken out; sums and products of both fit 63 bits.
+// Nothing is taken out of what is beyond these; sums and products of both fit 63 bits.
 static const int64_t max_unit = INT64_C(1) << 10, max_place = INT64_C(1) << 40;
 
 struct cut {
@@ -135,7 +135,7 @@ static void name_places(struct shortener *s, struct statement *statement, const 
                   open);
 }
 
-// Behind its start, in the same block, a wait ends what was started in the same iteration.
+// A wait behind its start, in the same block, ends what was started in the same iteration.
 static void follow_flight(struct shortener *s, const struct statement *statement, uint32_t around) {
     if (statement->kind == STATEMENT_START) {
         struct flight *flight = &s->flights[statement->start.handle];
@@ -452,12 +452,12 @@ static int64_t taken_before(const struct ruler *ruler, int64_t at) {
 
 // ---- the short step ---------------------------------------------------------------------------
 
-// By how much less x of the line is in the short step, before items are counted from 0 again.
+// How much less x of the line is in the short step, before items are counted from 0 again.
 static int64_t lost_before(const struct line *line, int64_t x) {
     return line->ruler ? taken_before(line->ruler, line->origin + line->unit * x) / line->unit : 0;
 }
 
-// Of slots that are used in turn none is taken out; a loop that says without a remainder which it
+// No slot that is used in turn is taken out; a loop that says without a remainder which it
 // means has all its iterations, and its variable may have others before them to go on from.
 static void shorten_index(const struct shortener *s, const struct named *named) {
     const struct line *line = &s->lines[named->line];

@@ -1,7 +1,8 @@
-// Overlap, transfers: what moving them has to know, and copies of what they stand in; see overlap.h.
+// Overlap, transfers: what moving them has to know, and copies of what they stand in; see
+// overlap.h.
 #include "passes/schedule/overlap.h"
 
-// By the bytes: a window and its whole are one.
+// A window and its whole are one, by their bytes.
 static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
                             const struct transfer *transfer) {
     buffer_id id = buffer_whole(o->program, buffer);

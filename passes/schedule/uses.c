@@ -12,8 +12,8 @@
 struct item_state {
     bool alive;
     uint32_t first, last;
-    // Of the outermost loop in which the life began and that has not the item for one iteration:
-    // its depth and first execution, which is 0 where there is none; and the iteration.
+    // The outermost loop in which the life began and that has not the item for one iteration: its
+    // depth and first execution, which is 0 where there is none; and the iteration.
     int loop;
     uint32_t loop_begin, iteration;
     bool left_behind;  // by that loop: used when it is over
@@ -303,7 +303,7 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
     int64_t trips = loop->end - loop->begin;
     CHECK(t->depth < LIMIT_LOOP_DEPTH);
     t->runs[t->depth] = t->uses.runs[first - 1];
-    // Of a single iteration the text can say where each use is the last.
+    // The text can say where each use is the last in a single iteration.
     t->loops[t->depth] = (struct open_loop){loop, .begin = trips > 1 ? t->uses.n : 0};
     for (int64_t i = 0; i < trips; i++) {
         t->place = first;
@@ -338,7 +338,7 @@ static void execute_block(struct tracer *t, const struct block *block) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-// Of a step that does not name a stack nothing is to be said for each of its items.
+// Nothing is to be said for each item of a stack that the step does not name.
 static void find_followed(struct tracer *t) {
     t->followed = ARENA_ARRAY(t->arena, bool, t->program->n_buffers + 1);
     struct statement_walk walk = walk_statements(&t->step->body);
@@ -422,7 +422,10 @@ void report_too_long(struct diagnostics *diagnostics, const struct too_long *too
 }
 
 struct uses uses_of(const struct program *program, enum step_kind step, struct arena *arena) {
-    struct tracer t = {.program = program, .step = &program->steps[step], .arena = arena};
+    struct tracer t = {.program = program,
+                       .step = &program->steps[step],
+                       .arena = arena,
+                       .uses = {.n_buffers = program->n_buffers}};
     t.uses.too_long = find_too_long(t.step);
     allocate(&t);
     if (t.uses.too_long.statements) {

@@ -15,7 +15,7 @@
 struct execution {
     uint32_t place; // number of the statement, in the order of walk_statements
     const struct statement *statement;
-    // Of the loops around it, outermost first: the variable, and which run of that loop it is.
+    // The variable of each loop around it, outermost first, and which run of that loop it is.
     const int64_t *variables;
     const uint32_t *runs;
 };
@@ -30,11 +30,12 @@ struct life {
 struct uses {
     struct execution *executions;
     uint32_t n, cap;
-    // Of buffers that are neither persistent nor the host's, buffer by buffer: those of buffer b
-    // are first_life[b] to before first_life[b + 1], in the order in which they ended.
+    // Lives in buffers that do not outlive the step, buffer by buffer: those of buffer b are
+    // first_life[b] to before first_life[b + 1], in the order in which they ended.
     struct life *lives;
     uint32_t n_lives, cap_lives;
     const uint32_t *first_life;
+    uint32_t n_buffers;       // as many as there were
     uint32_t *runs;           // of every place: how often its statement was executed
     struct too_long too_long; // then nothing was executed
 };
