@@ -4,7 +4,7 @@
 #define PLACE_TESTS_VERIFY_RULE_BENCH_H
 
 #include "ir/interpreter/interpreter.h"
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 enum { SIZE = 6, MAX_DEVICES = 6, DRAWS = 3 };
 enum spread { MAXIMUM = -3, COPY = -2, SUMMAND = -1 }; // else the dimension that is cut

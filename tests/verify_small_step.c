@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 static const char head[] =
     "step main {\n"

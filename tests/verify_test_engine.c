@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "tests/verify_small_step.h"
-#include "verify/engine.h"
-#include "verify/islands.h"
+#include "verify/machine/engine.h"
+#include "verify/obligations/islands.h"
 
 static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
     buffer_id id = program_find_buffer(t->program, name);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "tests/verify_rule_bench.h"
-#include "verify/rewrite.h"
-#include "verify/rule.h"
+#include "verify/rewriting/rewrite.h"
+#include "verify/rules/rule.h"
 
 enum { MAX_STATES = 64, MAX_ASKED = 6, LEAVES = 40 };
 

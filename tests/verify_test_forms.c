@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/verify_small_step.h"
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 enum { A, B, ONE, C }; // axes of 2, 3, 1 and 2 devices
 static const struct mesh mesh = {.n_axes = 4,

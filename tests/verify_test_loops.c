@@ -14,7 +14,7 @@
 
 #include "ir/diagnostic.h"
 #include "tests/random.h"
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 enum { ITEMS = 24, MAX_LOOPS = 3 };
 

@@ -13,7 +13,7 @@
 #include "ir/interpreter/interpreter.h"
 #include "passes/passes.h"
 #include "tests/tiny_models.h"
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 enum { SEED = 1 };
 
@@ -25,7 +25,7 @@ struct trial {
     struct engine engine;
 };
 
-// The sizes of verify/witness.c.
+// The sizes of verify/diagnosis/witness.c.
 static void set_sizes(struct config *config) {
     struct model_config *model = &config->model;
     model->layers = 3;

@@ -1,6 +1,6 @@
 // The laws of bounded rewriting against execution. Values are made of random inputs; each has a
-// normal form (verify/expand.c) and, by the interpreter, a number for every element. The normal
-// form must have these numbers too; and what has one normal form must have the same numbers,
+// normal form (verify/rewriting/expand.c) and, by the interpreter, a number for every element. The
+// normal form must have these numbers too; and what has one normal form must have the same numbers,
 // whatever it was made by: of values that are made at random, and of two ways to one value for each
 // law, beside which something slightly different must get another normal form.
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "tests/random.h"
 #include "tests/verify_rule_bench.h"
-#include "verify/rewrite.h"
+#include "verify/rewriting/rewrite.h"
 
 enum { VALUES = 160, INPUTS = 6, SIZE_OF_ALL = 2, ROUNDS = 200 };
 
@@ -170,7 +170,7 @@ enum { MAX_SUMMED = 12 };
 
 static bool numbers_of(struct pool *p, struct term term, struct array *number);
 
-// Attributes as verify/value.c writes them.
+// Attributes as verify/rules/value.c writes them.
 static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) {
     const struct intern *all = &p->bench.engine.terms->attributes;
     const char *at = attributes ? interned(all, attributes - 1) : "";

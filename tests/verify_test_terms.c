@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "verify/engine.h"
-#include "verify/rewrite.h"
+#include "verify/machine/engine.h"
+#include "verify/rewriting/rewrite.h"
 
 enum { MICROBATCHES = 8 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/verify_small_step.h"
-#include "verify/engine.h"
+#include "verify/machine/engine.h"
 
 static bool nest(struct engine *e, const char *outer, unsigned axes, const char *inner) {
     struct axis_list list = {0};

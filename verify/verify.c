@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "verify/islands.h"
-#include "verify/obligations.h"
-#include "verify/rewrite.h"
+#include "verify/obligations/islands.h"
+#include "verify/obligations/obligations.h"
+#include "verify/rewriting/rewrite.h"
 
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 

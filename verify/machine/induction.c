@@ -1,0 +1,263 @@
+// Loops, by induction on their iterations.
+//
+// The invariant is a state of the store in which the loop's variable stands as a symbol x: items
+// 1 .. x of a buffer hold what the calls for layers 0 .. x-1 made, slot 1 is in flight with what
+// layer x+1 needs. It is found, not given: some iterations are executed one by one, and what
+// changed between two states is said of x where it went along with the variable, and must be the
+// same otherwise (store_generalise). It is then proved, which needs no trust in how it was found:
+//
+//   base     With x replaced by the variable's present value it is the present state.
+//   step     The body, executed once from it, ends in the same state with x replaced by x + 1.
+//   bound    Whatever the execution asked that depends on x, is x + 1 < 16, do these bytes meet,
+//            has an answer that is the same for x's first n values; n is computed with the answers
+//            (number.h).
+//
+// So after each of n iterations the state is the invariant with its x, and the loop goes on behind
+// them from there: at its end, or where something becomes different, with iterations one by one
+// until there is a new invariant. The last layers, the border of two slices and a fault in one
+// layer only are met at their own places, and messages name the layers that iterations one by one
+// would.
+//
+// Slots that go round (x mod 2) make two successive iterations differ: what is one iteration above
+// is as many as all of them take to come round, and what stands in them is a constant.
+//
+// A body may use x + d and constants; indices have no other form (struct index). Loops inside that
+// go with this one, as over the layers of a group, begin at a multiple of x, which has a symbol
+// beside it (number.h): n x + d. What changed by n times as much as the variable is said of the
+// multiple. One such loop with its iterations is executed one by one in each of x: it is short, as
+// groups and turns are. Loops by several multiples, or going with one that goes with another, are
+// followed one by one: nothing derived has any. All kinds of loops are one here: over layers or
+// microbatches, ascending or descending, in one another: a loop inside an iteration that stands for
+// many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
+// is given: persistent buffers hold the reference's state in the form they are declared in.
+// verify.c checks base and step of that one.
+#include "verify/machine/engine.h"
+
+#include <inttypes.h>
+
+enum {
+    MAX_PERIOD = 64,    // iterations for all slots to come round
+    ROUNDS_TO_GAIN = 4, // a proof costs about as much as following so many
+    MANY_PEELED = 4,    // beside two such rounds; then an invariant is looked for more seldom,
+    MAX_PEELED = 1024,  // and then none is expected any more
+};
+
+struct course { // of one execution of a loop
+    struct engine *engine;
+    const struct statement *statement;
+    const struct loop *loop;
+    int64_t trips, period;
+    int32_t factor;        // of the multiples at which loops inside begin; 1: at none
+    struct arena states;   // of the store: they are of no use behind the loop
+    struct snapshot *past; // before each of the last `period` iterations
+    int64_t n_alone;       // iterations one by one since the beginning, or since the last leap
+    int64_t cost;          // of the last of them, in statements and ops
+};
+
+// ---- slots that come round --------------------------------------------------------------------
+
+// Of slots that come round while the loop lasts; others are as good as items of their own. A loop
+// inside that goes with this one passes over so many slots in an iteration as its stride says.
+static void add_to_period(struct course *c, const struct statement_walk *walk, struct index index) {
+    int own = c->engine->depth;
+    const struct loop *inner = walk_loop(walk, 0);
+    int64_t round = index.modulus;
+    if (round <= 1)
+        return;
+    if (inner && inner->stride && index.variable == own + 1)
+        round /= greatest_common_divisor(round, inner->stride);
+    else if (index.variable != own)
+        return;
+    if (round <= 1 || c->trips <= 2 * round)
+        return;
+    int64_t both = least_common_multiple(c->period, round);
+    c->period = both > MAX_PERIOD ? MAX_PERIOD + 1 : both;
+}
+
+static void find_period(struct course *c) {
+    struct statement_walk walk = walk_statements(&c->loop->body);
+    while (walk_next(&walk)) {
+        const struct statement *statement = walk.statement;
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(c->engine->program, statement, i)).at; i++)
+            add_to_period(c, &walk, access.at->index);
+        if (statement->kind == STATEMENT_START)
+            add_to_period(c, &walk, statement->start.handle_index);
+        if (statement->kind == STATEMENT_WAIT)
+            add_to_period(c, &walk, statement->wait.index);
+    }
+}
+
+// ---- loops inside that go with this one -------------------------------------------------------
+
+static bool has_stride(const struct statement *statement) {
+    return statement->kind == STATEMENT_LOOP && statement->loop.stride;
+}
+
+bool loop_is_gone_with(const struct loop *loop) {
+    for (uint32_t i = 0; i < loop->body.n; i++)
+        if (has_stride(&loop->body.statements[i]))
+            return true;
+    return false;
+}
+
+// False: there is no one multiple of the variable at which all of them begin.
+static bool find_factor(struct course *c) {
+    const struct block *body = &c->loop->body;
+    c->factor = 1;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *inner = &body->statements[i];
+        if (!has_stride(inner))
+            continue;
+        if (c->factor != 1 && inner->loop.stride != c->factor)
+            return false;
+        c->factor = (int32_t)inner->loop.stride;
+        for (uint32_t k = 0; k < inner->loop.body.n; k++)
+            if (has_stride(&inner->loop.body.statements[k]))
+                return false;
+    }
+    return true;
+}
+
+// It begins at a number that stands for many, and none can be counted from there.
+static bool begins_anywhere(const struct course *c) {
+    const struct engine *e = c->engine;
+    return c->loop->stride && number_is_symbolic(e->variables[e->depth - 1]);
+}
+
+// ---- iterations -------------------------------------------------------------------------------
+
+static int64_t direction(const struct loop *loop) {
+    return loop->descending ? -1 : 1;
+}
+
+static int32_t variable_in(const struct course *c, int64_t iteration) {
+    static const int64_t from_zero[LIMIT_LOOP_DEPTH];
+    struct engine *e = c->engine;
+    int32_t base = 0;
+    if (c->loop->stride)
+        base =
+            number_times(&e->terms->symbols, e->variables[e->depth - 1], (int32_t)c->loop->stride);
+    return base + (int32_t)loop_variable(c->loop, e->depth, iteration, from_zero);
+}
+
+static void iterate(struct course *c, int32_t variable) {
+    struct engine *e = c->engine;
+    e->loops[e->depth] = c->statement;
+    e->variables[e->depth++] = variable;
+    block_execute(e, &c->loop->body);
+    e->depth--;
+}
+
+// Whether an invariant is looked for behind so many iterations one by one. What a loop writes over
+// ends after some of them, each item in its own; meanwhile no state is like the one before. So it
+// is tried again, at distances that grow with what was done for nothing.
+static bool is_tried(const struct course *c, int64_t n_alone) {
+    int64_t peeled = n_alone - 2 * c->period;
+    return peeled <= MANY_PEELED || (peeled <= MAX_PEELED && is_power_of_two(peeled));
+}
+
+// Whether enough iterations are left to gain from an invariant before this one.
+static bool is_gain(const struct course *c, int64_t iteration) {
+    return c->past && c->trips - iteration >= ROUNDS_TO_GAIN * c->period;
+}
+
+static void iterate_alone(struct course *c, int64_t iteration) {
+    int64_t before = c->engine->budget;
+    if (is_gain(c, iteration + c->period) && is_tried(c, c->n_alone + c->period))
+        c->past[iteration % c->period] = snapshot_take(c->engine, &c->states);
+    iterate(c, variable_in(c, iteration));
+    c->cost = before - c->engine->budget;
+    c->n_alone++;
+}
+
+// ---- induction --------------------------------------------------------------------------------
+
+// The invariant is in the store, and x is the symbol that was begun last. Whether the body leads
+// from it to itself, and for how many rounds.
+static int64_t prove(struct course *c, int32_t x, int32_t round) {
+    struct engine *e = c->engine;
+    struct snapshot invariant = snapshot_take(e, &c->states);
+    for (int32_t i = 0; i < c->period; i++)
+        iterate(c, x + i * (int32_t)direction(c->loop));
+    struct snapshot after = snapshot_take(e, &c->states);
+    snapshot_put(e, &invariant);
+    store_replace(e, x + round);
+    bool proved = store_equal(e, &after);
+    snapshot_put(e, &invariant);
+    const struct symbol *symbol = &e->terms->symbols.list[e->terms->symbols.n - 1];
+    return proved && aliases_fit(e->terms, symbol) ? symbol->iterations : 0;
+}
+
+// From before this iteration over as many as can be proved alike; how many. None: nothing changed.
+static int64_t leap(struct course *c, int64_t iteration) {
+    struct engine *e = c->engine;
+    struct symbols *symbols = &e->terms->symbols;
+    struct snapshot now = snapshot_take(e, &c->states);
+    int64_t rounds = (c->trips - iteration) / c->period;
+    int32_t first = variable_in(c, iteration);
+    int32_t round = (int32_t)(c->period * direction(c->loop));
+    int32_t x = symbol_begin(symbols, first, round, rounds);
+    if (c->factor != 1)
+        symbol_multiply(symbols, c->factor);
+    uint32_t aliases = aliases_begin(e->terms);
+    uint32_t outer_attempt = e->attempt;
+    e->attempt = ++e->n_attempts;
+    rounds = 0;
+    if (store_generalise(e, &c->past[iteration % c->period], first, round, x))
+        rounds = prove(c, x, round);
+    rounds = rounds < 2 ? 0 : rounds; // else nothing is gained
+    if (rounds)
+        store_replace(e, first + (int32_t)rounds * round);
+    else
+        snapshot_put(e, &now);
+    aliases_end(e->terms, aliases, &symbols->list[symbols->n - 1], rounds);
+    symbol_end(symbols);
+    e->attempt = outer_attempt;
+    return rounds * c->period;
+}
+
+static bool may_leap(const struct course *c, int64_t iteration) {
+    return is_gain(c, iteration) && c->n_alone >= c->period && is_tried(c, c->n_alone);
+}
+
+// Where no invariant is expected any more, all that is left must be affordable.
+static bool can_go_on(struct course *c, int64_t iteration) {
+    struct engine *e = c->engine;
+    bool hopeless = !c->past || c->n_alone > 2 * c->period + MAX_PEELED;
+    if (!hopeless || c->n_alone == 0 || c->trips - iteration <= e->budget / (c->cost + 1))
+        return true;
+    step_overrun(e, c->statement,
+                 arena_format(e->arena,
+                              "the iterations of this loop have no invariant that was found, and "
+                              "they are too many to follow one by one: %" PRId64
+                              ", each of %" PRId64 " statements and ops",
+                              c->trips - iteration, c->cost));
+    return false;
+}
+
+void loop_execute(struct engine *e, const struct statement *statement) {
+    const struct loop *loop = &statement->loop;
+    struct course c = {.engine = e,
+                       .statement = statement,
+                       .loop = loop,
+                       .trips = loop->end - loop->begin,
+                       .period = 1};
+    CHECK(e->depth < LIMIT_LOOP_DEPTH);
+    find_period(&c);
+    if (!e->one_by_one && find_factor(&c) && !begins_anywhere(&c) && c.period <= MAX_PERIOD &&
+        c.trips > ROUNDS_TO_GAIN * c.period && symbols_have_room(&e->terms->symbols, c.factor != 1))
+        c.past = ARENA_ARRAY(&c.states, struct snapshot, c.period);
+    e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
+    for (int64_t i = 0; i < c.trips && !e->overrun;) {
+        int64_t leapt = may_leap(&c, i) ? leap(&c, i) : 0;
+        if (leapt) {
+            i += leapt;
+            c.n_alone = 0;
+        } else if (can_go_on(&c, i)) {
+            iterate_alone(&c, i++);
+        }
+    }
+    e->time_loop[e->depth] = false;
+    arena_free(&c.states);
+}

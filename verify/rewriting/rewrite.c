@@ -1,0 +1,285 @@
+// Bounded rewriting: is what a unit makes what the reference has, by laws that are no normal forms
+// of all terms because they can make a term much longer (expand.c)?
+//
+// It is asked of a unit's results, so that what a unit hands on has the reference's term again and
+// everything behind it is judged as ever: loops by induction, calls by their memo. A result that
+// the reference has not is expanded, and so is every value of the same leaves to which the
+// reference gave a name in the same layer, or that it made outside of loops; where two expansions
+// are equal the result gets the reference's term. Both are of logical values, so whether a device
+// has a part, a summand or a copy of it does not matter; what was collected from some microbatches
+// is looked for without them.
+#include "verify/rewriting/rewrite.h"
+
+#include <string.h>
+
+enum { MAX_CONTEXTS = 4 };
+
+struct candidate { // that the reference has
+    struct term of;
+    struct known known;
+};
+struct context {
+    struct expansion x;
+    struct candidate *candidates;
+    uint32_t n, cap;
+};
+struct rewriter {
+    struct engine *engine;
+    struct arena arena; // of what is remembered here, which is much, and no longer than this
+    struct context contexts[MAX_CONTEXTS]; // of one evaluation of a unit
+    unsigned n_contexts;
+    bool spent; // by what is asked now
+};
+
+void note_outcome(struct engine *e, const struct judgement *result) {
+    bool noted = result->fault != NULL;
+    for (uint32_t i = 0; i < e->n_outcomes && !noted; i++)
+        noted = term_equal(e->outcomes[i], result->value.of);
+    if (!noted)
+        ARENA_PUSH(e->arena, e->outcomes, e->n_outcomes, e->cap_outcomes, result->value.of);
+}
+
+static bool is_own(const struct engine *e, struct term term) {
+    return term.node >= e->first_own_node;
+}
+
+// ---- layers -----------------------------------------------------------------------------------
+
+// The layers of which something stands in a term: first those of states, which mostly is one.
+struct layers {
+    int32_t of_states[MAX_CONTEXTS], of_results[MAX_CONTEXTS];
+    unsigned n_states, n_results;
+    bool many; // states of more layers
+    struct intern visited;
+};
+
+// False: the list is full.
+static bool note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t layer) {
+    for (unsigned i = 0; i < *n; i++)
+        if (number_equal(&terms->symbols, list[i], layer))
+            return true;
+    if (*n == MAX_CONTEXTS)
+        return false;
+    list[(*n)++] = layer;
+    return true;
+}
+
+static void find_layers(struct terms *terms, struct term term, struct layers *layers) {
+    bool added;
+    const struct node *node = &terms->nodes[term.node];
+    if (!term_indexed(terms, term) && node->key->kind != NODE_SUM)
+        return;
+    intern(&layers->visited, &term, sizeof term, &added);
+    if (!added)
+        return;
+    // This saves time: the normal form of what is made of so many terms is not reached.
+    if (layers->visited.n > MAX_REWRITTEN)
+        return;
+    if (node->key->kind == NODE_STATE)
+        layers->many = !note_layer(terms, layers->of_states, &layers->n_states, term.at);
+    if (node->key->kind == NODE_RESULT)
+        note_layer(terms, layers->of_results, &layers->n_results, term.at);
+    for (uint32_t i = 0; i < node->n_parts && !layers->many; i++)
+        find_layers(terms, term_part(terms, term, i).of, layers);
+}
+
+// ---- one value --------------------------------------------------------------------------------
+
+static void add_candidate(struct rewriter *r, struct context *c, struct term of) {
+    struct candidate candidate = {of, expansion_known(&c->x, of)};
+    if (candidate.known.rank >= 0)
+        ARENA_PUSH(&r->arena, c->candidates, c->n, c->cap, candidate);
+}
+
+static void add_names(struct rewriter *r, struct context *c) {
+    struct terms *terms = r->engine->terms;
+    for (uint32_t i = 1; i < terms->n_aliases; i++) {
+        struct term leaf = {terms->aliases[i].node, c->x.layer};
+        bool seen = false;
+        for (uint32_t k = 1; k < i && !seen; k++)
+            seen = terms->aliases[k].node == leaf.node;
+        if (!seen && !term_equal(term_unnamed(terms, leaf), leaf))
+            add_candidate(r, c, leaf);
+    }
+}
+
+// What the reference has in the layer, or outside of layers, where all names are leaves. NULL:
+// there are too many.
+static struct context *context_of(struct rewriter *r, bool named, int32_t layer) {
+    const struct engine *reference = r->engine->reference;
+    for (unsigned i = 0; i < r->n_contexts; i++)
+        if (r->contexts[i].x.named == named &&
+            (!named || number_equal(&r->engine->terms->symbols, r->contexts[i].x.layer, layer)))
+            return &r->contexts[i];
+    if (r->n_contexts == MAX_CONTEXTS)
+        return NULL;
+    struct context *c = &r->contexts[r->n_contexts++];
+    expansion_init(&c->x, r->engine, &r->arena);
+    c->x.named = named;
+    c->x.layer = layer;
+    r->engine->terms->fixed |= !named; // all layers that these hold are meant, wherever it is asked
+    for (uint32_t i = 0; !named && i < reference->n_outcomes; i++)
+        add_candidate(r, c, reference->outcomes[i]);
+    if (named)
+        add_names(r, c);
+    return c;
+}
+
+static bool expand_or_give_up(struct rewriter *r, struct context *c, struct scaled value,
+                              struct scaled *normal) {
+    bool done = expand_value(&c->x, value, normal);
+    r->spent = r->spent || !done;
+    return done;
+}
+
+// Whether what the reference has is the value; then `*as` is the value by the reference's term.
+static bool is_same(struct rewriter *r, struct context *c, const struct candidate *candidate,
+                    struct scaled value, struct scaled *as) {
+    struct terms *terms = r->engine->terms;
+    struct scaled mine, theirs, known = {candidate->of, SCALE_ONE};
+    if (!expand_or_give_up(r, c, value, &mine) || !expand_or_give_up(r, c, known, &theirs) ||
+        mine.of.node != theirs.of.node || !number_equal(&terms->symbols, mine.of.at, theirs.of.at))
+        return false;
+    known.scale = scale_multiply(terms, mine.scale, scale_invert(terms, theirs.scale));
+    *as = known; // of a reciprocal in it the candidate may have lost the value: zero has none
+    return !scale_get(terms, scale_product(terms, known.scale, theirs.scale))->serial;
+}
+
+static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scaled value,
+                     struct scaled *as) {
+    struct context *c = context_of(r, named, layer);
+    struct known known = c ? expansion_known(&c->x, value.of) : (struct known){.rank = -1};
+    for (uint32_t i = 0; c && i < c->n; i++) {
+        const struct candidate *candidate = &c->candidates[i];
+        if (candidate->known.rank == known.rank && candidate->known.leaves == known.leaves &&
+            is_same(r, c, candidate, value, as))
+            return true;
+    }
+    return false;
+}
+
+// In a loop over layers nothing is looked for that the reference has outside of layers.
+static bool is_outside_layers(const struct engine *e) {
+    for (int i = 0; i < e->depth; i++)
+        if (!e->time_loop[i])
+            return false;
+    return true;
+}
+
+static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
+    struct layers layers = {.visited.arena = &r->arena};
+    find_layers(r->engine->terms, value.of, &layers);
+    if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, as))
+        return true;
+    // This saves time: nothing that the reference has by a name is made of so many layers.
+    if (layers.many)
+        return false;
+    for (unsigned i = 0; i < layers.n_states; i++)
+        if (prove_in(r, true, layers.of_states[i], value, as))
+            return true;
+    for (unsigned i = 0; i < layers.n_results; i++)
+        if (prove_in(r, true, layers.of_results[i], value, as))
+            return true;
+    return false;
+}
+
+// ---- sums -------------------------------------------------------------------------------------
+
+// Summands that were collected from the same microbatches.
+struct group {
+    struct sum all, own, others;
+    int32_t m_begin, m_end;
+};
+
+static void add_one(struct terms *terms, struct sum *sum, const struct summand *one) {
+    sum_add(terms, sum, (struct scaled){{one->node, one->at}, SCALE_ONE}, one->scale);
+}
+
+static bool same_microbatches(struct terms *terms, const struct group *group,
+                              const struct summand *item) {
+    return number_equal(&terms->symbols, group->m_begin, item->m_begin) &&
+           number_equal(&terms->symbols, group->m_end, item->m_end);
+}
+
+// Adds to `made` what the group is by the reference's terms, or as it stands.
+static void rewrite_group(struct rewriter *r, struct group *group, struct sum *made) {
+    struct terms *terms = r->engine->terms;
+    struct scaled all = sum_finish(terms, &group->all), as;
+    bool own = group->own.n > 0 || group->all.n > 1;
+    if (own && prove(r, all, &as)) {
+        sum_add_collected(terms, made, as, group->m_begin, group->m_end);
+        return;
+    }
+    struct sum *known = &group->all;
+    if (group->own.n > 0 && group->others.n > 0 && prove(r, sum_finish(terms, &group->own), &as)) {
+        known = &group->others;
+        sum_add(terms, known, as, SCALE_ONE);
+    }
+    for (uint32_t i = 0; i < known->n; i++) {
+        struct summand *one = &known->items[i];
+        sum_add_collected(terms, made, (struct scaled){{one->node, one->at}, one->scale},
+                          group->m_begin, group->m_end);
+    }
+}
+
+static struct scaled rewrite_sum(struct rewriter *r, struct scaled value) {
+    struct terms *terms = r->engine->terms;
+    struct sum parts = {0}, made = {0};
+    sum_add(terms, &parts, value, SCALE_ONE);
+    bool *done = ARENA_ARRAY(&r->arena, bool, parts.n + 1);
+    for (uint32_t i = 0; i < parts.n; i++) // over layers: the norm of all gradients
+        if (number_before(&terms->symbols, parts.items[i].at + 1, parts.items[i].end))
+            return value;
+    for (uint32_t i = 0; i < parts.n; i++) {
+        struct group group = {.m_begin = parts.items[i].m_begin, .m_end = parts.items[i].m_end};
+        for (uint32_t k = i; k < parts.n; k++) {
+            struct summand *item = &parts.items[k];
+            if (done[k] || !same_microbatches(terms, &group, item))
+                continue;
+            add_one(terms, &group.all, item);
+            bool own = is_own(r->engine, (struct term){item->node, item->at});
+            add_one(terms, own ? &group.own : &group.others, item);
+            done[k] = true;
+        }
+        if (group.all.n > 0)
+            rewrite_group(r, &group, &made);
+    }
+    return sum_finish(terms, &made);
+}
+
+// ---- results ----------------------------------------------------------------------------------
+
+static struct scaled rewrite_value(struct rewriter *r, struct scaled value) {
+    struct scaled as;
+    if (term_kind(r->engine->terms, value.of) == NODE_SUM)
+        return rewrite_sum(r, value);
+    return prove(r, value, &as) ? as : value;
+}
+
+void rewrite_results(struct engine *e, const struct unit *unit, struct judgement *results) {
+    struct rewriter r = {.engine = e};
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct judgement *result = &results[i];
+        if (result->fault || !is_own(e, result->value.of))
+            continue;
+        // This saves time: parts have the term of the whole, which is looked for when they are
+        // joined.
+        if (result->coverage != COVERAGE_COMPLETE)
+            continue;
+        int kind = term_kind(e->terms, result->value.of);
+        if (kind > N_OPS && kind != NODE_SUM) // no law is about it
+            continue;
+        struct scaled before = result->value;
+        r.spent = false;
+        result->value = rewrite_value(&r, before);
+        if (!scaled_equal(before, result->value)) {
+            history_begin(e, NULL, NULL, e->statement->span, result, 1);
+            history_made(e, result, unit->values[unit->results[i].value].name);
+            history_end(e);
+        }
+        if (r.spent && !e->given_up && scaled_equal(before, result->value))
+            e->given_up = arena_format(e->arena, "`%s` of `%s`",
+                                       unit->values[unit->results[i].value].name, unit->name);
+    }
+    arena_free(&r.arena);
+}

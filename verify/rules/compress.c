@@ -1,0 +1,298 @@
+// Gradients that travel as codes, where `relax` lets them. A code holds less than what it was made
+// of, so nothing about numbers can be proved of it; what is proved is that nothing else goes wrong.
+//
+//   compress    makes, of what a device has of a sum over exactly the axes of the wire, a code that
+//               stands for that, and the residual, which is for the next step. It is given this
+//               step's residual of the same gradient: the device's own, for codes are of what each
+//               device has and not of the sum, which is the same whoever has what; and once, since
+//               the new one takes its place and what is copied is not its own.
+//   all_gather  over exactly these axes, and no other collective, brings the codes of all together.
+//   decompress  of all of them stands for the sum, equal in all bits wherever it is computed.
+//
+// So a code has the term of what compress made, in a form that nothing but these takes, and what
+// decompress makes of all of them is called the gradient as it arrives: of this gradient, coded
+// with this residual. What is relaxed is that the reference, which sends nothing, is taken to
+// update with that as well, for each gradient with its own residual, where the final program keeps
+// one. So no other code serves, nor this one beside what was not coded. That residuals are what
+// these codes lack is checked when the step has ended.
+#include <string.h>
+
+#include "verify/machine/engine.h"
+
+static uint32_t wire_mask(const struct engine *e) {
+    return (uint32_t)axis_list_mask(&e->program->policy.wire_axes);
+}
+
+static const char *wire_axes_text(struct engine *e) {
+    return mesh_axes_text(&e->program->mesh, &e->program->policy.wire_axes, e->arena);
+}
+
+static int64_t members(const struct engine *e) {
+    return mesh_group_size(&e->program->mesh, &e->program->policy.wire_axes);
+}
+
+// Zeros are coded as zeros, but for signs, of which there are two.
+static bool keeps_zeros(const struct op *op) {
+    return op_wire(op).way != WIRE_SIGN;
+}
+
+// ---- compress ---------------------------------------------------------------------------------
+
+static const struct fault *check_permitted(struct engine *e, const struct op *op) {
+    const struct policy *policy = &e->program->policy;
+    const char *text = op_rows[op->kind].text;
+    if (policy->wire_axes.n == 0)
+        return fault_make(e, E516, op->span, "what it loses changes the result of training",
+                          "`%s` stands where the policy has no `wire over`", text);
+    if (!wire_equal(op_wire(op), policy->wire))
+        return fault_make(e, E516, op->span, NULL, "`%s` goes the way %s, but the policy says %s",
+                          text, wire_text(op_wire(op), e->arena),
+                          wire_text(policy->wire, e->arena));
+    return NULL;
+}
+
+// What is wrong otherwise, as a sum that lacks parts, still is when it has been put together again.
+static const struct fault *check_gradient(struct engine *e, const struct op *op,
+                                          const struct judgement *g) {
+    uint32_t wire = wire_mask(e);
+    const char *axes = wire_axes_text(e);
+    if (!(g->partial & wire))
+        return fault_make(e, E516, op->span, "there is nothing to send",
+                          "`compress` is given what is no summand over `%s`", axes);
+    if (g->partial != wire)
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given a summand over %s, but codes are of summands over "
+                          "exactly %s",
+                          mask_text(e, g->partial), mask_text(e, wire));
+    if (term_is_collected(e->terms, g->value.of))
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given what is not yet collected from all microbatches");
+    return NULL;
+}
+
+static bool is_residual(const struct engine *e, struct scaled value) {
+    if (term_kind(e->terms, value.of) != NODE_STATE || value.scale != SCALE_ONE)
+        return false;
+    uint32_t name = e->terms->nodes[value.of.node].key->attributes;
+    const char *kind = interned(&e->terms->attributes, name);
+    return kind[0] == 'A' + CLASS_RESIDUAL;
+}
+
+// Where the old one was, so that nothing is coded with it again. What a device has of its own and
+// the step has found is a parameter of the unit: there is no other copy of it.
+static bool takes_its_place(const struct unit *unit, const struct op *op) {
+    return value_root(unit, op->results[1]) == value_root(unit, op->operands[1]);
+}
+
+static const struct fault *check_old_residual(struct engine *e, const struct unit *unit,
+                                              const struct op *op, const struct judgement *g,
+                                              const struct judgement *r) {
+    if (!is_residual(e, r->value))
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given %s, which is no residual as the step found it",
+                          term_text(e, r->value, 2));
+    if (r->form != g->form)
+        return fault_make(e, E510, op->span, NULL,
+                          "`compress` meets parts that are cut differently: the gradient is %s, "
+                          "the residual %s",
+                          form_text(&e->digits, e->arena, g->form),
+                          form_text(&e->digits, e->arena, r->form));
+    if (wire_mask(e) & ~r->own)
+        return fault_make(e, E516, op->span, "codes are of what each device has",
+                          "`compress` is given a residual that is no longer known to be the "
+                          "device's own: others of `%s` sent it, or it was computed or copied",
+                          wire_axes_text(e));
+    if (!takes_its_place(unit, op))
+        return fault_make(e, E516, op->span, "what a code lacks is coded once",
+                          "`compress` leaves the old residual: the new one, `%s`, must take the "
+                          "place of the unit's parameter that holds it",
+                          unit->values[op->results[1]].name);
+    return NULL;
+}
+
+static void compress(struct engine *e, const struct unit *unit, const struct op *op,
+                     const struct judgement *operands, struct judgement *results) {
+    const struct judgement *g = &operands[0], *r = &operands[1];
+    const struct fault *fault = check_permitted(e, op);
+    if (!fault)
+        fault = check_gradient(e, op, g);
+    if (!fault)
+        fault = check_old_residual(e, unit, op, g, r);
+    for (unsigned i = 0; i < 2; i++) {
+        if (fault) {
+            results[i] = judgement_fault(fault);
+            continue;
+        }
+        struct part parts[2] = {part_of(term_with_scale(e->terms, g->value)), part_of(r->value.of)};
+        struct term of = term_make(e->terms, OP_COMPRESS, i, attributes_of(e, op), parts, 2);
+        results[i] = *g;
+        results[i].value = (struct scaled){of, SCALE_ONE};
+        results[i].clean = g->clean && r->clean && keeps_zeros(op);
+        results[i].own = i ? r->own : 0;
+    }
+    if (fault)
+        return;
+    int64_t words = wire_words(op_wire(op), form_get(&e->digits, g->form)->elements);
+    results[0].form = form_of_codes(&e->digits, g->form, words, 1, results[0].clean);
+    results[0].dtype = DTYPE_I32;
+}
+
+// ---- codes ------------------------------------------------------------------------------------
+
+const struct fault *codes_check_operands(struct engine *e, const struct op *op,
+                                         const struct judgement *operands) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (form_is_code(&e->digits, operands[i].form) && (op->kind != OP_DECOMPRESS || i > 0))
+            return fault_make(e, E516, op->span, NULL, "`%s` takes a code for numbers",
+                              op_rows[op->kind].text);
+    return NULL;
+}
+
+const struct fault *codes_cut(struct engine *e, struct span span) {
+    return fault_make(e, E516, span, NULL, "a part of a code means nothing");
+}
+
+const struct fault *codes_gather(struct engine *e, const struct exchange *exchange,
+                                 struct judgement *value, struct span span) {
+    const struct form_key *key = form_get(&e->digits, value->form)->key;
+    uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
+    if (exchange->kind != COLLECTIVE_ALL_GATHER)
+        return fault_make(e, E516, span, NULL,
+                          "%s is given codes: what brings them together is an all_gather",
+                          collective_names[exchange->kind]);
+    if (axes != value->partial)
+        return fault_make(e, E516, span, NULL,
+                          "codes of summands over %s are brought together over %s",
+                          mask_text(e, value->partial), mask_text(e, axes));
+    int64_t words = form_get(&e->digits, value->form)->elements;
+    value->form = form_of_codes(&e->digits, key->of, words, members(e), key->clean);
+    value->partial = 0;
+    value->bits |= axes;
+    return NULL;
+}
+
+// ---- decompress -------------------------------------------------------------------------------
+
+static struct scaled arrived(struct engine *e, struct scaled gradient, struct term residual) {
+    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual)};
+    return (struct scaled){term_make(e->terms, NODE_ARRIVED, 0, 0, parts, 2), SCALE_ONE};
+}
+
+static const struct fault *check_codes(struct engine *e, const struct op *op,
+                                       const struct judgement *codes) {
+    if (!form_is_code(&e->digits, codes->form))
+        return fault_make(e, E516, op->span, NULL, "`decompress` is given what is no code");
+    if (codes->partial)
+        return fault_make(e, E516, op->span, "nothing gathers those of the others before",
+                          "`decompress` is given the code of one device of `%s` only",
+                          wire_axes_text(e));
+    return NULL;
+}
+
+static void decompress(struct engine *e, const struct op *op, const struct judgement *operands,
+                       struct judgement *result) {
+    const struct judgement *codes = &operands[0];
+    const struct fault *fault = check_permitted(e, op);
+    if (!fault)
+        fault = check_codes(e, op, codes);
+    if (fault) {
+        *result = judgement_fault(fault);
+        return;
+    }
+    const struct form_key *key = form_get(&e->digits, codes->form)->key;
+    struct scaled gradient = term_operand(e->terms, codes->value.of, 0);
+    *result = *codes;
+    result->value = arrived(e, gradient, term_operand(e->terms, codes->value.of, 1).of);
+    result->form = key->of;
+    result->dtype = operands[1].dtype;
+    result->clean = key->clean;
+}
+
+// Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
+static bool has_layer(struct engine *e, const struct buffer *buffer, int32_t layer) {
+    struct symbols *symbols = &e->terms->symbols;
+    int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
+    int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
+    return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
+           number_equal(symbols, number_modulo(symbols, layer - first, step), 0);
+}
+
+// Whether the final program keeps what codes of this layer's gradient of the tensor lack.
+static bool is_sent(struct engine *e, const char *tensor, int32_t layer) {
+    const struct program *final = e->sends;
+    for (buffer_id i = 0; final && i < final->n_buffers; i++) {
+        const struct buffer *buffer = &final->buffers[i];
+        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
+            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 && has_layer(e, buffer, layer))
+            return true;
+    }
+    return false;
+}
+
+void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
+    const struct buffer *buffer = &e->program->buffers[from.buffer];
+    if (buffer->class != CLASS_GRADIENTS)
+        return;
+    struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
+    if (is_sent(e, e->program->tensors[buffer->tensor].name, residual.at))
+        gradient->value = arrived(e, gradient->value, residual);
+}
+
+bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
+                 const struct judgement *operands, struct judgement *results) {
+    if (op->kind == OP_COMPRESS)
+        compress(e, unit, op, operands, results);
+    else if (op->kind == OP_DECOMPRESS)
+        decompress(e, op, operands, results);
+    return op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
+}
+
+// ---- residuals --------------------------------------------------------------------------------
+
+void codes_begin(struct engine *e, struct judgement *residual) {
+    residual->own = residual->partial = wire_mask(e);
+    residual->clean = form_is_flat(&e->digits, residual->form);
+}
+
+// In the form that it began with, so that the next step finds what this one assumed.
+static bool lies_as_before(const struct engine *e, const struct judgement *found,
+                           const struct judgement *before) {
+    return found->form == before->form && found->partial == before->partial &&
+           found->own == before->own && found->bits == e->all_axes && found->clean >= before->clean;
+}
+
+// What compress makes, beside the code, of the gradient and of the residual that the step found.
+static struct scaled lacking(struct engine *e, struct scaled gradient, struct scaled before) {
+    struct op op = {.kind = OP_COMPRESS};
+    struct program scratch = {.arena = e->arena};
+    struct wire wire = e->program->policy.wire;
+    op_set_word(&scratch, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
+    if (wire.kept)
+        op_set_integer(&scratch, &op, ATTRIBUTE_KEPT, wire.kept);
+    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(before.of)};
+    struct term of = term_make(e->terms, OP_COMPRESS, 1, attributes_of(e, &op), parts, 2);
+    return (struct scaled){of, SCALE_ONE};
+}
+
+static const struct fault *check_end(struct engine *e, buffer_id id, int64_t item,
+                                     struct scaled expected, const char *what, const char *but) {
+    struct judgement found = store_at_end(e, id, item, what);
+    struct judgement before = initial_judgement(e, id, item);
+    if (found.fault)
+        return found.fault;
+    if (scaled_same(e->terms, found.value, expected) && lies_as_before(e, &found, &before))
+        return NULL;
+    return fault_make(e, E516, e->program->buffers[id].span, NULL, "%s %s", what, but);
+}
+
+const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
+                                         struct scaled gradient, const char *what) {
+    return check_end(e, id, item, lacking(e, gradient, initial_judgement(e, id, item).value), what,
+                     "does not end the step as what the code of its own gradient lacks");
+}
+
+const struct fault *codes_check_kept(struct engine *e, buffer_id id, int64_t item,
+                                     const char *what) {
+    return check_end(e, id, item, initial_judgement(e, id, item).value, what,
+                     "is changed by a step that sends no gradients");
+}

@@ -1,0 +1,290 @@
+// The order of sums, for programs that are reproducible: the same bits on every mesh.
+//
+// Such a program is judged as any other first. Then the same engine runs over terms of another kind
+// (terms.ordered), and this only adds refusals: every op makes a node of its own, of its operands
+// as they stand, so that nothing commutes but the two summands of an addition and the two factors
+// of a product of elements, no scale is pulled out, and equal terms are equal bits. Ops see the
+// same shapes on every mesh, or parts of them that are computed as if each stood alone: elements of
+// flat shards, and where axes of the model cut (those of sequences, too: all that do not cut the
+// batch), elements, rows, heads and blocks. What is moved between devices is judged where it is
+// read. What remains are the sums whose operands are in no text:
+//
+//   microbatches  Those of all devices are numbered by the digits of the batch. What one gives is a
+//                 leaf; it is made, and added to others' of the same microbatch, by the same ops on
+//                 every mesh. Leaves are joined as a binary tree over their numbers: the least
+//                 significant digit is summed first, an axis's by a collective (whose members are
+//                 added as a tree), time's by `carry`.
+//   blocks        A dimension that axes of the model cut is contracted in blocks, of one length on
+//                 every mesh, which are joined as such a tree inside the leaf. A device with whole
+//                 blocks makes a node of it, and collectives sum the digits that say which one.
+//   exact sums    Of squares in bins, of numbers of tokens, and of the one row or column that an id
+//                 selects, which some device has. They have no order, nor have maxima.
+//
+// A judgement says which digits are still to be summed (struct leaves). What sums another one, or
+// needs the sum before all are, is refused where it stands. A sum over all microbatches keeps its
+// mark until an op reads it: two of them were to be added leaf by leaf.
+#include <string.h>
+
+#include "ir/check.h"
+#include "verify/algebra/leaves.h"
+#include "verify/rules/rule.h"
+
+enum { TEXT_DEPTH = 2 };
+
+// ---- values -----------------------------------------------------------------------------------
+
+static bool is_joint_sum(enum op_kind kind) {
+    return kind == OP_ADD || kind == OP_ACCUMULATE;
+}
+
+static bool is_scalar(const struct context *c) {
+    return c->unit->values[c->op->results[0]].type.rank == 0;
+}
+
+// Which operand the result of a sum of scalars is; -1: neither. Of tensors zeros are added, as what
+// they make of minus zero is another.
+static int only_summand(const struct context *c) {
+    if (!is_joint_sum(c->op->kind) || !is_scalar(c))
+        return -1;
+    return is_zero(c, 0) ? 1 : is_zero(c, 1) ? 0 : -1;
+}
+
+// Does it join blocks of what the result is a sum over?
+static bool joins_blocks(const struct unit *unit, const struct op *op, unsigned result) {
+    struct op_labels labels;
+    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
+        return false;
+    CHECK(op_labels_of(unit, op, &labels));
+    for (unsigned i = 0; i < op->n_operands; i++)
+        for (unsigned d = 0; labels.operands[i][d]; d++) {
+            const struct dim *dim = &unit->values[op->operands[i]].type.dims[d];
+            int64_t block = op_block(op, dim->dimension);
+            if (block && dim->size > block &&
+                !strchr(labels.results[result], labels.operands[i][d]))
+                return true;
+        }
+    return false;
+}
+
+// A kernel that adds to a tensor adds piece by piece of what it makes, but blocks it joins before.
+// Of the reference it is said where a kernel could.
+static bool is_added_by_kernel(const struct context *c) {
+    value_id term = c->op->operands[1];
+    const struct op *made = NULL;
+    unsigned n_uses = 0, result = 0;
+    for (uint32_t i = 0; i < c->unit->n_ops; i++) {
+        const struct op *op = &c->unit->ops[i];
+        for (unsigned k = 0; k < op->n_results; k++)
+            if (op->results[k] == term) {
+                made = op;
+                result = k;
+            }
+        for (unsigned k = 0; k < op->n_operands; k++)
+            n_uses += op->operands[k] == term;
+    }
+    if (is_scalar(c) || !made || op_rows[made->kind].kernel == KERNEL_ELEMENTWISE)
+        return false;
+    if (joins_blocks(c->unit, made, result))
+        return false;
+    return c->engine->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
+}
+
+// With the lengths of blocks, of every dimension of the operands: what these are called is the
+// unit's choice.
+static uint32_t ordered_attributes(const struct context *c) {
+    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->engine, c->op)};
+    uint32_t n = 1;
+    if (!op_attribute(c->op, ATTRIBUTE_BLOCKS)) // this saves time: all lengths would be zero
+        return (uint32_t)key[0];
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct tensor_type *type = &c->unit->values[c->op->operands[i]].type;
+        for (unsigned d = 0; d < type->rank; d++)
+            key[n++] = op_block(c->op, type->dims[d].dimension);
+    }
+    return intern(&c->engine->terms->attributes, key, n * sizeof *key, NULL) + 1;
+}
+
+struct scaled ordered_value(struct context *c, unsigned result) {
+    struct terms *terms = c->engine->terms;
+    struct part parts[MAX_OPERANDS];
+    uint32_t n = 0;
+    int only = only_summand(c);
+    if (only >= 0)
+        return c->operands[only].value;
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        if (op_reads(c->op->kind, result, i))
+            parts[n++] = part_of(term_with_scale(terms, c->operands[i].value));
+    enum op_kind kind = c->op->kind;
+    if (kind == OP_ACCUMULATE && !is_added_by_kernel(c))
+        kind = OP_ADD;
+    bool commutes = kind == OP_ADD || kind == OP_MUL; // to the last bit
+    if (commutes && parts[0].node > parts[1].node) {
+        struct part left = parts[0];
+        parts[0] = parts[1];
+        parts[1] = left;
+    }
+    struct term made = term_make(terms, kind, result, ordered_attributes(c), parts, n);
+    return (struct scaled){made, SCALE_ONE};
+}
+
+// ---- leaves of results ------------------------------------------------------------------------
+
+static const struct fault *early_fault(const struct context *c, unsigned i) {
+    const struct engine *e = c->engine;
+    const struct judgement *value = &c->operands[i];
+    return fault_make(c->engine, E416, c->op->span, NULL,
+                      "`%s` reads `%s`, which is %s here: %s come first", c->row->text,
+                      operand_name(c, i), leaves_text(e, value),
+                      leaves_next_text(e, leaves_get(e, value->leaves)));
+}
+
+static const struct fault *late_fault(const struct context *c, unsigned i) {
+    return fault_make(c->engine, E416, c->op->span, NULL,
+                      "`%s` reads `%s`, which is %s here: it works on what one microbatch gives, "
+                      "before any are summed",
+                      c->row->text, operand_name(c, i), leaves_text(c->engine, &c->operands[i]));
+}
+
+// Of two sums over microbatches each one's two summands are added first, then the microbatches.
+static void add_leaves(struct context *c, struct judgement *made) {
+    const struct judgement *a = &c->operands[0], *b = &c->operands[1];
+    struct engine *e = c->engine;
+    int only = only_summand(c);
+    if (only < 0 && (is_part(e, a) || is_part(e, b))) {
+        c->fault = early_fault(c, is_part(e, a) ? 0 : 1);
+    } else if (only >= 0 ||
+               (is_leaf(e, a) && a->leaves == b->leaves && a->microbatch == b->microbatch)) {
+        made->leaves = c->operands[only < 0 ? 0 : only].leaves;
+        made->microbatch = c->operands[only < 0 ? 0 : only].microbatch;
+    } else if ((a->leaves && b->leaves) || is_incomplete(e, a) || is_incomplete(e, b)) {
+        unsigned i = a->leaves ? 0 : 1;
+        c->fault = fault_make(
+            e, E416, c->op->span, NULL,
+            "`%s` adds `%s` to `%s`, of which one is %s: only what one microbatch "
+            "gives is added before microbatches are summed, and then by the tree",
+            c->row->text, operand_name(c, 1), operand_name(c, 0), leaves_text(e, &c->operands[i]));
+    }
+}
+
+// What is linear in a tensor works on what one microbatch gives, and on scalars when all are
+// summed.
+static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
+    const struct judgement *value = &c->operands[i];
+    const struct leaves *leaves = leaves_get(c->engine, value->leaves);
+    bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0] &&
+                   !leaves_lack_parts(c->engine, leaves);
+    if (by_leaf && leaves->summed == 1 && !made->leaves) {
+        made->leaves = value->leaves;
+        made->microbatch = value->microbatch;
+    } else if (by_leaf) {
+        c->fault = late_fault(c, i);
+    } else if (is_incomplete(c->engine, value)) {
+        c->fault = early_fault(c, i);
+    }
+}
+
+void ordered_leaves(struct context *c, unsigned result, struct judgement *made) {
+    if (is_joint_sum(c->op->kind)) {
+        add_leaves(c, made);
+        return;
+    }
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
+        if (op_reads(c->op->kind, result, i) && c->operands[i].leaves)
+            read_leaves(c, i, made);
+    struct contraction sum = {made->leaves ? *leaves_get(c->engine, made->leaves) : leaves_none(),
+                              made->microbatch, false};
+    contract(c, result, &sum);
+    made->leaves = leaves_intern(c->engine, &sum.leaves);
+    made->microbatch = sum.microbatch;
+}
+
+// ---- differences ------------------------------------------------------------------------------
+
+// Of what the term is made of, in the order in which it was made, the first that the reference has
+// not, made of what it has.
+struct search {
+    const struct engine *engine;
+    bool *seen;
+    struct term first;
+};
+
+static void search_term(struct search *search, struct term term) {
+    const struct engine *e = search->engine;
+    if (term.node < e->first_own_node || search->seen[term.node])
+        return;
+    search->seen[term.node] = true;
+    bool known = true;
+    for (uint32_t i = 0; i < term_node(e->terms, term)->n_parts; i++) {
+        struct term part = term_part(e->terms, term, i).of;
+        known = known && part.node < e->first_own_node;
+        search_term(search, part);
+    }
+    if (known && term.node < search->first.node)
+        search->first = term;
+}
+
+// How many operands two nodes share.
+static uint32_t n_shared(const struct node *a, const struct node *b) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->n_parts; i++)
+        for (uint32_t k = 0; k < b->n_parts; k++)
+            n += a->key->parts[i].node == b->key->parts[k].node;
+    return n;
+}
+
+// What the reference makes by such an op of most of these operands; the term itself: nothing.
+static struct term counterpart(const struct engine *e, struct term term) {
+    const struct node *made = term_node(e->terms, term);
+    struct term found = term;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < e->first_own_node; i++) {
+        const struct node *other = &e->terms->nodes[i];
+        bool alike = other->key->kind == made->key->kind && other->n_parts == made->n_parts &&
+                     other->key->result == made->key->result;
+        uint32_t n = alike ? n_shared(other, made) : 0;
+        if (n > most) {
+            most = n;
+            found = (struct term){i, term.at};
+        }
+    }
+    return found;
+}
+
+// By one op of the same operands. What else an op says was compared when sums commuted.
+static bool differs_in_blocks(const struct engine *e, struct term made, struct term theirs) {
+    const struct node *a = term_node(e->terms, made), *b = term_node(e->terms, theirs);
+    return a->key->kind == b->key->kind && a->n_parts == b->n_parts &&
+           memcmp(a->key->parts, b->key->parts, a->n_parts * sizeof *a->key->parts) == 0;
+}
+
+static const char *difference_text(const struct engine *e, struct scaled made,
+                                   struct scaled theirs) {
+    const char *text = term_text(e, made, TEXT_DEPTH);
+    if (term_equal(theirs.of, made.of))
+        return arena_format(e->arena, "this is %s, which one device does not compute", text);
+    if (differs_in_blocks(e, made.of, theirs.of))
+        return arena_format(e->arena, "this is %s in other blocks than one device has", text);
+    return arena_format(e->arena, "this is %s, where one device has %s", text,
+                        term_text(e, theirs, TEXT_DEPTH));
+}
+
+const struct fault *ordered_difference(struct engine *e, const struct expectation *expectation,
+                                       const struct judgement *found) {
+    if (scaled_equal(found->value, expectation->value))
+        return NULL;
+    struct search search = {e, ARENA_ARRAY(e->arena, bool, e->terms->n_nodes), {UINT32_MAX, 0}};
+    memset(search.seen, 0, e->terms->n_nodes * sizeof *search.seen);
+    search_term(&search, found->value.of);
+    struct scaled made = {search.first, SCALE_ONE}, theirs = expectation->value;
+    if (made.of.node == UINT32_MAX)
+        made = found->value;
+    else
+        theirs.of = counterpart(e, made.of);
+    bool own = made.of.node >= e->first_own_node;
+    struct fault *fault =
+        fault_make(e, E416, own ? *term_node(e->terms, made.of)->origin : expectation->span, NULL,
+                   "%s", difference_text(e, made, theirs));
+    fault->effect =
+        arena_format(e->arena, "so the bits of %s depend on the mesh", expectation->what);
+    return fault;
+}

@@ -1,0 +1,57 @@
+// What the files of the transfer rule share: one application of an op's row (rule.c), the term of
+// what it makes (value.c), and what is made of parts of a contraction (parts.c).
+#ifndef PLACE_VERIFY_RULES_RULE_H
+#define PLACE_VERIFY_RULES_RULE_H
+
+#include "verify/machine/engine.h"
+
+enum { N_LABELS = 256 };
+
+struct context {
+    struct engine *engine;
+    const struct unit *unit;
+    const struct op *op;
+    const struct op_row *row;
+    const struct judgement *operands;
+    struct op_labels labels;
+    dim_id dims[N_LABELS];         // of each label
+    uint8_t first[N_LABELS];       // the operand that said so
+    unsigned char bound[N_LABELS]; // the labels that have digits
+    unsigned n_bound;
+    uint32_t paired;                 // axes that own digits of two labels
+    unsigned char pair[MAX_AXES][2]; // which
+    const struct fault *fault;
+};
+
+const char *operand_name(const struct context *, unsigned operand);
+bool is_zero(const struct context *, unsigned operand);
+bool is_collected(const struct context *, unsigned operand); // a sum over some microbatches only
+// For a witness: the op, and what it was given.
+const struct fault *with_reader(const struct context *, struct fault *, unsigned operand);
+
+// value.c
+struct scaled value_of_result(struct context *, unsigned result);
+struct scaled iota_term(struct engine *, int64_t dimension, int64_t count);
+
+// ordered.c: the same where terms are ordered, and which leaves the result is a sum of.
+struct scaled ordered_value(struct context *, unsigned result);
+void ordered_leaves(struct context *, unsigned result, struct judgement *made);
+
+// contraction.c: what is contracted adds to the digits that are still to be summed.
+struct contraction {
+    struct leaves leaves;
+    int32_t microbatch;
+    bool several; // blocks of a label that a device has: what is behind it must be whole
+};
+void contract(struct context *, unsigned result, struct contraction *);
+
+// parts.c. Two labels on one axis are noted as a pair, or are a fault.
+void pair_labels(struct context *, unsigned axis, unsigned char label);
+// Of which parts of a contraction a device makes the result; `contracted`: axes that own digits of
+// contracted labels.
+coverage_id coverage_of_result(struct context *, unsigned result, uint32_t contracted);
+bool has_parts(const struct context *, unsigned result); // among the operands
+void check_complete(struct context *, unsigned result);  // all operands, or the op joins them
+void join_parts(struct context *, unsigned result, struct judgement *made); // value and coverage
+
+#endif
