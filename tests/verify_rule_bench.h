@@ -4,6 +4,9 @@
 #define PLACE_TESTS_VERIFY_RULE_BENCH_H
 
 #include "ir/interpreter/interpreter.h"
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 enum { SIZE = 6, MAX_DEVICES = 6, DRAWS = 3 };

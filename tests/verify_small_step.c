@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 static const char head[] =

@@ -183,7 +183,8 @@ static struct scaled put_rows(struct world *w, struct scaled x) {
     char bytes[2 * (1 + sizeof(int64_t))] = {ATTRIBUTE_KEEP, 0};
     bytes[1] = 1;
     bytes[1 + sizeof(int64_t)] = ATTRIBUTE_INDEX;
-    struct part parts[2] = {part_of(x.of), part_of(iota_term(&w->bench.engine, DIM_PART, 2).of)};
+    struct part parts[2] = {part_of(x.of),
+                            part_of(iota_term(w->bench.engine.terms, DIM_PART, 2).of)};
     uint32_t attributes = intern(&w->terms->attributes, bytes, sizeof bytes, NULL) + 1;
     return sum_rows(w, value_of(term_make(w->terms, OP_PUT, 0, attributes, parts, 2)));
 }

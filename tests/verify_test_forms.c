@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "tests/verify_small_step.h"
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 enum { A, B, ONE, C }; // axes of 2, 3, 1 and 2 devices

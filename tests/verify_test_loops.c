@@ -14,6 +14,9 @@
 
 #include "ir/diagnostic.h"
 #include "tests/random.h"
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 enum { ITEMS = 24, MAX_LOOPS = 3 };

@@ -13,6 +13,9 @@
 #include "ir/interpreter/interpreter.h"
 #include "passes/passes.h"
 #include "tests/tiny_models.h"
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 enum { SEED = 1 };

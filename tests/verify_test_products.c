@@ -78,7 +78,7 @@ static void add_result(struct pool *p, struct op *op) {
         return;
     p->arrays[p->n] = array_new(&p->bench.arena, p->unit.values[p->n].type);
     interpret_op(op, operands, &p->arrays[p->n]);
-    rule_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
+    op_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
     bool zero = false; // of which alone no form is known
     for (unsigned i = 0; i < op->n_operands; i++)
         zero |= term_kind(p->bench.engine.terms, judged[i].value.of) == NODE_ZERO;

@@ -100,7 +100,7 @@ static value_id apply(struct pool *p, struct op *op, const value_id *operands) {
     for (unsigned i = 0; i < op->n_results; i++)
         p->arrays[p->n + i] = array_new(&p->bench.arena, p->unit.values[p->n + i].type);
     interpret_op(op, arrays, &p->arrays[p->n]);
-    rule_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
+    op_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
     for (unsigned i = 0; i < op->n_results; i++, p->n++) {
         if (p->judged[p->n].fault) { // of zeros
             p->n = first;

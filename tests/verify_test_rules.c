@@ -145,7 +145,7 @@ static void judge(struct bench *b, struct judgement *results) {
     struct judgement operands[MAX_OPERANDS];
     for (unsigned i = 0; i < b->op.n_operands; i++)
         operands[i] = judge_operand(b, i);
-    rule_apply(&b->engine, &b->unit, &b->op, operands, results);
+    op_apply(&b->engine, &b->unit, &b->op, operands, results);
 }
 
 // The types of one device's operands and results. False: they do not fit the op.
@@ -335,7 +335,7 @@ static void index_operands_must_count(void **state) {
                 for (unsigned i = 0; i < b->op.n_operands; i++)
                     operands[i] = judge_operand(b, i);
                 operands[index].value.of = judge_operand(b, 0).value.of;
-                rule_apply(&b->engine, &b->unit, &b->op, operands, b->judged);
+                op_apply(&b->engine, &b->unit, &b->op, operands, b->judged);
                 assert_int_equal(b->judged[0].fault != NULL, is_index(&b->op, index));
             }
             arena_free(&b->arena);
@@ -361,7 +361,7 @@ static unsigned compare_unread(struct bench *b, const struct judgement *plain, u
         operands[odd].value = (struct scaled){term_constant(b->engine.terms, NODE_ZERO), SCALE_ONE};
     else
         operands[odd].coverage = COVERAGE_UNKNOWN;
-    rule_apply(&b->engine, &b->unit, &b->op, operands, results);
+    op_apply(&b->engine, &b->unit, &b->op, operands, results);
     for (unsigned r = 0; r < b->op.n_results; r++)
         if (!op_reads(b->op.kind, r, odd)) {
             n++;
@@ -406,10 +406,10 @@ static void padding_must_be_zeros(void **state) {
     struct judgement flat = judge_operand(b, 0);
     assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 3));
     b->unit.values[0].type = (struct tensor_type){DTYPE_F64, 1, {{DIM_FLAT, 3}}};
-    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    op_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
     assert_non_null(b->judged[0].fault);
     flat.clean = true;
-    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    op_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
     assert_null(b->judged[0].fault);
     assert_int_equal(b->judged[0].partial, 1);
     arena_free(&b->arena);

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 #include "verify/rewriting/rewrite.h"
 
@@ -200,7 +203,7 @@ static struct scaled rows_of(struct terms *t, struct scaled put) {
     struct program scratch = {.arena = t->arena};
     struct op op = {.kind = OP_SUM_ROWS};
     op_set_integer(&scratch, &op, ATTRIBUTE_KEEP, 1);
-    return op_term(t, OP_SUM_ROWS, 0, attributes_of(&e, &op), &put, 1);
+    return op_term(t, OP_SUM_ROWS, 0, attributes_of(e.terms, &op), &put, 1);
 }
 
 // Sums over layers are not taken apart: they are not a layer's summands.

@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include "tests/verify_small_step.h"
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 static bool nest(struct engine *e, const char *outer, unsigned axes, const char *inner) {
@@ -43,10 +46,10 @@ static void parts_that_are_joined_are_summands_alike(void **state) {
     parts[0].coverage =
         coverage_of(&e, MONOID_SUM, 1, 'x', form_get(&e.digits, rows)->key->dims[0]);
     parts[1].coverage = coverage_shift(&e, parts[0].coverage, 1, 1);
-    rule_apply(&e, unit, add, parts, &sum);
+    op_apply(&e, unit, add, parts, &sum);
     assert_true(!sum.fault && sum.coverage == COVERAGE_COMPLETE);
     parts[1].partial = 1;
-    rule_apply(&e, unit, add, parts, &sum);
+    op_apply(&e, unit, add, parts, &sum);
     assert_true(sum.fault && sum.fault->code == E412);
     arena_free(&t.arena);
 }
@@ -61,13 +64,13 @@ static void parts_are_of_one_axis(void **state) {
     struct judgement operands[5], made[2];
     operands[0] = initial_judgement(&e, program_find_buffer(t.program, "q"), 0);
     operands[1] = operands[2] = initial_judgement(&e, program_find_buffer(t.program, "k"), 0);
-    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
-    rule_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
-    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    op_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
+    op_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
+    op_apply(&e, unit, &unit->ops[2], operands, made);
     assert_true(!made[0].fault && coverage_axes(&e, made[0].coverage) == 1);
     for (int i = 0; i < 5; i++)
         assert_null(form_cut(&e.digits, &operands[i].form, i < 3, 1));
-    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    op_apply(&e, unit, &unit->ops[2], operands, made);
     assert_true(made[0].fault && made[0].fault->code == E510);
     arena_free(&t.arena);
 }
@@ -80,8 +83,8 @@ static const struct op *first_op(struct engine *e, const char *unit) {
 static struct judgement made_by(struct engine *e, const char *unit, struct judgement x,
                                 struct judgement z) {
     struct judgement operands[2] = {x, z}, made;
-    rule_apply(e, &e->program->units[program_find_unit(e->program, unit)], first_op(e, unit),
-               operands, &made);
+    op_apply(e, &e->program->units[program_find_unit(e->program, unit)], first_op(e, unit),
+             operands, &made);
     return made;
 }
 
@@ -153,9 +156,9 @@ static void zeros_that_are_not_read_make_no_zeros(void **state) {
     operands[0] = initial_judgement(&e, program_find_buffer(t.program, "q"), 0);
     operands[1] = initial_judgement(&e, program_find_buffer(t.program, "k"), 0);
     operands[2] = judgement_of(&e, nothing, FORM_ANY, DTYPE_F32);
-    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
-    rule_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
-    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    op_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
+    op_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
+    op_apply(&e, unit, &unit->ops[2], operands, made);
     assert_int_equal(term_kind(e.terms, made[0].value.of), NODE_ZERO);
     assert_true(made[1].fault || term_kind(e.terms, made[1].value.of) != NODE_ZERO);
     arena_free(&t.arena);
@@ -173,7 +176,7 @@ static void what_is_multiplied_by_ones_stays(void **state) {
     const struct unit *unit = &t.program->units[program_find_unit(t.program, "square")];
     for (int i = 0; i < 2; i++) {
         struct judgement operands[2] = {i ? ones : x, i ? x : ones}, made;
-        rule_apply(&e, unit, mul, operands, &made);
+        op_apply(&e, unit, mul, operands, &made);
         assert_true(!made.fault && scaled_same(e.terms, made.value, third));
     }
     arena_free(&t.arena);
@@ -194,7 +197,7 @@ static void ones_that_are_summed_count(void **state) {
         attribute.word = labels[i];
         product.attributes = &attribute;
         struct judgement operands[2] = {i ? x : ones, i ? ones : x}, made;
-        rule_apply(&e, unit, &product, operands, &made);
+        op_apply(&e, unit, &product, operands, &made);
         assert_true(!made.fault && !scaled_same(e.terms, made.value, x.value));
     }
     arena_free(&t.arena);
@@ -239,8 +242,8 @@ static void sums_over_some_microbatches_are_passed_on(void **state) {
 static struct judgement left_of(struct engine *e, struct judgement gradient,
                                 struct judgement residual, struct judgement *code) {
     struct judgement operands[2] = {gradient, residual}, made[2];
-    rule_apply(e, &e->program->units[program_find_unit(e->program, "send")], first_op(e, "send"),
-               operands, made);
+    op_apply(e, &e->program->units[program_find_unit(e->program, "send")], first_op(e, "send"),
+             operands, made);
     assert_true(!made[0].fault == !made[1].fault);
     *code = made[0];
     return made[1];
@@ -349,11 +352,11 @@ static void rows_are_selected_by_positions(void **state) {
     struct judgement operands[3], made;
     operands[0] = initial_judgement(&e, program_find_buffer(t.program, "targets"), 0);
     operands[1] = initial_judgement(&e, program_find_buffer(t.program, "table"), 0);
-    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[2]);
-    rule_apply(&e, unit, &unit->ops[1], operands, &made);
+    op_apply(&e, unit, &unit->ops[0], NULL, &operands[2]);
+    op_apply(&e, unit, &unit->ops[1], operands, &made);
     assert_false(made.fault);
     operands[2].value.scale = scale_rational(e.terms, 2, 1);
-    rule_apply(&e, unit, &unit->ops[1], operands, &made);
+    op_apply(&e, unit, &unit->ops[1], operands, &made);
     assert_true(made.fault && made.fault->code == E512);
     arena_free(&t.arena);
 }

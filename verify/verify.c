@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "verify/machine/induction.h"
 #include "verify/obligations/islands.h"
 #include "verify/obligations/obligations.h"
 #include "verify/rewriting/rewrite.h"
@@ -36,6 +37,7 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
     e->memo_keys.arena = e->coverages.arena = e->leaves.arena = arena;
     initials_init(e);
     e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
+    e->courses = ARENA_ARRAY(arena, struct course, LIMIT_LOOP_DEPTH);
 }
 
 // ---- the reference ----------------------------------------------------------------------------

@@ -6,6 +6,9 @@
 //
 // Such a value has the term of the whole. It is complete when every k was seen once; before that
 // only what adds further parts may read it.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <inttypes.h>

@@ -100,9 +100,8 @@ bool form_is_code(const struct digits *digits, form_id form) {
     return form != FORM_ANY && form_get(digits, form)->key->codes > 0;
 }
 
-// With time's digit in front of the innermost `n_inner` of the axes.
-static dim_id dim_cut_around(struct digits *digits, const struct axis_list *axes, int zigzag,
-                             int64_t time, unsigned n_inner, int64_t local) {
+dim_id dim_cut_around(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
+                      unsigned n_inner, int64_t local) {
     struct digit list[MAX_AXES + 2];
     uint32_t n = 0;
     for (unsigned i = 0; i <= axes->n; i++) {
@@ -324,26 +323,6 @@ void form_shift(struct digits *digits, form_id *form, unsigned axis, int64_t by)
         if (dim_get(digits, key.dims[i])->owners >> axis & 1)
             key.dims[i] = dim_shift(digits, key.dims[i], axis, by);
     *form = form_make(digits, key.dims, key.rank);
-}
-
-form_id form_declared(struct digits *digits, const struct program *program,
-                      const struct buffer *buffer) {
-    dim_id dims[MAX_RANK];
-    for (unsigned i = 0; i < buffer->rank; i++) {
-        const struct axis_list *cuts = &buffer->layout.cuts[i];
-        bool stacked =
-            buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
-        int64_t time = stacked ? buffer->count : 1;
-        int64_t left = buffer->dims[i].size / mesh_group_size(digits->mesh, cuts) / time;
-        dims[i] = dim_cut_around(digits, cuts, buffer->layout.zigzag[i] - 1, time,
-                                 stacked ? buffer->layout.n_inner : 0, left);
-    }
-    form_id form = form_make(digits, dims, buffer->rank);
-    if (buffer->layout.flat.n == 0)
-        return form;
-    struct tensor_type type = buffer_type(program, buffer);
-    CHECK(!form_cut_flat(digits, &form, &buffer->layout.flat, type.dims[0].size));
-    return form;
 }
 
 static dim_id dim_at_a_time(struct digits *digits, dim_id id) {

@@ -115,10 +115,11 @@ void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);
 // axis whose devices have chunks of both ends; -1: none.
 dim_id dim_cut(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
                int64_t local);
+// The same with time's digit in front of the innermost `n_inner` of the axes.
+dim_id dim_cut_around(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
+                      unsigned n_inner, int64_t local);
 // The dimension with the axis's digit not shifted, and by how much it is.
 dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
-// The form of a buffer that the host or the initialisation filled by its declared layout.
-form_id form_declared(struct digits *, const struct program *program, const struct buffer *buffer);
 // Of what is held at a time: without the digits that time owns.
 form_id form_at_a_time(struct digits *, form_id form);
 // For messages: "[dp 4][time 8][2] x [64], flat over dp".

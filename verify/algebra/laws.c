@@ -11,6 +11,9 @@
 // is far above it are infinite. Maxima that were added up serve, and are told (collective.c).
 // lse(x) is the second result of cross_entropy, which reads x alone. Attention over parts of the
 // keys has the term of the whole, and says beside it which parts (coverage.c).
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 static struct term lse_term(struct terms *terms, struct part x) {

@@ -3,6 +3,9 @@
 #ifndef PLACE_VERIFY_ALGEBRA_LEAVES_H
 #define PLACE_VERIFY_ALGEBRA_LEAVES_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 const struct leaves *leaves_get(const struct engine *, leaves_id); // not of LEAVES_NONE

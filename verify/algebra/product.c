@@ -8,6 +8,9 @@
 // Taking goes inwards and what is put goes to the other side, so that each law makes an operand
 // smaller. Products are distributed over sums of what is put, and over no others: two projections
 // by one product, whose weights somebody has put side by side, are the two products.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <string.h>

@@ -6,6 +6,9 @@
 // Every logical dimension has one small size here, whatever its size in the model: terms are about
 // whole tensors, so nothing depends on the sizes but time. Parts, of which terms give numbers, are
 // few as they are.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <math.h>

@@ -7,6 +7,9 @@
 //
 // Buffers without an offset are not planned, and windows have no bytes of their own: both share
 // none.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <stdlib.h>

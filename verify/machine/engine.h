@@ -33,6 +33,13 @@ struct memo_entry { // of the call at `base`
     uint32_t attempt; // where it holds for the iterations of one attempt only; else 0
 };
 
+struct course;
+struct frame { // a block that is under way
+    const struct block *block;
+    uint32_t next;         // statement
+    struct course *course; // of the loop whose body it is (induction.c); NULL: the step's own
+};
+
 struct engine {
     struct arena *arena;
     struct diagnostics *diagnostics;
@@ -60,6 +67,9 @@ struct engine {
     int32_t variables[LIMIT_LOOP_DEPTH];             // of each (number.h)
     bool time_loop[LIMIT_LOOP_DEPTH];                // the variable is the microbatch
     int depth;
+    struct frame frames[LIMIT_LOOP_DEPTH + 1];
+    int n_frames;
+    struct course *courses;       // one for each depth
     bool one_by_one;              // loops are not proved by induction (tests)
     bool without_memo;            // every call is evaluated (tests)
     uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
@@ -109,7 +119,6 @@ bool fault_alike(const struct fault *, const struct fault *);
 bool fault_same_cause(const struct fault *, const struct fault *);
 const struct fault *fault_first(const struct fault *, const struct fault *); // NULL: none
 struct diagnostic *fault_report(struct engine *, const struct fault *);
-struct judgement judgement_fault(const struct fault *);
 // Which iterations of the loops around are executed, in words; NULL: the first, or there are none.
 const char *iteration_text(const struct engine *);
 const char *mask_text(const struct engine *, uint32_t mask);
@@ -119,19 +128,13 @@ const char *microbatches_text(const struct engine *, struct term collected);
 
 // rule.c
 struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
-// Does the result depend on the operand (reads.def)?
-bool op_reads(enum op_kind, unsigned result, unsigned operand);
-bool op_is_sum(enum op_kind);                      // the operands are its summands
-bool op_is_linear(enum op_kind, unsigned operand); // in this one, the others given
+struct judgement judgement_fault(const struct fault *);
+bool judgement_alike(const struct judgement *, const struct judgement *); // but for numbers, terms
+void op_apply(struct engine *, const struct unit *, const struct op *,
+              const struct judgement *operands, struct judgement *results);
+// The same of all but carry and accumulate_pair.
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
-
-// value.c
-uint32_t attributes_of(struct engine *, const struct op *); // of an op's terms
-// A number among them; false: there is none of this name.
-bool term_attribute(const struct engine *, struct term, enum attribute_name, void *value);
-enum dimension iota_dimension(const struct terms *, struct term iota);
-int64_t iota_count(const struct terms *, struct term iota); // on all devices
 
 // compress.c: gradients that travel as codes, where `relax` lets them. Whether the op is one of
 // these two; codes are operands of nothing else.
@@ -143,10 +146,13 @@ const struct fault *codes_check_operands(struct engine *, const struct op *,
 const struct fault *codes_gather(struct engine *, const struct exchange *, struct judgement *value,
                                  struct span span);
 const struct fault *codes_cut(struct engine *, struct span span); // a part of one is nothing
+uint32_t wire_mask(const struct engine *);                        // axes over which codes travel
+// What compress makes: result 0 is the code, 1 the new residual.
+struct scaled codes_made(struct engine *, const struct op *, unsigned result,
+                         struct scaled gradient, struct scaled residual);
+struct scaled codes_arrived(struct engine *, struct scaled gradient, struct term residual);
 // What an update of the reference reads in place of a gradient, if the final program sends it.
 void codes_arrive(struct engine *, struct reference from, struct judgement *gradient);
-// What a residual is when the step begins: each device's own, its padding zeros.
-void codes_begin(struct engine *, struct judgement *residual);
 // What a residual must be when the step has ended, if `gradient` is what it is of; NULL: it is.
 const struct fault *codes_check_residual(struct engine *, buffer_id residual, int64_t item,
                                          struct scaled gradient, const char *what);
@@ -237,13 +243,19 @@ void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
 
 // step.c
 bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
-void block_execute(struct engine *, const struct block *);
+// The same statement by statement: between two others may be executed.
+void step_begin(struct engine *, enum step_kind);
+bool step_advance(struct engine *); // false: the step has ended
+// The statements of the block come next, on the store as it stands.
+void step_enter(struct engine *, const struct block *);
+
+// budget.c
+static inline bool loop_has_stride(const struct statement *statement) {
+    return statement->kind == STATEMENT_LOOP && statement->loop.stride;
+}
+bool loop_is_gone_with(const struct loop *); // by one in it: over groups, or over turns, of layers
 void step_overrun(struct engine *, const struct statement *, const char *why);
 bool has_memory(const struct arena *); // for more of a check
-
-// induction.c
-void loop_execute(struct engine *, const struct statement *);
-bool loop_is_gone_with(const struct loop *); // by one in it: over groups, or over turns, of layers
 
 // verify.c
 void engine_init(struct engine *, const struct program *, struct terms *, struct arena *,
@@ -271,14 +283,8 @@ struct expectation {
 };
 const struct fault *diagnose(struct engine *, const struct expectation *,
                              const struct judgement *found);
-// What is wrong with a value that the reference does not explain, though it does explain what it is
-// made of.
-struct fault *diagnose_making(struct engine *, const struct making *);
-// Whether the reference has an op on the same operands with other attributes.
-bool differs_in_attributes(const struct engine *, struct term);
 
-// cause.c: where the mistake is of which something else shows.
-struct fault *cause_of_value(struct engine *, uint32_t made, bool *detour);
+// cause.c
 // The fault as it is told: where its cause is, if that is known.
 const struct fault *cause_tell(struct engine *, const struct fault *);
 

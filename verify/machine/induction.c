@@ -31,7 +31,7 @@
 // many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
 // is given: persistent buffers hold the reference's state in the form they are declared in.
 // verify.c checks base and step of that one.
-#include "verify/machine/engine.h"
+#include "verify/machine/induction.h"
 
 #include <inttypes.h>
 
@@ -40,18 +40,6 @@ enum {
     ROUNDS_TO_GAIN = 4, // a proof costs about as much as following so many
     MANY_PEELED = 4,    // beside two such rounds; then an invariant is looked for more seldom,
     MAX_PEELED = 1024,  // and then none is expected any more
-};
-
-struct course { // of one execution of a loop
-    struct engine *engine;
-    const struct statement *statement;
-    const struct loop *loop;
-    int64_t trips, period;
-    int32_t factor;        // of the multiples at which loops inside begin; 1: at none
-    struct arena states;   // of the store: they are of no use behind the loop
-    struct snapshot *past; // before each of the last `period` iterations
-    int64_t n_alone;       // iterations one by one since the beginning, or since the last leap
-    int64_t cost;          // of the last of them, in statements and ops
 };
 
 // ---- slots that come round --------------------------------------------------------------------
@@ -90,30 +78,19 @@ static void find_period(struct course *c) {
 
 // ---- loops inside that go with this one -------------------------------------------------------
 
-static bool has_stride(const struct statement *statement) {
-    return statement->kind == STATEMENT_LOOP && statement->loop.stride;
-}
-
-bool loop_is_gone_with(const struct loop *loop) {
-    for (uint32_t i = 0; i < loop->body.n; i++)
-        if (has_stride(&loop->body.statements[i]))
-            return true;
-    return false;
-}
-
 // False: there is no one multiple of the variable at which all of them begin.
 static bool find_factor(struct course *c) {
     const struct block *body = &c->loop->body;
     c->factor = 1;
     for (uint32_t i = 0; i < body->n; i++) {
         const struct statement *inner = &body->statements[i];
-        if (!has_stride(inner))
+        if (!loop_has_stride(inner))
             continue;
         if (c->factor != 1 && inner->loop.stride != c->factor)
             return false;
         c->factor = (int32_t)inner->loop.stride;
         for (uint32_t k = 0; k < inner->loop.body.n; k++)
-            if (has_stride(&inner->loop.body.statements[k]))
+            if (loop_has_stride(&inner->loop.body.statements[k]))
                 return false;
     }
     return true;
@@ -141,12 +118,18 @@ static int32_t variable_in(const struct course *c, int64_t iteration) {
     return base + (int32_t)loop_variable(c->loop, e->depth, iteration, from_zero);
 }
 
-static void iterate(struct course *c, int32_t variable) {
+// The body is executed next, with this number for the variable.
+static void begin_iteration(struct course *c, int32_t variable, enum course_stage stage) {
     struct engine *e = c->engine;
     e->loops[e->depth] = c->statement;
     e->variables[e->depth++] = variable;
-    block_execute(e, &c->loop->body);
-    e->depth--;
+    c->stage = stage;
+}
+
+static void end_iteration(struct course *c) {
+    if (c->stage != COURSE_BETWEEN)
+        c->engine->depth--;
+    c->stage = COURSE_BETWEEN;
 }
 
 // Whether an invariant is looked for behind so many iterations one by one. What a loop writes over
@@ -162,102 +145,158 @@ static bool is_gain(const struct course *c, int64_t iteration) {
     return c->past && c->trips - iteration >= ROUNDS_TO_GAIN * c->period;
 }
 
-static void iterate_alone(struct course *c, int64_t iteration) {
-    int64_t before = c->engine->budget;
-    if (is_gain(c, iteration + c->period) && is_tried(c, c->n_alone + c->period))
-        c->past[iteration % c->period] = snapshot_take(c->engine, &c->states);
-    iterate(c, variable_in(c, iteration));
-    c->cost = before - c->engine->budget;
+static void begin_alone(struct course *c) {
+    c->before = c->engine->budget;
+    if (is_gain(c, c->iteration + c->period) && is_tried(c, c->n_alone + c->period))
+        c->past[c->iteration % c->period] = snapshot_take(c->engine, &c->states);
+    begin_iteration(c, variable_in(c, c->iteration), COURSE_ALONE);
+}
+
+static void end_alone(struct course *c) {
+    c->cost = c->before - c->engine->budget;
     c->n_alone++;
+    c->iteration++;
 }
 
 // ---- induction --------------------------------------------------------------------------------
 
-// The invariant is in the store, and x is the symbol that was begun last. Whether the body leads
-// from it to itself, and for how many rounds.
-static int64_t prove(struct course *c, int32_t x, int32_t round) {
-    struct engine *e = c->engine;
-    struct snapshot invariant = snapshot_take(e, &c->states);
-    for (int32_t i = 0; i < c->period; i++)
-        iterate(c, x + i * (int32_t)direction(c->loop));
-    struct snapshot after = snapshot_take(e, &c->states);
-    snapshot_put(e, &invariant);
-    store_replace(e, x + round);
-    bool proved = store_equal(e, &after);
-    snapshot_put(e, &invariant);
-    const struct symbol *symbol = &e->terms->symbols.list[e->terms->symbols.n - 1];
-    return proved && aliases_fit(e->terms, symbol) ? symbol->iterations : 0;
+// From before this iteration over as many as can be proved alike.
+static bool may_leap(const struct course *c) {
+    return is_gain(c, c->iteration) && c->n_alone >= c->period && is_tried(c, c->n_alone);
 }
 
-// From before this iteration over as many as can be proved alike; how many. None: nothing changed.
-static int64_t leap(struct course *c, int64_t iteration) {
+static struct symbol *own_symbol(const struct course *c) {
+    struct symbols *symbols = &c->engine->terms->symbols;
+    return &symbols->list[symbols->n - 1];
+}
+
+// Goes on behind so many rounds, or where the attempt began; how many iterations that is.
+static int64_t end_attempt(struct course *c, int64_t rounds) {
     struct engine *e = c->engine;
-    struct symbols *symbols = &e->terms->symbols;
-    struct snapshot now = snapshot_take(e, &c->states);
-    int64_t rounds = (c->trips - iteration) / c->period;
-    int32_t first = variable_in(c, iteration);
-    int32_t round = (int32_t)(c->period * direction(c->loop));
-    int32_t x = symbol_begin(symbols, first, round, rounds);
-    if (c->factor != 1)
-        symbol_multiply(symbols, c->factor);
-    uint32_t aliases = aliases_begin(e->terms);
-    uint32_t outer_attempt = e->attempt;
-    e->attempt = ++e->n_attempts;
-    rounds = 0;
-    if (store_generalise(e, &c->past[iteration % c->period], first, round, x))
-        rounds = prove(c, x, round);
+    const struct attempt *attempt = &c->attempt;
     rounds = rounds < 2 ? 0 : rounds; // else nothing is gained
     if (rounds)
-        store_replace(e, first + (int32_t)rounds * round);
+        store_replace(e, attempt->first + (int32_t)rounds * attempt->round);
     else
-        snapshot_put(e, &now);
-    aliases_end(e->terms, aliases, &symbols->list[symbols->n - 1], rounds);
-    symbol_end(symbols);
-    e->attempt = outer_attempt;
+        snapshot_put(e, &attempt->now);
+    aliases_end(e->terms, attempt->aliases, own_symbol(c), rounds);
+    symbol_end(&e->terms->symbols);
+    e->attempt = attempt->outer;
     return rounds * c->period;
 }
 
-static bool may_leap(const struct course *c, int64_t iteration) {
-    return is_gain(c, iteration) && c->n_alone >= c->period && is_tried(c, c->n_alone);
+// Puts an invariant into the store, if one is found, whose x is the symbol that is begun here. The
+// body is executed from it then.
+static bool begin_attempt(struct course *c) {
+    struct engine *e = c->engine;
+    struct symbols *symbols = &e->terms->symbols;
+    struct attempt *attempt = &c->attempt;
+    int64_t rounds = (c->trips - c->iteration) / c->period;
+    *attempt = (struct attempt){.now = snapshot_take(e, &c->states),
+                                .first = variable_in(c, c->iteration),
+                                .round = (int32_t)(c->period * direction(c->loop)),
+                                .outer = e->attempt};
+    attempt->x = symbol_begin(symbols, attempt->first, attempt->round, rounds);
+    if (c->factor != 1)
+        symbol_multiply(symbols, c->factor);
+    attempt->aliases = aliases_begin(e->terms);
+    e->attempt = ++e->n_attempts;
+    if (!store_generalise(e, &c->past[c->iteration % c->period], attempt->first, attempt->round,
+                          attempt->x)) {
+        end_attempt(c, 0);
+        return false;
+    }
+    attempt->invariant = snapshot_take(e, &c->states);
+    begin_iteration(c, attempt->x, COURSE_PROVING);
+    return true;
+}
+
+// The next of the iterations that lead once round from the invariant; false: they are done.
+static bool continue_attempt(struct course *c) {
+    struct attempt *attempt = &c->attempt;
+    if (++attempt->n_done == c->period)
+        return false;
+    if (c->engine->overrun) // this saves time: no statement of them is executed any more
+        return false;
+    begin_iteration(c, attempt->x + attempt->n_done * (int32_t)direction(c->loop), COURSE_PROVING);
+    return true;
+}
+
+// Whether the body has led from the invariant to itself, and for how many rounds.
+static int64_t rounds_proved(struct course *c) {
+    struct engine *e = c->engine;
+    const struct attempt *attempt = &c->attempt;
+    struct snapshot after = snapshot_take(e, &c->states);
+    snapshot_put(e, &attempt->invariant);
+    store_replace(e, attempt->x + attempt->round);
+    bool proved = store_equal(e, &after);
+    snapshot_put(e, &attempt->invariant);
+    return proved && aliases_fit(e->terms, own_symbol(c)) ? own_symbol(c)->iterations : 0;
 }
 
 // Where no invariant is expected any more, all that is left must be affordable.
-static bool can_go_on(struct course *c, int64_t iteration) {
+static bool can_go_on(struct course *c) {
     struct engine *e = c->engine;
+    int64_t left = c->trips - c->iteration;
     bool hopeless = !c->past || c->n_alone > 2 * c->period + MAX_PEELED;
-    if (!hopeless || c->n_alone == 0 || c->trips - iteration <= e->budget / (c->cost + 1))
+    if (!hopeless || c->n_alone == 0 || left <= e->budget / (c->cost + 1))
         return true;
     step_overrun(e, c->statement,
                  arena_format(e->arena,
                               "the iterations of this loop have no invariant that was found, and "
                               "they are too many to follow one by one: %" PRId64
                               ", each of %" PRId64 " statements and ops",
-                              c->trips - iteration, c->cost));
+                              left, c->cost));
     return false;
 }
 
-void loop_execute(struct engine *e, const struct statement *statement) {
+// ---- the course of a loop -----------------------------------------------------------------------
+
+struct course *course_begin(struct engine *e, const struct statement *statement) {
     const struct loop *loop = &statement->loop;
-    struct course c = {.engine = e,
-                       .statement = statement,
-                       .loop = loop,
-                       .trips = loop->end - loop->begin,
-                       .period = 1};
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
-    find_period(&c);
-    if (!e->one_by_one && find_factor(&c) && !begins_anywhere(&c) && c.period <= MAX_PERIOD &&
-        c.trips > ROUNDS_TO_GAIN * c.period && symbols_have_room(&e->terms->symbols, c.factor != 1))
-        c.past = ARENA_ARRAY(&c.states, struct snapshot, c.period);
+    struct course *c = &e->courses[e->depth];
+    *c = (struct course){.engine = e,
+                         .statement = statement,
+                         .loop = loop,
+                         .trips = loop->end - loop->begin,
+                         .period = 1};
+    find_period(c);
+    if (!e->one_by_one && find_factor(c) && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
+        c->trips > ROUNDS_TO_GAIN * c->period &&
+        symbols_have_room(&e->terms->symbols, c->factor != 1))
+        c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
-    for (int64_t i = 0; i < c.trips && !e->overrun;) {
-        int64_t leapt = may_leap(&c, i) ? leap(&c, i) : 0;
-        if (leapt) {
-            i += leapt;
-            c.n_alone = 0;
-        } else if (can_go_on(&c, i)) {
-            iterate_alone(&c, i++);
+    return c;
+}
+
+static void course_end(struct course *c) {
+    c->engine->time_loop[c->engine->depth] = false;
+    arena_free(&c->states);
+}
+
+bool course_next(struct course *c) {
+    enum course_stage stage = c->stage;
+    bool in_vain = false; // what follows is executed alone
+    end_iteration(c);
+    if (stage == COURSE_ALONE)
+        end_alone(c);
+    if (stage == COURSE_PROVING) {
+        if (continue_attempt(c))
+            return true;
+        int64_t leapt = end_attempt(c, rounds_proved(c));
+        c->iteration += leapt;
+        c->n_alone = leapt ? 0 : c->n_alone;
+        in_vain = !leapt;
+    }
+    if (in_vain || (c->iteration < c->trips && !c->engine->overrun)) {
+        if (!in_vain && may_leap(c) && begin_attempt(c))
+            return true;
+        if (can_go_on(c)) {
+            begin_alone(c);
+            return true;
         }
     }
-    e->time_loop[e->depth] = false;
-    arena_free(&c.states);
+    course_end(c);
+    return false;
 }

@@ -1,6 +1,9 @@
 // Which of two buffers that share bytes is where it should not be. Both are needed at once, or one
 // still is when the other is written; neither shows which is wrong, but a buffer that was put
 // somewhere else is in the way of others there, and those only of it.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 // From where a statement first names a buffer to where the last one does before it is freed or

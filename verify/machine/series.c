@@ -2,6 +2,9 @@
 // number must grow from one to the other by their distance, or not at all; a layer's by a multiple
 // of the distance, which the first two items of a run decide. Of faults that are alike the first
 // one stays, of makings (history.h) the last.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <string.h>
@@ -63,15 +66,6 @@ struct run run_part(struct engine *e, const struct run *run, int32_t begin, int3
 }
 
 // ---- joining ----------------------------------------------------------------------------------
-
-bool judgement_alike(const struct judgement *a, const struct judgement *b) {
-    if (a->fault || b->fault)
-        return a->fault && b->fault && fault_alike(a->fault, b->fault);
-    return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
-           a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
-           a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
-           a->clean == b->clean;
-}
 
 static int32_t growth(const struct held *from, const struct held *to, enum held_number which) {
     return *held_number((struct held *)to, which) - *held_number((struct held *)from, which);

@@ -1,5 +1,8 @@
 // The store as a whole, for proofs about loops (induction.c): copied, put back, generalised from
 // two iterations to any, and compared.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
-// Executes the statements of a step on the abstract store. Loops are induction.c's matter.
-#include "verify/machine/engine.h"
+// Executes the statements of a step on the abstract store, one at a time: where it stands is in a
+// stack of blocks, each with the statement that comes next, so that it may stop behind any
+// statement and go on later. How often a loop's body is executed, and for which iterations, is
+// induction.c's matter.
+#include "verify/machine/induction.h"
 
 #include <string.h>
 
@@ -122,16 +125,24 @@ static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
 
 static void execute_zero(struct engine *e, const struct statement *statement) {
     const struct buffer *buffer = &e->program->buffers[statement->zero.buffer];
-    struct judgement value = zeros(e, buffer), old;
+    struct judgement value = zeros(e, buffer);
     if (e->history) {
-        struct place at = place_of(e, statement->zero);
         history_begin(e, NULL, NULL, statement->span, NULL, 0);
         history_made(e, &value, buffer->name);
-        history_place(e, &value, statement->zero.buffer,
-                      store_holds(e, at.buffer, at.item, &old) ? &old : NULL);
+        store_note_place(e, statement->zero, &value);
         history_end(e);
     }
     store_write(e, statement->zero, value, statement->span);
+}
+
+static void enter_block(struct engine *e, const struct block *block, struct course *course) {
+    e->frames[e->n_frames++] = (struct frame){.block = block, .course = course};
+}
+
+static void enter_loop(struct engine *e, const struct statement *statement) {
+    struct course *course = course_begin(e, statement);
+    if (course_next(course))
+        enter_block(e, &statement->loop.body, course);
 }
 
 static void execute(struct engine *e, const struct statement *statement) {
@@ -139,7 +150,7 @@ static void execute(struct engine *e, const struct statement *statement) {
     e->terms->site = &statement->span;
     switch (statement->kind) {
     case STATEMENT_LOOP:
-        loop_execute(e, statement);
+        enter_loop(e, statement);
         break;
     case STATEMENT_CALL:
         execute_call(e, statement);
@@ -160,51 +171,49 @@ static void execute(struct engine *e, const struct statement *statement) {
     }
 }
 
-// Whether it is, or is in, a loop over groups or turns, as the strategy asked for.
-static bool is_of_groups(const struct engine *e, const struct statement *statement) {
-    bool found = statement->kind == STATEMENT_LOOP && loop_is_gone_with(&statement->loop);
-    for (int i = 0; i < e->depth; i++)
-        found = found || loop_is_gone_with(&e->loops[i]->loop);
-    return found;
+// ---- the step ---------------------------------------------------------------------------------
+
+// What is kept of each iteration may be much, whatever the budget of statements.
+static bool is_affordable(struct engine *e, const struct statement *statement) {
+    if (!has_memory(e->arena))
+        step_overrun(
+            e, statement,
+            arena_format(e->arena,
+                         "to follow this step takes more than %d GiB of memory: too many of "
+                         "its iterations differ from one another",
+                         (int)(LIMIT_CHECK_BYTES >> 30)));
+    else if (e->budget-- <= 0)
+        step_overrun(e, statement,
+                     arena_format(e->arena,
+                                  "this step has more than %d statements and ops to follow one "
+                                  "by one: not all of its loops have an invariant that was found",
+                                  MAX_STATEMENTS));
+    return !e->overrun;
 }
 
-void step_overrun(struct engine *e, const struct statement *statement, const char *why) {
-    struct fault *fault = fault_make(e, E491, statement->span, NULL, "%s", why);
-    fault->help = is_of_groups(e, statement)
-                      ? "loops over groups and turns of layers may have to be followed one by one: "
-                        "write `unit = layer` for `layers(2)`, and ranges as `layers[0:8]` for "
-                        "`layers[::2]`, or make the model less deep"
-                      : "let each iteration do with its layer or microbatch what the one before "
-                        "did with its own, or lower the loop's bound";
-    e->overrun = true;
-    fault_insist(e, fault);
-}
-
-bool has_memory(const struct arena *arena) {
-    return arena_used_bytes(arena) <= (size_t)LIMIT_CHECK_BYTES;
-}
-
-void block_execute(struct engine *e, const struct block *block) {
-    for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
-        e->n_statements++;
-        // What is kept of each iteration may be much, whatever the budget of statements.
-        if (!has_memory(e->arena))
-            step_overrun(
-                e, &block->statements[i],
-                arena_format(e->arena,
-                             "to follow this step takes more than %d GiB of memory: too many of "
-                             "its iterations differ from one another",
-                             (int)(LIMIT_CHECK_BYTES >> 30)));
-        else if (e->budget-- <= 0)
-            step_overrun(
-                e, &block->statements[i],
-                arena_format(e->arena,
-                             "this step has more than %d statements and ops to follow one "
-                             "by one: not all of its loops have an invariant that was found",
-                             MAX_STATEMENTS));
-        else
-            execute(e, &block->statements[i]);
+// The frame of the block that goes on, if need be with another iteration of its loop; NULL: the
+// step has ended.
+static struct frame *present_frame(struct engine *e) {
+    while (e->n_frames > 0) {
+        struct frame *frame = &e->frames[e->n_frames - 1];
+        if (frame->next < frame->block->n && !e->overrun)
+            return frame;
+        frame->next = 0;
+        if (!frame->course || !course_next(frame->course))
+            e->n_frames--;
     }
+    return NULL;
+}
+
+bool step_advance(struct engine *e) {
+    struct frame *frame = present_frame(e);
+    if (!frame)
+        return false;
+    const struct statement *statement = &frame->block->statements[frame->next++];
+    e->n_statements++;
+    if (is_affordable(e, statement))
+        execute(e, statement);
+    return true;
 }
 
 // Transfers that nobody has waited for.
@@ -221,14 +230,25 @@ static void check_all_waited(struct engine *e) {
         }
 }
 
-bool step_execute(struct engine *e, enum step_kind kind) {
+void step_enter(struct engine *e, const struct block *block) {
+    e->depth = 0;
+    e->n_frames = 0;
+    enter_block(e, block, NULL);
+}
+
+void step_begin(struct engine *e, enum step_kind kind) {
     e->step = &e->program->steps[kind];
     e->recording = kind != STEP_EVALUATE;
     e->budget = MAX_STATEMENTS;
     e->overrun = false;
-    e->depth = 0;
     store_init(e, e->step);
-    block_execute(e, &e->step->body);
+    step_enter(e, &e->step->body);
+}
+
+bool step_execute(struct engine *e, enum step_kind kind) {
+    step_begin(e, kind);
+    while (step_advance(e))
+        continue;
     if (!e->overrun)
         check_all_waited(e);
     return !e->overrun;

@@ -3,6 +3,9 @@
 //
 // A window is the device's own shard of a buffer: after writing it the whole is neither old nor new
 // until it has been gathered.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <inttypes.h>
@@ -10,192 +13,6 @@
 
 static const struct buffer *buffer_of(const struct engine *e, buffer_id id) {
     return &e->program->buffers[id];
-}
-
-// ---- places -----------------------------------------------------------------------------------
-
-int32_t number_of(struct engine *e, struct index index) {
-    int32_t variable = index.variable >= 0 ? e->variables[index.variable] : 0;
-    if (!index.modulus)
-        return variable + (int32_t)index.offset;
-    return number_modulo(&e->terms->symbols, variable + (int32_t)(index.offset % index.modulus),
-                         index.modulus);
-}
-
-buffer_id owner_of(const struct engine *e, buffer_id id) {
-    buffer_id whole = buffer_of(e, id)->window_of;
-    return whole == NO_ID ? id : whole;
-}
-
-struct place place_of(struct engine *e, struct reference reference) {
-    return (struct place){owner_of(e, reference.buffer), number_of(e, reference.index)};
-}
-
-const char *place_name(const struct engine *e, struct place place) {
-    const struct buffer *buffer = buffer_of(e, place.buffer);
-    if (buffer->stack == STACK_NONE)
-        return buffer->name;
-    return arena_format(e->arena, "%s[%" PRId64 "]", buffer->name,
-                        number_first(&e->terms->symbols, place.item));
-}
-
-// ---- the state at the beginning ---------------------------------------------------------------
-
-// A byte for what kind of state it is, then the name: equal for the reference and the final
-// program.
-static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
-    const char *key = arena_format(e->arena, "%c%s", kind, name);
-    return intern(&e->terms->attributes, key, (uint32_t)strlen(key) + 1, NULL);
-}
-
-static struct term state_leaf(struct engine *e, const struct buffer *of, enum buffer_class class,
-                              int32_t layer) {
-    const struct tensor *tensor = &e->program->tensors[of->tensor];
-    uint32_t name = leaf_name(e, (char)('A' + class), tensor->name);
-    return term_leaf(e->terms, NODE_STATE, name, tensor->layers > 0, layer);
-}
-
-static struct term host_leaf(struct engine *e, enum host_role role, int32_t item) {
-    // Each item has its own layer's or microbatch's number.
-    bool indexed = role == HOST_LAYER || role == HOST_MICROBATCH;
-    return term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', host_role_names[role]), indexed,
-                     indexed ? item : 0);
-}
-
-bool store_is_host(struct engine *e, struct term term, enum host_role role) {
-    return term_kind(e->terms, term) == NODE_INPUT && // this saves time: no other is equal
-           term_equal(term, host_leaf(e, role, term.at));
-}
-
-// The judgement of item 0.
-static struct judgement first_judgement(struct engine *e, buffer_id id) {
-    const struct buffer *buffer = buffer_of(e, id);
-    struct scaled value = {{0, 0}, SCALE_ONE};
-    if (buffer->class == CLASS_INPUT && buffer->host == HOST_NONE)
-        return judgement_fault(fault_make(e, E514, buffer->span, "the host does not know it",
-                                          "nobody writes the input `%s`: it lacks its host role, "
-                                          "as in `host tokens`",
-                                          buffer->name));
-    if (buffer->class == CLASS_INPUT) {
-        value.of = host_leaf(e, buffer->host, (int32_t)buffer->first_layer);
-    } else {
-        enum buffer_class class = buffer->class;
-        if (class == CLASS_MASTER)
-            class = CLASS_PARAMETERS; // one value, kept in two types
-        value.of = state_leaf(e, buffer, class, (int32_t)buffer->first_layer);
-    }
-    form_id form = form_declared(&e->digits, e->program, buffer);
-    const struct fault *fault = ordered_check_filled(e, buffer, form);
-    if (fault)
-        return judgement_fault(fault);
-    struct judgement made = judgement_of(e, value, form, buffer->dtype);
-    if (buffer->class == CLASS_RESIDUAL)
-        codes_begin(e, &made);
-    return made;
-}
-
-// What the host writes before the step, or the step before left. Of a window nobody asks: it is
-// read and written as a part of its whole.
-static bool is_filled(const struct buffer *buffer) {
-    return class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
-}
-
-void initials_init(struct engine *e) {
-    uint32_t n = e->program->n_buffers;
-    e->initials = ARENA_ARRAY(e->arena, struct held, n + 1);
-    e->item_bytes = ARENA_ARRAY(e->arena, int64_t, n + 1);
-    e->types = ARENA_ARRAY(e->arena, struct tensor_type, n + 1);
-    for (buffer_id id = 0; id < n; id++) {
-        const struct buffer *buffer = buffer_of(e, id);
-        e->item_bytes[id] = buffer_item_bytes(e->program, buffer);
-        e->types[id] = buffer_type(e->program, buffer);
-        if (!is_filled(buffer))
-            continue;
-        struct held *held = &e->initials[id];
-        held->value = first_judgement(e, id);
-        if (held->value.fault)
-            continue;
-        bool layers = term_indexed(e->terms, held->value.value.of);
-        bool microbatches = form_get(&e->digits, held->value.form)->time;
-        held->moves = (uint8_t)(layers << HELD_LAYER | microbatches << HELD_MICROBATCH);
-    }
-    regions_init(e);
-}
-
-// From one item to the next a layer's number may grow by more than the items' do.
-static int32_t layers_skipped(const struct buffer *buffer) {
-    return (int32_t)buffer_layer_step(buffer) - 1;
-}
-
-struct run initial_run(const struct engine *e, buffer_id id) {
-    const struct buffer *buffer = buffer_of(e, id);
-    return (struct run){.end = (int32_t)buffer->count,
-                        .state = ITEM_READY,
-                        .held = &e->initials[id],
-                        .n_held = 1,
-                        .skipped = layers_skipped(buffer)};
-}
-
-struct term store_leaf(struct engine *e, struct reference from, enum buffer_class class) {
-    const struct buffer *buffer = buffer_of(e, from.buffer);
-    int32_t distance = number_times(&e->terms->symbols, number_of(e, from.index),
-                                    (int32_t)buffer_layer_step(buffer));
-    return state_leaf(e, buffer, class, (int32_t)buffer->first_layer + distance);
-}
-
-struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item) {
-    struct run run = initial_run(e, id);
-    return run_held(e, &run, 0, (int32_t)item).value;
-}
-
-// Another one that is filled too and has some of the bytes. Nothing says which was last.
-static const struct buffer *filled_with(const struct engine *e, buffer_id id) {
-    if (e->region_of[id] == NO_ID) // it shares none
-        return NULL;
-    for (buffer_id i = 0; i < e->program->n_buffers; i++)
-        if (i != id && is_filled(buffer_of(e, i)) && buffers_meet(e, i, id))
-            return buffer_of(e, i);
-    return NULL;
-}
-
-static void fill(struct engine *e, buffer_id id) {
-    struct series *series = &e->store.items[id];
-    int32_t count = (int32_t)buffer_of(e, id)->count;
-    const struct buffer *other = filled_with(e, id);
-    if (other) {
-        series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
-        return;
-    }
-    series->runs[0] = initial_run(e, id);
-    bytes_take(e, id, 0, count, &buffer_of(e, id)->span);
-    note_found(e, id, &e->initials[id].value); // what is frozen is never written
-}
-
-static struct series *series_new(struct engine *e, uint32_t n) {
-    struct series *all = ARENA_ARRAY(e->arena, struct series, n + 1);
-    struct run *runs = ARENA_ARRAY(e->arena, struct run, n + 1);
-    for (uint32_t i = 0; i < n; i++)
-        all[i] = (struct series){.runs = &runs[i], .n = 1, .cap = 1};
-    return all;
-}
-
-void store_init(struct engine *e, const struct step *step) {
-    uint32_t n = e->program->n_buffers;
-    e->store = (struct store){.items = series_new(e, n),
-                              .flights = series_new(e, step->n_handles),
-                              .n_handles = step->n_handles};
-    flights_init(e, step);
-    regions_clear(e);
-    for (buffer_id id = 0; id < n; id++) {
-        e->store.items[id].runs[0] =
-            (struct run){.end = (int32_t)buffer_of(e, id)->count, .state = ITEM_EMPTY};
-    }
-    for (buffer_id id = 0; id < n; id++)
-        if (is_filled(buffer_of(e, id)))
-            fill(e, id);
-    for (uint32_t i = 0; i < step->n_handles; i++)
-        e->store.flights[i].runs[0] =
-            (struct run){.end = (int32_t)step->handles[i].slots, .state = ITEM_EMPTY};
 }
 
 // ---- reading ----------------------------------------------------------------------------------
@@ -403,21 +220,6 @@ const struct fault *store_touch(struct engine *e, struct place place, struct spa
     return disturb_flights(e, place, span);
 }
 
-void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
-    if (!e->recording || value->fault || value->form == FORM_ANY)
-        return;
-    // What is written to a window lies in its whole, which is cut by fewer axes.
-    struct axis_list inner = buffer_window_axes(e->program, buffer_of(e, id));
-    const struct buffer *buffer = buffer_of(e, owner_of(e, id));
-    struct found *found = &e->found[owner_of(e, id)];
-    const struct form_info *form = form_get(&e->digits, value->form);
-    found->seen = true;
-    found->sharded |= form->owners & ~(uint32_t)axis_list_mask(&inner);
-    for (unsigned i = 0; i < form->key->rank && i < buffer->rank; i++)
-        if (buffer->dims[i].dimension == DIM_BATCH)
-            found->data |= dim_get(&e->digits, form->key->dims[i])->owners;
-}
-
 void store_write(struct engine *e, struct reference reference, struct judgement value,
                  struct span span) {
     struct place place = place_of(e, reference);
@@ -438,6 +240,17 @@ void store_clobber(struct engine *e, struct reference reference, enum item_state
     struct place place = place_of(e, reference);
     store_touch(e, place, span);
     store_set(e, place, (struct run){.state = state, .by = &e->statement->span});
+}
+
+// ---- history ----------------------------------------------------------------------------------
+
+void store_note_place(struct engine *e, struct reference to, const struct judgement *made) {
+    struct place place = place_of(e, to);
+    struct judgement old;
+    struct placed as = {.kept = buffer_of(e, place.buffer)->stack == STACK_LAYERS};
+    as.misfit = made->form != FORM_ANY &&
+                form_at_a_time(&e->digits, made->form) != form_declared(e, buffer_of(e, to.buffer));
+    history_place(e, made, as, store_holds(e, place.buffer, place.item, &old) ? &old : NULL);
 }
 
 // ---- claims -----------------------------------------------------------------------------------

@@ -96,7 +96,6 @@ struct run run_part(struct engine *, const struct run *, int32_t begin, int32_t 
 // Puts the run where others are, which it replaces or cuts; joins it with its neighbours. What it
 // holds is copied where it stays a run of its own.
 void series_put(struct engine *, struct series *, struct run run);
-bool judgement_alike(const struct judgement *, const struct judgement *); // but for numbers, terms
 struct cut { // of a list: what stands at begin .. end-1
     uint32_t begin, end;
 };
@@ -125,25 +124,42 @@ struct address bytes_begin(const struct engine *, buffer_id, int32_t item);
 // else NO_ID. Where a history is kept only: it is looked for in all of the program.
 buffer_id plan_misplaced(const struct engine *, buffer_id, buffer_id);
 
-// store.c
+// What the host writes before the step, or the step before left. Of a window nobody asks: it is
+// read and written as a part of its whole.
+static inline bool is_filled(const struct buffer *buffer) {
+    return class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
+}
+
+// found.c
+void note_found(struct engine *, buffer_id, const struct judgement *value);
+void note_gather(struct engine *, const struct transfer *start, buffer_id from,
+                 const struct judgement *value);
+
+// initial.c
+// The form of a buffer that the host or the initialisation filled by its declared layout.
+form_id form_declared(struct engine *, const struct buffer *);
 void initials_init(struct engine *); // what persistent and input buffers hold before a step
 struct run initial_run(const struct engine *, buffer_id); // of all items of one of these
 struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
 // The state of this class that the step finds of the same tensor and layer.
 struct term store_leaf(struct engine *, struct reference, enum buffer_class);
-bool store_is_host(struct engine *, struct term, enum host_role); // what the host gives as such
-void note_found(struct engine *, buffer_id, const struct judgement *value); // for the report
 void store_init(struct engine *, const struct step *);
+
+// places.c
 int32_t number_of(struct engine *, struct index);
 buffer_id owner_of(const struct engine *, buffer_id); // who has the bytes: a window's whole
 struct place place_of(struct engine *, struct reference);
 const char *place_name(const struct engine *, struct place);
+
+// store.c
 struct judgement store_read(struct engine *, struct reference, struct span span);
 // Whether the item holds a value, and which.
 bool store_holds(struct engine *, buffer_id, int64_t item, struct judgement *value);
 // What an item holds behind the step; a fault is told where it was lost.
 struct judgement store_at_end(struct engine *, buffer_id, int64_t item, const char *what);
 void store_write(struct engine *, struct reference, struct judgement value, struct span span);
+// Where a history is kept: what was made last goes there.
+void store_note_place(struct engine *, struct reference to, const struct judgement *made);
 // The bytes are used for something that has no meaning; `state` says what.
 void store_clobber(struct engine *, struct reference, enum item_state state, struct span span);
 void store_set(struct engine *, struct place, struct run content); // state, held, window, by
@@ -163,9 +179,12 @@ bool store_is_claimed(struct engine *, struct reference);
 const struct fault *store_plan_fault(struct engine *, enum diagnostic_code, const char *user,
                                      struct span span);
 
-// transfer.c
-void store_start(struct engine *, const struct statement *);
-void store_wait(struct engine *, const struct statement *);
+// flights.c
+static inline struct series *flights_of(const struct store *store, uint32_t handle) {
+    return &store->flights[handle];
+}
+// Puts the run into the handle's slots.
+void put_flights(struct engine *, uint32_t handle, struct run run);
 void flights_init(struct engine *, const struct step *);
 // The handles that have anything in flight where a write to the buffer may reach.
 const struct handle_list *flights_near(const struct engine *, buffer_id);
@@ -173,6 +192,10 @@ void flights_find(struct engine *); // which handles have any: all flights are o
 // A place is written: what transfers deliver from it or to it is spoilt. NULL, or why what is
 // written now is spoilt too.
 const struct fault *disturb_flights(struct engine *, struct place, struct span span);
+
+// transfer.c
+void store_start(struct engine *, const struct statement *);
+void store_wait(struct engine *, const struct statement *);
 
 // snapshot.c: the store as a whole, for induction.c.
 struct snapshot {

@@ -10,6 +10,9 @@
 // first of them, so that a block is evaluated once for all microbatches and all layers but the
 // first and the last. Aliases of terms hold for absolute indices; a memo keeps which it asked for
 // and is used only where all answer the same.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 #include "verify/rules/rounds.h"
 
@@ -251,7 +254,7 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
             v->engine, &exchange.axes, exchange.dim,
             type_elements(&v->unit->values[op->results[0]].type), &operands[0], op->span);
     } else {
-        rule_apply(v->engine, v->unit, op, operands, results);
+        op_apply(v->engine, v->unit, op, operands, results);
         for (unsigned i = 0; i < op->n_results; i++)
             v->values[op->results[i]] = results[i];
     }
@@ -370,7 +373,7 @@ static bool is_of_time(const struct engine *e, const struct judgement *value) {
 // The number of a microbatch is no layer's: what `carry` makes of it holds for that one alone.
 static bool is_of_layer(struct engine *e, struct term term) {
     return term_indexed(e->terms, term) && // this saves time: others are recalled less often
-           !store_is_host(e, term, HOST_MICROBATCH);
+           !is_given_by_host(e->terms, term, HOST_MICROBATCH);
 }
 
 // Those of the first operand that has any. What was collected from some microbatches holds their

@@ -13,6 +13,9 @@
 #ifndef PLACE_VERIFY_OBLIGATIONS_ISLANDS_H
 #define PLACE_VERIFY_OBLIGATIONS_ISLANDS_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 // The program of one island; where there is only one, the program. What crosses the axes between

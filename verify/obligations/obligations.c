@@ -295,7 +295,7 @@ void states_check(struct check *c, const struct store *reference) {
 // The host finds what it reads where the buffer's layout says, of the last microbatch.
 static const struct fault *check_parts(struct engine *e, const struct buffer *buffer, form_id form,
                                        const char *what) {
-    form_id declared = form_declared(&e->digits, e->program, buffer);
+    form_id declared = form_declared(e, buffer);
     if (form == FORM_ANY || form_at_a_time(&e->digits, form) == declared)
         return NULL;
     return fault_make(e, E510, buffer->span, NULL, "%s is %s, where the host looks for %s", what,

@@ -3,6 +3,9 @@
 #ifndef PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 #define PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 struct check {

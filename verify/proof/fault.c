@@ -1,4 +1,7 @@
 // Faults, and the words for axes, scales and terms in messages.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 #include <inttypes.h>
@@ -99,10 +102,6 @@ struct diagnostic *fault_report(struct engine *e, const struct fault *fault) {
     if (fault->help)
         diagnostic_help(d, "%s", fault->help);
     return d;
-}
-
-struct judgement judgement_fault(const struct fault *fault) {
-    return (struct judgement){.fault = fault, .form = FORM_ANY};
 }
 
 // ---- words ------------------------------------------------------------------------------------

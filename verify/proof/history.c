@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 struct history *history_new(struct arena *arena, const struct fault *const *before, uint32_t n) {
@@ -209,16 +212,13 @@ void history_recall(struct engine *e, struct judgement *made, const char *name) 
     history->makings[made->made - 1].recalled = like;
 }
 
-void history_place(struct engine *e, const struct judgement *made, buffer_id to,
+void history_place(struct engine *e, const struct judgement *made, struct placed as,
                    const struct judgement *old) {
     if (!e->history || !made->made)
         return;
     struct making *making = &e->history->makings[made->made - 1];
-    buffer_id whole = owner_of(e, to);
-    making->is_kept = e->program->buffers[whole].stack == STACK_LAYERS;
-    making->is_misfit = made->form != FORM_ANY &&
-                        form_at_a_time(&e->digits, made->form) !=
-                            form_declared(&e->digits, e->program, &e->program->buffers[to]);
+    making->is_kept = as.kept;
+    making->is_misfit = as.misfit;
     making->hides = old && (old->fault || !old->made);
     if (!old || old->fault)
         return;

@@ -66,8 +66,12 @@ void history_made(struct engine *, struct judgement *made, const char *name);
 void history_end(struct engine *);
 // A call was not evaluated: the value is like one that another call made.
 void history_recall(struct engine *, struct judgement *made, const char *name);
-// What was made goes to a place of this buffer, where `old` was; NULL: nothing.
-void history_place(struct engine *, const struct judgement *made, buffer_id,
+struct placed {  // what is brought to a place of a buffer, or cleared there
+    bool kept;   // the buffer has a place for every layer
+    bool misfit; // it lies in another way than the buffer says
+};
+// What was made is placed so, where `old` was; NULL: nothing.
+void history_place(struct engine *, const struct judgement *made, struct placed as,
                    const struct judgement *old);
 
 // ---- reading ----------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ static bool scale_of_attribute(struct expansion *x, struct term term, enum attri
                                scale_id *scale) {
     int exponent;
     double real;
-    CHECK(term_attribute(x->engine, term, name, &real));
+    CHECK(term_attribute(x->engine->terms, term, name, &real));
     double mantissa = frexp(real, &exponent);
     int64_t numerator = (int64_t)ldexp(mantissa, 53);
     int shift = 53 - exponent; // the number is numerator / 2^shift

@@ -4,6 +4,9 @@
 #ifndef PLACE_VERIFY_REWRITING_REWRITE_H
 #define PLACE_VERIFY_REWRITING_REWRITE_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 // A product of any number of factors, summed over every label that the result has not: what a tree

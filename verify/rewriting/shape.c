@@ -63,7 +63,7 @@ bool shape_read(const struct expansion *x, struct term term, const int *ranks, u
     if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
         list = interned(&x->engine->terms->attributes, key->attributes - 1);
     else
-        term_attribute(x->engine, term, ATTRIBUTE_KEEP, &keep);
+        term_attribute(x->engine->terms, term, ATTRIBUTE_KEEP, &keep);
     memset(shape, 0, sizeof *shape);
     const char *item = list;
     for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)

@@ -4,11 +4,14 @@
 // iterations are executed one by one.
 #include <string.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 // The number that the host gave; -1: it is not one.
 static int64_t number_given(struct engine *e, const struct judgement *value) {
-    bool given = store_is_host(e, value->value.of, HOST_MICROBATCH) &&
+    bool given = is_given_by_host(e->terms, value->value.of, HOST_MICROBATCH) &&
                  value->value.scale == SCALE_ONE && !number_is_symbolic(value->value.of.at);
     return given ? value->value.of.at : -1;
 }

@@ -1,6 +1,9 @@
 // Collectives as moves of digits: what a value is behind one, axis by axis. A summand becomes a
 // copy or a part; a part becomes a copy again, or a part along another dimension, or that of
 // another device; anything else adds or joins what does not belong together.
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 static bool is_partial(const struct judgement *value, unsigned axis) {

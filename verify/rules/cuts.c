@@ -4,6 +4,9 @@
 // judged itself.
 #include <inttypes.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 // ---- what is filled before the step, and positions --------------------------------------------

@@ -2,6 +2,9 @@
 #ifndef PLACE_VERIFY_RULES_ROUNDS_H
 #define PLACE_VERIFY_RULES_ROUNDS_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 struct rounds;

@@ -17,32 +17,8 @@
 
 #include <string.h>
 
-const char *operand_name(const struct context *c, unsigned i) {
-    return c->unit->values[c->op->operands[i]].name;
-}
-
 static const char *result_name(const struct context *c, unsigned i) {
     return c->unit->values[c->op->results[i]].name;
-}
-
-// ---- what the row says ------------------------------------------------------------------------
-
-bool op_reads(enum op_kind kind, unsigned result, unsigned operand) {
-    static const char *const operands[N_OPS][MAX_RESULTS] = {
-#define READS(op, result, operands) [OP_##op][result] = operands,
-#include "verify/algebra/reads.def"
-#undef READS
-    };
-    const char *read = operands[kind][result];
-    return !read || strchr(read, (char)('0' + operand));
-}
-
-bool op_is_sum(enum op_kind kind) {
-    return strchr(op_rows[kind].linear, '+') != NULL;
-}
-
-bool op_is_linear(enum op_kind kind, unsigned operand) {
-    return strchr(op_rows[kind].linear, (char)('0' + operand)) != NULL;
 }
 
 // ---- labels -----------------------------------------------------------------------------------
@@ -161,14 +137,6 @@ static bool time_of_operand(const struct context *c, unsigned i) {
     return form != FORM_ANY && form_get(&c->engine->digits, form)->time;
 }
 
-bool is_collected(const struct context *c, unsigned i) {
-    return term_is_collected(c->engine->terms, c->operands[i].value.of);
-}
-
-bool is_zero(const struct context *c, unsigned i) {
-    return term_kind(c->engine->terms, c->operands[i].value.of) == NODE_ZERO;
-}
-
 // No unit chooses microbatches: its caller has.
 static const struct fault *microbatches_fault(struct context *c, unsigned one, unsigned other) {
     struct fault *fault = fault_make(c->engine, E512, c->engine->statement->span, NULL,
@@ -193,18 +161,6 @@ static void check_microbatches(struct context *c) {
 }
 
 // ---- summands ---------------------------------------------------------------------------------
-
-// For a witness: the op, and what it was given; in a loop, in the first of the iterations that are
-// looked at.
-const struct fault *with_reader(const struct context *c, struct fault *fault, unsigned i) {
-    struct scaled *operands = ARENA_ARRAY(c->engine->arena, struct scaled, MAX_OPERANDS);
-    for (unsigned k = 0; k < c->op->n_operands; k++)
-        operands[k] = sum_first(c->engine->terms, c->operands[k].value);
-    fault->reader = c->op;
-    fault->operands = operands;
-    fault->share = i;
-    return fault;
-}
 
 static const struct fault *summand_fault(struct context *c, unsigned i, uint32_t axes) {
     struct engine *e = c->engine;
@@ -486,7 +442,7 @@ static struct judgement iota_of(struct engine *e, const struct unit *unit, const
     const struct fault *fault = ordered_check_positions(e, dim, op->span);
     if (fault)
         return judgement_fault(fault);
-    struct scaled value = iota_term(e, op_integer(op, ATTRIBUTE_DIMENSION, 0), total);
+    struct scaled value = iota_term(e->terms, op_integer(op, ATTRIBUTE_DIMENSION, 0), total);
     return judgement_of(e, value, form_make(&e->digits, &dim, 1), type->dtype);
 }
 
@@ -510,14 +466,8 @@ static void name_positions(struct context *c, struct judgement *operands) {
         struct scaled *value = &operands[i].value;
         int dimension = dimension_of_label(c, i, at[2]);
         if (dimension >= 0 && term_kind(terms, value->of) == OP_IOTA && value->scale == SCALE_ONE)
-            *value = iota_term(c->engine, dimension, iota_count(terms, value->of));
+            *value = iota_term(c->engine->terms, dimension, iota_count(terms, value->of));
     }
-}
-
-struct judgement judgement_of(struct engine *e, struct scaled value, form_id form,
-                              enum dtype dtype) {
-    return (struct judgement){
-        .value = value, .form = form, .bits = e->all_axes, .dtype = (uint8_t)dtype};
 }
 
 // GI-5 and its kin: a class of statements has a least type.
@@ -574,10 +524,8 @@ static struct judgement cast_of(struct engine *e, const struct unit *unit, const
 void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
                 const struct judgement *operands, struct judgement *results) {
     const struct fault *first = NULL;
-    if (carry_apply(e, unit, op, operands, results)) // one of its operands may be nothing yet
-        return;
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (!operands[i].fault && store_is_host(e, operands[i].value.of, HOST_MICROBATCH))
+        if (!operands[i].fault && is_given_by_host(e->terms, operands[i].value.of, HOST_MICROBATCH))
             e->terms->fixed = true; // what is made of the number moves with no layer (unit.c)
     for (unsigned i = 0; i < op->n_operands; i++)
         first = fault_first(first, operands[i].fault);

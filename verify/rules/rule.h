@@ -3,6 +3,9 @@
 #ifndef PLACE_VERIFY_RULES_RULE_H
 #define PLACE_VERIFY_RULES_RULE_H
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
 enum { N_LABELS = 256 };
@@ -31,7 +34,6 @@ const struct fault *with_reader(const struct context *, struct fault *, unsigned
 
 // value.c
 struct scaled value_of_result(struct context *, unsigned result);
-struct scaled iota_term(struct engine *, int64_t dimension, int64_t count);
 
 // ordered.c: the same where terms are ordered, and which leaves the result is a sum of.
 struct scaled ordered_value(struct context *, unsigned result);

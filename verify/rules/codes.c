@@ -17,9 +17,12 @@
 // these codes lack is checked when the step has ended.
 #include <string.h>
 
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 #include "verify/machine/engine.h"
 
-static uint32_t wire_mask(const struct engine *e) {
+uint32_t wire_mask(const struct engine *e) {
     return (uint32_t)axis_list_mask(&e->program->policy.wire_axes);
 }
 
@@ -71,11 +74,8 @@ static const struct fault *check_gradient(struct engine *e, const struct op *op,
 }
 
 static bool is_residual(const struct engine *e, struct scaled value) {
-    if (term_kind(e->terms, value.of) != NODE_STATE || value.scale != SCALE_ONE)
-        return false;
-    uint32_t name = e->terms->nodes[value.of.node].key->attributes;
-    const char *kind = interned(&e->terms->attributes, name);
-    return kind[0] == 'A' + CLASS_RESIDUAL;
+    return term_kind(e->terms, value.of) == NODE_STATE && value.scale == SCALE_ONE &&
+           given_class(e->terms, value.of) == CLASS_RESIDUAL;
 }
 
 // Where the old one was, so that nothing is coded with it again. What a device has of its own and
@@ -110,6 +110,14 @@ static const struct fault *check_old_residual(struct engine *e, const struct uni
     return NULL;
 }
 
+struct scaled codes_made(struct engine *e, const struct op *op, unsigned result,
+                         struct scaled gradient, struct scaled residual) {
+    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual.of)};
+    uint32_t attributes = attributes_of(e->terms, op);
+    struct term of = term_make(e->terms, OP_COMPRESS, result, attributes, parts, 2);
+    return (struct scaled){of, SCALE_ONE};
+}
+
 static void compress(struct engine *e, const struct unit *unit, const struct op *op,
                      const struct judgement *operands, struct judgement *results) {
     const struct judgement *g = &operands[0], *r = &operands[1];
@@ -123,10 +131,8 @@ static void compress(struct engine *e, const struct unit *unit, const struct op 
             results[i] = judgement_fault(fault);
             continue;
         }
-        struct part parts[2] = {part_of(term_with_scale(e->terms, g->value)), part_of(r->value.of)};
-        struct term of = term_make(e->terms, OP_COMPRESS, i, attributes_of(e, op), parts, 2);
         results[i] = *g;
-        results[i].value = (struct scaled){of, SCALE_ONE};
+        results[i].value = codes_made(e, op, i, g->value, r->value);
         results[i].clean = g->clean && r->clean && keeps_zeros(op);
         results[i].own = i ? r->own : 0;
     }
@@ -173,7 +179,7 @@ const struct fault *codes_gather(struct engine *e, const struct exchange *exchan
 
 // ---- decompress -------------------------------------------------------------------------------
 
-static struct scaled arrived(struct engine *e, struct scaled gradient, struct term residual) {
+struct scaled codes_arrived(struct engine *e, struct scaled gradient, struct term residual) {
     struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual)};
     return (struct scaled){term_make(e->terms, NODE_ARRIVED, 0, 0, parts, 2), SCALE_ONE};
 }
@@ -202,40 +208,10 @@ static void decompress(struct engine *e, const struct op *op, const struct judge
     const struct form_key *key = form_get(&e->digits, codes->form)->key;
     struct scaled gradient = term_operand(e->terms, codes->value.of, 0);
     *result = *codes;
-    result->value = arrived(e, gradient, term_operand(e->terms, codes->value.of, 1).of);
+    result->value = codes_arrived(e, gradient, term_operand(e->terms, codes->value.of, 1).of);
     result->form = key->of;
     result->dtype = operands[1].dtype;
     result->clean = key->clean;
-}
-
-// Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
-static bool has_layer(struct engine *e, const struct buffer *buffer, int32_t layer) {
-    struct symbols *symbols = &e->terms->symbols;
-    int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
-    int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
-    return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
-           number_equal(symbols, number_modulo(symbols, layer - first, step), 0);
-}
-
-// Whether the final program keeps what codes of this layer's gradient of the tensor lack.
-static bool is_sent(struct engine *e, const char *tensor, int32_t layer) {
-    const struct program *final = e->sends;
-    for (buffer_id i = 0; final && i < final->n_buffers; i++) {
-        const struct buffer *buffer = &final->buffers[i];
-        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
-            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 && has_layer(e, buffer, layer))
-            return true;
-    }
-    return false;
-}
-
-void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
-    const struct buffer *buffer = &e->program->buffers[from.buffer];
-    if (buffer->class != CLASS_GRADIENTS)
-        return;
-    struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
-    if (is_sent(e, e->program->tensors[buffer->tensor].name, residual.at))
-        gradient->value = arrived(e, gradient->value, residual);
 }
 
 bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
@@ -245,54 +221,4 @@ bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
     else if (op->kind == OP_DECOMPRESS)
         decompress(e, op, operands, results);
     return op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
-}
-
-// ---- residuals --------------------------------------------------------------------------------
-
-void codes_begin(struct engine *e, struct judgement *residual) {
-    residual->own = residual->partial = wire_mask(e);
-    residual->clean = form_is_flat(&e->digits, residual->form);
-}
-
-// In the form that it began with, so that the next step finds what this one assumed.
-static bool lies_as_before(const struct engine *e, const struct judgement *found,
-                           const struct judgement *before) {
-    return found->form == before->form && found->partial == before->partial &&
-           found->own == before->own && found->bits == e->all_axes && found->clean >= before->clean;
-}
-
-// What compress makes, beside the code, of the gradient and of the residual that the step found.
-static struct scaled lacking(struct engine *e, struct scaled gradient, struct scaled before) {
-    struct op op = {.kind = OP_COMPRESS};
-    struct program scratch = {.arena = e->arena};
-    struct wire wire = e->program->policy.wire;
-    op_set_word(&scratch, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
-    if (wire.kept)
-        op_set_integer(&scratch, &op, ATTRIBUTE_KEPT, wire.kept);
-    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(before.of)};
-    struct term of = term_make(e->terms, OP_COMPRESS, 1, attributes_of(e, &op), parts, 2);
-    return (struct scaled){of, SCALE_ONE};
-}
-
-static const struct fault *check_end(struct engine *e, buffer_id id, int64_t item,
-                                     struct scaled expected, const char *what, const char *but) {
-    struct judgement found = store_at_end(e, id, item, what);
-    struct judgement before = initial_judgement(e, id, item);
-    if (found.fault)
-        return found.fault;
-    if (scaled_same(e->terms, found.value, expected) && lies_as_before(e, &found, &before))
-        return NULL;
-    return fault_make(e, E516, e->program->buffers[id].span, NULL, "%s %s", what, but);
-}
-
-const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
-                                         struct scaled gradient, const char *what) {
-    return check_end(e, id, item, lacking(e, gradient, initial_judgement(e, id, item).value), what,
-                     "does not end the step as what the code of its own gradient lacks");
-}
-
-const struct fault *codes_check_kept(struct engine *e, buffer_id id, int64_t item,
-                                     const char *what) {
-    return check_end(e, id, item, initial_judgement(e, id, item).value, what,
-                     "is changed by a step that sends no gradients");
 }

@@ -1,0 +1,38 @@
+// Gradients as they arrive: what an update of the reference reads in place of a gradient that the
+// final program sends as codes (codes.c).
+#include <string.h>
+
+#include "verify/algebra/attributes.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
+#include "verify/machine/engine.h"
+
+// Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
+static bool has_layer(struct engine *e, const struct buffer *buffer, int32_t layer) {
+    struct symbols *symbols = &e->terms->symbols;
+    int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
+    int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
+    return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
+           number_equal(symbols, number_modulo(symbols, layer - first, step), 0);
+}
+
+// Whether the final program keeps what codes of this layer's gradient of the tensor lack.
+static bool is_sent(struct engine *e, const char *tensor, int32_t layer) {
+    const struct program *final = e->sends;
+    for (buffer_id i = 0; final && i < final->n_buffers; i++) {
+        const struct buffer *buffer = &final->buffers[i];
+        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
+            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 && has_layer(e, buffer, layer))
+            return true;
+    }
+    return false;
+}
+
+void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
+    const struct buffer *buffer = &e->program->buffers[from.buffer];
+    if (buffer->class != CLASS_GRADIENTS)
+        return;
+    struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
+    if (is_sent(e, e->program->tensors[buffer->tensor].name, residual.at))
+        gradient->value = codes_arrived(e, gradient->value, residual);
+}
