@@ -64,8 +64,8 @@ int64_t iota_count(const struct terms *terms, struct term iota) {
     return iota_key(terms, iota)[1];
 }
 
-struct scaled iota_term(struct terms *terms, int64_t dimension, int64_t count) {
+struct scaled iota_term(struct builder *builder, int64_t dimension, int64_t count) {
     int64_t key[2] = {dimension, count};
-    uint32_t attributes = intern(&terms->attributes, key, sizeof key, NULL) + 1;
-    return (struct scaled){term_leaf(terms, OP_IOTA, attributes, false, 0), SCALE_ONE};
+    uint32_t attributes = intern(&builder->terms->attributes, key, sizeof key, NULL) + 1;
+    return (struct scaled){term_leaf(builder, OP_IOTA, attributes, false, 0), SCALE_ONE};
 }

@@ -16,13 +16,13 @@ static uint32_t leaf_name(struct terms *terms, char kind, const char *name) {
 struct term given_state(struct terms *terms, enum buffer_class class, const struct tensor *tensor,
                         int32_t layer) {
     uint32_t name = leaf_name(terms, (char)('A' + class), tensor->name);
-    return term_leaf(terms, NODE_STATE, name, tensor->layers > 0, layer);
+    return term_given(terms, NODE_STATE, name, tensor->layers > 0, layer);
 }
 
 struct term given_by_host(struct terms *terms, enum host_role role, int32_t item) {
     bool indexed = role == HOST_LAYER || role == HOST_MICROBATCH;
-    return term_leaf(terms, NODE_INPUT, leaf_name(terms, 'i', host_role_names[role]), indexed,
-                     indexed ? item : 0);
+    return term_given(terms, NODE_INPUT, leaf_name(terms, 'i', host_role_names[role]), indexed,
+                      indexed ? item : 0);
 }
 
 bool is_given_by_host(struct terms *terms, struct term term, enum host_role role) {

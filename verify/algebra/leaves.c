@@ -1,18 +1,18 @@
 // What is known of a sum over microbatches that is under way (struct leaves): which digits of their
 // numbers, and of the blocks inside one, are still to be summed, in words, too.
-#include "verify/algebra/leaves.h"
+#include "verify/algebra/words.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-const struct leaves *leaves_get(const struct engine *e, leaves_id id) {
-    return interned(&e->leaves, id - 1);
+const struct leaves *leaves_get(const struct world *w, leaves_id id) {
+    return interned(&w->leaves, id - 1);
 }
 
-leaves_id leaves_intern(struct engine *e, const struct leaves *key) {
+leaves_id leaves_intern(struct world *w, const struct leaves *key) {
     if (key->n == 0 && !key->exact && key->summed == 1) // a value like any other
         return LEAVES_NONE;
-    return intern(&e->leaves, key, sizeof *key, NULL) + 1;
+    return intern(&w->leaves, key, sizeof *key, NULL) + 1;
 }
 
 struct leaves leaves_none(void) {
@@ -27,17 +27,17 @@ const struct digit *leaves_next(const struct leaves *leaves) {
 }
 
 // Is the digit one of a dimension that axes of the model cut?
-static bool is_of_blocks(const struct engine *e, const struct digit *digit) {
-    return digit->owner != OWNER_TIME && !(e->batch_axes >> (digit->owner - OWNER_AXIS) & 1);
+static bool is_of_blocks(const struct world *w, const struct digit *digit) {
+    return digit->owner != OWNER_TIME && !(w->batch_axes >> (digit->owner - OWNER_AXIS) & 1);
 }
 
-bool leaves_lack_parts(const struct engine *e, const struct leaves *leaves) {
-    return leaves->exact || (leaves->n && is_of_blocks(e, leaves_next(leaves)));
+bool leaves_lack_parts(const struct world *w, const struct leaves *leaves) {
+    return leaves->exact || (leaves->n && is_of_blocks(w, leaves_next(leaves)));
 }
 
-void leaves_sum(const struct engine *e, struct leaves *leaves, int64_t by) {
+void leaves_sum(const struct world *w, struct leaves *leaves, int64_t by) {
     struct digit *next = &leaves->left[leaves->n - 1];
-    leaves->summed *= is_of_blocks(e, next) ? 1 : by;
+    leaves->summed *= is_of_blocks(w, next) ? 1 : by;
     next->size /= by;
     if (next->size == 1) {
         memset(next, 0, sizeof *next);
@@ -45,46 +45,46 @@ void leaves_sum(const struct engine *e, struct leaves *leaves, int64_t by) {
     }
 }
 
-bool is_part(const struct engine *e, const struct judgement *value) {
-    return value->leaves && leaves_lack_parts(e, leaves_get(e, value->leaves));
+bool leaves_is_part(const struct world *w, leaves_id id) {
+    return id && leaves_lack_parts(w, leaves_get(w, id));
 }
 
-bool is_leaf(const struct engine *e, const struct judgement *value) {
-    const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
+bool leaves_is_leaf(const struct world *w, leaves_id id) {
+    const struct leaves *leaves = id ? leaves_get(w, id) : NULL;
     return leaves && leaves->summed == 1;
 }
 
-bool is_incomplete(const struct engine *e, const struct judgement *value) {
-    const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
+bool leaves_is_incomplete(const struct world *w, leaves_id id) {
+    const struct leaves *leaves = id ? leaves_get(w, id) : NULL;
     return leaves && (leaves->n > 0 || leaves->exact);
 }
 
-bool leaves_of_time(const struct engine *e, const struct judgement *value) {
-    const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
+bool leaves_of_time(const struct world *w, leaves_id id) {
+    const struct leaves *leaves = id ? leaves_get(w, id) : NULL;
     for (uint32_t i = 0; leaves && i < leaves->n; i++)
         if (leaves->left[i].owner == OWNER_TIME)
             return true;
     return false;
 }
 
-const char *leaves_next_text(const struct engine *e, const struct leaves *leaves) {
+const char *leaves_next_text(const struct world *w, const struct leaves *leaves) {
     const struct digit *next = leaves_next(leaves);
     uint32_t axes = leaves->exact;
     if (!axes && next->owner == OWNER_TIME)
         return "the microbatches of a device";
-    return arena_format(e->arena, "the devices of %s",
-                        mask_text(e, axes ? axes : 1u << (next->owner - OWNER_AXIS)));
+    return arena_format(w->arena, "the devices of %s",
+                        mask_text(w, axes ? axes : 1u << (next->owner - OWNER_AXIS)));
 }
 
-const char *leaves_text(const struct engine *e, const struct judgement *value) {
-    if (!value->leaves)
+const char *leaves_text(const struct world *w, leaves_id id) {
+    if (!id)
         return "no sum over microbatches";
-    const struct leaves *leaves = leaves_get(e, value->leaves);
+    const struct leaves *leaves = leaves_get(w, id);
     int64_t all = leaves->summed;
-    if (leaves_lack_parts(e, leaves))
+    if (leaves_lack_parts(w, leaves))
         return "a device's part of a sum";
     for (uint32_t i = 0; i < leaves->n; i++)
         all *= leaves->left[i].size;
-    return arena_format(e->arena, "the sum of %" PRId64 " of %" PRId64 " microbatches",
+    return arena_format(w->arena, "the sum of %" PRId64 " of %" PRId64 " microbatches",
                         leaves->summed, all);
 }

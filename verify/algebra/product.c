@@ -8,12 +8,11 @@
 // Taking goes inwards and what is put goes to the other side, so that each law makes an operand
 // smaller. Products are distributed over sums of what is put, and over no others: two projections
 // by one product, whose weights somebody has put side by side, are the two products.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/algebra/laws.h"
 
 #include <string.h>
+
+#include "verify/algebra/attributes.h"
 
 struct labels { // of the operands and the result of a product
     char lists[3][MAX_RANK + 1];
@@ -26,8 +25,8 @@ struct move {
     struct term from, to; // iotas: of `take` from, of `put` to, of `move` both
 };
 
-static struct scaled zero_term(struct terms *terms) {
-    return (struct scaled){term_constant(terms, NODE_ZERO), SCALE_ONE};
+static struct scaled zero_term(struct builder *builder) {
+    return (struct scaled){term_constant(builder, NODE_ZERO), SCALE_ONE};
 }
 
 // ---- attributes, as value.c writes them ---------------------------------------------------------
@@ -59,14 +58,14 @@ static int64_t read_attribute(const struct terms *terms, struct term term,
 _Static_assert(ATTRIBUTE_SHIFT < ATTRIBUTE_KEEP && ATTRIBUTE_KEEP < ATTRIBUTE_INDEX,
                "attributes are written in the order of the table");
 
-static struct term make_move(struct terms *terms, const struct move *m, struct term x) {
+static struct term make_move(struct builder *builder, const struct move *m, struct term x) {
     bool range = m->kind == OP_MOVE;
     struct written shift[] = {{ATTRIBUTE_SHIFT, m->number}, {ATTRIBUTE_KEEP, m->keep}};
     struct written index[] = {{ATTRIBUTE_KEEP, m->keep}, {ATTRIBUTE_INDEX, m->number}};
-    uint32_t attributes = write_attributes(terms, range ? shift : index, 2);
+    uint32_t attributes = write_attributes(builder->terms, range ? shift : index, 2);
     struct part parts[3] = {part_of(x), part_of(m->kind == OP_PUT ? m->to : m->from),
                             part_of(m->to)};
-    return term_make(terms, m->kind, 0, attributes, parts, range ? 3 : 2);
+    return term_make(builder, m->kind, 0, attributes, parts, range ? 3 : 2);
 }
 
 // Of a term that a move made, what it is.
@@ -94,8 +93,9 @@ static struct scaled summand(const struct sum *sum, uint32_t i) {
 
 // ---- what is moved ----------------------------------------------------------------------------
 
-static struct scaled multiply(struct terms *, const struct labels *, struct scaled, struct scaled);
-static struct scaled moved(struct terms *, struct move, struct scaled x, int rank);
+static struct scaled multiply(struct builder *, const struct labels *, struct scaled,
+                              struct scaled);
+static struct scaled moved(struct builder *, struct move, struct scaled x, int rank);
 
 static void read_labels(const struct terms *terms, struct term product, struct labels *labels) {
     const char *at = interned(&terms->attributes, terms->nodes[product.node].key->attributes - 1);
@@ -114,7 +114,8 @@ static void drop_label(char *list, char label) {
 }
 
 // Into the operands that have the dimension.
-static struct scaled move_product(struct terms *terms, struct move m, struct term product) {
+static struct scaled move_product(struct builder *builder, struct move m, struct term product) {
+    struct terms *terms = builder->terms;
     struct labels labels = {0};
     read_labels(terms, product, &labels);
     size_t rank = strlen(labels.lists[2]);
@@ -127,114 +128,120 @@ static struct scaled move_product(struct terms *terms, struct move m, struct ter
             continue;
         struct move inner = m;
         inner.keep = (unsigned)strlen(at + 1);
-        operands[i] = moved(terms, inner, operands[i], (int)strlen(labels.lists[i]));
+        operands[i] = moved(builder, inner, operands[i], (int)strlen(labels.lists[i]));
     }
     for (int i = 0; m.kind == OP_TAKE && i < 3; i++)
         drop_label(labels.lists[i], label);
-    return multiply(terms, &labels, operands[0], operands[1]);
+    return multiply(builder, &labels, operands[0], operands[1]);
 }
 
 // A shift after a shift is one where the places in between are enough.
-static struct scaled move_again(struct terms *terms, struct move m, const struct move *inner,
+static struct scaled move_again(struct builder *builder, struct move m, const struct move *inner,
                                 struct term x, struct term moved_once) {
+    struct terms *terms = builder->terms;
     int64_t shift = m.number + inner->number, low = shift < 0 ? -shift : 0;
     int64_t high = iota_count(terms, inner->from) - shift;
     if (high > iota_count(terms, m.to))
         high = iota_count(terms, m.to);
     if (low >= high)
-        return zero_term(terms);
+        return zero_term(builder);
     if (low + m.number < 0 || high + m.number > iota_count(terms, m.from))
-        return (struct scaled){make_move(terms, &m, moved_once), SCALE_ONE};
+        return (struct scaled){make_move(builder, &m, moved_once), SCALE_ONE};
     m.number = shift;
     m.from = inner->from;
-    return moved(terms, m, (struct scaled){x, SCALE_ONE}, -1);
+    return moved(builder, m, (struct scaled){x, SCALE_ONE}, -1);
 }
 
 // Of what was moved along the same dimension.
-static struct scaled move_moved(struct terms *terms, struct move m, const struct move *inner,
+static struct scaled move_moved(struct builder *builder, struct move m, const struct move *inner,
                                 struct term once) {
+    struct terms *terms = builder->terms;
     struct scaled x = term_part(terms, once, 0);
     if (m.kind == OP_MOVE && inner->kind == OP_MOVE)
-        return move_again(terms, m, inner, x.of, once);
+        return move_again(builder, m, inner, x.of, once);
     if (inner->kind == OP_MOVE) { // taken out of it
         m.number += inner->number;
         m.from = inner->from;
-        return moved(terms, m, x, -1);
+        return moved(builder, m, x, -1);
     }
     int64_t place = inner->number - (m.kind == OP_MOVE ? m.number : 0);
     if (m.kind == OP_TAKE)
-        return place == m.number ? x : zero_term(terms);
+        return place == m.number ? x : zero_term(builder);
     m.kind = OP_PUT;
     m.number = place;
-    return is_among(place, iota_count(terms, m.to)) ? moved(terms, m, x, -1) : zero_term(terms);
+    return is_among(place, iota_count(terms, m.to)) ? moved(builder, m, x, -1) : zero_term(builder);
 }
 
 // sum_rows contracts dimensions in front of those that it keeps, so it does not see the move.
-static struct scaled move_rows(struct terms *terms, struct move m, struct term rows) {
-    struct scaled x = moved(terms, m, term_part(terms, rows, 0), -1);
+static struct scaled move_rows(struct builder *builder, struct move m, struct term rows) {
+    struct terms *terms = builder->terms;
+    struct scaled x = moved(builder, m, term_part(terms, rows, 0), -1);
     int64_t kept = read_attribute(terms, rows, ATTRIBUTE_KEEP) - (m.kind == OP_TAKE);
     struct sum parts = {0}, made = {0};
-    if (!sum_plain(terms, &parts, x))
-        return (struct scaled){make_move(terms, &m, rows), SCALE_ONE};
+    if (!sum_plain(builder, &parts, x))
+        return (struct scaled){make_move(builder, &m, rows), SCALE_ONE};
     struct written keep = {ATTRIBUTE_KEEP, kept};
     uint32_t attributes = write_attributes(terms, &keep, 1);
     for (uint32_t i = 0; i < parts.n; i++) {
         struct part part = part_of(summand(&parts, i).of);
-        struct term sum = term_make(terms, OP_SUM_ROWS, 0, attributes, &part, 1);
-        sum_add(terms, &made, (struct scaled){sum, parts.items[i].scale}, SCALE_ONE);
+        struct term sum = term_make(builder, OP_SUM_ROWS, 0, attributes, &part, 1);
+        sum_add(builder, &made, (struct scaled){sum, parts.items[i].scale}, SCALE_ONE);
     }
-    return sum_finish(terms, &made);
+    return sum_finish(builder, &made);
 }
 
 // A bias is repeated along leading dimensions, of which the moved one may be.
-static struct scaled move_broadcast(struct terms *terms, struct move m, struct term repeated,
+static struct scaled move_broadcast(struct builder *builder, struct move m, struct term repeated,
                                     int rank) {
+    struct terms *terms = builder->terms;
     uint32_t leading = term_leading(terms, repeated);
     uint32_t sizes = terms->nodes[repeated.node].key->attributes;
     bool behind = rank >= 0 && (uint32_t)rank - 1 - m.keep >= leading;
     if (!behind)
-        return (struct scaled){make_move(terms, &m, repeated), SCALE_ONE};
-    struct scaled x = moved(terms, m, term_part(terms, repeated, 0), rank - (int)leading);
+        return (struct scaled){make_move(builder, &m, repeated), SCALE_ONE};
+    struct scaled x = moved(builder, m, term_part(terms, repeated, 0), rank - (int)leading);
     if (term_kind(terms, x.of) == NODE_ZERO)
         return x;
     struct part part = part_of(x.of);
-    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, sizes, &part, 1), x.scale};
+    return (struct scaled){term_make(builder, NODE_BROADCAST, 0, sizes, &part, 1), x.scale};
 }
 
-static struct scaled move_term(struct terms *terms, struct move m, struct term x, int rank) {
-    struct term of = term_kind(terms, x) == NODE_RESULT ? term_unnamed(terms, x) : x;
+static struct scaled move_term(struct builder *builder, struct move m, struct term x, int rank) {
+    struct terms *terms = builder->terms;
+    struct term of = term_kind(terms, x) == NODE_RESULT ? term_unnamed(builder, x) : x;
     struct move inner;
     int kind = term_kind(terms, of);
     if (m.kind != OP_PUT && kind == OP_EINSUM)
-        return move_product(terms, m, of);
+        return move_product(builder, m, of);
     if (m.kind != OP_PUT && kind == OP_SUM_ROWS)
-        return move_rows(terms, m, of);
+        return move_rows(builder, m, of);
     if (m.kind != OP_PUT && kind == NODE_BROADCAST)
-        return move_broadcast(terms, m, of, rank);
+        return move_broadcast(builder, m, of, rank);
     if (m.kind != OP_PUT && read_move(terms, of, &inner) && inner.kind != OP_TAKE &&
         inner.keep == m.keep)
-        return move_moved(terms, m, &inner, of);
-    return (struct scaled){make_move(terms, &m, x), SCALE_ONE};
+        return move_moved(builder, m, &inner, of);
+    return (struct scaled){make_move(builder, &m, x), SCALE_ONE};
 }
 
 // Of a value of so many dimensions; -1: not known.
-static struct scaled moved(struct terms *terms, struct move m, struct scaled x, int rank) {
+static struct scaled moved(struct builder *builder, struct move m, struct scaled x, int rank) {
+    struct terms *terms = builder->terms;
     bool nowhere = (m.kind == OP_TAKE && !is_among(m.number, iota_count(terms, m.from))) ||
                    (m.kind == OP_PUT && !is_among(m.number, iota_count(terms, m.to)));
     if (nowhere)
-        return zero_term(terms);
+        return zero_term(builder);
     if (m.kind == OP_MOVE && m.number == 0 && iota_count(terms, m.from) == iota_count(terms, m.to))
         return x;
     struct sum parts = {0}, made = {0};
-    if (!sum_plain(terms, &parts, x))
-        return (struct scaled){make_move(terms, &m, x.of), x.scale};
+    if (!sum_plain(builder, &parts, x))
+        return (struct scaled){make_move(builder, &m, x.of), x.scale};
     for (uint32_t i = 0; i < parts.n; i++)
-        sum_add(terms, &made, move_term(terms, m, summand(&parts, i).of, rank),
+        sum_add(builder, &made, move_term(builder, m, summand(&parts, i).of, rank),
                 parts.items[i].scale);
-    return sum_finish(terms, &made);
+    return sum_finish(builder, &made);
 }
 
-struct scaled law_moved(struct terms *terms, const struct op *op, int rank, struct scaled x,
+struct scaled law_moved(struct builder *builder, const struct op *op, int rank, struct scaled x,
                         struct term from, struct term to) {
     bool range = op->kind == OP_MOVE;
     struct move m = {.kind = op->kind,
@@ -242,7 +249,7 @@ struct scaled law_moved(struct terms *terms, const struct op *op, int rank, stru
                      .keep = (unsigned)op_integer(op, ATTRIBUTE_KEEP, 0),
                      .from = from,
                      .to = to};
-    return moved(terms, m, x, rank);
+    return moved(builder, m, x, rank);
 }
 
 // ---- products ---------------------------------------------------------------------------------
@@ -269,8 +276,9 @@ static bool part_before(struct terms *terms, const struct part *a, const struct 
 }
 
 // Products are commutative: operands in the order of their terms.
-static struct term make_product(struct terms *terms, const struct labels *labels, struct term a,
+static struct term make_product(struct builder *builder, const struct labels *labels, struct term a,
                                 struct term b) {
+    struct terms *terms = builder->terms;
     struct part left = part_of(a), right = part_of(b);
     unsigned straight[2] = {0, 1}, crossed[2] = {1, 0};
     char own[64], other[64];
@@ -282,7 +290,7 @@ static struct term make_product(struct terms *terms, const struct labels *labels
     const char *chosen = cross ? other : own;
     uint32_t attributes =
         intern(&terms->attributes, chosen, (uint32_t)strlen(chosen) + 1, NULL) + 1;
-    return term_make(terms, OP_EINSUM, 0, attributes, parts, 2);
+    return term_make(builder, OP_EINSUM, 0, attributes, parts, 2);
 }
 
 // The contracted label of operand `i` along which the term was put to more places than it has; 0:
@@ -301,7 +309,7 @@ static char put_label(const struct terms *terms, const struct labels *labels, un
 }
 
 // Without the move: the other operand takes what it was put to.
-static struct scaled multiply_put(struct terms *terms, struct labels labels, unsigned i,
+static struct scaled multiply_put(struct builder *builder, struct labels labels, unsigned i,
                                   const struct move *m, char label, struct scaled put,
                                   struct scaled other) {
     const char *at = strchr(labels.lists[1 - i], label);
@@ -311,54 +319,56 @@ static struct scaled multiply_put(struct terms *terms, struct labels labels, uns
                         .from = m->to,
                         .to = m->from};
     if (at)
-        other = moved(terms, back, other, (int)strlen(labels.lists[1 - i]));
+        other = moved(builder, back, other, (int)strlen(labels.lists[1 - i]));
     for (int k = 0; m->kind == OP_PUT && k < 2; k++)
         drop_label(labels.lists[k], label);
-    struct scaled x = {term_part(terms, put.of, 0).of, put.scale};
-    return i == 0 ? multiply(terms, &labels, x, other) : multiply(terms, &labels, other, x);
+    struct scaled x = {term_part(builder->terms, put.of, 0).of, put.scale};
+    return i == 0 ? multiply(builder, &labels, x, other) : multiply(builder, &labels, other, x);
 }
 
 // Operand `i` summand by summand, if one of them was put. False: none was.
-static bool distribute(struct terms *terms, const struct labels *labels, unsigned i,
+static bool distribute(struct builder *builder, const struct labels *labels, unsigned i,
                        const struct scaled operands[2], struct scaled *product) {
+    struct terms *terms = builder->terms;
     struct sum parts = {0}, made = {0};
     struct move m;
     bool any = false;
-    if (!sum_plain(terms, &parts, operands[i]))
+    if (!sum_plain(builder, &parts, operands[i]))
         return false;
     for (uint32_t k = 0; k < parts.n && !any; k++)
         any = put_label(terms, labels, i, summand(&parts, k).of, &m) != 0;
     for (uint32_t k = 0; any && k < parts.n; k++) {
         struct scaled part = summand(&parts, k), other = operands[1 - i];
         char label = put_label(terms, labels, i, part.of, &m);
-        struct scaled term = label    ? multiply_put(terms, *labels, i, &m, label, part, other)
-                             : i == 0 ? multiply(terms, labels, part, other)
-                                      : multiply(terms, labels, other, part);
-        sum_add(terms, &made, term, SCALE_ONE);
+        struct scaled term = label    ? multiply_put(builder, *labels, i, &m, label, part, other)
+                             : i == 0 ? multiply(builder, labels, part, other)
+                                      : multiply(builder, labels, other, part);
+        sum_add(builder, &made, term, SCALE_ONE);
     }
     if (any)
-        *product = sum_finish(terms, &made);
+        *product = sum_finish(builder, &made);
     return any;
 }
 
-static struct scaled multiply(struct terms *terms, const struct labels *labels, struct scaled a,
+static struct scaled multiply(struct builder *builder, const struct labels *labels, struct scaled a,
                               struct scaled b) {
+    struct terms *terms = builder->terms;
     const struct scaled operands[2] = {a, b};
     struct scaled product;
     if (term_kind(terms, a.of) == NODE_ZERO || term_kind(terms, b.of) == NODE_ZERO)
-        return zero_term(terms);
-    if (distribute(terms, labels, 0, operands, &product) ||
-        distribute(terms, labels, 1, operands, &product))
+        return zero_term(builder);
+    if (distribute(builder, labels, 0, operands, &product) ||
+        distribute(builder, labels, 1, operands, &product))
         return product;
-    return (struct scaled){make_product(terms, labels, a.of, b.of),
+    return (struct scaled){make_product(builder, labels, a.of, b.of),
                            scale_product(terms, a.scale, b.scale)};
 }
 
-struct scaled law_product(struct terms *terms, const struct op_labels *labels, struct scaled a,
+struct scaled law_product(struct builder *builder, const struct op_labels *labels, struct scaled a,
                           struct scaled b) {
     struct labels own = {0};
     memcpy(own.lists[0], labels->operands[0], sizeof own.lists[0]);
     memcpy(own.lists[1], labels->operands[1], sizeof own.lists[1]);
     memcpy(own.lists[2], labels->results[0], sizeof own.lists[2]);
-    return multiply(terms, &own, a, b);
+    return multiply(builder, &own, a, b);
 }

@@ -121,7 +121,8 @@ struct summand sum_part(const struct terms *terms, struct scaled value, uint32_t
                             part->scale, part->m_begin,    part->m_end};
 }
 
-void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor) {
+void sum_add(struct builder *builder, struct sum *sum, struct scaled value, scale_id factor) {
+    struct terms *terms = builder->terms;
     const struct node *node = &terms->nodes[value.of.node];
     scale_id outer = scale_product(terms, value.scale, factor);
     if (node->key->kind == NODE_ZERO)
@@ -137,7 +138,7 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
         struct summand item = sum_part(terms, value, i);
         item.scale = scale_product(terms, item.scale, outer);
         // Of anything else the memo may be moved, which saves time.
-        terms->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
+        builder->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
         if (apart)
             ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
         else
@@ -145,11 +146,11 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
     }
 }
 
-bool sum_plain(struct terms *terms, struct sum *sum, struct scaled value) {
-    sum_add(terms, sum, value, SCALE_ONE);
+bool sum_plain(struct builder *builder, struct sum *sum, struct scaled value) {
+    sum_add(builder, sum, value, SCALE_ONE);
     for (uint32_t i = 0; i < sum->n; i++)
         if (sum->items[i].m_begin != ALL_MICROBATCHES ||
-            number_before(&terms->symbols, sum->items[i].at + 1, sum->items[i].end))
+            number_before(&builder->terms->symbols, sum->items[i].at + 1, sum->items[i].end))
             return false;
     return true;
 }
@@ -177,11 +178,12 @@ static void sort(struct symbols *symbols, struct sum *sum) {
     }
 }
 
-struct scaled sum_finish(struct terms *terms, struct sum *sum) {
+struct scaled sum_finish(struct builder *builder, struct sum *sum) {
+    struct terms *terms = builder->terms;
     if (sum->n == 0)
-        return (struct scaled){term_constant(terms, NODE_ZERO), SCALE_ONE};
+        return (struct scaled){term_constant(builder, NODE_ZERO), SCALE_ONE};
     if (sum->n > MAX_SUMMANDS)
-        return (struct scaled){term_fresh(terms, NODE_UNKNOWN), SCALE_ONE};
+        return (struct scaled){term_fresh(builder, NODE_UNKNOWN), SCALE_ONE};
     sort(&terms->symbols, sum);
     struct summand *first = &sum->items[0];
     scale_id outer = first->scale;
@@ -200,27 +202,27 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum) {
         parts[i] =
             (struct part){item->node, item->at, item->end, scale, item->m_begin, item->m_end};
     }
-    return (struct scaled){term_make(terms, NODE_SUM, 0, 0, parts, sum->n), outer};
+    return (struct scaled){term_make(builder, NODE_SUM, 0, 0, parts, sum->n), outer};
 }
 
-void sum_add_collected(struct terms *terms, struct sum *sum, struct scaled value, int32_t m_begin,
-                       int32_t m_end) {
+void sum_add_collected(struct builder *builder, struct sum *sum, struct scaled value,
+                       int32_t m_begin, int32_t m_end) {
     struct sum parts = {0};
-    sum_add(terms, &parts, value, SCALE_ONE);
+    sum_add(builder, &parts, value, SCALE_ONE);
     for (uint32_t i = 0; i < parts.n; i++) {
         struct summand item = parts.items[i];
         item.m_begin = m_begin;
         item.m_end = m_end;
-        insert(terms, sum, item);
+        insert(builder->terms, sum, item);
     }
 }
 
-struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m) {
-    if (terms->microbatches <= 1)
+struct scaled sum_microbatch(struct builder *builder, struct scaled value, int32_t m) {
+    if (builder->terms->microbatches <= 1)
         return value;
     struct sum sum = {0};
-    sum_add_collected(terms, &sum, value, m, m + 1);
-    return sum_finish(terms, &sum);
+    sum_add_collected(builder, &sum, value, m, m + 1);
+    return sum_finish(builder, &sum);
 }
 
 bool term_is_collected(const struct terms *terms, struct term term) {
@@ -231,7 +233,8 @@ bool term_is_collected(const struct terms *terms, struct term term) {
     return false;
 }
 
-struct term sum_move_microbatches(struct terms *terms, struct term term, int32_t by) {
+struct term sum_move_microbatches(struct builder *builder, struct term term, int32_t by) {
+    struct terms *terms = builder->terms;
     if (!term_is_collected(terms, term))
         return term;
     struct scaled value = {term, SCALE_ONE};
@@ -244,12 +247,13 @@ struct term sum_move_microbatches(struct terms *terms, struct term term, int32_t
         }
         insert(terms, &sum, item);
     }
-    struct scaled moved = sum_finish(terms, &sum);
+    struct scaled moved = sum_finish(builder, &sum);
     CHECK(moved.scale == SCALE_ONE);
     return moved.of;
 }
 
-struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by) {
+struct scaled sum_replace(struct builder *builder, struct scaled value, int32_t by) {
+    struct terms *terms = builder->terms;
     const struct symbols *symbols = &terms->symbols;
     struct scaled moved = value;
     moved.of.at = number_replace(symbols, value.of.at, by);
@@ -266,14 +270,14 @@ struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by) 
         item.m_end = number_replace(symbols, item.m_end, by);
         insert(terms, &sum, item);
     }
-    return sum_finish(terms, &sum);
+    return sum_finish(builder, &sum);
 }
 
-struct scaled sum_first(struct terms *terms, struct scaled value) {
-    struct symbols *symbols = &terms->symbols;
+struct scaled sum_first(struct builder *builder, struct scaled value) {
+    struct symbols *symbols = &builder->terms->symbols;
     unsigned n = symbols->n;
     for (; symbols->n > 0; symbols->n--)
-        value = sum_replace(terms, value, (int32_t)symbols->list[symbols->n - 1].first);
+        value = sum_replace(builder, value, (int32_t)symbols->list[symbols->n - 1].first);
     symbols->n = n;
     return value;
 }

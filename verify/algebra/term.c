@@ -33,13 +33,13 @@ static bool part_is_symbolic(const struct terms *terms, const struct part *part)
            terms->nodes[part->node].symbolic || scale_is_symbolic(terms, part->scale);
 }
 
-static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_t n_parts) {
+static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_t n_parts,
+                        const struct span *site) {
     bool added;
     uint32_t size = (uint32_t)(sizeof *key + n_parts * sizeof key->parts[0]);
     uint32_t id = intern(&terms->keys, key, size, &added);
     if (added) {
-        struct node node = {
-            .key = interned(&terms->keys, id), .n_parts = n_parts, .origin = terms->site};
+        struct node node = {.key = interned(&terms->keys, id), .n_parts = n_parts, .origin = site};
         for (uint32_t i = 0; i < n_parts && !node.symbolic; i++)
             node.symbolic = part_is_symbolic(terms, &node.key->parts[i]);
         ARENA_PUSH(terms->arena, terms->nodes, terms->n_nodes, terms->cap_nodes, node);
@@ -60,42 +60,46 @@ struct term term_follow(struct terms *terms, struct term of) {
     return i ? (struct term){alias->node, of.at + alias->offset} : of;
 }
 
-static void log_use(struct terms *terms, struct term of, struct term as, uint32_t answers) {
-    if (!terms->logging)
+static void log_use(struct builder *builder, struct term of, struct term as, uint32_t answers) {
+    struct alias_log *log = builder->log;
+    if (!log)
         return;
     struct alias_use use = {of, as};
-    ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
-    terms->symbols.answers = answers; // they will be asked for again
+    ARENA_PUSH(builder->terms->arena, log->uses, log->n, log->cap, use);
+    builder->terms->symbols.answers = answers; // they will be asked for again
 }
 
-struct term term_unnamed(struct terms *terms, struct term leaf) {
+struct term term_unnamed(struct builder *builder, struct term leaf) {
+    struct terms *terms = builder->terms;
     uint32_t answers = terms->symbols.answers;
     for (uint32_t i = 1; i < terms->n_aliases; i++) {
         const struct alias *alias = &terms->aliases[i];
         struct term of = {alias->of, leaf.at - alias->offset};
         if (alias->node != leaf.node || !alias_holds(terms, alias, of.at))
             continue;
-        log_use(terms, of, leaf, answers);
+        log_use(builder, of, leaf, answers);
         return of;
     }
     return leaf;
 }
 
-static struct term canonical(struct terms *terms, struct term term) {
-    bool named = terms->nodes[term.node].alias;
-    if (terms->plain)
+static struct term canonical(struct builder *builder, struct term term) {
+    struct terms *terms = builder->terms;
+    if (builder->names == NAMES_LEFT)
         return term;
+    bool named = terms->nodes[term.node].alias;
     // What has no name and gets none has the same answer everywhere; not to note it saves time.
-    if (!named && !terms->naming)
+    if (!named && builder->names != NAMES_GIVEN)
         return term;
     uint32_t answers = terms->symbols.answers;
     struct term followed = named ? term_follow(terms, term) : term;
-    log_use(terms, term, followed, answers);
+    log_use(builder, term, followed, answers);
     return followed;
 }
 
-struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
+struct term term_make(struct builder *builder, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts) {
+    struct terms *terms = builder->terms;
     _Alignas(struct node_key) char bytes[sizeof(struct node_key) + 16 * sizeof(struct part)];
     struct node_key *key = (struct node_key *)bytes;
     if (n_parts > 16)
@@ -106,7 +110,7 @@ struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t a
     bool over_layers = false;
     for (uint32_t i = 0; i < n_parts; i++)
         over_layers |= number_before(&terms->symbols, parts[i].at + 1, parts[i].end);
-    terms->fixed |= over_layers;
+    builder->fixed |= over_layers;
     for (uint32_t i = 0; i < n_parts && !key->indexed && !over_layers; i++)
         if (terms->nodes[parts[i].node].key->indexed) {
             key->indexed = 1;
@@ -119,21 +123,27 @@ struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t a
             key->parts[i].end -= base;
         }
     }
-    return canonical(terms, (struct term){node_of(terms, key, n_parts), base});
+    return canonical(builder, (struct term){node_of(terms, key, n_parts, builder->site), base});
 }
 
-struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed,
+struct term term_leaf(struct builder *builder, int kind, uint32_t attributes, bool indexed,
                       int32_t at) {
     struct node_key key = {.kind = (uint16_t)kind, .indexed = indexed, .attributes = attributes};
-    return (struct term){node_of(terms, &key, 0), indexed ? at : 0};
+    return (struct term){node_of(builder->terms, &key, 0, builder->site), indexed ? at : 0};
 }
 
-struct term term_constant(struct terms *terms, int kind) {
-    return term_leaf(terms, kind, 0, false, 0);
+struct term term_given(struct terms *terms, int kind, uint32_t attributes, bool indexed,
+                       int32_t at) {
+    struct node_key key = {.kind = (uint16_t)kind, .indexed = indexed, .attributes = attributes};
+    return (struct term){node_of(terms, &key, 0, NULL), indexed ? at : 0};
 }
 
-struct term term_fresh(struct terms *terms, int kind) {
-    return term_leaf(terms, kind, ++terms->serial, false, 0);
+struct term term_constant(struct builder *builder, int kind) {
+    return term_leaf(builder, kind, 0, false, 0);
+}
+
+struct term term_fresh(struct builder *builder, int kind) {
+    return term_leaf(builder, kind, ++builder->terms->serial, false, 0);
 }
 
 struct part part_of(struct term term) {
@@ -149,12 +159,12 @@ unsigned term_leading(const struct terms *terms, struct term repeated) {
     return (unsigned)(terms->attributes.entries[sizes].size / sizeof(int64_t));
 }
 
-struct term term_with_scale(struct terms *terms, struct scaled value) {
+struct term term_with_scale(struct builder *builder, struct scaled value) {
     if (value.scale == SCALE_ONE)
         return value.of;
     struct part part = part_of(value.of);
     part.scale = value.scale;
-    return term_make(terms, NODE_SCALED, 0, 0, &part, 1);
+    return term_make(builder, NODE_SCALED, 0, 0, &part, 1);
 }
 
 // ---- aliases ----------------------------------------------------------------------------------

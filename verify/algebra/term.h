@@ -105,17 +105,27 @@ struct terms {
     struct symbols symbols; // of the iterations that stand for many
     struct alias *aliases;
     uint32_t n_aliases, cap_aliases;
-    uint32_t first_alias;   // that may still grow: the others are of before this iteration
-    struct alias_use *uses; // the log; only grows while `logging`
-    uint32_t n_uses, cap_uses;
-    bool logging;
-    bool naming;  // aliases are being made: what has none yet may get one
-    bool plain;   // aliases are not followed: normal forms of rewriting have no names
-    bool ordered; // sums do not commute: equal terms are equal bits (ordered.c)
-    bool fixed; // set when a term is made that holds absolute indices, or when such a one is opened
+    uint32_t first_alias; // that may still grow: the others are of before this iteration
     int32_t microbatches;
-    const struct span *site; // what is being evaluated: origin of new nodes
     uint32_t serial;
+};
+
+// Whoever makes terms: how, and what is to be known of it afterwards.
+enum naming {
+    NAMES_FOLLOWED, // a term that has an alias is called by it
+    NAMES_GIVEN,    // the same, and what has none yet may get one: that is noted, too
+    NAMES_LEFT,     // normal forms of rewriting have no names
+};
+struct alias_log {
+    struct alias_use *uses;
+    uint32_t n, cap;
+};
+struct builder {
+    struct terms *terms;
+    const struct span *site; // what is evaluated: the origin of new nodes
+    enum naming names;
+    struct alias_log *log; // of answers that aliases gave; NULL: they are not noted
+    bool fixed;            // a term was made that holds absolute indices, or such a one was opened
 };
 
 void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches);
@@ -123,16 +133,18 @@ void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches);
 // A node of `kind`; parts have absolute indices. The result is canonical: aliases are followed.
 // A sum over several layers keeps them absolute and has no index itself: the gradient's norm is one
 // value for all layers.
-struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
+struct term term_make(struct builder *, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts);
-struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed, int32_t at);
-struct term term_fresh(struct terms *terms, int kind);    // NODE_MAXIMA, NODE_UNKNOWN
-struct term term_constant(struct terms *terms, int kind); // NODE_ONE, NODE_ZERO
+struct term term_leaf(struct builder *, int kind, uint32_t attributes, bool indexed, int32_t at);
+// What a step is given (given.h): it has no origin.
+struct term term_given(struct terms *, int kind, uint32_t attributes, bool indexed, int32_t at);
+struct term term_fresh(struct builder *, int kind);    // NODE_MAXIMA, NODE_UNKNOWN
+struct term term_constant(struct builder *, int kind); // NODE_ONE, NODE_ZERO
 struct part part_of(struct term term);
 // How many dimensions a NODE_BROADCAST adds.
 unsigned term_leading(const struct terms *terms, struct term repeated);
 // The term as the operand of a nonlinear op.
-struct term term_with_scale(struct terms *terms, struct scaled value);
+struct term term_with_scale(struct builder *, struct scaled value);
 
 // It may move when a node is added.
 static inline const struct node *term_node(const struct terms *terms, struct term term) {
@@ -166,7 +178,7 @@ static inline bool scaled_same(struct terms *terms, struct scaled a, struct scal
 void term_alias(struct terms *terms, struct term of, struct term as);
 // What a leaf that an alias made stands for; another term: itself. Logged like an answer of the
 // aliases.
-struct term term_unnamed(struct terms *terms, struct term leaf);
+struct term term_unnamed(struct builder *, struct term leaf);
 // What a logged use would be answered at another index.
 struct term term_follow(struct terms *terms, struct term of);
 // Aliases that are made in an iteration that stands for many: from aliases_begin on they are kept
@@ -203,25 +215,25 @@ struct sum {
     uint32_t n, cap;
 };
 // Appends value * factor to the sum.
-void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor);
+void sum_add(struct builder *, struct sum *sum, struct scaled value, scale_id factor);
 // Adds the value's summands. False: not each of them is of one layer and of all microbatches.
-bool sum_plain(struct terms *terms, struct sum *sum, struct scaled value);
+bool sum_plain(struct builder *, struct sum *sum, struct scaled value);
 // The same of what was collected from microbatches [m_begin, m_end), or ALL_MICROBATCHES twice.
-void sum_add_collected(struct terms *terms, struct sum *sum, struct scaled value, int32_t m_begin,
+void sum_add_collected(struct builder *, struct sum *sum, struct scaled value, int32_t m_begin,
                        int32_t m_end);
 // The normal form; what all scales have in common is pulled out of the whole, and the first one's
 // number. Nothing else, so that no scalar stands outside whose reciprocal is inside.
-struct scaled sum_finish(struct terms *terms, struct sum *sum);
+struct scaled sum_finish(struct builder *, struct sum *sum);
 // The value as it is collected from microbatch m only.
-struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m);
+struct scaled sum_microbatch(struct builder *, struct scaled value, int32_t m);
 // A sum over some of the microbatches, or from some of them more than once.
 bool term_is_collected(const struct terms *terms, struct term term);
 // What it is `by` microbatches later, if it was collected from some of them.
-struct term sum_move_microbatches(struct terms *terms, struct term term, int32_t by);
+struct term sum_move_microbatches(struct builder *, struct term term, int32_t by);
 // The value with the symbol that was begun last replaced by another number.
-struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by);
+struct scaled sum_replace(struct builder *, struct scaled value, int32_t by);
 // The value with every symbol replaced by what it is in the first iteration.
-struct scaled sum_first(struct terms *terms, struct scaled value);
+struct scaled sum_first(struct builder *, struct scaled value);
 // The summands of a term, with absolute indices.
 struct summand sum_part(const struct terms *terms, struct scaled value, uint32_t i);
 

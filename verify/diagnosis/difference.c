@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "verify/algebra/attributes.h"
+
 // ---- the reference's most alike node ----------------------------------------------------------
 
 static bool same_part(const struct part *a, const struct part *b) {
@@ -29,9 +31,9 @@ static int likeness(const struct node *a, const struct node *b) {
     return score;
 }
 
-static bool is_made(const struct engine *e, uint32_t node) {
-    for (uint32_t id = 1; id <= e->history->n; id++)
-        if (making_of(e->history, id)->name && making_of(e->history, id)->value.of.node == node)
+static bool is_made(const struct proof *p, uint32_t node) {
+    for (uint32_t id = 1; id <= p->history->n; id++)
+        if (making_of(p->history, id)->name && making_of(p->history, id)->value.of.node == node)
             return true;
     return false;
 }
@@ -39,11 +41,11 @@ static bool is_made(const struct engine *e, uint32_t node) {
 // Of several that are as much alike one that the program lacks; where none is, and the op reads one
 // value, the only one of its kind. What stands for many iterations is none of the reference's
 // values any more: it ended with their induction.
-static uint32_t most_alike(const struct engine *e, const struct node *node) {
+static uint32_t most_alike(const struct proof *p, const struct node *node) {
     uint32_t best = NO_ID, n_of_kind = 0;
     int best_score = 0;
-    for (uint32_t i = 0; i < e->first_own_node; i++) {
-        const struct node *other = &e->terms->nodes[i];
+    for (uint32_t i = 0; i < p->first_own_node; i++) {
+        const struct node *other = &p->world->terms->nodes[i];
         if (other->symbolic || other->key->kind != node->key->kind ||
             other->key->result != node->key->result ||
             other->key->attributes != node->key->attributes ||
@@ -52,7 +54,7 @@ static uint32_t most_alike(const struct engine *e, const struct node *node) {
         int score = likeness(node, other);
         n_of_kind++;
         if (score > best_score ||
-            (score == best_score && (score == 0 || (is_made(e, best) && !is_made(e, i))))) {
+            (score == best_score && (score == 0 || (is_made(p, best) && !is_made(p, i))))) {
             best_score = score;
             best = i;
         }
@@ -63,11 +65,11 @@ static uint32_t most_alike(const struct engine *e, const struct node *node) {
 // ---- other numbers ----------------------------------------------------------------------------
 
 // The reference's op on the same operands, with other attributes; NO_ID: none.
-static uint32_t same_but_attributes(const struct engine *e, const struct node *node) {
+static uint32_t same_but_attributes(const struct proof *p, const struct node *node) {
     if (node->key->kind >= N_OPS || node->key->kind == OP_EINSUM || node->key->kind == OP_IOTA)
         return NO_ID;
-    for (uint32_t i = 0; i < e->first_own_node; i++) {
-        const struct node *other = &e->terms->nodes[i];
+    for (uint32_t i = 0; i < p->first_own_node; i++) {
+        const struct node *other = &p->world->terms->nodes[i];
         bool same = other->key->kind == node->key->kind &&
                     other->key->result == node->key->result && other->n_parts == node->n_parts &&
                     other->key->attributes != node->key->attributes;
@@ -79,99 +81,102 @@ static uint32_t same_but_attributes(const struct engine *e, const struct node *n
     return NO_ID;
 }
 
-bool differs_in_attributes(const struct engine *e, struct term of) {
-    return same_but_attributes(e, &e->terms->nodes[of.node]) != NO_ID;
+bool differs_in_attributes(const struct proof *p, struct term of) {
+    return same_but_attributes(p, &p->world->terms->nodes[of.node]) != NO_ID;
 }
 
-static const char *attribute_text(const struct engine *e, enum attribute_kind kind,
+static const char *attribute_text(const struct proof *p, enum attribute_kind kind,
                                   const char *bytes) {
     int64_t integer;
     double real;
     if (kind == KIND_WORD)
-        return arena_format(e->arena, "\"%s\"", bytes);
+        return arena_format(p->world->arena, "\"%s\"", bytes);
     if (kind == KIND_REAL) {
         memcpy(&real, bytes, sizeof real);
-        return arena_format(e->arena, "%.15g", real);
+        return arena_format(p->world->arena, "%.15g", real);
     }
     memcpy(&integer, bytes, sizeof integer);
-    return arena_format(e->arena, "%" PRId64, integer);
+    return arena_format(p->world->arena, "%" PRId64, integer);
 }
 
 // As value.c packs them: a byte for the name, then the value.
-static const char *attributes_text(const struct engine *e, uint32_t attributes) {
+static const char *attributes_text(const struct proof *p, uint32_t attributes) {
     if (!attributes)
         return "{}";
-    const struct intern_entry *entry = &e->terms->attributes.entries[attributes - 1];
+    const struct intern_entry *entry = &p->world->terms->attributes.entries[attributes - 1];
     const char *text = "", *bytes = entry->bytes;
     for (uint32_t at = 0; at < entry->size;) {
         int name = bytes[at++];
         enum attribute_kind kind = attribute_kinds[name];
-        text = arena_format(e->arena, "%s%s%s=%s", text, *text ? ", " : "", attribute_names[name],
-                            attribute_text(e, kind, bytes + at));
+        text = arena_format(p->world->arena, "%s%s%s=%s", text, *text ? ", " : "",
+                            attribute_names[name], attribute_text(p, kind, bytes + at));
         at += kind == KIND_WORD ? (uint32_t)strlen(bytes + at) + 1 : (uint32_t)sizeof(int64_t);
     }
-    return arena_format(e->arena, "{%s}", text);
+    return arena_format(p->world->arena, "{%s}", text);
 }
 
-static struct fault *attributes_fault(struct engine *e, struct span span, const struct node *node) {
-    uint32_t like = same_but_attributes(e, node);
+static struct fault *attributes_fault(struct proof *p, struct span span, const struct node *node) {
+    uint32_t like = same_but_attributes(p, node);
     if (like == NO_ID)
         return NULL;
-    return fault_make(e, E490, span, NULL, "`%s` is given %s; on one device it is given %s",
-                      op_rows[node->key->kind].text, attributes_text(e, node->key->attributes),
-                      attributes_text(e, e->terms->nodes[like].key->attributes));
+    return fault_make(p, E490, span, NULL, "`%s` is given %s; on one device it is given %s",
+                      op_rows[node->key->kind].text, attributes_text(p, node->key->attributes),
+                      attributes_text(p, p->world->terms->nodes[like].key->attributes));
 }
 
 // ---- what differs -----------------------------------------------------------------------------
 
-static const char *place_text(const struct engine *e, struct term term) {
-    int kind = term_kind(e->terms, term);
+static const char *place_text(const struct proof *p, struct term term) {
+    int kind = term_kind(p->world->terms, term);
     if (kind == NODE_ARRIVED)
         kind = OP_DECOMPRESS;
     return kind < N_OPS ? op_rows[kind].text : "sum";
 }
 
 // As the reference has it, where it has it once; else of the layer of what was found.
-static struct scaled at_same_index(const struct engine *e, const struct node *like,
+static struct scaled at_same_index(const struct proof *p, const struct node *like,
                                    struct term found) {
-    struct term of = {(uint32_t)(like - e->terms->nodes), found.at};
-    history_only_index(e, of.node, &of.at);
+    struct term of = {(uint32_t)(like - p->world->terms->nodes), found.at};
+    history_only_index(p, of.node, &of.at);
     return (struct scaled){of, SCALE_ONE};
 }
 
-struct texts texts_of(const struct engine *e, struct scaled ours, struct scaled theirs) {
+struct texts texts_of(const struct proof *p, struct scaled ours, struct scaled theirs) {
     enum { DEEPEST = 4 };
     struct texts texts;
     int depth = 0;
     do {
         depth++;
-        texts = (struct texts){term_text(e, ours, depth), term_text(e, theirs, depth)};
+        texts =
+            (struct texts){term_text(p->world, ours, depth), term_text(p->world, theirs, depth)};
     } while (depth < DEEPEST && strcmp(texts.ours, texts.theirs) == 0);
     return texts;
 }
 
 // What an op reads, as the user knows it: by the name that the op's row gives the operand.
-static const char *operand_text(const struct engine *e, struct term of, uint32_t part) {
-    enum op_kind kind = term_kind(e->terms, of);
-    if (kind >= N_OPS || term_node(e->terms, of)->n_parts != op_operand_count(kind))
+static const char *operand_text(const struct proof *p, struct term of, uint32_t part) {
+    enum op_kind kind = term_kind(p->world->terms, of);
+    if (kind >= N_OPS || term_node(p->world->terms, of)->n_parts != op_operand_count(kind))
         return "what is read here";
-    return arena_format(e->arena, "operand `%s` of `%s`", op_operand_name(e->arena, kind, part),
-                        op_rows[kind].text);
+    return arena_format(p->world->arena, "operand `%s` of `%s`",
+                        op_operand_name(p->world->arena, kind, part), op_rows[kind].text);
 }
 
-struct fault *scale_fault(struct engine *e, struct span span, const char *what, scale_id found,
+struct fault *scale_fault(struct proof *p, struct span span, const char *what, scale_id found,
                           scale_id expected) {
-    scale_id ratio = scale_multiply(e->terms, found, scale_invert(e->terms, expected));
-    const struct scale *factor = scale_get(e->terms, ratio);
-    const char *found_text = scale_text(e, found), *expected_text = scale_text(e, expected);
+    scale_id ratio =
+        scale_multiply(p->world->terms, found, scale_invert(p->world->terms, expected));
+    const struct scale *factor = scale_get(p->world->terms, ratio);
+    const char *found_text = scale_text(p->world, found),
+               *expected_text = scale_text(p->world, expected);
     if (factor->n_factors || factor->serial || factor->numerator <= 0)
-        return fault_make(e, E413, span, NULL,
+        return fault_make(p, E413, span, NULL,
                           "%s is scaled by %s; on one device it is scaled by %s", what, found_text,
                           expected_text);
     bool large = factor->numerator > factor->denominator;
-    return fault_make(e, E413, span, NULL,
+    return fault_make(p, E413, span, NULL,
                       "%s is %s times too %s: it is scaled by %s, on one device by %s", what,
-                      scale_text(e, large ? ratio : scale_invert(e->terms, ratio)),
+                      scale_text(p->world, large ? ratio : scale_invert(p->world->terms, ratio)),
                       large ? "large" : "small", found_text, expected_text);
 }
 
@@ -183,9 +188,11 @@ static struct fault *with_given(struct fault *fault, struct scaled given, struct
 }
 
 // What the op was given that added it: a sum has it in the dimensions of all others.
-static struct scaled part_given(const struct engine *e, struct term of, uint32_t i) {
-    struct scaled part = term_part(e->terms, of, i);
-    return term_kind(e->terms, part.of) == NODE_BROADCAST ? term_part(e->terms, part.of, 0) : part;
+static struct scaled part_given(const struct proof *p, struct term of, uint32_t i) {
+    struct scaled part = term_part(p->world->terms, of, i);
+    return term_kind(p->world->terms, part.of) == NODE_BROADCAST
+               ? term_part(p->world->terms, part.of, 0)
+               : part;
 }
 
 // The only part of a that b does not have; NO_ID: there are several, or none.
@@ -202,184 +209,188 @@ static uint32_t only_other_part(const struct node *a, const struct node *b) {
     return other;
 }
 
-static struct fault *sum_fault(struct engine *e, struct span span, struct term found,
+static struct fault *sum_fault(struct proof *p, struct span span, struct term found,
                                const struct node *like) {
-    const struct node *node = term_node(e->terms, found);
+    const struct node *node = term_node(p->world->terms, found);
     for (uint32_t i = 0; i < node->n_parts; i++)
         for (uint32_t k = 0; k < like->n_parts; k++) {
             const struct part *a = &node->key->parts[i], *b = &like->key->parts[k];
             if (a->node != b->node || a->at != b->at || a->end != b->end || a->scale == b->scale)
                 continue;
-            scale_id ratio = scale_multiply(e->terms, a->scale, scale_invert(e->terms, b->scale));
-            struct scaled summand = {term_part(e->terms, found, i).of, SCALE_ONE};
-            return fault_make(e, E412, span, NULL,
+            scale_id ratio =
+                scale_multiply(p->world->terms, a->scale, scale_invert(p->world->terms, b->scale));
+            struct scaled summand = {term_part(p->world->terms, found, i).of, SCALE_ONE};
+            return fault_make(p, E412, span, NULL,
                               "the sum has `%s` %s times, against the rest of it, where the "
                               "reference has it once",
-                              term_text(e, summand, 1), scale_text(e, ratio));
+                              term_text(p->world, summand, 1), scale_text(p->world, ratio));
         }
-    struct scaled theirs = at_same_index(e, like, found);
-    struct texts sums = texts_of(e, (struct scaled){found, SCALE_ONE}, theirs);
+    struct scaled theirs = at_same_index(p, like, found);
+    struct texts sums = texts_of(p, (struct scaled){found, SCALE_ONE}, theirs);
     struct fault *fault = fault_make(
-        e, E412, span, NULL, "the sum here is %s, the reference's is %s", sums.ours, sums.theirs);
+        p, E412, span, NULL, "the sum here is %s, the reference's is %s", sums.ours, sums.theirs);
     uint32_t given = only_other_part(node, like), wanted = only_other_part(like, node);
     if (given == NO_ID || wanted == NO_ID)
         return fault;
-    return with_given(fault, part_given(e, found, given), part_given(e, theirs.of, wanted));
+    return with_given(fault, part_given(p, found, given), part_given(p, theirs.of, wanted));
 }
 
-static struct fault *operand_fault(struct engine *e, struct span span, struct term found,
+static struct fault *operand_fault(struct proof *p, struct span span, struct term found,
                                    const struct node *like) {
-    const struct node *node = term_node(e->terms, found);
+    const struct node *node = term_node(p->world->terms, found);
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
-        struct scaled ours = term_part(e->terms, found, i);
-        struct scaled theirs = term_part(e->terms, at_same_index(e, like, found).of, i);
+        struct scaled ours = term_part(p->world->terms, found, i);
+        struct scaled theirs = term_part(p->world->terms, at_same_index(p, like, found).of, i);
         if (same_part(a, b))
             continue;
         if (a->node == b->node && a->at == b->at)
-            return scale_fault(e, span, operand_text(e, found, i), a->scale, b->scale);
+            return scale_fault(p, span, operand_text(p, found, i), a->scale, b->scale);
         if (a->node == b->node) {
             struct texts made =
-                texts_of(e, (struct scaled){found, SCALE_ONE}, at_same_index(e, like, found));
+                texts_of(p, (struct scaled){found, SCALE_ONE}, at_same_index(p, like, found));
             return with_given(
-                fault_make(e, E512, span, NULL,
+                fault_make(p, E512, span, NULL,
                            "values of different layers meet: this is `%s`, the reference has `%s`",
                            made.ours, made.theirs),
                 ours, theirs);
         }
-        bool state = term_kind(e->terms, ours.of) == NODE_STATE;
-        struct texts given = texts_of(e, ours, theirs);
-        return with_given(fault_make(e, state ? E511 : E490, span, NULL,
+        bool state = term_kind(p->world->terms, ours.of) == NODE_STATE;
+        struct texts given = texts_of(p, ours, theirs);
+        return with_given(fault_make(p, state ? E511 : E490, span, NULL,
                                      "`%s` is given %s where the reference gives it %s",
-                                     place_text(e, found), given.ours, given.theirs),
+                                     place_text(p, found), given.ours, given.theirs),
                           ours, theirs);
     }
     return NULL;
 }
 
-static struct fault *first_difference(struct engine *e, struct span span, struct term found) {
-    const struct node *node = term_node(e->terms, found);
-    struct fault *fault = attributes_fault(e, span, node);
+static struct fault *first_difference(struct proof *p, struct span span, struct term found) {
+    const struct node *node = term_node(p->world->terms, found);
+    struct fault *fault = attributes_fault(p, span, node);
     if (fault)
         return fault;
-    uint32_t like = most_alike(e, node);
+    uint32_t like = most_alike(p, node);
     if (like != NO_ID && node->key->kind == NODE_SUM)
-        fault = sum_fault(e, span, found, &e->terms->nodes[like]);
+        fault = sum_fault(p, span, found, &p->world->terms->nodes[like]);
     else if (like != NO_ID)
-        fault = operand_fault(e, span, found, &e->terms->nodes[like]);
+        fault = operand_fault(p, span, found, &p->world->terms->nodes[like]);
     if (fault)
         return fault;
-    return fault_make(e, E490, span, NULL,
+    return fault_make(p, E490, span, NULL,
                       "this computes %s, which one device does not, and of which nothing is known "
                       "that would make it equal",
-                      term_text(e, (struct scaled){found, SCALE_ONE}, 2));
+                      term_text(p->world, (struct scaled){found, SCALE_ONE}, 2));
 }
 
 // Of a sum over some microbatches what is summed, if that is one value.
-static bool collected_of(const struct engine *e, struct scaled value, struct scaled *one) {
-    const struct node *node = term_node(e->terms, value.of);
-    *one = term_part(e->terms, value.of, 0);
+static bool collected_of(const struct proof *p, struct scaled value, struct scaled *one) {
+    const struct node *node = term_node(p->world->terms, value.of);
+    *one = term_part(p->world->terms, value.of, 0);
     for (uint32_t i = 1; i < node->n_parts; i++)
-        if (!scaled_equal(term_part(e->terms, value.of, i), *one))
+        if (!scaled_equal(term_part(p->world->terms, value.of, i), *one))
             return false;
-    one->scale = scale_multiply(e->terms, one->scale, value.scale);
+    one->scale = scale_multiply(p->world->terms, one->scale, value.scale);
     return true;
 }
 
 // Of a sum where one operand is a summand and the other is whole: every device adds it.
-static struct fault *mixed_fault(struct engine *e, const struct making *making) {
+static struct fault *mixed_fault(struct proof *p, const struct making *making) {
     for (uint32_t i = 0; making->op && making->n_operands == 2 && i < 2; i++) {
-        uint32_t one = making_operand(e->history, making, i);
-        uint32_t other = making_operand(e->history, making, !i);
+        uint32_t one = making_operand(p->history, making, i);
+        uint32_t other = making_operand(p->history, making, !i);
         if (!one || !other || !op_is_sum(making->op->kind))
             continue;
-        const struct making *whole = making_of(e->history, one);
-        uint32_t axes = making_of(e->history, other)->partial & ~whole->partial;
+        const struct making *whole = making_of(p->history, one);
+        uint32_t axes = making_of(p->history, other)->partial & ~whole->partial;
         if (axes)
-            return fault_make(e, E412, making->span, NULL,
+            return fault_make(p, E412, making->span, NULL,
                               "`%s` is added once by every device of %s to its own summand `%s`, "
                               "and so as many times",
-                              whole->name, mask_text(e, axes), making_of(e->history, other)->name);
+                              whole->name, mask_text(p->world, axes),
+                              making_of(p->history, other)->name);
     }
     return NULL;
 }
 
-static struct fault *iota_fault(struct engine *e, const struct making *making) {
-    int64_t ours = iota_count(e->terms, making->value.of), theirs = 0;
-    for (uint32_t i = 0; i < e->first_own_node; i++)
-        if (e->terms->nodes[i].key->kind == OP_IOTA &&
-            iota_dimension(e->terms, (struct term){i, 0}) ==
-                iota_dimension(e->terms, making->value.of))
-            theirs = iota_count(e->terms, (struct term){i, 0});
-    return fault_make(
-        e, E510, making->span, NULL,
-        "`%s` counts %" PRId64 " positions of `%s`, of which one device counts %" PRId64,
-        making->name, ours, dimension_names[iota_dimension(e->terms, making->value.of)], theirs);
+static struct fault *iota_fault(struct proof *p, const struct making *making) {
+    int64_t ours = iota_count(p->world->terms, making->value.of), theirs = 0;
+    for (uint32_t i = 0; i < p->first_own_node; i++)
+        if (p->world->terms->nodes[i].key->kind == OP_IOTA &&
+            iota_dimension(p->world->terms, (struct term){i, 0}) ==
+                iota_dimension(p->world->terms, making->value.of))
+            theirs = iota_count(p->world->terms, (struct term){i, 0});
+    return fault_make(p, E510, making->span, NULL,
+                      "`%s` counts %" PRId64
+                      " positions of `%s`, of which one device counts %" PRId64,
+                      making->name, ours,
+                      dimension_names[iota_dimension(p->world->terms, making->value.of)], theirs);
 }
 
 // What multiplies scores beside the value, if attention reads it as queries or keys: the program's
 // attribute and the reference's on the same operands, where these differ. False: nothing does.
-static bool scales_of_scores(const struct engine *e, const struct making *making, double *ours,
+static bool scales_of_scores(const struct proof *p, const struct making *making, double *ours,
                              double *theirs) {
-    uint32_t id = (uint32_t)(making - e->history->makings) + 1, q, k;
+    uint32_t id = (uint32_t)(making - p->history->makings) + 1, q, k;
     const struct making *reader = NULL;
-    for (uint32_t i = id + 1; i <= e->history->n && !reader; i++) {
-        const struct making *other = making_of(e->history, i);
+    for (uint32_t i = id + 1; i <= p->history->n && !reader; i++) {
+        const struct making *other = making_of(p->history, i);
         if (!other->op || other->op->kind != OP_ATTENTION)
             continue;
-        q = making_operand(e->history, other, 0);
-        k = making_operand(e->history, other, 1);
+        q = making_operand(p->history, other, 0);
+        k = making_operand(p->history, other, 1);
         reader = q && k && (q == id || k == id) ? other : NULL;
     }
-    for (uint32_t i = 0; reader && i < e->first_own_node; i++) {
-        const struct node_key *key = e->terms->nodes[i].key;
+    for (uint32_t i = 0; reader && i < p->first_own_node; i++) {
+        const struct node_key *key = p->world->terms->nodes[i].key;
         if (key->kind != OP_ATTENTION ||
-            key->parts[0].node != making_of(e->history, q)->value.of.node ||
-            key->parts[1].node != making_of(e->history, k)->value.of.node)
+            key->parts[0].node != making_of(p->history, q)->value.of.node ||
+            key->parts[1].node != making_of(p->history, k)->value.of.node)
             continue;
         *ours = op_real(reader->op, ATTRIBUTE_SCALE, 1);
-        return term_attribute(e->terms, (struct term){i, 0}, ATTRIBUTE_SCALE, theirs) &&
+        return term_attribute(p->world->terms, (struct term){i, 0}, ATTRIBUTE_SCALE, theirs) &&
                *ours != *theirs;
     }
     return false;
 }
 
 // A part of what the scores lack or have too much may be in the attribute.
-static struct fault *scores_fault(struct engine *e, const struct making *making,
-                                  scale_id expected) {
+static struct fault *scores_fault(struct proof *p, const struct making *making, scale_id expected) {
     double ours, theirs;
-    const struct scale *factor = scale_get(
-        e->terms, scale_multiply(e->terms, making->value.scale, scale_invert(e->terms, expected)));
-    if (factor->n_factors || factor->serial || !scales_of_scores(e, making, &ours, &theirs))
+    const struct scale *factor =
+        scale_get(p->world->terms, scale_multiply(p->world->terms, making->value.scale,
+                                                  scale_invert(p->world->terms, expected)));
+    if (factor->n_factors || factor->serial || !scales_of_scores(p, making, &ours, &theirs))
         return NULL;
     double ratio = ours / theirs * (double)factor->numerator / (double)factor->denominator;
     bool large = ratio > 1;
-    return fault_make(e, E413, making->span, NULL,
+    return fault_make(p, E413, making->span, NULL,
                       "scores of attention are %.6g times too %s: `%s` is scaled by %s, on one "
                       "device by %s, and scores by %.15g, on one device by %.15g",
                       large ? ratio : 1 / ratio, large ? "large" : "small", making->name,
-                      scale_text(e, making->value.scale), scale_text(e, expected), ours, theirs);
+                      scale_text(p->world, making->value.scale), scale_text(p->world, expected),
+                      ours, theirs);
 }
 
-struct fault *diagnose_making(struct engine *e, const struct making *making) {
+struct fault *diagnose_making(struct proof *p, const struct making *making) {
     struct scaled value = making->value, one;
     scale_id expected;
-    const char *what = arena_format(e->arena, "`%s`", making->name);
-    struct fault *mixed = mixed_fault(e, making);
+    const char *what = arena_format(p->world->arena, "`%s`", making->name);
+    struct fault *mixed = mixed_fault(p, making);
     if (mixed)
         return mixed;
-    if (term_kind(e->terms, value.of) == OP_IOTA)
-        return iota_fault(e, making);
-    if (term_is_collected(e->terms, value.of)) {
-        if (!collected_of(e, value, &one))
-            return fault_make(e, E412, making->span, NULL,
+    if (term_kind(p->world->terms, value.of) == OP_IOTA)
+        return iota_fault(p, making);
+    if (term_is_collected(p->world->terms, value.of)) {
+        if (!collected_of(p, value, &one))
+            return fault_make(p, E412, making->span, NULL,
                               "%s is the sum of %s here, and each microbatch counts once", what,
-                              microbatches_text(e, value.of));
+                              microbatches_text(p->world, value.of));
         value = one;
     }
-    if (history_scale(e, value, &expected)) {
-        struct fault *scores = scores_fault(e, making, expected);
-        return scores ? scores : scale_fault(e, making->span, what, value.scale, expected);
+    if (history_scale(p, value, &expected)) {
+        struct fault *scores = scores_fault(p, making, expected);
+        return scores ? scores : scale_fault(p, making->span, what, value.scale, expected);
     }
-    return first_difference(e, making->span, value.of);
+    return first_difference(p, making->span, value.of);
 }

@@ -11,23 +11,23 @@
 #include <inttypes.h>
 
 // Of what led to the value the last op in a loop that added the node, of whatever layer.
-static const struct making *last_added(struct engine *e, uint32_t made, uint32_t node) {
-    struct lineage way = lineage_of(e, made, false);
+static const struct making *last_added(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
     for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(e, id);
+        const struct making *making = making_at(p, id);
         for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
-            uint32_t operand = making_operand(e->history, making, i);
-            if (operand && making_at(e, operand)->value.of.node == node)
+            uint32_t operand = making_operand(p->history, making, i);
+            if (operand && making_at(p, operand)->value.of.node == node)
                 return making;
         }
     }
     return NULL;
 }
 
-static int64_t layers_of(const struct engine *e, struct scaled value, uint32_t node) {
+static int64_t layers_of(const struct proof *p, struct scaled value, uint32_t node) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < e->terms->nodes[value.of.node].n_parts; i++) {
-        struct summand summand = sum_part(e->terms, value, i);
+    for (uint32_t i = 0; i < p->world->terms->nodes[value.of.node].n_parts; i++) {
+        struct summand summand = sum_part(p->world->terms, value, i);
         n += summand.node == node ? summand.end - summand.at : 0;
     }
     return n;
@@ -48,24 +48,24 @@ const struct statement *empty_loop(const struct block *block) {
 }
 
 // The first summand of the whole of which the part has some layers only.
-static bool find_layers(const struct engine *e, struct scaled part, struct scaled whole,
+static bool find_layers(const struct proof *p, struct scaled part, struct scaled whole,
                         struct summand *lacks) {
-    for (uint32_t i = 0; i < e->terms->nodes[whole.of.node].n_parts; i++) {
-        *lacks = sum_part(e->terms, whole, i);
-        int64_t n = layers_of(e, part, lacks->node);
-        if (n > 0 && n < layers_of(e, whole, lacks->node))
+    for (uint32_t i = 0; i < p->world->terms->nodes[whole.of.node].n_parts; i++) {
+        *lacks = sum_part(p->world->terms, whole, i);
+        int64_t n = layers_of(p, part, lacks->node);
+        if (n > 0 && n < layers_of(p, whole, lacks->node))
             return true;
     }
     return false;
 }
 
 // Whether what was made is a part of a sum only.
-static bool is_part_only(struct engine *e, uint32_t made, struct scaled *part,
+static bool is_part_only(struct proof *p, uint32_t made, struct scaled *part,
                          struct scaled *whole) {
     if (!made)
         return false;
-    *part = making_at(e, made)->value;
-    return term_kind(e->terms, part->of) == NODE_SUM && history_whole(e, *part, whole);
+    *part = making_at(p, made)->value;
+    return term_kind(p->world->terms, part->of) == NODE_SUM && history_whole(p, *part, whole);
 }
 
 static bool goes_over(const struct statement *loop, int64_t n) {
@@ -73,25 +73,25 @@ static bool goes_over(const struct statement *loop, int64_t n) {
 }
 
 // The op is given a sum that lacks layers: those that a loop does not go over.
-static struct fault *loop_fault(struct engine *e, const struct making *reader) {
+static struct fault *loop_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
-        uint32_t operand = making_operand(e->history, reader, i);
+        uint32_t operand = making_operand(p->history, reader, i);
         struct scaled part, whole;
         struct summand lacks;
-        if (!is_part_only(e, operand, &part, &whole) || !find_layers(e, part, whole, &lacks))
+        if (!is_part_only(p, operand, &part, &whole) || !find_layers(p, part, whole, &lacks))
             continue;
-        const struct making *added = last_added(e, operand, lacks.node);
-        const struct statement *loop = empty_loop(&e->program->steps[STEP_TRAIN].body);
+        const struct making *added = last_added(p, operand, lacks.node);
+        const struct statement *loop = empty_loop(&p->program->steps[STEP_TRAIN].body);
         if (!loop && added)
             loop = added->loop;
-        if (!loop || goes_over(loop, layers_of(e, whole, lacks.node)))
+        if (!loop || goes_over(loop, layers_of(p, whole, lacks.node)))
             continue;
         struct fault *fault =
-            fault_make(e, E412, loop->span, "it goes over some only",
+            fault_make(p, E412, loop->span, "it goes over some only",
                        "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
-                       making_at(e, operand)->name, layers_of(e, part, lacks.node),
-                       layers_of(e, whole, lacks.node),
-                       term_text(e, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
+                       making_at(p, operand)->name, layers_of(p, part, lacks.node),
+                       layers_of(p, whole, lacks.node),
+                       term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
                        op_rows[reader->op->kind].text);
         fault_also(fault, reader->span, "here all are needed");
         return fault;
@@ -99,11 +99,11 @@ static struct fault *loop_fault(struct engine *e, const struct making *reader) {
     return NULL;
 }
 
-static bool is_read(const struct engine *e, uint32_t made) {
-    for (uint32_t id = made + 1; id <= e->history->n; id++) {
-        const struct making *making = making_at(e, id);
+static bool is_read(const struct proof *p, uint32_t made) {
+    for (uint32_t id = made + 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
         for (uint32_t i = 0; i < making->n_operands; i++)
-            if (making_operand(e->history, making, i) == made)
+            if (making_operand(p->history, making, i) == made)
                 return true;
     }
     return false;
@@ -114,19 +114,19 @@ static bool is_clear(const struct making *making) {
 }
 
 // What is cleared again and again was cleared by the first of them.
-const struct making *clears_unread(const struct engine *e, const struct making *making) {
+const struct making *clears_unread(const struct proof *p, const struct making *making) {
     if (!is_clear(making))
         return NULL;
-    while (making->replaces && making->is_unchanged && is_clear(making_at(e, making->replaces)))
-        making = making_at(e, making->replaces);
-    bool unread = making->replaces && !making->is_unchanged && !is_read(e, making->replaces);
+    while (making->replaces && making->is_unchanged && is_clear(making_at(p, making->replaces)))
+        making = making_at(p, making->replaces);
+    bool unread = making->replaces && !making->is_unchanged && !is_read(p, making->replaces);
     return making->hides || unread ? making : NULL;
 }
 
-const struct making *clearing(struct engine *e, uint32_t made, bool in_time) {
-    struct lineage way = lineage_of(e, made, true);
+const struct making *clearing(struct proof *p, uint32_t made, bool in_time) {
+    struct lineage way = lineage_of(p, made, true);
     for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(e, id), *first = clears_unread(e, making);
+        const struct making *making = making_at(p, id), *first = clears_unread(p, making);
         if (in_time ? is_clear(making) && making->time_loop : first != NULL)
             return in_time ? making : first;
     }
@@ -134,13 +134,13 @@ const struct making *clearing(struct engine *e, uint32_t made, bool in_time) {
 }
 
 // What led to the value and cleared what nobody had read.
-static struct fault *clearing_fault(struct engine *e, const struct making *reader) {
+static struct fault *clearing_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
-        const struct making *cleared = clearing(e, making_operand(e->history, reader, i), false);
+        const struct making *cleared = clearing(p, making_operand(p->history, reader, i), false);
         if (!cleared)
             continue;
         struct fault *fault =
-            fault_make(e, E412, cleared->span, NULL,
+            fault_make(p, E412, cleared->span, NULL,
                        "`%s` is cleared before anything reads what it held", cleared->name);
         fault_also(fault, reader->span, "it is read here");
         return fault;
@@ -151,18 +151,18 @@ static struct fault *clearing_fault(struct engine *e, const struct making *reade
 // ---- what was added elsewhere -----------------------------------------------------------------
 
 // A sum of the node that did not lead to what was made, and that is none of the reference's.
-static const struct making *added_astray(struct engine *e, uint32_t made, uint32_t node) {
-    struct lineage way = lineage_of(e, made, false);
+static const struct making *added_astray(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
     while (lineage_next(&way))
         continue;
-    for (uint32_t id = 1; id <= e->history->n; id++) {
-        const struct making *making = making_at(e, id);
+    for (uint32_t id = 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
         if (!making->name || !is_sum(making) || lineage_has(&way, id) ||
-            history_has_sum(e, making->value))
+            history_has_sum(p, making->value))
             continue;
         for (uint32_t i = 0; i < making->n_operands; i++) {
-            uint32_t operand = making_operand(e->history, making, i);
-            if (operand && making_at(e, operand)->value.of.node == node)
+            uint32_t operand = making_operand(p->history, making, i);
+            if (operand && making_at(p, operand)->value.of.node == node)
                 return making;
         }
     }
@@ -173,44 +173,44 @@ static const struct making *added_astray(struct engine *e, uint32_t made, uint32
 
 // Of the sums on the way to the part the first that would be one of the reference's with what is
 // lacking, and is none without.
-static const struct making *first_without(struct engine *e, uint32_t made, struct scaled part,
+static const struct making *first_without(struct proof *p, uint32_t made, struct scaled part,
                                           struct scaled whole) {
     const struct making *first = NULL;
-    struct lineage way = lineage_of(e, made, false);
+    struct lineage way = lineage_of(p, made, false);
     for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(e, id);
-        if (making->name && is_sum(making) && !history_has_sum(e, making->value) &&
-            history_has_more(e, making->value, part, whole))
+        const struct making *making = making_at(p, id);
+        if (making->name && is_sum(making) && !history_has_sum(p, making->value) &&
+            history_has_more(p, making->value, part, whole))
             first = making;
     }
     return first;
 }
 
 // Whether the op adds to what its call was given.
-static bool goes_on(const struct engine *e, const struct making *sum) {
+static bool goes_on(const struct proof *p, const struct making *sum) {
     for (uint32_t i = 0; i < sum->n_operands; i++) {
-        uint32_t operand = making_operand(e->history, sum, i);
-        if (operand && making_at(e, operand)->moment != sum->moment)
+        uint32_t operand = making_operand(p->history, sum, i);
+        if (operand && making_at(p, operand)->moment != sum->moment)
             return true;
     }
     return false;
 }
 
-static struct span place_without(struct engine *e, uint32_t made, struct scaled part,
+static struct span place_without(struct proof *p, uint32_t made, struct scaled part,
                                  struct scaled whole, struct span otherwise) {
-    const struct making *first = first_without(e, made, part, whole), *brought = NULL;
+    const struct making *first = first_without(p, made, part, whole), *brought = NULL;
     if (first)
-        return goes_on(e, first) ? first->call : first->span;
-    struct lineage way = lineage_of(e, made, true);
+        return goes_on(p, first) ? first->call : first->span;
+    struct lineage way = lineage_of(p, made, true);
     for (uint32_t id; (id = lineage_next(&way));)
-        if (making_at(e, id)->is_transfer)
-            brought = making_at(e, id);
+        if (making_at(p, id)->is_transfer)
+            brought = making_at(p, id);
     return brought ? brought->span : otherwise;
 }
 
-static bool is_made_before(const struct engine *e, struct scaled value,
+static bool is_made_before(const struct proof *p, struct scaled value,
                            const struct making *reader) {
-    for (const struct making *making = e->history->makings; making < reader; making++)
+    for (const struct making *making = p->history->makings; making < reader; making++)
         if (making->name && scaled_equal(making->value, value))
             return true;
     return false;
@@ -218,25 +218,25 @@ static bool is_made_before(const struct engine *e, struct scaled value,
 
 // The op is given a sum that lacks a summand. Where the whole sum was made too it should have been
 // given that.
-static struct fault *summand_fault(struct engine *e, const struct making *reader) {
+static struct fault *summand_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
-        uint32_t operand = making_operand(e->history, reader, i);
+        uint32_t operand = making_operand(p->history, reader, i);
         struct scaled part, whole;
-        if (!is_part_only(e, operand, &part, &whole) || is_made_before(e, whole, reader))
+        if (!is_part_only(p, operand, &part, &whole) || is_made_before(p, whole, reader))
             continue;
-        for (uint32_t k = 0; k < e->terms->nodes[whole.of.node].n_parts; k++) {
-            struct summand lacks = sum_part(e->terms, whole, k);
-            if (layers_of(e, part, lacks.node))
+        for (uint32_t k = 0; k < p->world->terms->nodes[whole.of.node].n_parts; k++) {
+            struct summand lacks = sum_part(p->world->terms, whole, k);
+            if (layers_of(p, part, lacks.node))
                 continue;
-            const struct making *astray = added_astray(e, operand, lacks.node);
+            const struct making *astray = added_astray(p, operand, lacks.node);
             struct span at =
-                astray ? astray->call : place_without(e, operand, part, whole, reader->span);
-            struct fault *fault =
-                fault_make(e, E412, at,
-                           astray ? "it is added to something else" : "it is not added before this",
-                           "`%s` lacks `%s` when `%s` uses it", making_at(e, operand)->name,
-                           term_text(e, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
-                           op_rows[reader->op->kind].text);
+                astray ? astray->call : place_without(p, operand, part, whole, reader->span);
+            struct fault *fault = fault_make(
+                p, E412, at,
+                astray ? "it is added to something else" : "it is not added before this",
+                "`%s` lacks `%s` when `%s` uses it", making_at(p, operand)->name,
+                term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
+                op_rows[reader->op->kind].text);
             fault_also(fault, reader->span, "here it is missing");
             return fault;
         }
@@ -245,10 +245,10 @@ static struct fault *summand_fault(struct engine *e, const struct making *reader
 }
 
 // What the reference's op reads too lacks nothing.
-struct fault *lacking_fault(struct engine *e, const struct making *reader) {
-    bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(e, reader->value.of);
-    struct fault *fault = uses ? loop_fault(e, reader) : NULL;
+struct fault *lacking_fault(struct proof *p, const struct making *reader) {
+    bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(p, reader->value.of);
+    struct fault *fault = uses ? loop_fault(p, reader) : NULL;
     if (!fault)
-        fault = clearing_fault(e, reader);
-    return fault || !uses ? fault : summand_fault(e, reader);
+        fault = clearing_fault(p, reader);
+    return fault || !uses ? fault : summand_fault(p, reader);
 }

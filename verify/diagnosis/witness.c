@@ -6,15 +6,13 @@
 // Every logical dimension has one small size here, whatever its size in the model: terms are about
 // whole tensors, so nothing depends on the sizes but time. Parts, of which terms give numbers, are
 // few as they are.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/diagnosis/diagnosis.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "ir/interpreter/interpreter.h"
+#include "verify/algebra/facts.h"
 
 static const double different = 1e-6; // relative to the larger; what rounding leaves is below 1e-12
 
@@ -29,7 +27,7 @@ static const int64_t tiny[N_DIMENSIONS] = {
 enum { MAX_EVALUATED = 4000, MAX_DEPTH = 1500, SEEDS = 4 };
 
 struct evaluator {
-    struct engine *engine;
+    struct world *world;
     const struct program *reference;
     uint64_t seed;
     bool whole;           // a sum over some microbatches stands for the sum over all
@@ -56,7 +54,7 @@ static double random_number(uint64_t seed, uint64_t term, uint64_t element) {
 
 static struct array fail(struct evaluator *v) {
     v->failed = true;
-    return array_new(v->engine->arena, (struct tensor_type){.dtype = DTYPE_F64});
+    return array_new(v->world->arena, (struct tensor_type){.dtype = DTYPE_F64});
 }
 
 static struct tensor_type tiny_type(struct evaluator *v, const struct dim *dims, unsigned rank,
@@ -78,7 +76,7 @@ static struct array state_leaf(struct evaluator *v, struct term term, const char
         return fail(v);
     const struct tensor *tensor = &v->reference->tensors[id];
     struct array array =
-        array_new(v->engine->arena, tiny_type(v, tensor->dims, tensor->rank, DTYPE_F64));
+        array_new(v->world->arena, tiny_type(v, tensor->dims, tensor->rank, DTYPE_F64));
     for (int64_t i = 0; i < type_elements(&array.type); i++) {
         array.data[i] = v->magnitude *
                         random_number(v->seed, term.node * 1000u + (uint32_t)term.at, (uint64_t)i);
@@ -96,7 +94,7 @@ static struct array input_leaf(struct evaluator *v, struct term term, const char
         return fail(v);
     const struct buffer *buffer = &v->reference->buffers[id];
     struct array array =
-        array_new(v->engine->arena, tiny_type(v, buffer->dims, buffer->rank, buffer->dtype));
+        array_new(v->world->arena, tiny_type(v, buffer->dims, buffer->rank, buffer->dtype));
     for (int64_t i = 0; i < type_elements(&array.type); i++) {
         double unit = (random_number(v->seed, term.node, (uint64_t)i) + 1) / 2;
         array.data[i] = floor(unit * (double)tiny[DIM_VOCAB]);
@@ -109,30 +107,31 @@ static struct array input_leaf(struct evaluator *v, struct term term, const char
 }
 
 static struct array iota_leaf(struct evaluator *v, const struct node *node) {
-    const int64_t *key = interned(&v->engine->terms->attributes, node->key->attributes - 1);
+    const int64_t *key = interned(&v->world->terms->attributes, node->key->attributes - 1);
     struct dim dim = {(enum dimension)key[0], key[1]};
-    struct array array = array_new(v->engine->arena, tiny_type(v, &dim, 1, DTYPE_I32));
+    struct array array = array_new(v->world->arena, tiny_type(v, &dim, 1, DTYPE_I32));
     for (int64_t i = 0; i < type_elements(&array.type); i++)
         array.data[i] = (double)i;
     return array;
 }
 
 static struct array scalar(struct evaluator *v, double value) {
-    struct array array = array_new(v->engine->arena, (struct tensor_type){.dtype = DTYPE_F64});
+    struct array array = array_new(v->world->arena, (struct tensor_type){.dtype = DTYPE_F64});
     array.data[0] = value;
     return array;
 }
 
 // A result of a loop of the reference, from the term that it names.
 static struct array result_leaf(struct evaluator *v, struct term term) {
-    struct term named = term_unnamed(v->engine->terms, term);
+    struct builder builder = {.terms = v->world->terms};
+    struct term named = term_unnamed(&builder, term);
     return term_equal(named, term) ? fail(v) : evaluate(v, named);
 }
 
 // ---- nodes ------------------------------------------------------------------------------------
 
 static double scale_value(struct evaluator *v, scale_id id) {
-    const struct scale *scale = scale_get(v->engine->terms, id);
+    const struct scale *scale = scale_get(v->world->terms, id);
     double value = (double)scale->numerator / (double)scale->denominator;
     v->failed = v->failed || scale->serial;
     for (uint32_t i = 0; i < scale->n_factors; i++)
@@ -142,7 +141,7 @@ static double scale_value(struct evaluator *v, scale_id id) {
 
 static struct term part_term(const struct evaluator *v, struct term of, const struct part *part,
                              int32_t layer) {
-    bool indexed = v->engine->terms->nodes[part->node].key->indexed;
+    bool indexed = v->world->terms->nodes[part->node].key->indexed;
     return (struct term){part->node, layer + (indexed ? of.at : 0)};
 }
 
@@ -150,11 +149,11 @@ static struct term part_term(const struct evaluator *v, struct term of, const st
 static void add_scaled(struct evaluator *v, struct array *sum, const struct array *from,
                        double factor) {
     if (!sum->data)
-        *sum = array_new(v->engine->arena, from->type);
+        *sum = array_new(v->world->arena, from->type);
     int64_t n = type_elements(&sum->type), m = type_elements(&from->type);
     // A bias stands for its copies along the leading dimensions: it is the shorter one.
     if (m > n) {
-        struct array longer = array_new(v->engine->arena, from->type);
+        struct array longer = array_new(v->world->arena, from->type);
         for (int64_t i = 0; i < m; i++)
             longer.data[i] = sum->data[i % n];
         *sum = longer;
@@ -184,7 +183,7 @@ static void read_attributes(struct evaluator *v, struct program *scratch, struct
                             const struct node *node) {
     if (!node->key->attributes)
         return;
-    const struct intern *all = &v->engine->terms->attributes;
+    const struct intern *all = &v->world->terms->attributes;
     uint32_t id = node->key->attributes - 1;
     const char *at = interned(all, id), *end = at + all->entries[id].size;
     if (op->kind == OP_EINSUM) {
@@ -228,7 +227,7 @@ static struct array run_op(struct evaluator *v, struct op *op, struct program *s
         results[i] = array_new(scratch->arena, unit.values[op->n_operands + i].type);
     interpret_op(op, operands, results);
     struct array kept = results[result];
-    kept.data = arena_copy(v->engine->arena, kept.data,
+    kept.data = arena_copy(v->world->arena, kept.data,
                            (size_t)type_elements(&kept.type) * sizeof *kept.data);
     return kept;
 }
@@ -283,7 +282,7 @@ static struct array op_node(struct evaluator *v, struct term term, const struct 
     struct op op = {.kind = (enum op_kind)node->key->kind,
                     .n_operands = (uint8_t)op_operand_count(node->key->kind),
                     .n_results = (uint8_t)op_result_count(node->key->kind)};
-    struct array *operands = ARENA_ARRAY(v->engine->arena, struct array, op.n_operands);
+    struct array *operands = ARENA_ARRAY(v->world->arena, struct array, op.n_operands);
     unsigned next = 0;
     for (unsigned i = 0; i < op.n_operands; i++) {
         if (!op_reads(op.kind, node->key->result, i))
@@ -314,8 +313,8 @@ static struct array scaled_node(struct evaluator *v, struct term term, const str
 }
 
 static struct array evaluate_node(struct evaluator *v, struct term term) {
-    const struct node *node = &v->engine->terms->nodes[term.node];
-    const struct intern *names = &v->engine->terms->attributes;
+    const struct node *node = &v->world->terms->nodes[term.node];
+    const struct intern *names = &v->world->terms->attributes;
     switch (node->key->kind) {
     case NODE_STATE:
         return state_leaf(v, term, interned(names, node->key->attributes));
@@ -348,7 +347,7 @@ static struct array evaluate(struct evaluator *v, struct term term) {
     uint32_t id = intern(&v->keys, &key, sizeof key, &added);
     if (added) {
         struct array none = {.data = NULL};
-        ARENA_PUSH(v->engine->arena, v->values, v->n_values, v->cap_values, none);
+        ARENA_PUSH(v->world->arena, v->values, v->n_values, v->cap_values, none);
         bool few = v->n_values < MAX_EVALUATED && v->depth < MAX_DEPTH;
         v->depth++;
         struct array value = few ? evaluate_node(v, term) : fail(v);
@@ -388,10 +387,10 @@ static bool differ_with_seed(struct evaluator *v, struct scaled found, struct sc
     return !v->failed && differ(&a, &b, scale_a, scale_b, numbers);
 }
 
-bool witness_value(struct engine *e, const struct program *reference, uint64_t seed,
+bool witness_value(struct world *w, const struct program *reference, uint64_t seed,
                    struct scaled of, struct array *value) {
-    struct evaluator v = {.engine = e, .reference = reference, .seed = seed, .magnitude = 1};
-    v.keys.arena = e->arena;
+    struct evaluator v = {.world = w, .reference = reference, .seed = seed, .magnitude = 1};
+    v.keys.arena = w->arena;
     struct array plain = evaluate(&v, of.of);
     double scale = scale_value(&v, of.scale);
     if (v.failed)
@@ -401,13 +400,13 @@ bool witness_value(struct engine *e, const struct program *reference, uint64_t s
     return true;
 }
 
-struct witness *witness_new(struct engine *e, const struct program *reference) {
-    struct witness *witness = ARENA_NEW(e->arena, struct witness);
+struct witness *witness_new(struct world *w, const struct program *reference) {
+    struct witness *witness = ARENA_NEW(w->arena, struct witness);
     for (unsigned i = 0; i < SEEDS; i++) {
         // Small numbers first; some things, as a clip, act on large ones only.
         witness->seeds[i] = (struct evaluator){
-            .engine = e, .reference = reference, .seed = i + 1, .magnitude = i < 2 ? 1 : 10};
-        witness->seeds[i].keys.arena = e->arena;
+            .world = w, .reference = reference, .seed = i + 1, .magnitude = i < 2 ? 1 : 10};
+        witness->seeds[i].keys.arena = w->arena;
     }
     return witness;
 }
@@ -419,7 +418,7 @@ const char *witness_difference(struct witness *witness, struct scaled found,
         if (!differ_with_seed(&witness->seeds[i], found, expected, first) ||
             !differ_with_seed(&witness->seeds[i + 1], found, expected, second))
             continue;
-        return arena_format(witness->seeds[i].engine->arena,
+        return arena_format(witness->seeds[i].world->arena,
                             "on random numbers it becomes %.9g where one device computes %.9g, and "
                             "on others %.9g for %.9g",
                             first[0], first[1], second[0], second[1]);
@@ -430,8 +429,8 @@ const char *witness_difference(struct witness *witness, struct scaled found,
 // The op's results on its operands, of which one is multiplied element by element with numbers
 // between 0.1 and 0.6: a part of the sum as one device may hold it.
 static struct array run_on_share(struct evaluator *v, const struct fault *fault, bool share) {
-    struct program *scratch = ARENA_NEW(v->engine->arena, struct program);
-    scratch->arena = v->engine->arena;
+    struct program *scratch = ARENA_NEW(v->world->arena, struct program);
+    scratch->arena = v->world->arena;
     struct op op = *fault->reader;
     struct array *operands = ARENA_ARRAY(scratch->arena, struct array, MAX_OPERANDS);
     for (unsigned i = 0; i < op.n_operands && !v->failed; i++) {
@@ -443,18 +442,18 @@ static struct array run_on_share(struct evaluator *v, const struct fault *fault,
     return run_op(v, &op, scratch, operands, 0);
 }
 
-const char *witness_share(struct engine *e, const struct program *reference,
+const char *witness_share(struct world *w, const struct program *reference,
                           const struct fault *fault) {
     double numbers[2][2];
     for (uint64_t seed = 1; seed <= 2; seed++) {
         struct evaluator v = {
-            .engine = e, .reference = reference, .seed = seed, .magnitude = 1, .whole = true};
-        v.keys.arena = e->arena;
+            .world = w, .reference = reference, .seed = seed, .magnitude = 1, .whole = true};
+        v.keys.arena = w->arena;
         struct array part = run_on_share(&v, fault, true), whole = run_on_share(&v, fault, false);
         if (v.failed || !differ(&part, &whole, 1, 1, numbers[seed - 1]))
             return NULL;
     }
-    return arena_format(e->arena,
+    return arena_format(w->arena,
                         "on random numbers `%s` makes %.9g of one part of the sum, and %.9g of the "
                         "sum; on others %.9g and %.9g",
                         op_rows[fault->reader->kind].text, numbers[0][0], numbers[0][1],

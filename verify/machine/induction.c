@@ -35,6 +35,8 @@
 
 #include <inttypes.h>
 
+#include "ir/check.h"
+
 enum {
     MAX_PERIOD = 64,    // iterations for all slots to come round
     ROUNDS_TO_GAIN = 4, // a proof costs about as much as following so many
@@ -47,7 +49,7 @@ enum {
 // Of slots that come round while the loop lasts; others are as good as items of their own. A loop
 // inside that goes with this one passes over so many slots in an iteration as its stride says.
 static void add_to_period(struct course *c, const struct statement_walk *walk, struct index index) {
-    int own = c->engine->depth;
+    int own = c->machine->cursor->depth;
     const struct loop *inner = walk_loop(walk, 0);
     int64_t round = index.modulus;
     if (round <= 1)
@@ -67,7 +69,7 @@ static void find_period(struct course *c) {
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
         struct access access;
-        for (uint32_t i = 0; (access = statement_access(c->engine->program, statement, i)).at; i++)
+        for (uint32_t i = 0; (access = statement_access(c->machine->program, statement, i)).at; i++)
             add_to_period(c, &walk, access.at->index);
         if (statement->kind == STATEMENT_START)
             add_to_period(c, &walk, statement->start.handle_index);
@@ -98,8 +100,8 @@ static bool find_factor(struct course *c) {
 
 // It begins at a number that stands for many, and none can be counted from there.
 static bool begins_anywhere(const struct course *c) {
-    const struct engine *e = c->engine;
-    return c->loop->stride && number_is_symbolic(e->variables[e->depth - 1]);
+    const struct abstract_machine *m = c->machine;
+    return c->loop->stride && number_is_symbolic(m->cursor->variables[m->cursor->depth - 1]);
 }
 
 // ---- iterations -------------------------------------------------------------------------------
@@ -110,25 +112,25 @@ static int64_t direction(const struct loop *loop) {
 
 static int32_t variable_in(const struct course *c, int64_t iteration) {
     static const int64_t from_zero[LIMIT_LOOP_DEPTH];
-    struct engine *e = c->engine;
+    struct abstract_machine *m = c->machine;
     int32_t base = 0;
     if (c->loop->stride)
-        base =
-            number_times(&e->terms->symbols, e->variables[e->depth - 1], (int32_t)c->loop->stride);
-    return base + (int32_t)loop_variable(c->loop, e->depth, iteration, from_zero);
+        base = number_times(&m->world->terms->symbols, m->cursor->variables[m->cursor->depth - 1],
+                            (int32_t)c->loop->stride);
+    return base + (int32_t)loop_variable(c->loop, m->cursor->depth, iteration, from_zero);
 }
 
 // The body is executed next, with this number for the variable.
 static void begin_iteration(struct course *c, int32_t variable, enum course_stage stage) {
-    struct engine *e = c->engine;
-    e->loops[e->depth] = c->statement;
-    e->variables[e->depth++] = variable;
+    struct abstract_machine *m = c->machine;
+    m->cursor->loops[m->cursor->depth] = c->statement;
+    m->cursor->variables[m->cursor->depth++] = variable;
     c->stage = stage;
 }
 
 static void end_iteration(struct course *c) {
     if (c->stage != COURSE_BETWEEN)
-        c->engine->depth--;
+        c->machine->cursor->depth--;
     c->stage = COURSE_BETWEEN;
 }
 
@@ -146,14 +148,14 @@ static bool is_gain(const struct course *c, int64_t iteration) {
 }
 
 static void begin_alone(struct course *c) {
-    c->before = c->engine->budget;
+    c->before = c->machine->budget;
     if (is_gain(c, c->iteration + c->period) && is_tried(c, c->n_alone + c->period))
-        c->past[c->iteration % c->period] = snapshot_take(c->engine, &c->states);
+        c->past[c->iteration % c->period] = snapshot_take(c->machine, &c->states);
     begin_iteration(c, variable_in(c, c->iteration), COURSE_ALONE);
 }
 
 static void end_alone(struct course *c) {
-    c->cost = c->before - c->engine->budget;
+    c->cost = c->before - c->machine->budget;
     c->n_alone++;
     c->iteration++;
 }
@@ -166,47 +168,47 @@ static bool may_leap(const struct course *c) {
 }
 
 static struct symbol *own_symbol(const struct course *c) {
-    struct symbols *symbols = &c->engine->terms->symbols;
+    struct symbols *symbols = &c->machine->world->terms->symbols;
     return &symbols->list[symbols->n - 1];
 }
 
 // Goes on behind so many rounds, or where the attempt began; how many iterations that is.
 static int64_t end_attempt(struct course *c, int64_t rounds) {
-    struct engine *e = c->engine;
+    struct abstract_machine *m = c->machine;
     const struct attempt *attempt = &c->attempt;
     rounds = rounds < 2 ? 0 : rounds; // else nothing is gained
     if (rounds)
-        store_replace(e, attempt->first + (int32_t)rounds * attempt->round);
+        store_replace(m, attempt->first + (int32_t)rounds * attempt->round);
     else
-        snapshot_put(e, &attempt->now);
-    aliases_end(e->terms, attempt->aliases, own_symbol(c), rounds);
-    symbol_end(&e->terms->symbols);
-    e->attempt = attempt->outer;
+        snapshot_put(m, &attempt->now);
+    aliases_end(m->world->terms, attempt->aliases, own_symbol(c), rounds);
+    symbol_end(&m->world->terms->symbols);
+    m->attempt = attempt->outer;
     return rounds * c->period;
 }
 
 // Puts an invariant into the store, if one is found, whose x is the symbol that is begun here. The
 // body is executed from it then.
 static bool begin_attempt(struct course *c) {
-    struct engine *e = c->engine;
-    struct symbols *symbols = &e->terms->symbols;
+    struct abstract_machine *m = c->machine;
+    struct symbols *symbols = &m->world->terms->symbols;
     struct attempt *attempt = &c->attempt;
     int64_t rounds = (c->trips - c->iteration) / c->period;
-    *attempt = (struct attempt){.now = snapshot_take(e, &c->states),
+    *attempt = (struct attempt){.now = snapshot_take(m, &c->states),
                                 .first = variable_in(c, c->iteration),
                                 .round = (int32_t)(c->period * direction(c->loop)),
-                                .outer = e->attempt};
+                                .outer = m->attempt};
     attempt->x = symbol_begin(symbols, attempt->first, attempt->round, rounds);
     if (c->factor != 1)
         symbol_multiply(symbols, c->factor);
-    attempt->aliases = aliases_begin(e->terms);
-    e->attempt = ++e->n_attempts;
-    if (!store_generalise(e, &c->past[c->iteration % c->period], attempt->first, attempt->round,
+    attempt->aliases = aliases_begin(m->world->terms);
+    m->attempt = ++m->n_attempts;
+    if (!store_generalise(m, &c->past[c->iteration % c->period], attempt->first, attempt->round,
                           attempt->x)) {
         end_attempt(c, 0);
         return false;
     }
-    attempt->invariant = snapshot_take(e, &c->states);
+    attempt->invariant = snapshot_take(m, &c->states);
     begin_iteration(c, attempt->x, COURSE_PROVING);
     return true;
 }
@@ -216,7 +218,7 @@ static bool continue_attempt(struct course *c) {
     struct attempt *attempt = &c->attempt;
     if (++attempt->n_done == c->period)
         return false;
-    if (c->engine->overrun) // this saves time: no statement of them is executed any more
+    if (c->machine->overrun) // this saves time: no statement of them is executed any more
         return false;
     begin_iteration(c, attempt->x + attempt->n_done * (int32_t)direction(c->loop), COURSE_PROVING);
     return true;
@@ -224,25 +226,25 @@ static bool continue_attempt(struct course *c) {
 
 // Whether the body has led from the invariant to itself, and for how many rounds.
 static int64_t rounds_proved(struct course *c) {
-    struct engine *e = c->engine;
+    struct abstract_machine *m = c->machine;
     const struct attempt *attempt = &c->attempt;
-    struct snapshot after = snapshot_take(e, &c->states);
-    snapshot_put(e, &attempt->invariant);
-    store_replace(e, attempt->x + attempt->round);
-    bool proved = store_equal(e, &after);
-    snapshot_put(e, &attempt->invariant);
-    return proved && aliases_fit(e->terms, own_symbol(c)) ? own_symbol(c)->iterations : 0;
+    struct snapshot after = snapshot_take(m, &c->states);
+    snapshot_put(m, &attempt->invariant);
+    store_replace(m, attempt->x + attempt->round);
+    bool proved = store_equal(m, &after);
+    snapshot_put(m, &attempt->invariant);
+    return proved && aliases_fit(m->world->terms, own_symbol(c)) ? own_symbol(c)->iterations : 0;
 }
 
 // Where no invariant is expected any more, all that is left must be affordable.
 static bool can_go_on(struct course *c) {
-    struct engine *e = c->engine;
+    struct abstract_machine *m = c->machine;
     int64_t left = c->trips - c->iteration;
     bool hopeless = !c->past || c->n_alone > 2 * c->period + MAX_PEELED;
-    if (!hopeless || c->n_alone == 0 || left <= e->budget / (c->cost + 1))
+    if (!hopeless || c->n_alone == 0 || left <= m->budget / (c->cost + 1))
         return true;
-    step_overrun(e, c->statement,
-                 arena_format(e->arena,
+    step_overrun(m, c->statement,
+                 arena_format(m->world->arena,
                               "the iterations of this loop have no invariant that was found, and "
                               "they are too many to follow one by one: %" PRId64
                               ", each of %" PRId64 " statements and ops",
@@ -252,26 +254,27 @@ static bool can_go_on(struct course *c) {
 
 // ---- the course of a loop -----------------------------------------------------------------------
 
-struct course *course_begin(struct engine *e, const struct statement *statement) {
+struct course *course_begin(struct abstract_machine *m, const struct statement *statement) {
     const struct loop *loop = &statement->loop;
-    CHECK(e->depth < LIMIT_LOOP_DEPTH);
-    struct course *c = &e->courses[e->depth];
-    *c = (struct course){.engine = e,
+    CHECK(m->cursor->depth < LIMIT_LOOP_DEPTH);
+    struct course *c = &m->cursor->courses[m->cursor->depth];
+    *c = (struct course){.machine = m,
                          .statement = statement,
                          .loop = loop,
                          .trips = loop->end - loop->begin,
                          .period = 1};
     find_period(c);
-    if (!e->one_by_one && find_factor(c) && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
+    if (!m->one_by_one && find_factor(c) && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
         c->trips > ROUNDS_TO_GAIN * c->period &&
-        symbols_have_room(&e->terms->symbols, c->factor != 1))
+        symbols_have_room(&m->world->terms->symbols, c->factor != 1))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
-    e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
+    m->cursor->time_loop[m->cursor->depth] =
+        loop_counts_microbatches(m->program, loop, m->cursor->depth);
     return c;
 }
 
 static void course_end(struct course *c) {
-    c->engine->time_loop[c->engine->depth] = false;
+    c->machine->cursor->time_loop[c->machine->cursor->depth] = false;
     arena_free(&c->states);
 }
 
@@ -289,7 +292,7 @@ bool course_next(struct course *c) {
         c->n_alone = leapt ? 0 : c->n_alone;
         in_vain = !leapt;
     }
-    if (in_vain || (c->iteration < c->trips && !c->engine->overrun)) {
+    if (in_vain || (c->iteration < c->trips && !c->machine->overrun)) {
         if (!in_vain && may_leap(c) && begin_attempt(c))
             return true;
         if (can_go_on(c)) {

@@ -3,7 +3,7 @@
 #ifndef PLACE_VERIFY_MACHINE_INDUCTION_H
 #define PLACE_VERIFY_MACHINE_INDUCTION_H
 
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 enum course_stage {
     COURSE_BETWEEN, // iterations: none is under way
@@ -20,7 +20,7 @@ struct attempt { // to prove what iterations do that are alike
 };
 
 struct course { // of one execution of a loop
-    struct engine *engine;
+    struct abstract_machine *machine;
     const struct statement *statement;
     const struct loop *loop;
     enum course_stage stage;
@@ -34,7 +34,7 @@ struct course { // of one execution of a loop
 };
 
 // The loop is entered; it has an own place for each depth, so no two of one depth are under way.
-struct course *course_begin(struct engine *, const struct statement *loop);
+struct course *course_begin(struct abstract_machine *, const struct statement *loop);
 // Whether the body is to be executed, for the first time or once more, with the variable that is
 // set then. Else the loop has ended.
 bool course_next(struct course *);

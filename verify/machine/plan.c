@@ -1,10 +1,7 @@
 // Which of two buffers that share bytes is where it should not be. Both are needed at once, or one
 // still is when the other is written; neither shows which is wrong, but a buffer that was put
 // somewhere else is in the way of others there, and those only of it.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 // From where a statement first names a buffer to where the last one does before it is freed or
 // consumed, in the order of the text.
@@ -13,7 +10,7 @@ struct life {
     uint32_t begin, end;
 };
 struct lives {
-    const struct engine *e;
+    const struct abstract_machine *m;
     struct life *open;   // of every buffer; begin 0: none
     struct life *closed; // all others
     uint32_t n, cap;
@@ -21,16 +18,16 @@ struct lives {
 };
 
 static void close_life(struct lives *lives, buffer_id id) {
-    struct life *life = &lives->open[owner_of(lives->e, id)];
+    struct life *life = &lives->open[owner_of(lives->m->program, id)];
     if (life->begin)
-        ARENA_PUSH(lives->e->arena, lives->closed, lives->n, lives->cap, *life);
+        ARENA_PUSH(lives->m->world->arena, lives->closed, lives->n, lives->cap, *life);
     life->begin = 0;
 }
 
 static void name_buffer(struct lives *lives, buffer_id id) {
-    struct life *life = &lives->open[owner_of(lives->e, id)];
+    struct life *life = &lives->open[owner_of(lives->m->program, id)];
     if (!life->begin)
-        *life = (struct life){.of = owner_of(lives->e, id), .begin = lives->now};
+        *life = (struct life){.of = owner_of(lives->m->program, id), .begin = lives->now};
     life->end = lives->now;
 }
 
@@ -42,7 +39,7 @@ static bool is_kept(const struct unit *unit, uint32_t parameter) {
 }
 
 static void look_at_call(struct lives *lives, const struct call *call) {
-    const struct unit *unit = &lives->e->program->units[call->unit];
+    const struct unit *unit = &lives->m->program->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (!is_kept(unit, i))
             close_life(lives, call->operands[i].buffer);
@@ -55,7 +52,7 @@ static void look_at_call(struct lives *lives, const struct call *call) {
 // What lived before a loop and is named in it is needed in its next iteration, too.
 static void end_loop(struct lives *lives, uint32_t begin) {
     lives->now++;
-    for (buffer_id i = 0; i < lives->e->program->n_buffers; i++)
+    for (buffer_id i = 0; i < lives->m->program->n_buffers; i++)
         if (lives->open[i].begin && lives->open[i].begin < begin && lives->open[i].end > begin)
             lives->open[i].end = lives->now;
 }
@@ -69,7 +66,7 @@ static void look_at_block(struct lives *lives, const struct block *block) {
             look_at_block(lives, &statement->loop.body);
             end_loop(lives, begin);
         }
-        for (uint32_t k = 0; (access = statement_access(lives->e->program, statement, k)).at; k++)
+        for (uint32_t k = 0; (access = statement_access(lives->m->program, statement, k)).at; k++)
             if (statement->kind == STATEMENT_FREE)
                 close_life(lives, access.at->buffer);
             else
@@ -81,8 +78,8 @@ static void look_at_block(struct lives *lives, const struct block *block) {
 
 // What the host writes lives from the beginning, and what it reads to the end.
 static void look_at_step(struct lives *lives, const struct step *step) {
-    const struct buffer *buffers = lives->e->program->buffers;
-    uint32_t n = lives->e->program->n_buffers;
+    const struct buffer *buffers = lives->m->program->buffers;
+    uint32_t n = lives->m->program->n_buffers;
     lives->now++;
     for (buffer_id i = 0; i < n; i++)
         if (buffers[i].class == CLASS_INPUT)
@@ -96,17 +93,17 @@ static void look_at_step(struct lives *lives, const struct step *step) {
     }
 }
 
-static struct lives find_lives(const struct engine *e) {
-    struct lives lives = {.e = e,
-                          .open = ARENA_ARRAY(e->arena, struct life, e->program->n_buffers)};
+static struct lives find_lives(const struct abstract_machine *m) {
+    struct lives lives = {.m = m,
+                          .open = ARENA_ARRAY(m->world->arena, struct life, m->program->n_buffers)};
     for (int s = 0; s < N_STEPS; s++)
-        look_at_step(&lives, &e->program->steps[s]);
+        look_at_step(&lives, &m->program->steps[s]);
     return lives;
 }
 
 // At once, or one of them in every step.
 static bool live_at_once(const struct lives *lives, buffer_id a, buffer_id b) {
-    const struct buffer *buffers = lives->e->program->buffers;
+    const struct buffer *buffers = lives->m->program->buffers;
     bool found = class_persistent[buffers[a].class] || class_persistent[buffers[b].class];
     for (uint32_t i = 0; i < lives->n && !found; i++)
         for (uint32_t k = 0; lives->closed[i].of == a && k < lives->n && !found; k++)
@@ -118,16 +115,16 @@ static bool live_at_once(const struct lives *lives, buffer_id a, buffer_id b) {
 // How many others live at once with the buffer and share bytes with it.
 static uint32_t in_the_way(const struct lives *lives, buffer_id id) {
     uint32_t n = 0;
-    for (buffer_id i = 0; i < lives->e->program->n_buffers; i++)
-        n += i != id && owner_of(lives->e, i) == i && buffers_meet(lives->e, i, id) &&
+    for (buffer_id i = 0; i < lives->m->program->n_buffers; i++)
+        n += i != id && owner_of(lives->m->program, i) == i && buffers_meet(lives->m, i, id) &&
              live_at_once(lives, i, id);
     return n;
 }
 
-buffer_id plan_misplaced(const struct engine *e, buffer_id a, buffer_id b) {
-    if (!e->history)
+buffer_id plan_misplaced(const struct abstract_machine *m, buffer_id a, buffer_id b) {
+    if (!m->proof->history)
         return NO_ID;
-    struct lives lives = find_lives(e);
+    struct lives lives = find_lives(m);
     uint32_t ours = in_the_way(&lives, a), theirs = in_the_way(&lives, b);
     return ours == theirs ? NO_ID : ours > theirs ? a : b;
 }

@@ -2,10 +2,7 @@
 // number must grow from one to the other by their distance, or not at all; a layer's by a multiple
 // of the distance, which the first two items of a run decide. Of faults that are alike the first
 // one stays, of makings (history.h) the last.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 #include <string.h>
 
@@ -27,11 +24,11 @@ static int32_t pace(const struct run *run, enum held_number which) {
     return which == HELD_LAYER ? 1 + run->skipped : 1;
 }
 
-static void advance(struct engine *e, const struct run *run, struct held *held, int32_t distance) {
+static void advance(struct world *w, const struct run *run, struct held *held, int32_t distance) {
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
         if (held->moves >> which & 1)
             *held_number(held, which) +=
-                number_times(&e->terms->symbols, distance, pace(run, which));
+                number_times(&w->terms->symbols, distance, pace(run, which));
 }
 
 bool run_is_single(const struct run *run) {
@@ -46,21 +43,21 @@ bool runs_move_alike(const struct run *a, const struct run *b) {
     return alike;
 }
 
-struct held run_held(struct engine *e, const struct run *run, uint32_t i, int32_t item) {
+struct held run_held(struct world *w, const struct run *run, uint32_t i, int32_t item) {
     struct held held = run->held[i];
-    advance(e, run, &held, item - run->begin);
+    advance(w, run, &held, item - run->begin);
     return held;
 }
 
-struct run run_part(struct engine *e, const struct run *run, int32_t begin, int32_t end) {
+struct run run_part(struct world *w, const struct run *run, int32_t begin, int32_t end) {
     struct run part = *run;
     part.begin = begin;
     part.end = end;
     if (begin == run->begin || run->n_held == 0) // this saves time: nothing is advanced
         return part;
-    struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
+    struct held *held = arena_copy(w->arena, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held; i++)
-        advance(e, run, &held[i], begin - run->begin);
+        advance(w, run, &held[i], begin - run->begin);
     part.held = held;
     return part;
 }
@@ -92,16 +89,16 @@ static int32_t skipped_between(const struct run *left, const struct run *right) 
 }
 
 // Does the number grow from run to run as it does from item to item?
-static bool keeps_pace(const struct engine *e, const struct run *left, const struct run *right,
+static bool keeps_pace(const struct world *w, const struct run *left, const struct run *right,
                        enum held_number which, int32_t grown) {
     int64_t expected;
-    return number_multiple(&e->terms->symbols, right->begin - left->begin, pace(left, which),
+    return number_multiple(&w->terms->symbols, right->begin - left->begin, pace(left, which),
                            &expected) &&
            grown == expected;
 }
 
 // What two runs hold at the same place, the first items of each.
-static bool joins_at(const struct engine *e, const struct run *left, const struct run *right,
+static bool joins_at(const struct world *w, const struct run *left, const struct run *right,
                      uint32_t i) {
     const struct held *a = &left->held[i], *b = &right->held[i];
     const struct judgement *x = &a->value, *y = &b->value;
@@ -109,7 +106,7 @@ static bool joins_at(const struct engine *e, const struct run *left, const struc
         return false;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++) {
         int32_t grown = growth(a, b, which);
-        if (grown != 0 && !keeps_pace(e, left, right, which, grown))
+        if (grown != 0 && !keeps_pace(w, left, right, which, grown))
             return false;
     }
     uint8_t moves = moves_between(a, b);
@@ -132,7 +129,7 @@ static bool says_what(const struct held *both, const struct held *left) {
 }
 
 // Makes `left` end where `right` does, if the two are one run.
-static bool join(struct engine *e, struct run *left, const struct run *right) {
+static bool join(struct world *w, struct run *left, const struct run *right) {
     // Of what is ready nobody asks which statement made it.
     bool by_one = left->by == right->by || left->state == ITEM_READY;
     if (left->state != right->state || left->start != right->start || !by_one ||
@@ -141,7 +138,7 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
     struct run paced = *left;
     paced.skipped = skipped_between(left, right);
     for (uint32_t i = 0; i < left->n_held; i++)
-        if (!joins_at(e, &paced, right, i))
+        if (!joins_at(w, &paced, right, i))
             return false;
     *left = paced;
     struct held *joined = NULL;
@@ -150,7 +147,7 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
         if (says_what(&both, &left->held[i])) // this saves memory: a run grows item by item
             continue;
         if (!joined)
-            left->held = joined = arena_copy(e->arena, left->held, left->n_held * sizeof *joined);
+            left->held = joined = arena_copy(w->arena, left->held, left->n_held * sizeof *joined);
         joined[i] = both;
     }
     left->end = right->end;
@@ -159,11 +156,11 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
 
 // ---- series -----------------------------------------------------------------------------------
 
-static uint32_t find(struct engine *e, const struct series *series, int32_t item) {
+static uint32_t find(struct world *w, const struct series *series, int32_t item) {
     uint32_t low = 0, high = series->n;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        if (number_before(&e->terms->symbols, item, series->runs[middle].begin))
+        if (number_before(&w->terms->symbols, item, series->runs[middle].begin))
             high = middle;
         else
             low = middle;
@@ -171,17 +168,17 @@ static uint32_t find(struct engine *e, const struct series *series, int32_t item
     return low;
 }
 
-const struct run *series_find(struct engine *e, const struct series *series, int32_t item) {
-    return &series->runs[find(e, series, item)];
+const struct run *series_find(struct world *w, const struct series *series, int32_t item) {
+    return &series->runs[find(w, series, item)];
 }
 
-void *list_splice(struct engine *e, void *list, uint32_t *n, uint32_t *cap, size_t size,
+void *list_splice(struct arena *arena, void *list, uint32_t *n, uint32_t *cap, size_t size,
                   struct cut cut, const void *by, uint32_t n_by) {
     uint32_t behind = *n - cut.end, n_new = cut.begin + n_by + behind;
     char *bytes = list;
     if (n_new > *cap) {
         *cap = n_new * 2;
-        bytes = arena_grow(e->arena, list, *n * size, *cap * size);
+        bytes = arena_grow(arena, list, *n * size, *cap * size);
     }
     memmove(bytes + (cut.begin + n_by) * size, bytes + cut.end * size, behind * size);
     memcpy(bytes + cut.begin * size, by, n_by * size);
@@ -189,28 +186,28 @@ void *list_splice(struct engine *e, void *list, uint32_t *n, uint32_t *cap, size
     return bytes;
 }
 
-void series_put(struct engine *e, struct series *series, struct run run) {
-    struct symbols *symbols = &e->terms->symbols;
-    uint32_t begin = find(e, series, run.begin);
-    uint32_t end = run_is_single(&run) ? begin : find(e, series, run.end - 1);
+void series_put(struct world *w, struct series *series, struct run run) {
+    struct symbols *symbols = &w->terms->symbols;
+    uint32_t begin = find(w, series, run.begin);
+    uint32_t end = run_is_single(&run) ? begin : find(w, series, run.end - 1);
     const struct run *first = &series->runs[begin], *last = &series->runs[end++];
     struct run list[3], joined[3];
     uint32_t n = 0, n_joined = 0;
     if (number_before(symbols, first->begin, run.begin))
-        list[n++] = run_part(e, first, first->begin, run.begin);
+        list[n++] = run_part(w, first, first->begin, run.begin);
     else if (begin > 0)
         list[n++] = series->runs[--begin];
     list[n++] = run;
     if (number_before(symbols, run.end, last->end))
-        list[n++] = run_part(e, last, run.end, last->end);
+        list[n++] = run_part(w, last, run.end, last->end);
     else if (end < series->n)
         list[n++] = series->runs[end++];
     for (uint32_t i = 0; i < n; i++)
-        if (n_joined == 0 || !join(e, &joined[n_joined - 1], &list[i]))
+        if (n_joined == 0 || !join(w, &joined[n_joined - 1], &list[i]))
             joined[n_joined++] = list[i];
     for (uint32_t i = 0; i < n_joined; i++)
         if (run.n_held && joined[i].held == run.held)
-            joined[i].held = arena_copy(e->arena, run.held, run.n_held * sizeof *run.held);
-    series->runs = list_splice(e, series->runs, &series->n, &series->cap, sizeof *joined,
+            joined[i].held = arena_copy(w->arena, run.held, run.n_held * sizeof *run.held);
+    series->runs = list_splice(w->arena, series->runs, &series->n, &series->cap, sizeof *joined,
                                (struct cut){begin, end}, joined, n_joined);
 }

@@ -1,9 +1,6 @@
 // The store as a whole, for proofs about loops (induction.c): copied, put back, generalised from
 // two iterations to any, and compared.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 #include <string.h>
 
@@ -20,15 +17,15 @@ static void copy_series(struct arena *arena, struct series *to, const struct ser
     }
 }
 
-static struct snapshot copy(const struct engine *e, struct arena *arena,
+static struct snapshot copy(const struct abstract_machine *m, struct arena *arena,
                             const struct snapshot *from) {
-    uint32_t n = e->program->n_buffers, n_handles = e->store.n_handles;
+    uint32_t n = m->program->n_buffers, n_handles = m->store.n_handles;
     struct snapshot made = {.items = ARENA_ARRAY(arena, struct series, n + 1),
                             .flights = ARENA_ARRAY(arena, struct series, n_handles + 1),
-                            .regions = ARENA_ARRAY(arena, struct region, e->n_regions + 1)};
+                            .regions = ARENA_ARRAY(arena, struct region, m->n_regions + 1)};
     copy_series(arena, made.items, from->items, n);
     copy_series(arena, made.flights, from->flights, n_handles);
-    for (uint32_t i = 0; i < e->n_regions; i++) {
+    for (uint32_t i = 0; i < m->n_regions; i++) {
         const struct region *region = &from->regions[i];
         made.regions[i] = (struct region){
             arena_copy(arena, region->stretches, region->n * sizeof *region->stretches), region->n,
@@ -37,23 +34,24 @@ static struct snapshot copy(const struct engine *e, struct arena *arena,
     return made;
 }
 
-struct snapshot snapshot_take(const struct engine *e, struct arena *arena) {
-    struct snapshot now = {e->store.items, e->store.flights, e->store.regions};
-    return copy(e, arena, &now);
+struct snapshot snapshot_take(const struct abstract_machine *m, struct arena *arena) {
+    struct snapshot now = {m->store.items, m->store.flights, m->store.regions};
+    return copy(m, arena, &now);
 }
 
-void snapshot_put(struct engine *e, const struct snapshot *state) {
-    struct snapshot own = copy(e, e->arena, state);
-    e->store.items = own.items;
-    e->store.flights = own.flights;
-    e->store.regions = own.regions;
-    flights_find(e);
+void snapshot_put(struct abstract_machine *m, const struct snapshot *state) {
+    struct snapshot own = copy(m, m->world->arena, state);
+    m->store.items = own.items;
+    m->store.flights = own.flights;
+    m->store.regions = own.regions;
+    flights_find(m);
 }
 
 // ---- generalising -----------------------------------------------------------------------------
 
 struct change { // between two states, `shift` apart in what the loop counts
-    struct engine *engine;
+    struct abstract_machine *machine;
+    struct builder builder;
     int32_t now, shift, symbol;
     bool fits;
 };
@@ -61,7 +59,7 @@ struct change { // between two states, `shift` apart in what the loop counts
 // A number that stayed is a constant; one that went along with the loop depends on it, or on the
 // multiple of its variable.
 static int32_t generalise(struct change *c, int32_t before, int32_t after) {
-    const struct symbols *symbols = &c->engine->terms->symbols;
+    const struct symbols *symbols = &c->machine->world->terms->symbols;
     int32_t moved = after - before, factor = symbols->list[symbols->n - 1].factor;
     int64_t multiple;
     if (moved == 0)
@@ -78,20 +76,20 @@ static int32_t generalise(struct change *c, int32_t before, int32_t after) {
 // A range that is generalised must not become empty while it stands for anything. Now it is not,
 // and for how long is noted with the symbol (number.h).
 static void keep_range(struct change *c, int32_t begin, int32_t end) {
-    (void)number_before(&c->engine->terms->symbols, begin, end);
+    (void)number_before(&c->machine->world->terms->symbols, begin, end);
 }
 
 // Sums over layers or microbatches, which collect one more in each iteration. What else is another
 // node is another value.
 static struct term generalise_sum(struct change *c, struct term before, struct term after) {
-    struct terms *terms = c->engine->terms;
+    struct terms *terms = c->machine->world->terms;
     const struct node *x = &terms->nodes[before.node], *y = &terms->nodes[after.node];
     if (x->key->kind != NODE_SUM || y->key->kind != NODE_SUM || x->n_parts != y->n_parts) {
         c->fits = false;
         return after;
     }
     uint32_t n = y->n_parts;
-    struct part *parts = ARENA_ARRAY(c->engine->arena, struct part, n);
+    struct part *parts = ARENA_ARRAY(c->machine->world->arena, struct part, n);
     for (uint32_t i = 0; i < n; i++) {
         struct summand a = sum_part(terms, (struct scaled){before, SCALE_ONE}, i);
         struct summand b = sum_part(terms, (struct scaled){after, SCALE_ONE}, i);
@@ -106,7 +104,7 @@ static struct term generalise_sum(struct change *c, struct term before, struct t
         if (parts[i].m_begin != ALL_MICROBATCHES)
             keep_range(c, parts[i].m_begin, parts[i].m_end);
     }
-    return c->fits ? term_make(terms, NODE_SUM, 0, 0, parts, n) : after;
+    return c->fits ? term_make(&c->builder, NODE_SUM, 0, 0, parts, n) : after;
 }
 
 static void generalise_held(struct change *c, const struct held *before, struct held *held) {
@@ -127,7 +125,7 @@ static void generalise_run(struct change *c, const struct run *before, struct ru
     c->fits = before->state == run->state && before->window == run->window &&
               before->start == run->start && before->n_held == run->n_held;
     bool single = run_is_single(run);
-    struct held *held = arena_copy(c->engine->arena, run->held, run->n_held * sizeof *held);
+    struct held *held = arena_copy(c->machine->world->arena, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held && c->fits; i++) {
         generalise_held(c, &before->held[i], &held[i]);
         if (single)
@@ -151,7 +149,7 @@ static void generalise_series(struct change *c, const struct series *before, str
 
 static void generalise_region(struct change *c, const struct region *before,
                               struct region *region) {
-    struct engine *e = c->engine;
+    struct abstract_machine *m = c->machine;
     c->fits = c->fits && before->n == region->n;
     for (uint32_t i = 0; i < region->n && c->fits; i++) {
         const struct stretch *old = &before->stretches[i];
@@ -159,53 +157,55 @@ static void generalise_region(struct change *c, const struct region *before,
         c->fits = old->buffer == stretch->buffer && old->owner == stretch->owner;
         stretch->item = generalise(c, old->item, stretch->item);
         if (i) // in order as now; for how long is noted
-            (void)address_before(&e->terms->symbols,
-                                 bytes_begin(e, stretch[-1].buffer, stretch[-1].item),
-                                 bytes_begin(e, stretch->buffer, stretch->item));
+            (void)address_before(&m->world->terms->symbols,
+                                 bytes_begin(m, stretch[-1].buffer, stretch[-1].item),
+                                 bytes_begin(m, stretch->buffer, stretch->item));
     }
 }
 
-bool store_generalise(struct engine *e, const struct snapshot *before, int32_t now, int32_t shift,
-                      int32_t symbol) {
-    struct change c = {e, now, shift, symbol, true};
-    generalise_series(&c, before->items, e->store.items, e->program->n_buffers);
-    generalise_series(&c, before->flights, e->store.flights, e->store.n_handles);
-    for (uint32_t i = 0; i < e->n_regions; i++)
-        generalise_region(&c, &before->regions[i], &e->store.regions[i]);
+bool store_generalise(struct abstract_machine *m, const struct snapshot *before, int32_t now,
+                      int32_t shift, int32_t symbol) {
+    struct change c = {m, statement_builder(m), now, shift, symbol, true};
+    generalise_series(&c, before->items, m->store.items, m->program->n_buffers);
+    generalise_series(&c, before->flights, m->store.flights, m->store.n_handles);
+    for (uint32_t i = 0; i < m->n_regions; i++)
+        generalise_region(&c, &before->regions[i], &m->store.regions[i]);
     return c.fits;
 }
 
 // ---- replacing --------------------------------------------------------------------------------
 
-static void replace_held(struct engine *e, struct held *held, int32_t by) {
+static void replace_held(struct abstract_machine *m, struct builder *builder, struct held *held,
+                         int32_t by) {
     for (unsigned which = HELD_MICROBATCH; which < N_HELD_NUMBERS; which++) {
         int32_t *number = held_number(held, which);
-        *number = number_replace(&e->terms->symbols, *number, by);
+        *number = number_replace(&m->world->terms->symbols, *number, by);
     }
     if (!held->value.fault)
-        held->value.value = sum_replace(e->terms, held->value.value, by);
+        held->value.value = sum_replace(builder, held->value.value, by);
 }
 
-static void replace_series(struct engine *e, struct series *all, uint32_t n, int32_t by) {
-    const struct symbols *symbols = &e->terms->symbols;
+static void replace_series(struct abstract_machine *m, struct series *all, uint32_t n, int32_t by) {
+    const struct symbols *symbols = &m->world->terms->symbols;
+    struct builder builder = statement_builder(m);
     for (uint32_t i = 0; i < n; i++)
         for (struct run *run = all[i].runs; run < all[i].runs + all[i].n; run++) {
-            struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
+            struct held *held = arena_copy(m->world->arena, run->held, run->n_held * sizeof *held);
             for (uint32_t k = 0; k < run->n_held; k++)
-                replace_held(e, &held[k], by);
+                replace_held(m, &builder, &held[k], by);
             run->held = held;
             run->begin = number_replace(symbols, run->begin, by);
             run->end = number_replace(symbols, run->end, by);
         }
 }
 
-void store_replace(struct engine *e, int32_t by) {
-    replace_series(e, e->store.items, e->program->n_buffers, by);
-    replace_series(e, e->store.flights, e->store.n_handles, by);
-    for (uint32_t i = 0; i < e->n_regions; i++)
-        for (uint32_t k = 0; k < e->store.regions[i].n; k++) {
-            int32_t *item = &e->store.regions[i].stretches[k].item;
-            *item = number_replace(&e->terms->symbols, *item, by);
+void store_replace(struct abstract_machine *m, int32_t by) {
+    replace_series(m, m->store.items, m->program->n_buffers, by);
+    replace_series(m, m->store.flights, m->store.n_handles, by);
+    for (uint32_t i = 0; i < m->n_regions; i++)
+        for (uint32_t k = 0; k < m->store.regions[i].n; k++) {
+            int32_t *item = &m->store.regions[i].stretches[k].item;
+            *item = number_replace(&m->world->terms->symbols, *item, by);
         }
 }
 
@@ -250,10 +250,10 @@ static bool region_equal(const struct region *a, const struct region *b) {
     return equal;
 }
 
-bool store_equal(const struct engine *e, const struct snapshot *other) {
-    bool equal = series_equal(e->store.items, other->items, e->program->n_buffers) &&
-                 series_equal(e->store.flights, other->flights, e->store.n_handles);
-    for (uint32_t i = 0; equal && i < e->n_regions; i++)
-        equal = region_equal(&e->store.regions[i], &other->regions[i]);
+bool store_equal(const struct abstract_machine *m, const struct snapshot *other) {
+    bool equal = series_equal(m->store.items, other->items, m->program->n_buffers) &&
+                 series_equal(m->store.flights, other->flights, m->store.n_handles);
+    for (uint32_t i = 0; equal && i < m->n_regions; i++)
+        equal = region_equal(&m->store.regions[i], &other->regions[i]);
     return equal;
 }

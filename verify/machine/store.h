@@ -12,9 +12,9 @@
 #ifndef PLACE_VERIFY_MACHINE_STORE_H
 #define PLACE_VERIFY_MACHINE_STORE_H
 
-#include "verify/proof/judgement.h"
+#include "verify/proof/proof.h"
 
-struct engine;
+struct abstract_machine;
 
 enum item_state {
     ITEM_EMPTY = 0, // never written in this step; of a slot: nothing is in flight
@@ -86,43 +86,45 @@ struct store {
 };
 
 // series.c
-const struct run *series_find(struct engine *, const struct series *, int32_t item);
+const struct run *series_find(struct world *, const struct series *, int32_t item);
 bool run_is_single(const struct run *);
 // Whether what both hold changes alike from item to item.
 bool runs_move_alike(const struct run *, const struct run *);
 // The i-th held, of the item.
-struct held run_held(struct engine *, const struct run *, uint32_t i, int32_t item);
-struct run run_part(struct engine *, const struct run *, int32_t begin, int32_t end);
+struct held run_held(struct world *, const struct run *, uint32_t i, int32_t item);
+struct run run_part(struct world *, const struct run *, int32_t begin, int32_t end);
 // Puts the run where others are, which it replaces or cuts; joins it with its neighbours. What it
 // holds is copied where it stays a run of its own.
-void series_put(struct engine *, struct series *, struct run run);
+void series_put(struct world *, struct series *, struct run run);
 struct cut { // of a list: what stands at begin .. end-1
     uint32_t begin, end;
 };
 // The list with what is cut out replaced; it may have moved.
-void *list_splice(struct engine *, void *list, uint32_t *n, uint32_t *cap, size_t size,
+void *list_splice(struct arena *, void *list, uint32_t *n, uint32_t *cap, size_t size,
                   struct cut cut, const void *by, uint32_t n_by);
 
 // bytes.c
-void regions_init(struct engine *);                                 // which buffers share bytes
-void regions_clear(struct engine *);                                // nobody has written anything
-bool buffers_meet(const struct engine *, buffer_id a, buffer_id b); // in some of their items
-bool bytes_intersect(struct engine *, struct place a, struct place b);
+void regions_init(struct abstract_machine *);  // which buffers share bytes
+void regions_clear(struct abstract_machine *); // nobody has written anything
+bool buffers_meet(const struct abstract_machine *, buffer_id a,
+                  buffer_id b); // in some of their items
+bool bytes_intersect(struct abstract_machine *, struct place a, struct place b);
 // Items first .. end-1 are written, by what stands at `by`.
-void bytes_take(struct engine *, buffer_id, int32_t first, int32_t end, const struct span *by);
+void bytes_take(struct abstract_machine *, buffer_id, int32_t first, int32_t end,
+                const struct span *by);
 // Of what others have written of these items' bytes since: the first; NULL: nothing.
-const struct stretch *bytes_lost(struct engine *, buffer_id, int32_t first, int32_t end);
+const struct stretch *bytes_lost(struct abstract_machine *, buffer_id, int32_t first, int32_t end);
 // The first item behind `item`, or `end`, of whose bytes another one than of this item's was the
 // last to write. Not inside iterations that stand for many.
-int32_t bytes_alike(struct engine *, buffer_id, int32_t item, int32_t end);
+int32_t bytes_alike(struct abstract_machine *, buffer_id, int32_t item, int32_t end);
 // The items of a buffer that share bytes with the place: *first .. *end-1. Of an iteration that
 // stands for many, in the first of them.
-void bytes_items(struct engine *, struct place, buffer_id, int32_t *first, int32_t *end);
-struct address bytes_begin(const struct engine *, buffer_id, int32_t item);
+void bytes_items(struct abstract_machine *, struct place, buffer_id, int32_t *first, int32_t *end);
+struct address bytes_begin(const struct abstract_machine *, buffer_id, int32_t item);
 
 // plan.c: of two buffers that share bytes the one that is where it should not be, if that is known;
 // else NO_ID. Where a history is kept only: it is looked for in all of the program.
-buffer_id plan_misplaced(const struct engine *, buffer_id, buffer_id);
+buffer_id plan_misplaced(const struct abstract_machine *, buffer_id, buffer_id);
 
 // What the host writes before the step, or the step before left. Of a window nobody asks: it is
 // read and written as a part of its whole.
@@ -131,86 +133,90 @@ static inline bool is_filled(const struct buffer *buffer) {
 }
 
 // found.c
-void note_found(struct engine *, buffer_id, const struct judgement *value);
-void note_gather(struct engine *, const struct transfer *start, buffer_id from,
+void note_found(struct abstract_machine *, buffer_id, const struct judgement *value);
+void note_gather(struct abstract_machine *, const struct transfer *start, buffer_id from,
                  const struct judgement *value);
 
 // initial.c
 // The form of a buffer that the host or the initialisation filled by its declared layout.
-form_id form_declared(struct engine *, const struct buffer *);
-void initials_init(struct engine *); // what persistent and input buffers hold before a step
-struct run initial_run(const struct engine *, buffer_id); // of all items of one of these
-struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
+form_id form_declared(struct abstract_machine *, const struct buffer *);
+void initials_init(
+    struct abstract_machine *); // what persistent and input buffers hold before a step
+struct run initial_run(const struct abstract_machine *, buffer_id); // of all items of one of these
+struct judgement initial_judgement(struct abstract_machine *, buffer_id, int64_t item);
 // The state of this class that the step finds of the same tensor and layer.
-struct term store_leaf(struct engine *, struct reference, enum buffer_class);
-void store_init(struct engine *, const struct step *);
+struct term store_leaf(struct abstract_machine *, struct reference, enum buffer_class);
+void store_init(struct abstract_machine *, const struct step *);
 
 // places.c
-int32_t number_of(struct engine *, struct index);
-buffer_id owner_of(const struct engine *, buffer_id); // who has the bytes: a window's whole
-struct place place_of(struct engine *, struct reference);
-const char *place_name(const struct engine *, struct place);
+int32_t number_of(struct abstract_machine *, struct index);
+buffer_id owner_of(const struct program *, buffer_id); // who has the bytes: a window's whole
+struct place place_of(struct abstract_machine *, struct reference);
+const char *place_name(const struct abstract_machine *, struct place);
 
 // store.c
-struct judgement store_read(struct engine *, struct reference, struct span span);
+struct judgement store_read(struct abstract_machine *, struct reference, struct span span);
 // Whether the item holds a value, and which.
-bool store_holds(struct engine *, buffer_id, int64_t item, struct judgement *value);
+bool store_holds(struct abstract_machine *, buffer_id, int64_t item, struct judgement *value);
 // What an item holds behind the step; a fault is told where it was lost.
-struct judgement store_at_end(struct engine *, buffer_id, int64_t item, const char *what);
-void store_write(struct engine *, struct reference, struct judgement value, struct span span);
+struct judgement store_at_end(struct abstract_machine *, buffer_id, int64_t item, const char *what);
+void store_write(struct abstract_machine *, struct reference, struct judgement value,
+                 struct span span);
 // Where a history is kept: what was made last goes there.
-void store_note_place(struct engine *, struct reference to, const struct judgement *made);
+void store_note_place(struct abstract_machine *, struct reference to, const struct judgement *made);
 // The bytes are used for something that has no meaning; `state` says what.
-void store_clobber(struct engine *, struct reference, enum item_state state, struct span span);
-void store_set(struct engine *, struct place, struct run content); // state, held, window, by
+void store_clobber(struct abstract_machine *, struct reference, enum item_state state,
+                   struct span span);
+void store_set(struct abstract_machine *, struct place,
+               struct run content); // state, held, window, by
 // Takes the place's bytes from whoever has them. NULL, or why what is written there is spoilt.
-const struct fault *store_touch(struct engine *, struct place, struct span span);
+const struct fault *store_touch(struct abstract_machine *, struct place, struct span span);
 // Whether `inner` is where the axes, inside `outer`, find each device's shard.
-bool windows_nest(const struct engine *, buffer_id outer, const struct axis_list *axes,
+bool windows_nest(const struct abstract_machine *, buffer_id outer, const struct axis_list *axes,
                   buffer_id inner);
 // One statement may not write the same bytes twice, nor read what it writes. After
 // store_begin_claims each place that is written is claimed; false: another one has some of its
 // bytes.
-void store_begin_claims(struct engine *);
-bool store_claim(struct engine *, struct reference);
-bool store_is_claimed(struct engine *, struct reference);
+void store_begin_claims(struct abstract_machine *);
+bool store_claim(struct abstract_machine *, struct reference);
+bool store_is_claimed(struct abstract_machine *, struct reference);
 // The places that met are of two buffers: the plan has put together what one statement, `user`,
 // needs at once. NULL: they are of one.
-const struct fault *store_plan_fault(struct engine *, enum diagnostic_code, const char *user,
-                                     struct span span);
+const struct fault *store_plan_fault(struct abstract_machine *, enum diagnostic_code,
+                                     const char *user, struct span span);
 
 // flights.c
 static inline struct series *flights_of(const struct store *store, uint32_t handle) {
     return &store->flights[handle];
 }
 // Puts the run into the handle's slots.
-void put_flights(struct engine *, uint32_t handle, struct run run);
-void flights_init(struct engine *, const struct step *);
+void put_flights(struct abstract_machine *, uint32_t handle, struct run run);
+void flights_init(struct abstract_machine *, const struct step *);
 // The handles that have anything in flight where a write to the buffer may reach.
-const struct handle_list *flights_near(const struct engine *, buffer_id);
-void flights_find(struct engine *); // which handles have any: all flights are others now
+const struct handle_list *flights_near(const struct abstract_machine *, buffer_id);
+void flights_find(struct abstract_machine *); // which handles have any: all flights are others now
 // A place is written: what transfers deliver from it or to it is spoilt. NULL, or why what is
 // written now is spoilt too.
-const struct fault *disturb_flights(struct engine *, struct place, struct span span);
+const struct fault *disturb_flights(struct abstract_machine *, struct place, struct span span);
 
 // transfer.c
-void store_start(struct engine *, const struct statement *);
-void store_wait(struct engine *, const struct statement *);
+void store_start(struct abstract_machine *, const struct statement *);
+void store_wait(struct abstract_machine *, const struct statement *);
 
 // snapshot.c: the store as a whole, for induction.c.
 struct snapshot {
     struct series *items, *flights;
     struct region *regions;
 };
-struct snapshot snapshot_take(const struct engine *, struct arena *); // which it lives in
-void snapshot_put(struct engine *, const struct snapshot *);
+struct snapshot snapshot_take(const struct abstract_machine *, struct arena *); // which it lives in
+void snapshot_put(struct abstract_machine *, const struct snapshot *);
 // The store with what differs from `before`, its state some iterations ago, made to depend on the
 // symbol: what is `now` in it is the symbol, if it was `now - shift` before. False: something
 // differs in another way, and the store has no meaning.
-bool store_generalise(struct engine *, const struct snapshot *before, int32_t now, int32_t shift,
-                      int32_t symbol);
+bool store_generalise(struct abstract_machine *, const struct snapshot *before, int32_t now,
+                      int32_t shift, int32_t symbol);
 // The store with the symbol that was begun last replaced.
-void store_replace(struct engine *, int32_t by);
-bool store_equal(const struct engine *, const struct snapshot *);
+void store_replace(struct abstract_machine *, int32_t by);
+bool store_equal(const struct abstract_machine *, const struct snapshot *);
 
 #endif

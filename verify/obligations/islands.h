@@ -13,20 +13,18 @@
 #ifndef PLACE_VERIFY_OBLIGATIONS_ISLANDS_H
 #define PLACE_VERIFY_OBLIGATIONS_ISLANDS_H
 
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 // The program of one island; where there is only one, the program. What crosses the axes between
 // islands, or is not dealt out to all of them, is left in it and told by the check.
 const struct program *island_program(const struct program *, struct arena *);
 // Insists (E515) that islands are apart in the steps of `program`, of which the engine's is that of
 // one island.
-void islands_check(struct engine *, const struct program *program);
+void islands_check(struct abstract_machine *, const struct program *program);
 // Makes every state at the beginning of a step a summand over the axes between islands.
-void islands_begin_average(struct engine *);
+void islands_begin_average(struct abstract_machine *);
 // What an item that the average leaves alone must be at the end. NULL: it is.
-const struct fault *islands_check_kept(struct engine *, buffer_id, int64_t item, const char *what);
+const struct fault *islands_check_kept(struct abstract_machine *, buffer_id, int64_t item,
+                                       const char *what);
 
 #endif

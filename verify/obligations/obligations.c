@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "verify/diagnosis/diagnosis.h"
 #include "verify/obligations/islands.h"
 
 void check_add_fault(struct check *c, const struct fault *fault) {
@@ -18,7 +19,7 @@ void check_add_fault(struct check *c, const struct fault *fault) {
     for (uint32_t i = 0; i < c->n_faults && !has; i++)
         has = c->faults[i] == fault;
     if (!has)
-        ARENA_PUSH(c->final.arena, c->faults, c->n_faults, c->cap_faults, fault);
+        ARENA_PUSH(c->final.world->arena, c->faults, c->n_faults, c->cap_faults, fault);
 }
 
 // ---- pairs of buffers -------------------------------------------------------------------------
@@ -57,12 +58,13 @@ static int64_t item_of_layer(const struct buffer *theirs, const struct buffer *o
     return buffer_item_of_layer(theirs, buffer_layer(ours, item));
 }
 
-static const char *state_text(const struct engine *e, const struct buffer *buffer, int64_t item) {
-    const struct tensor *tensor = &e->program->tensors[buffer->tensor];
+static const char *state_text(const struct abstract_machine *m, const struct buffer *buffer,
+                              int64_t item) {
+    const struct tensor *tensor = &m->program->tensors[buffer->tensor];
     const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
     if (tensor->layers == 0)
-        return arena_format(e->arena, "%s `%s`", kind, tensor->name);
-    return arena_format(e->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
+        return arena_format(m->world->arena, "%s `%s`", kind, tensor->name);
+    return arena_format(m->world->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
                         buffer_layer(buffer, item));
 }
 
@@ -102,12 +104,12 @@ static bool is_narrower(enum dtype dtype, enum dtype least) {
 }
 
 void types_check(struct check *c) {
-    struct engine *e = &c->final;
-    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
-        const struct buffer *buffer = &e->program->buffers[i];
-        enum dtype least = least_type(&e->program->policy, buffer->class);
+    struct abstract_machine *m = &c->final;
+    for (buffer_id i = 0; i < m->program->n_buffers; i++) {
+        const struct buffer *buffer = &m->program->buffers[i];
+        enum dtype least = least_type(&m->program->policy, buffer->class);
         if (is_narrower(buffer->dtype, least))
-            check_add_fault(c, fault_make(e, E415, buffer->span, NULL,
+            check_add_fault(c, fault_make(m->proof, E415, buffer->span, NULL,
                                           "`%s` is kept in %s, narrower than %s, which is declared",
                                           buffer->name, dtype_names[buffer->dtype],
                                           dtype_names[least]));
@@ -115,42 +117,43 @@ void types_check(struct check *c) {
 }
 
 // The same value again in the same form, so that the next step finds what this one assumed.
-static const struct fault *check_form(struct engine *e, const struct buffer *buffer,
+static const struct fault *check_form(struct abstract_machine *m, const struct buffer *buffer,
                                       const struct judgement *found, const char *what) {
-    form_id form = e->initials[buffer - e->program->buffers].value.form;
+    form_id form = m->initials[buffer - m->program->buffers].value.form;
     if (found->form != form)
-        return fault_make(e, E510, buffer->span, NULL, "%s begins the step as %s and ends it as %s",
-                          what, form_text(&e->digits, e->arena, form),
-                          form_text(&e->digits, e->arena, found->form));
-    if (found->bits != e->all_axes)
-        return fault_make(e, E513, buffer->span, NULL,
+        return fault_make(m->proof, E510, buffer->span, NULL,
+                          "%s begins the step as %s and ends it as %s", what,
+                          form_text(&m->world->digits, m->world->arena, form),
+                          form_text(&m->world->digits, m->world->arena, found->form));
+    if (found->bits != m->world->all_axes)
+        return fault_make(m->proof, E513, buffer->span, NULL,
                           "copies of %s over %s may differ in their last bits", what,
-                          mask_text(e, e->all_axes & ~found->bits));
+                          mask_text(m->world, m->world->all_axes & ~found->bits));
     return NULL;
 }
 
 // `*lost`: the step has lost the value, as others maybe by another cause.
-static const struct fault *check_item(struct engine *e, buffer_id id, int64_t item,
+static const struct fault *check_item(struct abstract_machine *m, buffer_id id, int64_t item,
                                       struct scaled expected, bool *lost) {
-    const struct buffer *buffer = &e->program->buffers[id];
+    const struct buffer *buffer = &m->program->buffers[id];
     struct expectation expectation = {
-        .value = expected, .what = state_text(e, buffer, item), .span = buffer->span};
-    struct scaled before = initial_judgement(e, id, item).value;
+        .value = expected, .what = state_text(m, buffer, item), .span = buffer->span};
+    struct scaled before = initial_judgement(m, id, item).value;
     *lost = false;
-    if (e->summands && scaled_same(e->terms, before, expected))
-        return islands_check_kept(e, id, item, expectation.what);
-    struct judgement found = store_at_end(e, id, item, expectation.what);
+    if (m->summands && scaled_same(m->world->terms, before, expected))
+        return islands_check_kept(m, id, item, expectation.what);
+    struct judgement found = store_at_end(m, id, item, expectation.what);
     *lost = found.fault != NULL;
-    const struct fault *fault = diagnose(e, &expectation, &found);
-    return fault ? fault : check_form(e, buffer, &found, expectation.what);
+    const struct fault *fault = diagnose(m->proof, &expectation, &found);
+    return fault ? fault : check_form(m, buffer, &found, expectation.what);
 }
 
 // What the items from this one on must hold. The reference has a place for every layer, and the
 // layer of `item` at `place`.
 static struct run expected_run(struct check *c, const struct series *theirs, int32_t place,
                                int32_t item, int32_t skipped) {
-    const struct run *whole = series_find(&c->reference, theirs, place);
-    struct run run = run_part(&c->reference, whole, place, whole->end);
+    const struct run *whole = series_find(c->reference.world, theirs, place);
+    struct run run = run_part(c->reference.world, whole, place, whole->end);
     run.begin = item;
     run.end = item + (whole->end - place + skipped) / (1 + skipped);
     run.skipped = skipped;
@@ -170,69 +173,69 @@ static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffe
 }
 
 // Where the items end that are to the expected ones as this one is.
-static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
+static int32_t alike_until(struct abstract_machine *m, buffer_id id, int32_t item,
                            const struct run *expected) {
-    const struct run *found = series_find(e, &e->store.items[id], item);
+    const struct run *found = series_find(m->world, &m->store.items[id], item);
     int32_t end = found->end < expected->end ? found->end : expected->end;
     if (found->n_held && !runs_move_alike(found, expected))
         end = item + 1;
-    return bytes_alike(e, id, item, end);
+    return bytes_alike(m, id, item, end);
 }
 
 // One device has no residuals: it sends nothing. What they are of are its gradients.
 static void check_residual(struct check *c, buffer_id id, const struct store *reference) {
-    struct engine *e = &c->final;
-    const struct buffer *buffer = &e->program->buffers[id];
+    struct abstract_machine *m = &c->final;
+    const struct buffer *buffer = &m->program->buffers[id];
     const struct program *theirs = c->reference.program;
-    buffer_id other = find_state(theirs, CLASS_GRADIENTS, e->program->tensors[buffer->tensor].name);
+    buffer_id other = find_state(theirs, CLASS_GRADIENTS, m->program->tensors[buffer->tensor].name);
     if (other == NO_ID) {
-        check_add_fault(c, fault_make(e, E516, buffer->span, NULL,
+        check_add_fault(c, fault_make(m->proof, E516, buffer->span, NULL,
                                       "%s is of no gradient that travels compressed",
-                                      state_text(e, buffer, 0)));
+                                      state_text(m, buffer, 0)));
         return;
     }
     for (int32_t i = 0; i < buffer->count;) {
         struct run expected = expected_at(c, id, i, other, reference);
-        struct scaled gradient = run_held(e, &expected, 0, i).value.value;
-        const char *what = state_text(e, buffer, i);
-        const struct fault *fault = reference ? codes_check_residual(e, id, i, gradient, what)
-                                              : codes_check_kept(e, id, i, what);
+        struct scaled gradient = run_held(m->world, &expected, 0, i).value.value;
+        const char *what = state_text(m, buffer, i);
+        const struct fault *fault = reference ? codes_check_residual(m, id, i, gradient, what)
+                                              : codes_check_kept(m, id, i, what);
         check_add_fault(c, fault);
         if (fault)
             return;
-        i = alike_until(e, id, i, &expected);
+        i = alike_until(m, id, i, &expected);
     }
 }
 
 // One difference per buffer is enough: the other layers' are alike.
 static void check_state(struct check *c, buffer_id id, const struct store *reference) {
-    struct engine *e = &c->final;
-    const struct buffer *buffer = &e->program->buffers[id];
+    struct abstract_machine *m = &c->final;
+    const struct buffer *buffer = &m->program->buffers[id];
     const struct program *theirs = c->reference.program;
     buffer_id other = expected_state(c, buffer);
     const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
     if (!whole || !same_dims(buffer, whole) ||
         item_of_layer(whole, buffer, buffer->count - 1) < 0) { // the reference holds all before it
-        check_add_fault(c, fault_make(e, E514, buffer->span, NULL,
+        check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
                                       "%s is no state of the model's training on one device",
-                                      state_text(e, buffer, 0)));
+                                      state_text(m, buffer, 0)));
         return;
     }
-    if (e->terms->ordered && buffer->dtype != whole->dtype)
-        check_add_fault(c, fault_make(e, E416, buffer->span, NULL,
+    if (m->proof->ordered && buffer->dtype != whole->dtype)
+        check_add_fault(c, fault_make(m->proof, E416, buffer->span, NULL,
                                       "`%s` is kept in %s, on one device in %s: what is computed "
                                       "of it is rounded otherwise",
                                       buffer->name, dtype_names[buffer->dtype],
                                       dtype_names[whole->dtype]));
     for (int32_t i = 0; i < buffer->count;) {
         struct run expected = expected_at(c, id, i, other, reference);
-        struct scaled value = run_held(e, &expected, 0, i).value.value;
+        struct scaled value = run_held(m->world, &expected, 0, i).value.value;
         bool lost;
-        const struct fault *fault = check_item(e, id, i, value, &lost);
+        const struct fault *fault = check_item(m, id, i, value, &lost);
         check_add_fault(c, fault);
         if (fault && !lost)
             return;
-        i = alike_until(e, id, i, &expected);
+        i = alike_until(m, id, i, &expected);
     }
 }
 
@@ -248,7 +251,8 @@ static struct holders find_holders(struct check *c, const struct buffer *theirs)
     struct holders holders = {0};
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state(ours, &ours->buffers[i], theirs->class, tensor))
-            ARENA_PUSH(c->final.arena, holders.list, holders.n, holders.cap, &ours->buffers[i]);
+            ARENA_PUSH(c->final.world->arena, holders.list, holders.n, holders.cap,
+                       &ours->buffers[i]);
     return holders;
 }
 
@@ -273,9 +277,9 @@ static void check_held(struct check *c, const struct buffer *theirs) {
     while (item < theirs->count && held > 0)
         item += held = held_from(&holders, theirs, item);
     if (held == 0)
-        check_add_fault(c,
-                        fault_make(&c->final, E514, c->final.program->steps[STEP_TRAIN].span, NULL,
-                                   "nothing holds %s", state_text(&c->reference, theirs, item)));
+        check_add_fault(c, fault_make(c->final.proof, E514,
+                                      c->final.program->steps[STEP_TRAIN].span, NULL,
+                                      "nothing holds %s", state_text(&c->reference, theirs, item)));
 }
 
 void states_check(struct check *c, const struct store *reference) {
@@ -293,35 +297,35 @@ void states_check(struct check *c, const struct store *reference) {
 // ---- what is reported and what is read --------------------------------------------------------
 
 // The host finds what it reads where the buffer's layout says, of the last microbatch.
-static const struct fault *check_parts(struct engine *e, const struct buffer *buffer, form_id form,
-                                       const char *what) {
-    form_id declared = form_declared(e, buffer);
-    if (form == FORM_ANY || form_at_a_time(&e->digits, form) == declared)
+static const struct fault *check_parts(struct abstract_machine *m, const struct buffer *buffer,
+                                       form_id form, const char *what) {
+    form_id declared = form_declared(m, buffer);
+    if (form == FORM_ANY || form_at_a_time(&m->world->digits, form) == declared)
         return NULL;
-    return fault_make(e, E510, buffer->span, NULL, "%s is %s, where the host looks for %s", what,
-                      form_text(&e->digits, e->arena, form),
-                      form_text(&e->digits, e->arena, declared));
+    return fault_make(m->proof, E510, buffer->span, NULL, "%s is %s, where the host looks for %s",
+                      what, form_text(&m->world->digits, m->world->arena, form),
+                      form_text(&m->world->digits, m->world->arena, declared));
 }
 
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
                          enum step_kind kind) {
-    struct engine *e = &c->final;
+    struct abstract_machine *m = &c->final;
     const char *name = host_role_names[c->reference.program->buffers[theirs].host];
-    buffer_id id = program_host_buffer(e->program, c->reference.program->buffers[theirs].host);
+    buffer_id id = program_host_buffer(m->program, c->reference.program->buffers[theirs].host);
     if (id == NO_ID) {
-        check_add_fault(c, fault_make(e, E514, e->program->steps[kind].span, NULL,
+        check_add_fault(c, fault_make(m->proof, E514, m->program->steps[kind].span, NULL,
                                       "nothing holds the output `%s`: no buffer is the `host %s`",
                                       name, name));
         return;
     }
-    const struct buffer *buffer = &e->program->buffers[id];
+    const struct buffer *buffer = &m->program->buffers[id];
     struct expectation expectation = {.value = expected->value,
-                                      .what = arena_format(e->arena, "output `%s`", name),
+                                      .what = arena_format(m->world->arena, "output `%s`", name),
                                       .span = buffer->span};
     struct judgement found =
-        store_read(e, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
-    const struct fault *fault = diagnose(e, &expectation, &found);
-    check_add_fault(c, fault ? fault : check_parts(e, buffer, found.form, expectation.what));
+        store_read(m, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
+    const struct fault *fault = diagnose(m->proof, &expectation, &found);
+    check_add_fault(c, fault ? fault : check_parts(m, buffer, found.form, expectation.what));
 }
 
 // Outputs, which are scalars and so have no parts, and what evaluation leaves behind, which the
@@ -343,16 +347,16 @@ void outputs_check(struct check *c, const struct store *reference, enum step_kin
 
 // The host writes what the reference reads, and reports what the reference does.
 void host_check(struct check *c) {
-    struct engine *e = &c->final;
-    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
-        const struct buffer *buffer = &e->program->buffers[i];
+    struct abstract_machine *m = &c->final;
+    for (buffer_id i = 0; i < m->program->n_buffers; i++) {
+        const struct buffer *buffer = &m->program->buffers[i];
         // Who reads what nobody writes is told there; one device has no microbatches to count.
         if (buffer->host == HOST_NONE || buffer->host == HOST_MICROBATCH)
             continue;
         buffer_id other = program_host_buffer(c->reference.program, buffer->host);
         bool input = buffer->class == CLASS_INPUT;
         if (other == NO_ID || (input && !same_dims(buffer, &c->reference.program->buffers[other])))
-            check_add_fault(c, fault_make(e, E514, buffer->span, NULL,
+            check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
                                           "%s `%s` is not what the training on one device %s",
                                           input ? "input" : "output", buffer->name,
                                           input ? "reads" : "reports"));

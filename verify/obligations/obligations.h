@@ -3,13 +3,10 @@
 #ifndef PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 #define PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/machine/machine.h"
 
 struct check {
-    struct engine reference, final;
+    struct abstract_machine reference, final;
     struct store train, evaluate; // of the reference, after its steps
     const struct fault **faults;  // what keeps the program from being accepted
     uint32_t n_faults, cap_faults;
@@ -26,5 +23,13 @@ void host_check(struct check *);  // that the host is told what it is by the ref
 // reference left behind, NULL where states must be what they began as.
 void states_check(struct check *, const struct store *reference);
 void outputs_check(struct check *, const struct store *reference, enum step_kind); // O4
+
+// residuals.c: what a residual must be when the step has ended, if `gradient` is what it is of;
+// NULL: it is.
+const struct fault *codes_check_residual(struct abstract_machine *, buffer_id residual,
+                                         int64_t item, struct scaled gradient, const char *what);
+// The same of a step that sends no gradients.
+const struct fault *codes_check_kept(struct abstract_machine *, buffer_id residual, int64_t item,
+                                     const char *what);
 
 #endif

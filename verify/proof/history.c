@@ -6,15 +6,14 @@
 // program may come to the reference's values on a way of its own; but where a value is wrong, those
 // that led to it are not explained from the first mistake on. So that one is found by going back
 // from the value through others that are not explained.
-#include "verify/proof/history.h"
+#include "verify/proof/proof.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/check.h"
 #include "verify/algebra/attributes.h"
 #include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
 
 struct history *history_new(struct arena *arena, const struct fault *const *before, uint32_t n) {
     struct history *history = ARENA_NEW(arena, struct history);
@@ -31,9 +30,9 @@ struct history *history_again(const struct history *other) {
     return history_new(other->arena, other->before, other->n_before);
 }
 
-bool history_unawaited(const struct engine *e, struct span start) {
-    for (uint32_t i = 0; e->history && i < e->history->n_before; i++) {
-        const struct fault *fault = e->history->before[i];
+bool history_unawaited(const struct proof *p, struct span start) {
+    for (uint32_t i = 0; p->history && i < p->history->n_before; i++) {
+        const struct fault *fault = p->history->before[i];
         if (fault->code == E612 && fault->by && fault->by->source == start.source &&
             fault->by->begin == start.begin)
             return true;
@@ -48,17 +47,17 @@ struct pair {
     scale_id scale;
 };
 
-static uint32_t n_summands(const struct engine *e, struct scaled value) {
-    const struct node *node = &e->terms->nodes[value.of.node];
+static uint32_t n_summands(const struct proof *p, struct scaled value) {
+    const struct node *node = &p->world->terms->nodes[value.of.node];
     return node->key->kind == NODE_SUM ? node->n_parts : 1;
 }
 
-static struct summand summand_of(struct engine *e, struct scaled value, uint32_t i) {
-    if (e->terms->nodes[value.of.node].key->kind != NODE_SUM)
+static struct summand summand_of(struct proof *p, struct scaled value, uint32_t i) {
+    if (p->world->terms->nodes[value.of.node].key->kind != NODE_SUM)
         return (struct summand){value.of.node, value.of.at,      value.of.at + 1,
                                 value.scale,   ALL_MICROBATCHES, ALL_MICROBATCHES};
-    struct summand summand = sum_part(e->terms, value, i);
-    summand.scale = scale_multiply(e->terms, summand.scale, value.scale);
+    struct summand summand = sum_part(p->world->terms, value, i);
+    summand.scale = scale_multiply(p->world->terms, summand.scale, value.scale);
     return summand;
 }
 
@@ -74,25 +73,25 @@ static void note_index(struct history *history, struct term of) {
         *met = (struct met){of.at, other || number_is_symbolic(of.at) ? MET_OFTEN : MET_ONCE};
 }
 
-bool history_only_index(const struct engine *e, uint32_t node, int32_t *at) {
-    const struct history *history = e->history;
+bool history_only_index(const struct proof *p, uint32_t node, int32_t *at) {
+    const struct history *history = p->history;
     if (node >= history->n_met || history->met[node].times != MET_ONCE)
         return false;
     *at = history->met[node].at;
     return true;
 }
 
-static void note_reference(struct engine *e, const struct judgement *made) {
-    struct history *history = e->history;
+static void note_reference(struct proof *p, const struct judgement *made) {
+    struct history *history = p->history;
     note_index(history, made->value.of);
     struct pair pair = {made->value.of.node, made->value.scale};
-    int kind = term_kind(e->terms, made->value.of);
+    int kind = term_kind(p->world->terms, made->value.of);
     bool added;
     if (kind < N_OPS)
         history->known[kind] = true;
     intern(&history->values, &pair, sizeof pair, &added);
-    for (uint32_t i = 0; added && i < n_summands(e, made->value); i++) {
-        struct summand summand = summand_of(e, made->value, i);
+    for (uint32_t i = 0; added && i < n_summands(p, made->value); i++) {
+        struct summand summand = summand_of(p, made->value, i);
         struct pair part = {summand.node, summand.scale};
         intern(&history->summands, &part, sizeof part, NULL);
     }
@@ -109,11 +108,11 @@ static int by_number(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static struct nodes nodes_of(struct engine *e, struct scaled value) {
-    uint32_t n = n_summands(e, value), n_nodes = 0;
-    uint32_t *items = ARENA_ARRAY(e->history->arena, uint32_t, n + 1);
+static struct nodes nodes_of(struct proof *p, struct scaled value) {
+    uint32_t n = n_summands(p, value), n_nodes = 0;
+    uint32_t *items = ARENA_ARRAY(p->history->arena, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        items[i] = summand_of(e, value, i).node;
+        items[i] = summand_of(p, value, i).node;
     qsort(items, n, sizeof *items, by_number);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || items[i] != items[n_nodes - 1])
@@ -121,33 +120,33 @@ static struct nodes nodes_of(struct engine *e, struct scaled value) {
     return (struct nodes){items, n_nodes};
 }
 
-static void note_sum(struct engine *e, struct scaled value) {
-    struct nodes nodes = nodes_of(e, value);
-    intern(&e->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items, NULL);
+static void note_sum(struct proof *p, struct scaled value) {
+    struct nodes nodes = nodes_of(p, value);
+    intern(&p->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items, NULL);
 }
 
-static uint32_t push(struct engine *e, struct making making) {
-    struct history *history = e->history;
-    making.order = next_order(e);
-    making.loop = e->depth ? e->loops[e->depth - 1] : NULL;
-    for (int i = 0; i < e->depth; i++)
-        making.time_loop = e->time_loop[i] ? e->loops[i] : making.time_loop;
-    making.moment = e->n_statements;
-    making.call = e->statement ? e->statement->span : making.span;
-    making.when = iteration_text(e);
+static uint32_t push(struct proof *p, struct making making) {
+    struct history *history = p->history;
+    making.order = next_order(p);
+    making.loop = p->cursor->depth ? p->cursor->loops[p->cursor->depth - 1] : NULL;
+    for (int i = 0; i < p->cursor->depth; i++)
+        making.time_loop = p->cursor->time_loop[i] ? p->cursor->loops[i] : making.time_loop;
+    making.moment = p->cursor->n_statements;
+    making.call = p->cursor->statement ? p->cursor->statement->span : making.span;
+    making.when = iteration_text(p);
     ARENA_PUSH(history->arena, history->makings, history->n, history->cap, making);
     return history->n;
 }
 
-void history_begin(struct engine *e, const struct op *op, const struct exchange *exchange,
+void history_begin(struct proof *p, const struct op *op, const struct exchange *exchange,
                    struct span span, const struct judgement *operands, uint32_t n) {
-    struct history *history = e->history;
+    struct history *history = p->history;
     if (!history)
         return;
-    if (e->is_reference) {
+    if (p->is_reference) {
         for (uint32_t i = 0; i < n; i++)
             if (!operands[i].fault)
-                note_reference(e, &operands[i]);
+                note_reference(p, &operands[i]);
         history->adds = op && op_is_sum(op->kind);
         return;
     }
@@ -160,63 +159,60 @@ void history_begin(struct engine *e, const struct op *op, const struct exchange 
     for (uint32_t i = 0; i < n; i++)
         ARENA_PUSH(history->arena, history->operands, history->n_operands, history->cap_operands,
                    operands[i].made);
-    history->open = push(e, making);
+    history->open = push(p, making);
 }
 
 // The value in the first of the iterations that are looked at, found without asking anything of
 // their number.
-static struct scaled first_value(struct engine *e, struct scaled value) {
-    struct terms *terms = e->terms;
+static struct scaled first_value(struct proof *p, struct scaled value) {
+    struct terms *terms = p->world->terms;
     if (terms->symbols.n == 0)
         return value;
     struct symbols symbols = terms->symbols;
-    bool fixed = terms->fixed, logging = terms->logging;
-    terms->logging = false;
-    value = sum_first(terms, value);
+    struct builder builder = {.terms = terms};
+    value = sum_first(&builder, value);
     terms->symbols = symbols;
-    terms->fixed = fixed;
-    terms->logging = logging;
     return value;
 }
 
-void history_made(struct engine *e, struct judgement *made, const char *name) {
-    struct history *history = e->history;
+void history_made(struct proof *p, struct judgement *made, const char *name) {
+    struct history *history = p->history;
     if (!history || made->fault)
         return;
-    if (e->is_reference) {
-        note_reference(e, made);
+    if (p->is_reference) {
+        note_reference(p, made);
         if (history->adds)
-            note_sum(e, made->value);
+            note_sum(p, made->value);
         return;
     }
     struct making making = *making_of(history, history->open);
     making.name = name;
-    making.value = first_value(e, made->value);
+    making.value = first_value(p, made->value);
     making.partial = made->partial;
-    made->made = push(e, making);
+    made->made = push(p, making);
 }
 
-void history_end(struct engine *e) {
-    if (!e->history)
+void history_end(struct proof *p) {
+    if (!p->history)
         return;
-    e->history->open = 0;
-    e->history->adds = false;
+    p->history->open = 0;
+    p->history->adds = false;
 }
 
-void history_recall(struct engine *e, struct judgement *made, const char *name) {
-    struct history *history = e->history;
-    if (!history || made->fault || e->is_reference)
+void history_recall(struct proof *p, struct judgement *made, const char *name) {
+    struct history *history = p->history;
+    if (!history || made->fault || p->is_reference)
         return;
     uint32_t like = made->made;
-    history_made(e, made, name);
+    history_made(p, made, name);
     history->makings[made->made - 1].recalled = like;
 }
 
-void history_place(struct engine *e, const struct judgement *made, struct placed as,
+void history_place(struct proof *p, const struct judgement *made, struct placed as,
                    const struct judgement *old) {
-    if (!e->history || !made->made)
+    if (!p->history || !made->made)
         return;
-    struct making *making = &e->history->makings[made->made - 1];
+    struct making *making = &p->history->makings[made->made - 1];
     making->is_kept = as.kept;
     making->is_misfit = as.misfit;
     making->hides = old && (old->fault || !old->made);
@@ -230,32 +226,32 @@ void history_place(struct engine *e, const struct judgement *made, struct placed
 // ---- what the reference explains --------------------------------------------------------------
 
 // What a step begins with is the reference's too, and so are numbers of parts.
-static bool is_given(const struct engine *e, uint32_t node) {
-    const struct node_key *key = e->terms->nodes[node].key;
+static bool is_given(const struct proof *p, uint32_t node) {
+    const struct node_key *key = p->world->terms->nodes[node].key;
     if (key->kind == OP_IOTA)
-        return iota_dimension(e->terms, (struct term){node, 0}) == DIM_PART;
+        return iota_dimension(p->world->terms, (struct term){node, 0}) == DIM_PART;
     return key->kind == NODE_ZERO || key->kind == NODE_ONE || key->kind == NODE_STATE ||
            key->kind == NODE_INPUT;
 }
 
 // How far apart two scales are, in scalars that only one of them has.
-static unsigned distance(const struct engine *e, scale_id a, scale_id b) {
-    scale_id ratio = scale_multiply(e->terms, a, scale_invert(e->terms, b));
-    const struct scale *scale = scale_get(e->terms, ratio);
+static unsigned distance(const struct proof *p, scale_id a, scale_id b) {
+    scale_id ratio = scale_multiply(p->world->terms, a, scale_invert(p->world->terms, b));
+    const struct scale *scale = scale_get(p->world->terms, ratio);
     unsigned n = 0;
     for (uint32_t i = 0; i < scale->n_factors; i++)
         n += (unsigned)abs(scale->factors[i].power);
     return n;
 }
 
-bool history_scale(const struct engine *e, struct scaled found, scale_id *scale) {
-    const struct history *history = e->history;
-    bool has = is_given(e, found.of.node);
+bool history_scale(const struct proof *p, struct scaled found, scale_id *scale) {
+    const struct history *history = p->history;
+    bool has = is_given(p, found.of.node);
     *scale = SCALE_ONE;
     for (uint32_t i = 0; i < history->values.n; i++) {
         const struct pair *pair = interned(&history->values, i);
         if (pair->node != found.of.node ||
-            (has && distance(e, found.scale, *scale) < distance(e, found.scale, pair->scale)))
+            (has && distance(p, found.scale, *scale) < distance(p, found.scale, pair->scale)))
             continue;
         *scale = pair->scale;
         has = true;
@@ -264,26 +260,26 @@ bool history_scale(const struct engine *e, struct scaled found, scale_id *scale)
 }
 
 // Whether `small` is a part of the reference's `large`, which is a layer's: *shift further.
-static bool is_part(const struct engine *e, const struct summand *small,
-                    const struct summand *large, bool first, int32_t *shift) {
+static bool is_part(const struct proof *p, const struct summand *small, const struct summand *large,
+                    bool first, int32_t *shift) {
     if (small->node != large->node || small->scale != large->scale)
         return false;
     bool many = large->end != large->at + 1 || number_is_symbolic(large->at);
-    if (!e->terms->nodes[small->node].key->indexed || many)
+    if (!p->world->terms->nodes[small->node].key->indexed || many)
         return true;
     if (first)
         *shift = small->at - large->at;
     return small->at - large->at == *shift;
 }
 
-static bool is_part_of_sum(struct engine *e, struct scaled value, struct scaled sum) {
+static bool is_part_of_sum(struct proof *p, struct scaled value, struct scaled sum) {
     int32_t shift = 0;
-    for (uint32_t i = 0; i < n_summands(e, value); i++) {
-        struct summand small = summand_of(e, value, i);
+    for (uint32_t i = 0; i < n_summands(p, value); i++) {
+        struct summand small = summand_of(p, value, i);
         bool found = false;
-        for (uint32_t k = 0; k < n_summands(e, sum) && !found; k++) {
-            struct summand large = summand_of(e, sum, k);
-            found = is_part(e, &small, &large, i == 0, &shift);
+        for (uint32_t k = 0; k < n_summands(p, sum) && !found; k++) {
+            struct summand large = summand_of(p, sum, k);
+            found = is_part(p, &small, &large, i == 0, &shift);
         }
         if (!found)
             return false;
@@ -291,28 +287,28 @@ static bool is_part_of_sum(struct engine *e, struct scaled value, struct scaled 
     return true;
 }
 
-static bool is_explained(struct engine *e, struct scaled value) {
-    const struct history *history = e->history;
+static bool is_explained(struct proof *p, struct scaled value) {
+    const struct history *history = p->history;
     struct pair pair = {value.of.node, value.scale};
-    if ((is_given(e, value.of.node) && value.scale == SCALE_ONE) ||
+    if ((is_given(p, value.of.node) && value.scale == SCALE_ONE) ||
         intern_has(&history->values, &pair, sizeof pair) ||
         intern_has(&history->summands, &pair, sizeof pair))
         return true;
-    if (term_kind(e->terms, value.of) != NODE_SUM)
+    if (term_kind(p->world->terms, value.of) != NODE_SUM)
         return false;
     for (uint32_t i = 0; i < history->values.n; i++) {
         const struct pair *theirs = interned(&history->values, i);
-        if (is_part_of_sum(e, value, (struct scaled){{theirs->node, 0}, theirs->scale}))
+        if (is_part_of_sum(p, value, (struct scaled){{theirs->node, 0}, theirs->scale}))
             return true;
     }
     return false;
 }
 
 // How many terms are summed, of all layers.
-static int64_t length_of(struct engine *e, struct scaled value) {
+static int64_t length_of(struct proof *p, struct scaled value) {
     int64_t length = 0;
-    for (uint32_t i = 0; i < n_summands(e, value); i++) {
-        struct summand summand = summand_of(e, value, i);
+    for (uint32_t i = 0; i < n_summands(p, value); i++) {
+        struct summand summand = summand_of(p, value, i);
         if (number_is_symbolic(summand.at) || number_is_symbolic(summand.end))
             return 0;
         length += summand.end - summand.at;
@@ -320,14 +316,14 @@ static int64_t length_of(struct engine *e, struct scaled value) {
     return length;
 }
 
-bool history_whole(struct engine *e, struct scaled part, struct scaled *whole) {
-    int64_t longest = length_of(e, part);
+bool history_whole(struct proof *p, struct scaled part, struct scaled *whole) {
+    int64_t longest = length_of(p, part);
     bool found = false;
-    for (uint32_t i = 0; i < e->history->values.n; i++) {
-        const struct pair *pair = interned(&e->history->values, i);
+    for (uint32_t i = 0; i < p->history->values.n; i++) {
+        const struct pair *pair = interned(&p->history->values, i);
         struct scaled theirs = {{pair->node, 0}, pair->scale};
-        int64_t length = length_of(e, theirs);
-        if (length <= longest || !is_part_of_sum(e, part, theirs))
+        int64_t length = length_of(p, theirs);
+        if (length <= longest || !is_part_of_sum(p, part, theirs))
             continue;
         longest = length;
         *whole = theirs;
@@ -336,20 +332,19 @@ bool history_whole(struct engine *e, struct scaled part, struct scaled *whole) {
     return found;
 }
 
-bool history_has_sum(struct engine *e, struct scaled sum) {
-    struct nodes nodes = nodes_of(e, sum);
-    return intern_has(&e->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items);
+bool history_has_sum(struct proof *p, struct scaled sum) {
+    struct nodes nodes = nodes_of(p, sum);
+    return intern_has(&p->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items);
 }
 
 static bool has_node(struct nodes nodes, uint32_t node) {
     return bsearch(&node, nodes.items, nodes.n, sizeof node, by_number) != NULL;
 }
 
-bool history_has_more(struct engine *e, struct scaled sum, struct scaled part,
-                      struct scaled whole) {
-    struct nodes mine = nodes_of(e, sum), has = nodes_of(e, part), all = nodes_of(e, whole);
-    for (uint32_t i = 0; i < e->history->sums.n; i++) {
-        const struct intern_entry *entry = &e->history->sums.entries[i];
+bool history_has_more(struct proof *p, struct scaled sum, struct scaled part, struct scaled whole) {
+    struct nodes mine = nodes_of(p, sum), has = nodes_of(p, part), all = nodes_of(p, whole);
+    for (uint32_t i = 0; i < p->history->sums.n; i++) {
+        const struct intern_entry *entry = &p->history->sums.entries[i];
         struct nodes theirs = {entry->bytes, entry->size / (uint32_t)sizeof(uint32_t)};
         bool more = theirs.n > mine.n;
         for (uint32_t k = 0; more && k < mine.n; k++)
@@ -364,17 +359,17 @@ bool history_has_more(struct engine *e, struct scaled sum, struct scaled part,
 }
 
 // A value on the program's own way, a multiple of one, or a sum of such.
-static bool is_detour(const struct engine *e, struct term term) {
-    const struct node *node = &e->terms->nodes[term.node];
+static bool is_detour(const struct proof *p, struct term term) {
+    const struct node *node = &p->world->terms->nodes[term.node];
     int kind = node->key->kind;
     if (kind == NODE_SCALED || kind == NODE_SUM) {
         bool all = true;
         for (uint32_t i = 0; i < node->n_parts; i++)
-            all = all && is_detour(e, (struct term){node->key->parts[i].node, 0});
+            all = all && is_detour(p, (struct term){node->key->parts[i].node, 0});
         return all;
     }
     return kind == NODE_UNKNOWN || kind == NODE_MAXIMA ||
-           (kind < N_OPS && !e->history->known[kind]);
+           (kind < N_OPS && !p->history->known[kind]);
 }
 
 // ---- looking back -----------------------------------------------------------------------------
@@ -392,8 +387,8 @@ static void make_room(struct history *history) {
     history->room = room;
 }
 
-struct lineage lineage_of(struct engine *e, uint32_t made, bool sums) {
-    struct history *history = e->history;
+struct lineage lineage_of(struct proof *p, uint32_t made, bool sums) {
+    struct history *history = p->history;
     make_room(history);
     history->reached[made] = ++history->way;
     return (struct lineage){history, sums, history->way, made + 1};
@@ -421,17 +416,17 @@ uint32_t lineage_next(struct lineage *way) {
     return 0;
 }
 
-static bool explained(struct engine *e, uint32_t id) {
+static bool explained(struct proof *p, uint32_t id) {
     enum { UNASKED, YES, NO };
-    unsigned char *answer = &e->history->answers[id];
+    unsigned char *answer = &p->history->answers[id];
     if (*answer == UNASKED)
-        *answer = is_explained(e, making_of(e->history, id)->value) ? YES : NO;
+        *answer = is_explained(p, making_of(p->history, id)->value) ? YES : NO;
     return *answer == YES;
 }
 
 // By way of what is not explained.
-static uint32_t first_of(struct engine *e, uint32_t from, bool *detour) {
-    struct history *history = e->history;
+static uint32_t first_of(struct proof *p, uint32_t from, bool *detour) {
+    struct history *history = p->history;
     uint32_t first[2] = {0, 0}, way = ++history->way;
     history->reached[from] = way;
     for (uint32_t id = from; id > 0; id--) {
@@ -441,25 +436,25 @@ static uint32_t first_of(struct engine *e, uint32_t from, bool *detour) {
         bool deepest = true;
         for (uint32_t i = 0; i < making->n_operands; i++) {
             uint32_t operand = making_operand(history, making, i);
-            if (!operand || explained(e, operand))
+            if (!operand || explained(p, operand))
                 continue;
             history->reached[operand] = way;
-            deepest = deepest && is_detour(e, making_of(history, operand)->value.of);
+            deepest = deepest && is_detour(p, making_of(history, operand)->value.of);
         }
         if (deepest)
-            first[is_detour(e, making->value.of)] = id;
+            first[is_detour(p, making->value.of)] = id;
     }
     *detour = first[0] == 0;
     return first[*detour];
 }
 
-uint32_t history_first_guilty(struct engine *e, uint32_t made, bool *detour) {
-    make_room(e->history);
+uint32_t history_first_guilty(struct proof *p, uint32_t made, bool *detour) {
+    make_room(p->history);
     *detour = false;
-    if (!made || explained(e, made))
+    if (!made || explained(p, made))
         return 0;
-    uint32_t first = first_of(e, made, detour);
-    while (making_of(e->history, first)->recalled)
-        first = first_of(e, making_of(e->history, first)->recalled, detour);
+    uint32_t first = first_of(p, made, detour);
+    while (making_of(p->history, first)->recalled)
+        first = first_of(p, making_of(p->history, first)->recalled, detour);
     return first;
 }

@@ -5,7 +5,7 @@
 
 #include "verify/proof/judgement.h"
 
-struct engine;
+struct proof;
 
 struct making {                               // of one value; numbered from 1
     const struct op *op;                      // NULL: a statement made it
@@ -55,23 +55,23 @@ struct history {
 // `before`: what was found when the program was judged without a history.
 struct history *history_new(struct arena *, const struct fault *const *before, uint32_t n);
 struct history *history_again(const struct history *); // of another part of the same program
-bool history_unawaited(const struct engine *, struct span start); // no transfer from there is
+bool history_unawaited(const struct proof *, struct span start); // no transfer from there is
 
 // ---- writing; of no effect where no history is kept -------------------------------------------
 // What is made from here on is made of these, by the op, the collective, or another statement.
 // Faults that arise until it is made are about it.
-void history_begin(struct engine *, const struct op *, const struct exchange *, struct span,
+void history_begin(struct proof *, const struct op *, const struct exchange *, struct span,
                    const struct judgement *operands, uint32_t n);
-void history_made(struct engine *, struct judgement *made, const char *name);
-void history_end(struct engine *);
+void history_made(struct proof *, struct judgement *made, const char *name);
+void history_end(struct proof *);
 // A call was not evaluated: the value is like one that another call made.
-void history_recall(struct engine *, struct judgement *made, const char *name);
+void history_recall(struct proof *, struct judgement *made, const char *name);
 struct placed {  // what is brought to a place of a buffer, or cleared there
     bool kept;   // the buffer has a place for every layer
     bool misfit; // it lies in another way than the buffer says
 };
 // What was made is placed so, where `old` was; NULL: nothing.
-void history_place(struct engine *, const struct judgement *made, struct placed as,
+void history_place(struct proof *, const struct judgement *made, struct placed as,
                    const struct judgement *old);
 
 // ---- reading ----------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ struct lineage {
     bool sums; // by way of sums and of what has no op only
     uint32_t number, id;
 };
-struct lineage lineage_of(struct engine *, uint32_t made, bool sums); // made 0: nothing
+struct lineage lineage_of(struct proof *, uint32_t made, bool sums); // made 0: nothing
 uint32_t lineage_next(struct lineage *); // a making; 0: there are no more
 static inline bool lineage_has(const struct lineage *way, uint32_t id) { // where there are no more
     return way->history->reached[id] == way->number;
@@ -98,17 +98,17 @@ static inline bool lineage_has(const struct lineage *way, uint32_t id) { // wher
 // The first value that the reference does not explain of those that led to `made`, by way of others
 // like it; 0: it explains `made` itself. `*detour`: the program has its own way to the reference's
 // values here, and what is found may be no mistake.
-uint32_t history_first_guilty(struct engine *, uint32_t made, bool *detour);
+uint32_t history_first_guilty(struct proof *, uint32_t made, bool *detour);
 // A sum of the reference of which the value is a part only; false: there is none.
-bool history_whole(struct engine *, struct scaled part, struct scaled *whole);
+bool history_whole(struct proof *, struct scaled part, struct scaled *whole);
 // Whether an op of the reference adds up to a sum of these nodes, of whatever layers.
-bool history_has_sum(struct engine *, struct scaled sum);
+bool history_has_sum(struct proof *, struct scaled sum);
 // Whether one adds up to that and some of what `part` lacks of `whole`.
-bool history_has_more(struct engine *, struct scaled sum, struct scaled part, struct scaled whole);
+bool history_has_more(struct proof *, struct scaled sum, struct scaled part, struct scaled whole);
 // The scale with which the reference has the term, of several the nearest, of such the last; false:
 // it does not have it.
-bool history_scale(const struct engine *, struct scaled found, scale_id *scale);
+bool history_scale(const struct proof *, struct scaled found, scale_id *scale);
 // The only index at which the reference has the node; false: there are several, or none.
-bool history_only_index(const struct engine *, uint32_t node, int32_t *at);
+bool history_only_index(const struct proof *, uint32_t node, int32_t *at);
 
 #endif

@@ -1,13 +1,10 @@
 // Judgements as values: made, and compared.
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/proof/proof.h"
 
-struct judgement judgement_of(struct engine *e, struct scaled value, form_id form,
+struct judgement judgement_of(const struct world *w, struct scaled value, form_id form,
                               enum dtype dtype) {
     return (struct judgement){
-        .value = value, .form = form, .bits = e->all_axes, .dtype = (uint8_t)dtype};
+        .value = value, .form = form, .bits = w->all_axes, .dtype = (uint8_t)dtype};
 }
 
 struct judgement judgement_fault(const struct fault *fault) {

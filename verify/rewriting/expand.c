@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "ir/check.h"
-#include "verify/rewriting/rewrite.h"
+#include "verify/rewriting/expansion.h"
 
 #define NO_SCALE UINT32_MAX // of a term whose normal form is not known
 
@@ -37,8 +37,11 @@ static struct scaled expand(struct expansion *, struct scaled);
 static struct scaled expand_sized(struct expansion *, struct scaled);
 static struct scaled expand_term(struct expansion *, struct term);
 
-void expansion_init(struct expansion *x, struct engine *e, struct arena *arena) {
-    x->engine = e;
+void expansion_init(struct expansion *x, const struct builder *builder,
+                    const struct program *program, struct arena *arena) {
+    x->builder = *builder;
+    x->builder.names = NAMES_LEFT;
+    x->program = program;
     x->arena = x->keys.arena = x->known_keys.arena = arena;
 }
 
@@ -50,7 +53,7 @@ static bool scale_of_attribute(struct expansion *x, struct term term, enum attri
                                scale_id *scale) {
     int exponent;
     double real;
-    CHECK(term_attribute(x->engine->terms, term, name, &real));
+    CHECK(term_attribute(x->builder.terms, term, name, &real));
     double mantissa = frexp(real, &exponent);
     int64_t numerator = (int64_t)ldexp(mantissa, 53);
     int shift = 53 - exponent; // the number is numerator / 2^shift
@@ -60,7 +63,7 @@ static bool scale_of_attribute(struct expansion *x, struct term term, enum attri
         return false;
     for (; shift < 0; shift++)
         numerator *= 2;
-    *scale = scale_rational(x->engine->terms, numerator, INT64_C(1) << shift);
+    *scale = scale_rational(x->builder.terms, numerator, INT64_C(1) << shift);
     return true;
 }
 
@@ -77,7 +80,7 @@ static bool append(struct expansion *x, struct flat *flat, struct term factor, c
     struct flat own;
     if (expansion_known(x, factor).rank != (int)strlen(labels))
         return false;
-    flat_open(x->engine->terms, factor, (unsigned)strlen(labels), &own);
+    flat_open(x->builder.terms, factor, (unsigned)strlen(labels), &own);
     return flat_append(flat, &own, labels);
 }
 
@@ -85,7 +88,7 @@ static bool append(struct expansion *x, struct flat *flat, struct term factor, c
 static bool multiply_chosen(struct expansion *x, const struct operand *operands,
                             const struct sum *sums, unsigned n, uint32_t chosen, const char *result,
                             struct scaled *product) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     struct flat flat = {.last = 27 + 3 * MAX_RANK}; // behind all labels of a signature
     scale_id scale = SCALE_ONE;
     strcpy(flat.result, result);
@@ -98,7 +101,7 @@ static bool multiply_chosen(struct expansion *x, const struct operand *operands,
     for (unsigned i = 0; i < n; i++)
         if (!flat_has(&flat, operands[i].labels))
             return false;
-    *product = flat_finish(terms, &flat);
+    *product = flat_finish(&x->builder, &flat);
     product->scale = scale_product(terms, product->scale, scale);
     return true;
 }
@@ -106,12 +109,11 @@ static bool multiply_chosen(struct expansion *x, const struct operand *operands,
 // The product distributed over all sums. False: it cannot be flattened.
 static bool multiply(struct expansion *x, const struct operand *operands, unsigned n,
                      const char *result, struct scaled *product) {
-    struct terms *terms = x->engine->terms;
     struct sum sums[4] = {{0}}, all = {0};
     uint32_t total = 1;
     CHECK(n <= 4);
     for (unsigned i = 0; i < n; i++) {
-        if (!sum_plain(terms, &sums[i], operands[i].value))
+        if (!sum_plain(&x->builder, &sums[i], operands[i].value))
             return false;
         if (__builtin_mul_overflow(total, sums[i].n, &total))
             total = UINT32_MAX;
@@ -122,18 +124,18 @@ static bool multiply(struct expansion *x, const struct operand *operands, unsign
         struct scaled one;
         if (!multiply_chosen(x, operands, sums, n, chosen, result, &one))
             return false;
-        sum_add(terms, &all, one, SCALE_ONE);
+        sum_add(&x->builder, &all, one, SCALE_ONE);
     }
-    *product = sum_finish(terms, &all);
+    *product = sum_finish(&x->builder, &all);
     return true;
 }
 
 static struct scaled sum_of(struct expansion *x, struct scaled a, scale_id weight_a,
                             struct scaled b, scale_id weight_b) {
     struct sum sum = {0};
-    sum_add(x->engine->terms, &sum, a, weight_a);
-    sum_add(x->engine->terms, &sum, b, weight_b);
-    return sum_finish(x->engine->terms, &sum);
+    sum_add(&x->builder, &sum, a, weight_a);
+    sum_add(&x->builder, &sum, b, weight_b);
+    return sum_finish(&x->builder, &sum);
 }
 
 // ---- ops --------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ static struct scaled sum_of(struct expansion *x, struct scaled a, scale_id weigh
 // The op itself on operands in normal form.
 static struct scaled rebuild(struct expansion *x, const struct made *m,
                              const struct scaled *operands) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     struct part parts[MAX_OPERANDS];
     scale_id scale = SCALE_ONE;
     uint32_t n = 0;
@@ -151,16 +153,17 @@ static struct scaled rebuild(struct expansion *x, const struct made *m,
         bool linear = op_is_linear(m->kind, i);
         if (linear)
             scale = scale_product(terms, scale, operands[i].scale);
-        parts[n++] = part_of(linear ? operands[i].of : term_with_scale(terms, operands[i]));
+        parts[n++] = part_of(linear ? operands[i].of : term_with_scale(&x->builder, operands[i]));
     }
-    return (struct scaled){term_make(terms, m->kind, m->result, m->attributes, parts, n), scale};
+    return (struct scaled){term_make(&x->builder, m->kind, m->result, m->attributes, parts, n),
+                           scale};
 }
 
 // Another result of the same op, which reads operand 0 alone.
 static struct scaled statistic(struct expansion *x, const struct made *m, unsigned result) {
-    struct terms *terms = x->engine->terms;
-    struct part part = part_of(term_with_scale(terms, m->operands[0]));
-    return (struct scaled){term_make(terms, m->kind, result, m->attributes, &part, 1), SCALE_ONE};
+    struct part part = part_of(term_with_scale(&x->builder, m->operands[0]));
+    return (struct scaled){term_make(&x->builder, m->kind, result, m->attributes, &part, 1),
+                           SCALE_ONE};
 }
 
 // (x - mean) rstd y, where there is a mean and where there is a y.
@@ -181,7 +184,7 @@ static bool normalised(struct expansion *x, const struct made *m, struct scaled 
     whole[0] = (struct operand){*mean, of_row};
     if (!multiply(x, whole, 3, result, &second))
         return false;
-    scale_id minus = scale_rational(x->engine->terms, -1, 1);
+    scale_id minus = scale_rational(x->builder.terms, -1, 1);
     *made = sum_of(x, first, SCALE_ONE, second, minus);
     return true;
 }
@@ -230,7 +233,7 @@ static bool expand_weighted(struct expansion *x, const struct made *m, struct sc
 // All that scales scores goes to the queries. With c the scale and S = c (a q) (b k): dq is c b dS
 // k and dk is c a dS q, so outside stand c b and, where the queries have c a b already, 1 / b.
 static void fold_scales(struct expansion *x, struct made *m) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     scale_id given, of_k = m->operands[1].scale;
     if (!scale_of_attribute(x, m->term, ATTRIBUTE_SCALE, &given))
         return;
@@ -259,7 +262,7 @@ static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned
         if (!strchr(result, *label) || (*label <= 26 && strchr(whole, (char)('a' + *label - 1))))
             return false;
     memcpy(operands, m->operands, sizeof operands);
-    operands[i] = (struct scaled){term_constant(x->engine->terms, NODE_ONE), SCALE_ONE};
+    operands[i] = (struct scaled){term_constant(&x->builder, NODE_ONE), SCALE_ONE};
     struct operand factors[2] = {{m->operands[i], labels}, {rebuild(x, m, operands), result}};
     return multiply(x, factors, 2, result, made);
 }
@@ -282,13 +285,13 @@ static bool is_sized(const struct terms *terms, struct term term) {
 
 // f(a + b) = f(a) + f(b), if each says of how many elements it is.
 static struct scaled expand_linear(struct expansion *x, const struct made *m, unsigned i) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     struct sum parts = {0}, all = {0};
     struct scaled operands[MAX_OPERANDS], made;
     memcpy(operands, m->operands, sizeof operands);
     if (expand_pointwise(x, m, i, &made))
         return made;
-    bool apart = sum_plain(terms, &parts, m->operands[i]);
+    bool apart = sum_plain(&x->builder, &parts, m->operands[i]);
     for (uint32_t k = 0; k < parts.n; k++)
         apart = apart && is_sized(terms, (struct term){parts.items[k].node, parts.items[k].at});
     if (!apart)
@@ -296,10 +299,10 @@ static struct scaled expand_linear(struct expansion *x, const struct made *m, un
     for (uint32_t k = 0; k < parts.n; k++) {
         const struct summand *part = &parts.items[k];
         operands[i] = (struct scaled){{part->node, part->at}, part->scale};
-        sum_add(terms, &all, rebuild(x, m, operands), SCALE_ONE);
+        sum_add(&x->builder, &all, rebuild(x, m, operands), SCALE_ONE);
     }
     x->budget -= parts.n;
-    return sum_finish(terms, &all);
+    return sum_finish(&x->builder, &all);
 }
 
 static bool expand_by_law(struct expansion *x, const struct made *m, struct scaled *made) {
@@ -323,7 +326,7 @@ static bool expand_by_law(struct expansion *x, const struct made *m, struct scal
 }
 
 static struct scaled expand_op(struct expansion *x, struct term term) {
-    const struct node_key *key = term_node(x->engine->terms, term)->key;
+    const struct node_key *key = term_node(x->builder.terms, term)->key;
     struct made m = {.term = term,
                      .kind = (enum op_kind)key->kind,
                      .result = key->result,
@@ -338,7 +341,7 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
             continue;
         if (op_is_linear(m.kind, i) && m.kind != OP_EINSUM)
             linear = (int)i;
-        struct scaled part = term_part(x->engine->terms, term, next++);
+        struct scaled part = term_part(x->builder.terms, term, next++);
         ranks[i] = operand_rank(x, part.of);
         m.operands[i] = expand_sized(x, part);
     }
@@ -348,28 +351,28 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
     struct scaled made;
     if (!expand_by_law(x, &m, &made))
         made = linear >= 0 ? expand_linear(x, &m, (unsigned)linear) : rebuild(x, &m, m.operands);
-    made.scale = scale_product(x->engine->terms, made.scale, m.outer);
+    made.scale = scale_product(x->builder.terms, made.scale, m.outer);
     return made;
 }
 
 // ---- terms ------------------------------------------------------------------------------------
 
 static struct scaled expand_sum(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
     struct scaled value = {term, SCALE_ONE};
     struct sum parts = {0}, all = {0};
-    if (!sum_plain(terms, &parts, value))
+    if (!sum_plain(&x->builder, &parts, value))
         return value;
     for (uint32_t i = 0; i < parts.n; i++) {
         const struct summand *part = &parts.items[i];
-        sum_add(terms, &all, expand_term(x, (struct term){part->node, part->at}), part->scale);
+        sum_add(&x->builder, &all, expand_term(x, (struct term){part->node, part->at}),
+                part->scale);
     }
-    return sum_finish(terms, &all);
+    return sum_finish(&x->builder, &all);
 }
 
 static struct scaled expand_broadcast(struct expansion *x, struct term term) {
     static const char labels[] = "\1\2\3\4\5\6"; // as many as MAX_RANK
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     uint32_t sizes = term_node(terms, term)->key->attributes;
     struct scaled inner = expand_sized(x, term_part(terms, term, 0)), made;
     int rank = expansion_known(x, term).rank;
@@ -379,11 +382,11 @@ static struct scaled expand_broadcast(struct expansion *x, struct term term) {
     if (multiply(x, &operand, 1, result, &made))
         return made;
     struct part part = part_of(inner.of);
-    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, sizes, &part, 1), inner.scale};
+    return (struct scaled){term_make(&x->builder, NODE_BROADCAST, 0, sizes, &part, 1), inner.scale};
 }
 
 static struct scaled expand_node(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     struct scaled plain = {term, SCALE_ONE};
     switch (term_kind(terms, term)) {
     case NODE_RESULT: {
@@ -393,7 +396,7 @@ static struct scaled expand_node(struct expansion *x, struct term term) {
     case NODE_SUM:
         return expand_sum(x, term);
     case NODE_SCALED:
-        return expand(x, term_part(x->engine->terms, term, 0));
+        return expand(x, term_part(x->builder.terms, term, 0));
     case NODE_BROADCAST:
         return expand_broadcast(x, term);
     case OP_IOTA:
@@ -423,7 +426,7 @@ static struct scaled expand_term(struct expansion *x, struct term term) {
 
 // The scalars of a scale are terms as others.
 static scale_id expand_scale(struct expansion *x, scale_id id) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     struct scale scale = *scale_get(terms, id);
     scale_id all = scale_rational(terms, scale.numerator, scale.denominator);
     if (scale.serial)
@@ -440,22 +443,19 @@ static scale_id expand_scale(struct expansion *x, scale_id id) {
 
 static struct scaled expand(struct expansion *x, struct scaled value) {
     struct scaled made = expand_term(x, value.of);
-    made.scale = scale_product(x->engine->terms, made.scale, expand_scale(x, value.scale));
+    made.scale = scale_product(x->builder.terms, made.scale, expand_scale(x, value.scale));
     return made;
 }
 
 // In normal form, but for what does not say its sizes in that.
 static struct scaled expand_sized(struct expansion *x, struct scaled value) {
     struct scaled made = expand(x, value);
-    return is_sized(x->engine->terms, made.of) ? made : value;
+    return is_sized(x->builder.terms, made.of) ? made : value;
 }
 
 bool expand_value(struct expansion *x, struct scaled value, struct scaled *normal) {
-    struct terms *terms = x->engine->terms;
     x->budget = MAX_REWRITTEN;
     x->spent = false;
-    terms->plain = true;
     *normal = expand_sized(x, value);
-    terms->plain = false;
     return !x->spent;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ir/check.h"
-#include "verify/rewriting/rewrite.h"
+#include "verify/rewriting/expansion.h"
 
 enum { MAX_ORDERS = 5040, MAX_CODE = (MAX_FLAT + 1) * (MAX_RANK + 1), MAX_LABEL = 120 };
 
@@ -155,7 +155,8 @@ static int64_t count_orders(struct terms *terms, const struct flat *flat, const 
     return orders;
 }
 
-static struct term make_product(struct terms *terms, const struct flat *flat) {
+static struct term make_product(struct builder *builder, const struct flat *flat) {
+    struct terms *terms = builder->terms;
     unsigned order[MAX_FLAT];
     for (unsigned i = 0; i < flat->n; i++) {
         unsigned at = i;
@@ -172,10 +173,11 @@ static struct term make_product(struct terms *terms, const struct flat *flat) {
     for (unsigned i = 0; i < flat->n; i++)
         parts[i] = part_of(flat->factors[order[i]]);
     uint32_t attributes = intern(&terms->attributes, code.bytes, code.size, NULL) + 1;
-    return term_make(terms, NODE_PRODUCT, 0, attributes, parts, flat->n);
+    return term_make(builder, NODE_PRODUCT, 0, attributes, parts, flat->n);
 }
 
-struct scaled flat_finish(struct terms *terms, struct flat *flat) {
+struct scaled flat_finish(struct builder *builder, struct flat *flat) {
+    struct terms *terms = builder->terms;
     scale_id scale = SCALE_ONE;
     unsigned n = 0;
     for (unsigned i = 0; i < flat->n; i++) {
@@ -188,7 +190,7 @@ struct scaled flat_finish(struct terms *terms, struct flat *flat) {
     }
     flat->n = n;
     if (n == 0 && !flat->result[0])
-        return (struct scaled){term_constant(terms, NODE_ONE), scale};
+        return (struct scaled){term_constant(builder, NODE_ONE), scale};
     bool alone = n == 1 && strcmp(flat->labels[0], flat->result) == 0;
-    return (struct scaled){alone ? flat->factors[0] : make_product(terms, flat), scale};
+    return (struct scaled){alone ? flat->factors[0] : make_product(builder, flat), scale};
 }

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "verify/rewriting/expansion.h"
+
 enum { MAX_CONTEXTS = 4 };
 
 struct candidate { // that the reference has
@@ -24,23 +26,25 @@ struct context {
     uint32_t n, cap;
 };
 struct rewriter {
-    struct engine *engine;
+    struct proof *proof;
+    struct builder *builder;
     struct arena arena; // of what is remembered here, which is much, and no longer than this
     struct context contexts[MAX_CONTEXTS]; // of one evaluation of a unit
     unsigned n_contexts;
     bool spent; // by what is asked now
 };
 
-void note_outcome(struct engine *e, const struct judgement *result) {
+void note_outcome(struct proof *p, const struct judgement *result) {
+    struct outcomes *outcomes = &p->outcomes;
     bool noted = result->fault != NULL;
-    for (uint32_t i = 0; i < e->n_outcomes && !noted; i++)
-        noted = term_equal(e->outcomes[i], result->value.of);
+    for (uint32_t i = 0; i < outcomes->n && !noted; i++)
+        noted = term_equal(outcomes->list[i], result->value.of);
     if (!noted)
-        ARENA_PUSH(e->arena, e->outcomes, e->n_outcomes, e->cap_outcomes, result->value.of);
+        ARENA_PUSH(p->world->arena, outcomes->list, outcomes->n, outcomes->cap, result->value.of);
 }
 
-static bool is_own(const struct engine *e, struct term term) {
-    return term.node >= e->first_own_node;
+static bool is_own(const struct proof *p, struct term term) {
+    return term.node >= p->first_own_node;
 }
 
 // ---- layers -----------------------------------------------------------------------------------
@@ -92,13 +96,13 @@ static void add_candidate(struct rewriter *r, struct context *c, struct term of)
 }
 
 static void add_names(struct rewriter *r, struct context *c) {
-    struct terms *terms = r->engine->terms;
+    struct terms *terms = r->proof->world->terms;
     for (uint32_t i = 1; i < terms->n_aliases; i++) {
         struct term leaf = {terms->aliases[i].node, c->x.layer};
         bool seen = false;
         for (uint32_t k = 1; k < i && !seen; k++)
             seen = terms->aliases[k].node == leaf.node;
-        if (!seen && !term_equal(term_unnamed(terms, leaf), leaf))
+        if (!seen && !term_equal(term_unnamed(r->builder, leaf), leaf))
             add_candidate(r, c, leaf);
     }
 }
@@ -106,20 +110,21 @@ static void add_names(struct rewriter *r, struct context *c) {
 // What the reference has in the layer, or outside of layers, where all names are leaves. NULL:
 // there are too many.
 static struct context *context_of(struct rewriter *r, bool named, int32_t layer) {
-    const struct engine *reference = r->engine->reference;
+    const struct outcomes *sought = r->proof->sought;
     for (unsigned i = 0; i < r->n_contexts; i++)
         if (r->contexts[i].x.named == named &&
-            (!named || number_equal(&r->engine->terms->symbols, r->contexts[i].x.layer, layer)))
+            (!named ||
+             number_equal(&r->proof->world->terms->symbols, r->contexts[i].x.layer, layer)))
             return &r->contexts[i];
     if (r->n_contexts == MAX_CONTEXTS)
         return NULL;
     struct context *c = &r->contexts[r->n_contexts++];
-    expansion_init(&c->x, r->engine, &r->arena);
+    expansion_init(&c->x, r->builder, r->proof->program, &r->arena);
     c->x.named = named;
     c->x.layer = layer;
-    r->engine->terms->fixed |= !named; // all layers that these hold are meant, wherever it is asked
-    for (uint32_t i = 0; !named && i < reference->n_outcomes; i++)
-        add_candidate(r, c, reference->outcomes[i]);
+    r->builder->fixed |= !named; // all layers that these hold are meant, wherever it is asked
+    for (uint32_t i = 0; !named && i < sought->n; i++)
+        add_candidate(r, c, sought->list[i]);
     if (named)
         add_names(r, c);
     return c;
@@ -135,7 +140,7 @@ static bool expand_or_give_up(struct rewriter *r, struct context *c, struct scal
 // Whether what the reference has is the value; then `*as` is the value by the reference's term.
 static bool is_same(struct rewriter *r, struct context *c, const struct candidate *candidate,
                     struct scaled value, struct scaled *as) {
-    struct terms *terms = r->engine->terms;
+    struct terms *terms = r->proof->world->terms;
     struct scaled mine, theirs, known = {candidate->of, SCALE_ONE};
     if (!expand_or_give_up(r, c, value, &mine) || !expand_or_give_up(r, c, known, &theirs) ||
         mine.of.node != theirs.of.node || !number_equal(&terms->symbols, mine.of.at, theirs.of.at))
@@ -159,17 +164,17 @@ static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scale
 }
 
 // In a loop over layers nothing is looked for that the reference has outside of layers.
-static bool is_outside_layers(const struct engine *e) {
-    for (int i = 0; i < e->depth; i++)
-        if (!e->time_loop[i])
+static bool is_outside_layers(const struct proof *p) {
+    for (int i = 0; i < p->cursor->depth; i++)
+        if (!p->cursor->time_loop[i])
             return false;
     return true;
 }
 
 static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
     struct layers layers = {.visited.arena = &r->arena};
-    find_layers(r->engine->terms, value.of, &layers);
-    if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, as))
+    find_layers(r->proof->world->terms, value.of, &layers);
+    if (is_outside_layers(r->proof) && prove_in(r, false, 0, value, as))
         return true;
     // This saves time: nothing that the reference has by a name is made of so many layers.
     if (layers.many)
@@ -191,8 +196,8 @@ struct group {
     int32_t m_begin, m_end;
 };
 
-static void add_one(struct terms *terms, struct sum *sum, const struct summand *one) {
-    sum_add(terms, sum, (struct scaled){{one->node, one->at}, SCALE_ONE}, one->scale);
+static void add_one(struct builder *builder, struct sum *sum, const struct summand *one) {
+    sum_add(builder, sum, (struct scaled){{one->node, one->at}, SCALE_ONE}, one->scale);
 }
 
 static bool same_microbatches(struct terms *terms, const struct group *group,
@@ -203,29 +208,29 @@ static bool same_microbatches(struct terms *terms, const struct group *group,
 
 // Adds to `made` what the group is by the reference's terms, or as it stands.
 static void rewrite_group(struct rewriter *r, struct group *group, struct sum *made) {
-    struct terms *terms = r->engine->terms;
-    struct scaled all = sum_finish(terms, &group->all), as;
+    struct scaled all = sum_finish(r->builder, &group->all), as;
     bool own = group->own.n > 0 || group->all.n > 1;
     if (own && prove(r, all, &as)) {
-        sum_add_collected(terms, made, as, group->m_begin, group->m_end);
+        sum_add_collected(r->builder, made, as, group->m_begin, group->m_end);
         return;
     }
     struct sum *known = &group->all;
-    if (group->own.n > 0 && group->others.n > 0 && prove(r, sum_finish(terms, &group->own), &as)) {
+    if (group->own.n > 0 && group->others.n > 0 &&
+        prove(r, sum_finish(r->builder, &group->own), &as)) {
         known = &group->others;
-        sum_add(terms, known, as, SCALE_ONE);
+        sum_add(r->builder, known, as, SCALE_ONE);
     }
     for (uint32_t i = 0; i < known->n; i++) {
         struct summand *one = &known->items[i];
-        sum_add_collected(terms, made, (struct scaled){{one->node, one->at}, one->scale},
+        sum_add_collected(r->builder, made, (struct scaled){{one->node, one->at}, one->scale},
                           group->m_begin, group->m_end);
     }
 }
 
 static struct scaled rewrite_sum(struct rewriter *r, struct scaled value) {
-    struct terms *terms = r->engine->terms;
+    struct terms *terms = r->proof->world->terms;
     struct sum parts = {0}, made = {0};
-    sum_add(terms, &parts, value, SCALE_ONE);
+    sum_add(r->builder, &parts, value, SCALE_ONE);
     bool *done = ARENA_ARRAY(&r->arena, bool, parts.n + 1);
     for (uint32_t i = 0; i < parts.n; i++) // over layers: the norm of all gradients
         if (number_before(&terms->symbols, parts.items[i].at + 1, parts.items[i].end))
@@ -236,50 +241,53 @@ static struct scaled rewrite_sum(struct rewriter *r, struct scaled value) {
             struct summand *item = &parts.items[k];
             if (done[k] || !same_microbatches(terms, &group, item))
                 continue;
-            add_one(terms, &group.all, item);
-            bool own = is_own(r->engine, (struct term){item->node, item->at});
-            add_one(terms, own ? &group.own : &group.others, item);
+            add_one(r->builder, &group.all, item);
+            bool own = is_own(r->proof, (struct term){item->node, item->at});
+            add_one(r->builder, own ? &group.own : &group.others, item);
             done[k] = true;
         }
         if (group.all.n > 0)
             rewrite_group(r, &group, &made);
     }
-    return sum_finish(terms, &made);
+    return sum_finish(r->builder, &made);
 }
 
 // ---- results ----------------------------------------------------------------------------------
 
 static struct scaled rewrite_value(struct rewriter *r, struct scaled value) {
     struct scaled as;
-    if (term_kind(r->engine->terms, value.of) == NODE_SUM)
+    if (term_kind(r->proof->world->terms, value.of) == NODE_SUM)
         return rewrite_sum(r, value);
     return prove(r, value, &as) ? as : value;
 }
 
-void rewrite_results(struct engine *e, const struct unit *unit, struct judgement *results) {
-    struct rewriter r = {.engine = e};
+void rewrite_results(struct proof *p, struct builder *builder, const struct unit *unit,
+                     struct judgement *results) {
+    struct rewriter r = {.proof = p, .builder = builder};
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct judgement *result = &results[i];
-        if (result->fault || !is_own(e, result->value.of))
+        if (result->fault || !is_own(p, result->value.of))
             continue;
         // This saves time: parts have the term of the whole, which is looked for when they are
         // joined.
         if (result->coverage != COVERAGE_COMPLETE)
             continue;
-        int kind = term_kind(e->terms, result->value.of);
+        int kind = term_kind(p->world->terms, result->value.of);
         if (kind > N_OPS && kind != NODE_SUM) // no law is about it
             continue;
         struct scaled before = result->value;
         r.spent = false;
         result->value = rewrite_value(&r, before);
         if (!scaled_equal(before, result->value)) {
-            history_begin(e, NULL, NULL, e->statement->span, result, 1);
-            history_made(e, result, unit->values[unit->results[i].value].name);
-            history_end(e);
+            history_begin(p, NULL, NULL, p->cursor->statement->span, result, 1);
+            history_made(p, result, unit->values[unit->results[i].value].name);
+            history_end(p);
         }
-        if (r.spent && !e->given_up && scaled_equal(before, result->value))
-            e->given_up = arena_format(e->arena, "`%s` of `%s`",
+        if (r.spent && !p->given_up && scaled_equal(before, result->value))
+            p->given_up = arena_format(p->world->arena, "`%s` of `%s`",
                                        unit->values[unit->results[i].value].name, unit->name);
     }
+    for (unsigned i = 0; i < r.n_contexts; i++)
+        builder->fixed |= r.contexts[i].x.builder.fixed;
     arena_free(&r.arena);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/check.h"
-#include "verify/rewriting/rewrite.h"
+#include "verify/rewriting/expansion.h"
 
 // ---- labels -----------------------------------------------------------------------------------
 
@@ -56,14 +56,14 @@ static bool write_labels(const char *item, size_t length, const struct capitals 
 
 bool shape_read(const struct expansion *x, struct term term, const int *ranks, unsigned n,
                 struct shape *shape) {
-    const struct node_key *key = term_node(x->engine->terms, term)->key;
+    const struct node_key *key = term_node(x->builder.terms, term)->key;
     const char *signature = op_rows[key->kind].signature, *list = signature;
     struct capitals capitals = {{-1, -1, -1}};
     int64_t keep = -1;
     if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
-        list = interned(&x->engine->terms->attributes, key->attributes - 1);
+        list = interned(&x->builder.terms->attributes, key->attributes - 1);
     else
-        term_attribute(x->engine->terms, term, ATTRIBUTE_KEEP, &keep);
+        term_attribute(x->builder.terms, term, ATTRIBUTE_KEEP, &keep);
     memset(shape, 0, sizeof *shape);
     const char *item = list;
     for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)
@@ -85,7 +85,7 @@ bool shape_read(const struct expansion *x, struct term term, const int *ranks, u
 // ---- ranks ------------------------------------------------------------------------------------
 
 static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
-    const struct program *program = x->engine->program;
+    const struct program *program = x->program;
     if (kind == NODE_STATE) {
         uint32_t id = program_find_tensor(program, name + 1);
         return id == NO_ID ? -1 : program->tensors[id].rank;
@@ -97,29 +97,29 @@ static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
 
 // What has the shape of another operand has none of its own: the 1 in f(x, 1).
 int operand_rank(struct expansion *x, struct term term) {
-    return term_kind(x->engine->terms, term) == NODE_ONE ? -1 : expansion_known(x, term).rank;
+    return term_kind(x->builder.terms, term) == NODE_ONE ? -1 : expansion_known(x, term).rank;
 }
 
 static int rank_of_op(struct expansion *x, struct term term) {
-    const struct node_key *key = term_node(x->engine->terms, term)->key;
+    const struct node_key *key = term_node(x->builder.terms, term)->key;
     unsigned n = op_operand_count(key->kind), next = 0;
     int ranks[MAX_OPERANDS];
     struct shape shape;
     for (unsigned i = 0; i < n; i++) {
         bool read = op_reads(key->kind, key->result, i);
-        ranks[i] = read ? operand_rank(x, term_part(x->engine->terms, term, next++).of) : -1;
+        ranks[i] = read ? operand_rank(x, term_part(x->builder.terms, term, next++).of) : -1;
     }
     return shape_read(x, term, ranks, n, &shape) ? (int)strlen(shape.results[key->result]) : -1;
 }
 
-struct term expansion_opened(const struct expansion *x, struct term name) {
-    struct terms *terms = x->engine->terms;
+struct term expansion_opened(struct expansion *x, struct term name) {
+    struct terms *terms = x->builder.terms;
     bool here = x->named && number_equal(&terms->symbols, name.at, x->layer);
-    return here ? term_unnamed(terms, name) : name;
+    return here ? term_unnamed(&x->builder, name) : name;
 }
 
 static int find_rank(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     int kind = term_kind(terms, term);
     switch (kind) {
     case NODE_STATE:
@@ -127,7 +127,7 @@ static int find_rank(struct expansion *x, struct term term) {
         return rank_of_leaf(x, kind,
                             interned(&terms->attributes, term_node(terms, term)->key->attributes));
     case NODE_RESULT: {
-        struct term named = term_unnamed(terms, term);
+        struct term named = term_unnamed(&x->builder, term);
         return term_equal(named, term) ? -1 : find_rank(x, named);
     }
     case NODE_SUM:
@@ -152,7 +152,7 @@ static int find_rank(struct expansion *x, struct term term) {
 // ---- leaves -----------------------------------------------------------------------------------
 
 static uint64_t leaves_of_scale(struct expansion *x, scale_id id) {
-    const struct scale *scale = scale_get(x->engine->terms, id);
+    const struct scale *scale = scale_get(x->builder.terms, id);
     uint64_t leaves = 0;
     for (uint32_t i = 0; i < scale->n_factors; i++)
         leaves |= expansion_known(x, scale->factors[i].of).leaves;
@@ -160,18 +160,18 @@ static uint64_t leaves_of_scale(struct expansion *x, scale_id id) {
 }
 
 static uint64_t find_leaves(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
+    struct terms *terms = x->builder.terms;
     int kind = term_kind(terms, term);
     uint64_t leaves = 0;
     if (kind == NODE_RESULT && !term_equal(expansion_opened(x, term), term))
         return expansion_known(x, expansion_opened(x, term)).leaves;
-    uint32_t n = term_node(x->engine->terms, term)->n_parts;
+    uint32_t n = term_node(x->builder.terms, term)->n_parts;
     if (n == 0 && kind != NODE_ONE && kind != NODE_ZERO) {
         uint64_t at = (uint64_t)number_first(&terms->symbols, term.at);
         return UINT64_C(1) << ((term.node * UINT64_C(0x9e3779b97f4a7c15) + at * 0x9e37) >> 58);
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct scaled part = term_part(x->engine->terms, term, i);
+        struct scaled part = term_part(x->builder.terms, term, i);
         leaves |= expansion_known(x, part.of).leaves | leaves_of_scale(x, part.scale);
     }
     return leaves;

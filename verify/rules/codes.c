@@ -17,21 +17,20 @@
 // these codes lack is checked when the step has ended.
 #include <string.h>
 
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/rules/rule.h"
 
-uint32_t wire_mask(const struct engine *e) {
-    return (uint32_t)axis_list_mask(&e->program->policy.wire_axes);
+#include "verify/algebra/laws.h"
+
+uint32_t wire_mask(const struct proof *p) {
+    return (uint32_t)axis_list_mask(&p->program->policy.wire_axes);
 }
 
-static const char *wire_axes_text(struct engine *e) {
-    return mesh_axes_text(&e->program->mesh, &e->program->policy.wire_axes, e->arena);
+static const char *wire_axes_text(struct proof *p) {
+    return mesh_axes_text(&p->program->mesh, &p->program->policy.wire_axes, p->world->arena);
 }
 
-static int64_t members(const struct engine *e) {
-    return mesh_group_size(&e->program->mesh, &e->program->policy.wire_axes);
+static int64_t members(const struct proof *p) {
+    return mesh_group_size(&p->program->mesh, &p->program->policy.wire_axes);
 }
 
 // Zeros are coded as zeros, but for signs, of which there are two.
@@ -41,41 +40,41 @@ static bool keeps_zeros(const struct op *op) {
 
 // ---- compress ---------------------------------------------------------------------------------
 
-static const struct fault *check_permitted(struct engine *e, const struct op *op) {
-    const struct policy *policy = &e->program->policy;
+static const struct fault *check_permitted(struct proof *p, const struct op *op) {
+    const struct policy *policy = &p->program->policy;
     const char *text = op_rows[op->kind].text;
     if (policy->wire_axes.n == 0)
-        return fault_make(e, E516, op->span, "what it loses changes the result of training",
+        return fault_make(p, E516, op->span, "what it loses changes the result of training",
                           "`%s` stands where the policy has no `wire over`", text);
     if (!wire_equal(op_wire(op), policy->wire))
-        return fault_make(e, E516, op->span, NULL, "`%s` goes the way %s, but the policy says %s",
-                          text, wire_text(op_wire(op), e->arena),
-                          wire_text(policy->wire, e->arena));
+        return fault_make(p, E516, op->span, NULL, "`%s` goes the way %s, but the policy says %s",
+                          text, wire_text(op_wire(op), p->world->arena),
+                          wire_text(policy->wire, p->world->arena));
     return NULL;
 }
 
 // What is wrong otherwise, as a sum that lacks parts, still is when it has been put together again.
-static const struct fault *check_gradient(struct engine *e, const struct op *op,
+static const struct fault *check_gradient(struct proof *p, const struct op *op,
                                           const struct judgement *g) {
-    uint32_t wire = wire_mask(e);
-    const char *axes = wire_axes_text(e);
+    uint32_t wire = wire_mask(p);
+    const char *axes = wire_axes_text(p);
     if (!(g->partial & wire))
-        return fault_make(e, E516, op->span, "there is nothing to send",
+        return fault_make(p, E516, op->span, "there is nothing to send",
                           "`compress` is given what is no summand over `%s`", axes);
     if (g->partial != wire)
-        return fault_make(e, E516, op->span, NULL,
+        return fault_make(p, E516, op->span, NULL,
                           "`compress` is given a summand over %s, but codes are of summands over "
                           "exactly %s",
-                          mask_text(e, g->partial), mask_text(e, wire));
-    if (term_is_collected(e->terms, g->value.of))
-        return fault_make(e, E516, op->span, NULL,
+                          mask_text(p->world, g->partial), mask_text(p->world, wire));
+    if (term_is_collected(p->world->terms, g->value.of))
+        return fault_make(p, E516, op->span, NULL,
                           "`compress` is given what is not yet collected from all microbatches");
     return NULL;
 }
 
-static bool is_residual(const struct engine *e, struct scaled value) {
-    return term_kind(e->terms, value.of) == NODE_STATE && value.scale == SCALE_ONE &&
-           given_class(e->terms, value.of) == CLASS_RESIDUAL;
+static bool is_residual(const struct proof *p, struct scaled value) {
+    return term_kind(p->world->terms, value.of) == NODE_STATE && value.scale == SCALE_ONE &&
+           given_class(p->world->terms, value.of) == CLASS_RESIDUAL;
 }
 
 // Where the old one was, so that nothing is coded with it again. What a device has of its own and
@@ -84,94 +83,96 @@ static bool takes_its_place(const struct unit *unit, const struct op *op) {
     return value_root(unit, op->results[1]) == value_root(unit, op->operands[1]);
 }
 
-static const struct fault *check_old_residual(struct engine *e, const struct unit *unit,
+static const struct fault *check_old_residual(struct proof *p, const struct unit *unit,
                                               const struct op *op, const struct judgement *g,
                                               const struct judgement *r) {
-    if (!is_residual(e, r->value))
-        return fault_make(e, E516, op->span, NULL,
+    if (!is_residual(p, r->value))
+        return fault_make(p, E516, op->span, NULL,
                           "`compress` is given %s, which is no residual as the step found it",
-                          term_text(e, r->value, 2));
+                          term_text(p->world, r->value, 2));
     if (r->form != g->form)
-        return fault_make(e, E510, op->span, NULL,
+        return fault_make(p, E510, op->span, NULL,
                           "`compress` meets parts that are cut differently: the gradient is %s, "
                           "the residual %s",
-                          form_text(&e->digits, e->arena, g->form),
-                          form_text(&e->digits, e->arena, r->form));
-    if (wire_mask(e) & ~r->own)
-        return fault_make(e, E516, op->span, "codes are of what each device has",
+                          form_text(&p->world->digits, p->world->arena, g->form),
+                          form_text(&p->world->digits, p->world->arena, r->form));
+    if (wire_mask(p) & ~r->own)
+        return fault_make(p, E516, op->span, "codes are of what each device has",
                           "`compress` is given a residual that is no longer known to be the "
                           "device's own: others of `%s` sent it, or it was computed or copied",
-                          wire_axes_text(e));
+                          wire_axes_text(p));
     if (!takes_its_place(unit, op))
-        return fault_make(e, E516, op->span, "what a code lacks is coded once",
+        return fault_make(p, E516, op->span, "what a code lacks is coded once",
                           "`compress` leaves the old residual: the new one, `%s`, must take the "
                           "place of the unit's parameter that holds it",
                           unit->values[op->results[1]].name);
     return NULL;
 }
 
-struct scaled codes_made(struct engine *e, const struct op *op, unsigned result,
+struct scaled codes_made(struct builder *builder, const struct op *op, unsigned result,
                          struct scaled gradient, struct scaled residual) {
-    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual.of)};
-    uint32_t attributes = attributes_of(e->terms, op);
-    struct term of = term_make(e->terms, OP_COMPRESS, result, attributes, parts, 2);
+    struct part parts[2] = {part_of(term_with_scale(builder, gradient)), part_of(residual.of)};
+    uint32_t attributes = attributes_of(builder->terms, op);
+    struct term of = term_make(builder, OP_COMPRESS, result, attributes, parts, 2);
     return (struct scaled){of, SCALE_ONE};
 }
 
-static void compress(struct engine *e, const struct unit *unit, const struct op *op,
-                     const struct judgement *operands, struct judgement *results) {
+static void compress(struct proof *p, struct builder *builder, const struct unit *unit,
+                     const struct op *op, const struct judgement *operands,
+                     struct judgement *results) {
     const struct judgement *g = &operands[0], *r = &operands[1];
-    const struct fault *fault = check_permitted(e, op);
+    const struct fault *fault = check_permitted(p, op);
     if (!fault)
-        fault = check_gradient(e, op, g);
+        fault = check_gradient(p, op, g);
     if (!fault)
-        fault = check_old_residual(e, unit, op, g, r);
+        fault = check_old_residual(p, unit, op, g, r);
     for (unsigned i = 0; i < 2; i++) {
         if (fault) {
             results[i] = judgement_fault(fault);
             continue;
         }
         results[i] = *g;
-        results[i].value = codes_made(e, op, i, g->value, r->value);
+        results[i].value = codes_made(builder, op, i, g->value, r->value);
         results[i].clean = g->clean && r->clean && keeps_zeros(op);
         results[i].own = i ? r->own : 0;
     }
     if (fault)
         return;
-    int64_t words = wire_words(op_wire(op), form_get(&e->digits, g->form)->elements);
-    results[0].form = form_of_codes(&e->digits, g->form, words, 1, results[0].clean);
+    int64_t words = wire_words(op_wire(op), form_get(&p->world->digits, g->form)->elements);
+    results[0].form = form_of_codes(&p->world->digits, g->form, words, 1, results[0].clean);
     results[0].dtype = DTYPE_I32;
 }
 
 // ---- codes ------------------------------------------------------------------------------------
 
-const struct fault *codes_check_operands(struct engine *e, const struct op *op,
+const struct fault *codes_check_operands(struct proof *p, const struct op *op,
                                          const struct judgement *operands) {
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (form_is_code(&e->digits, operands[i].form) && (op->kind != OP_DECOMPRESS || i > 0))
-            return fault_make(e, E516, op->span, NULL, "`%s` takes a code for numbers",
+        if (form_is_code(&p->world->digits, operands[i].form) &&
+            (op->kind != OP_DECOMPRESS || i > 0))
+            return fault_make(p, E516, op->span, NULL, "`%s` takes a code for numbers",
                               op_rows[op->kind].text);
     return NULL;
 }
 
-const struct fault *codes_cut(struct engine *e, struct span span) {
-    return fault_make(e, E516, span, NULL, "a part of a code means nothing");
+const struct fault *codes_cut(struct proof *p, struct span span) {
+    return fault_make(p, E516, span, NULL, "a part of a code means nothing");
 }
 
-const struct fault *codes_gather(struct engine *e, const struct exchange *exchange,
+const struct fault *codes_gather(struct proof *p, const struct exchange *exchange,
                                  struct judgement *value, struct span span) {
-    const struct form_key *key = form_get(&e->digits, value->form)->key;
+    const struct form_key *key = form_get(&p->world->digits, value->form)->key;
     uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
     if (exchange->kind != COLLECTIVE_ALL_GATHER)
-        return fault_make(e, E516, span, NULL,
+        return fault_make(p, E516, span, NULL,
                           "%s is given codes: what brings them together is an all_gather",
                           collective_names[exchange->kind]);
     if (axes != value->partial)
-        return fault_make(e, E516, span, NULL,
+        return fault_make(p, E516, span, NULL,
                           "codes of summands over %s are brought together over %s",
-                          mask_text(e, value->partial), mask_text(e, axes));
-    int64_t words = form_get(&e->digits, value->form)->elements;
-    value->form = form_of_codes(&e->digits, key->of, words, members(e), key->clean);
+                          mask_text(p->world, value->partial), mask_text(p->world, axes));
+    int64_t words = form_get(&p->world->digits, value->form)->elements;
+    value->form = form_of_codes(&p->world->digits, key->of, words, members(p), key->clean);
     value->partial = 0;
     value->bits |= axes;
     return NULL;
@@ -179,46 +180,47 @@ const struct fault *codes_gather(struct engine *e, const struct exchange *exchan
 
 // ---- decompress -------------------------------------------------------------------------------
 
-struct scaled codes_arrived(struct engine *e, struct scaled gradient, struct term residual) {
-    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual)};
-    return (struct scaled){term_make(e->terms, NODE_ARRIVED, 0, 0, parts, 2), SCALE_ONE};
+struct scaled codes_arrived(struct builder *builder, struct scaled gradient, struct term residual) {
+    struct part parts[2] = {part_of(term_with_scale(builder, gradient)), part_of(residual)};
+    return (struct scaled){term_make(builder, NODE_ARRIVED, 0, 0, parts, 2), SCALE_ONE};
 }
 
-static const struct fault *check_codes(struct engine *e, const struct op *op,
+static const struct fault *check_codes(struct proof *p, const struct op *op,
                                        const struct judgement *codes) {
-    if (!form_is_code(&e->digits, codes->form))
-        return fault_make(e, E516, op->span, NULL, "`decompress` is given what is no code");
+    if (!form_is_code(&p->world->digits, codes->form))
+        return fault_make(p, E516, op->span, NULL, "`decompress` is given what is no code");
     if (codes->partial)
-        return fault_make(e, E516, op->span, "nothing gathers those of the others before",
+        return fault_make(p, E516, op->span, "nothing gathers those of the others before",
                           "`decompress` is given the code of one device of `%s` only",
-                          wire_axes_text(e));
+                          wire_axes_text(p));
     return NULL;
 }
 
-static void decompress(struct engine *e, const struct op *op, const struct judgement *operands,
-                       struct judgement *result) {
+static void decompress(struct proof *p, struct builder *builder, const struct op *op,
+                       const struct judgement *operands, struct judgement *result) {
     const struct judgement *codes = &operands[0];
-    const struct fault *fault = check_permitted(e, op);
+    const struct fault *fault = check_permitted(p, op);
     if (!fault)
-        fault = check_codes(e, op, codes);
+        fault = check_codes(p, op, codes);
     if (fault) {
         *result = judgement_fault(fault);
         return;
     }
-    const struct form_key *key = form_get(&e->digits, codes->form)->key;
-    struct scaled gradient = term_operand(e->terms, codes->value.of, 0);
+    const struct form_key *key = form_get(&p->world->digits, codes->form)->key;
+    struct scaled gradient = term_operand(p->world->terms, codes->value.of, 0);
     *result = *codes;
-    result->value = codes_arrived(e, gradient, term_operand(e->terms, codes->value.of, 1).of);
+    result->value =
+        codes_arrived(builder, gradient, term_operand(p->world->terms, codes->value.of, 1).of);
     result->form = key->of;
     result->dtype = operands[1].dtype;
     result->clean = key->clean;
 }
 
-bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
-                 const struct judgement *operands, struct judgement *results) {
+bool codes_apply(struct proof *p, struct builder *builder, const struct unit *unit,
+                 const struct op *op, const struct judgement *operands, struct judgement *results) {
     if (op->kind == OP_COMPRESS)
-        compress(e, unit, op, operands, results);
+        compress(p, builder, unit, op, operands, results);
     else if (op->kind == OP_DECOMPRESS)
-        decompress(e, op, operands, results);
+        decompress(p, builder, op, operands, results);
     return op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
 }

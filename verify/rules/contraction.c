@@ -25,8 +25,8 @@ static bool is_attention(enum op_kind kind) {
     return kind == OP_ATTENTION || kind == OP_ATTENTION_BACKWARD;
 }
 
-static bool cuts_batch(const struct engine *e, const struct dim_info *dim) {
-    return !dim->flat && (dim->time || dim->owners & e->batch_axes);
+static bool cuts_batch(const struct proof *p, const struct dim_info *dim) {
+    return !dim->flat && (dim->time || dim->owners & p->world->batch_axes);
 }
 
 static enum dimension dimension_of(const struct context *c, char label) {
@@ -44,7 +44,7 @@ static int64_t block_of(const struct context *c, char label) {
 }
 
 static const struct fault *part_fault(const struct context *c, char label, const char *why) {
-    return fault_make(c->engine, E416, c->op->span, NULL,
+    return fault_make(c->proof, E416, c->op->span, NULL,
                       "`%s` works on a part of `%s` along `%s`, %s", c->row->text,
                       operand_name(c, c->first[(unsigned char)label]),
                       dimension_names[dimension_of(c, label)], why);
@@ -70,7 +70,7 @@ static void check_blocks(struct context *c, char label, const struct dim_info *d
 }
 
 static void check_kept(struct context *c, char label, const struct dim_info *dim) {
-    if (!dim->owners || cuts_batch(c->engine, dim))
+    if (!dim->owners || cuts_batch(c->proof, dim))
         return;
     if (c->op->kind == OP_EINSUM || (is_attention(c->op->kind) && label == 's'))
         check_blocks(c, label, dim);
@@ -92,10 +92,10 @@ static void add_digits(struct leaves *leaves, const struct dim_info *dim) {
 static void contract_part(struct context *c, char label, const struct dim_info *dim,
                           struct contraction *sum) {
     if (dim->flat) {
-        c->fault = fault_make(c->engine, E416, c->op->span, NULL,
+        c->fault = fault_make(c->proof, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
-    } else if (!cuts_batch(c->engine, dim)) {
+    } else if (!cuts_batch(c->proof, dim)) {
         check_blocks(c, label, dim);
         if (!c->fault && sum->several)
             c->fault = part_fault(c, label,
@@ -107,9 +107,9 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 }
 
 static void contract_label(struct context *c, char label, struct contraction *sum) {
-    const struct dim_info *dim = dim_get(&c->engine->digits, c->dims[(unsigned char)label]);
+    const struct dim_info *dim = dim_get(&c->proof->world->digits, c->dims[(unsigned char)label]);
     int64_t block = block_of(c, label);
-    if (is_exact(c->op->kind) && !cuts_batch(c->engine, dim))
+    if (is_exact(c->op->kind) && !cuts_batch(c->proof, dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
         contract_part(c, label, dim, sum);
@@ -126,11 +126,11 @@ static void contract_labels(struct context *c, unsigned result, bool of_batch,
             continue;
         for (const char *label = c->labels.operands[i]; *label && !c->fault; label++) {
             const struct dim_info *dim =
-                dim_get(&c->engine->digits, c->dims[(unsigned char)*label]);
-            if (seen[(unsigned char)*label] || cuts_batch(c->engine, dim) != of_batch)
+                dim_get(&c->proof->world->digits, c->dims[(unsigned char)*label]);
+            if (seen[(unsigned char)*label] || cuts_batch(c->proof, dim) != of_batch)
                 continue;
             seen[(unsigned char)*label] = true;
-            if (of_batch && dim->owners & ~c->engine->batch_axes) {
+            if (of_batch && dim->owners & ~c->proof->world->batch_axes) {
                 c->fault = part_fault(c, *label, "of which a microbatch is the least part");
                 return;
             }

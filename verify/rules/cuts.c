@@ -4,28 +4,25 @@
 // judged itself.
 #include <inttypes.h>
 
-#include "verify/algebra/attributes.h"
-#include "verify/algebra/facts.h"
-#include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/rules/rule.h"
 
 // ---- what is filled before the step, and positions --------------------------------------------
 
-static const struct fault *check_batch(struct engine *e, const struct buffer *buffer,
+static const struct fault *check_batch(struct proof *p, const struct buffer *buffer,
                                        const struct dim_info *dim) {
-    int64_t microbatch = e->program->policy.microbatch, parts = dim->total / dim->local;
+    int64_t microbatch = p->program->policy.microbatch, parts = dim->total / dim->local;
     if (dim->key->order.chunks)
-        return fault_make(e, E416, buffer->span, NULL,
+        return fault_make(p, E416, buffer->span, NULL,
                           "`%s` is cut in zigzag, and what a microbatch is depends on the mesh",
                           buffer->name);
     if (dim->local != microbatch)
-        return fault_make(e, E416, buffer->span, NULL,
+        return fault_make(p, E416, buffer->span, NULL,
                           "of `%s` a device has %" PRId64 " of %" PRId64 " sequences at a time, "
                           "where a microbatch has %" PRId64 ": products of other shapes add in "
                           "another order",
                           buffer->name, dim->local, dim->total, microbatch);
     if (!is_power_of_two(parts))
-        return fault_make(e, E416, buffer->span, NULL,
+        return fault_make(p, E416, buffer->span, NULL,
                           "`%s` is of %" PRId64 " microbatches, which are no power of two: their "
                           "sum is no complete binary tree",
                           buffer->name, parts);
@@ -33,43 +30,45 @@ static const struct fault *check_batch(struct engine *e, const struct buffer *bu
 }
 
 // No axis has a part of the batch and one of another dimension.
-static const struct fault *check_apart(struct engine *e, const char *what, const char *how,
+static const struct fault *check_apart(struct proof *p, const char *what, const char *how,
                                        uint32_t axes, struct span span) {
-    uint32_t both = axes & e->batch_axes;
-    return both ? fault_make(e, E416, span, NULL,
+    uint32_t both = axes & p->world->batch_axes;
+    return both ? fault_make(p, E416, span, NULL,
                              "%s %s over %s, which cuts the batch, too: sums over both depend on "
                              "the mesh",
-                             what, how, mask_text(e, both))
+                             what, how, mask_text(p->world, both))
                 : NULL;
 }
 
 // A part that a device has, of what the host or the initialisation filled, or of positions: in the
 // order of the whole, and not over an axis that has a part of the batch.
-static const struct fault *check_part(struct engine *e, const char *what,
-                                      const struct dim_info *dim, struct span span) {
+static const struct fault *check_part(struct proof *p, const char *what, const struct dim_info *dim,
+                                      struct span span) {
     if (dim->key->order.chunks)
-        return fault_make(e, E416, span, NULL,
+        return fault_make(p, E416, span, NULL,
                           "%s is cut in zigzag: what is summed over it has the mesh's own order",
                           what);
-    return check_apart(e, what, "is cut", dim->owners, span);
+    return check_apart(p, what, "is cut", dim->owners, span);
 }
 
-const struct fault *ordered_check_filled(struct engine *e, const struct buffer *buffer,
+const struct fault *ordered_check_filled(struct proof *p, const struct buffer *buffer,
                                          form_id form) {
-    if (!e->terms->ordered || e->is_reference)
+    if (!p->ordered || p->is_reference)
         return NULL;
-    if (form_is_flat(&e->digits, form))
-        form = dim_get(&e->digits, form_get(&e->digits, form)->key->dims[0])->key->whole;
-    const struct form_key *key = form_get(&e->digits, form)->key;
+    if (form_is_flat(&p->world->digits, form))
+        form =
+            dim_get(&p->world->digits, form_get(&p->world->digits, form)->key->dims[0])->key->whole;
+    const struct form_key *key = form_get(&p->world->digits, form)->key;
     const struct fault *fault = NULL;
     for (unsigned i = 0; i < key->rank && !fault; i++) {
-        const struct dim_info *dim = dim_get(&e->digits, key->dims[i]);
+        const struct dim_info *dim = dim_get(&p->world->digits, key->dims[i]);
         const char *dimension = dimension_names[buffer->dims[i].dimension];
         if (buffer->dims[i].dimension == DIM_BATCH)
-            fault = check_batch(e, buffer, dim);
+            fault = check_batch(p, buffer, dim);
         else
-            fault = check_part(e, arena_format(e->arena, "`%s` of `%s`", dimension, buffer->name),
-                               dim, buffer->span);
+            fault = check_part(
+                p, arena_format(p->world->arena, "`%s` of `%s`", dimension, buffer->name), dim,
+                buffer->span);
     }
     return fault;
 }
@@ -78,29 +77,29 @@ const struct fault *ordered_check_filled(struct engine *e, const struct buffer *
 
 // Along a dimension parts are given and taken as they are; what reads them is judged itself. Only
 // microbatches have no parts.
-static const struct fault *check_along(struct engine *e, const char *what,
+static const struct fault *check_along(struct proof *p, const char *what,
                                        const struct axis_list *axes, struct span span) {
-    return check_apart(e, what, "along a dimension", (uint32_t)axis_list_mask(axes), span);
+    return check_apart(p, what, "along a dimension", (uint32_t)axis_list_mask(axes), span);
 }
 
-const struct fault *ordered_check_collective(struct engine *e, const struct exchange *exchange,
+const struct fault *ordered_check_collective(struct proof *p, const struct exchange *exchange,
                                              struct span span) {
-    if (!e->terms->ordered || exchange->kind == COLLECTIVE_ALL_REDUCE)
+    if (!p->ordered || exchange->kind == COLLECTIVE_ALL_REDUCE)
         return NULL;
     if (exchange->kind == COLLECTIVE_PERMUTE)
-        return fault_make(e, E416, span, NULL,
+        return fault_make(p, E416, span, NULL,
                           "a permute makes the order of summands depend on the mesh");
     return exchange->dim < 0
                ? NULL
-               : check_along(e, collective_names[exchange->kind], &exchange->axes, span);
+               : check_along(p, collective_names[exchange->kind], &exchange->axes, span);
 }
 
-const struct fault *ordered_check_slice(struct engine *e, const struct axis_list *axes, int dim,
+const struct fault *ordered_check_slice(struct proof *p, const struct axis_list *axes, int dim,
                                         struct span span) {
-    return e->terms->ordered && dim >= 0 ? check_along(e, "a slice", axes, span) : NULL;
+    return p->ordered && dim >= 0 ? check_along(p, "a slice", axes, span) : NULL;
 }
 
-const struct fault *ordered_check_positions(struct engine *e, dim_id dim, struct span span) {
-    return e->terms->ordered ? check_part(e, "what `iota` counts", dim_get(&e->digits, dim), span)
-                             : NULL;
+const struct fault *ordered_check_positions(struct proof *p, dim_id dim, struct span span) {
+    return p->ordered ? check_part(p, "what `iota` counts", dim_get(&p->world->digits, dim), span)
+                      : NULL;
 }

@@ -26,7 +26,6 @@
 #include <string.h>
 
 #include "ir/check.h"
-#include "verify/algebra/leaves.h"
 #include "verify/rules/rule.h"
 
 // ---- values -----------------------------------------------------------------------------------
@@ -84,13 +83,13 @@ static bool is_added_by_kernel(const struct context *c) {
         return false;
     if (joins_blocks(c->unit, made, result))
         return false;
-    return c->engine->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
+    return c->proof->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
 }
 
 // With the lengths of blocks, of every dimension of the operands: what these are called is the
 // unit's choice.
 static uint32_t ordered_attributes(const struct context *c) {
-    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->engine->terms, c->op)};
+    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->proof->world->terms, c->op)};
     uint32_t n = 1;
     if (!op_attribute(c->op, ATTRIBUTE_BLOCKS)) // this saves time: all lengths would be zero
         return (uint32_t)key[0];
@@ -99,11 +98,10 @@ static uint32_t ordered_attributes(const struct context *c) {
         for (unsigned d = 0; d < type->rank; d++)
             key[n++] = op_block(c->op, type->dims[d].dimension);
     }
-    return intern(&c->engine->terms->attributes, key, n * sizeof *key, NULL) + 1;
+    return intern(&c->proof->world->terms->attributes, key, n * sizeof *key, NULL) + 1;
 }
 
 struct scaled ordered_value(struct context *c, unsigned result) {
-    struct terms *terms = c->engine->terms;
     struct part parts[MAX_OPERANDS];
     uint32_t n = 0;
     int only = only_summand(c);
@@ -111,7 +109,7 @@ struct scaled ordered_value(struct context *c, unsigned result) {
         return c->operands[only].value;
     for (unsigned i = 0; i < c->op->n_operands; i++)
         if (op_reads(c->op->kind, result, i))
-            parts[n++] = part_of(term_with_scale(terms, c->operands[i].value));
+            parts[n++] = part_of(term_with_scale(c->builder, c->operands[i].value));
     enum op_kind kind = c->op->kind;
     if (kind == OP_ACCUMULATE && !is_added_by_kernel(c))
         kind = OP_ADD;
@@ -121,46 +119,50 @@ struct scaled ordered_value(struct context *c, unsigned result) {
         parts[0] = parts[1];
         parts[1] = left;
     }
-    struct term made = term_make(terms, kind, result, ordered_attributes(c), parts, n);
+    struct term made = term_make(c->builder, kind, result, ordered_attributes(c), parts, n);
     return (struct scaled){made, SCALE_ONE};
 }
 
 // ---- leaves of results ------------------------------------------------------------------------
 
 static const struct fault *early_fault(const struct context *c, unsigned i) {
-    const struct engine *e = c->engine;
+    const struct proof *p = c->proof;
     const struct judgement *value = &c->operands[i];
-    return fault_make(c->engine, E416, c->op->span, NULL,
+    return fault_make(c->proof, E416, c->op->span, NULL,
                       "`%s` reads `%s`, which is %s here: %s come first", c->row->text,
-                      operand_name(c, i), leaves_text(e, value),
-                      leaves_next_text(e, leaves_get(e, value->leaves)));
+                      operand_name(c, i), leaves_text(p->world, value->leaves),
+                      leaves_next_text(p->world, leaves_get(p->world, value->leaves)));
 }
 
 static const struct fault *late_fault(const struct context *c, unsigned i) {
-    return fault_make(c->engine, E416, c->op->span, NULL,
+    return fault_make(c->proof, E416, c->op->span, NULL,
                       "`%s` reads `%s`, which is %s here: it works on what one microbatch gives, "
                       "before any are summed",
-                      c->row->text, operand_name(c, i), leaves_text(c->engine, &c->operands[i]));
+                      c->row->text, operand_name(c, i),
+                      leaves_text(c->proof->world, c->operands[i].leaves));
 }
 
 // Of two sums over microbatches each one's two summands are added first, then the microbatches.
 static void add_leaves(struct context *c, struct judgement *made) {
     const struct judgement *a = &c->operands[0], *b = &c->operands[1];
-    struct engine *e = c->engine;
+    struct proof *p = c->proof;
+    const struct world *w = p->world;
     int only = only_summand(c);
-    if (only < 0 && (is_part(e, a) || is_part(e, b))) {
-        c->fault = early_fault(c, is_part(e, a) ? 0 : 1);
-    } else if (only >= 0 ||
-               (is_leaf(e, a) && a->leaves == b->leaves && a->microbatch == b->microbatch)) {
+    if (only < 0 && (leaves_is_part(w, a->leaves) || leaves_is_part(w, b->leaves))) {
+        c->fault = early_fault(c, leaves_is_part(w, a->leaves) ? 0 : 1);
+    } else if (only >= 0 || (leaves_is_leaf(w, a->leaves) && a->leaves == b->leaves &&
+                             a->microbatch == b->microbatch)) {
         made->leaves = c->operands[only < 0 ? 0 : only].leaves;
         made->microbatch = c->operands[only < 0 ? 0 : only].microbatch;
-    } else if ((a->leaves && b->leaves) || is_incomplete(e, a) || is_incomplete(e, b)) {
+    } else if ((a->leaves && b->leaves) || leaves_is_incomplete(w, a->leaves) ||
+               leaves_is_incomplete(w, b->leaves)) {
         unsigned i = a->leaves ? 0 : 1;
-        c->fault = fault_make(
-            e, E416, c->op->span, NULL,
-            "`%s` adds `%s` to `%s`, of which one is %s: only what one microbatch "
-            "gives is added before microbatches are summed, and then by the tree",
-            c->row->text, operand_name(c, 1), operand_name(c, 0), leaves_text(e, &c->operands[i]));
+        c->fault =
+            fault_make(p, E416, c->op->span, NULL,
+                       "`%s` adds `%s` to `%s`, of which one is %s: only what one microbatch "
+                       "gives is added before microbatches are summed, and then by the tree",
+                       c->row->text, operand_name(c, 1), operand_name(c, 0),
+                       leaves_text(w, c->operands[i].leaves));
     }
 }
 
@@ -168,15 +170,15 @@ static void add_leaves(struct context *c, struct judgement *made) {
 // summed.
 static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
     const struct judgement *value = &c->operands[i];
-    const struct leaves *leaves = leaves_get(c->engine, value->leaves);
+    const struct leaves *leaves = leaves_get(c->proof->world, value->leaves);
     bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0] &&
-                   !leaves_lack_parts(c->engine, leaves);
+                   !leaves_lack_parts(c->proof->world, leaves);
     if (by_leaf && leaves->summed == 1 && !made->leaves) {
         made->leaves = value->leaves;
         made->microbatch = value->microbatch;
     } else if (by_leaf) {
         c->fault = late_fault(c, i);
-    } else if (is_incomplete(c->engine, value)) {
+    } else if (leaves_is_incomplete(c->proof->world, value->leaves)) {
         c->fault = early_fault(c, i);
     }
 }
@@ -189,9 +191,10 @@ void ordered_leaves(struct context *c, unsigned result, struct judgement *made) 
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
         if (op_reads(c->op->kind, result, i) && c->operands[i].leaves)
             read_leaves(c, i, made);
-    struct contraction sum = {made->leaves ? *leaves_get(c->engine, made->leaves) : leaves_none(),
+    struct contraction sum = {made->leaves ? *leaves_get(c->proof->world, made->leaves)
+                                           : leaves_none(),
                               made->microbatch, false};
     contract(c, result, &sum);
-    made->leaves = leaves_intern(c->engine, &sum.leaves);
+    made->leaves = leaves_intern(c->proof->world, &sum.leaves);
     made->microbatch = sum.microbatch;
 }

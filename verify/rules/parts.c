@@ -6,17 +6,19 @@
 
 #include <string.h>
 
+#include "verify/algebra/laws.h"
+
 static const struct fault *pairs_fault(const struct context *c, uint32_t axes) {
-    return fault_make(c->engine, E510, c->op->span, NULL,
+    return fault_make(c->proof, E510, c->op->span, NULL,
                       "`%s` pairs parts of one dimension with parts of another over %s",
-                      c->row->text, mask_text(c->engine, axes));
+                      c->row->text, mask_text(c->proof->world, axes));
 }
 
 // Two labels on one axis: a device has pairs of parts i and i only. What is made of them may still
 // be a part of a contraction (coverage_of_result); in einsum letters say nothing, so there it is
 // not.
 void pair_labels(struct context *c, unsigned axis, unsigned char label) {
-    const struct digits *digits = &c->engine->digits;
+    const struct digits *digits = &c->proof->world->digits;
     if (c->paired >> axis & 1 || c->op->kind == OP_EINSUM) {
         c->fault = pairs_fault(c, 1u << axis);
         return;
@@ -52,7 +54,7 @@ static unsigned char contracted_of_pair(struct context *c, unsigned result, unsi
 // The contracted label that an axis owns digits of.
 static unsigned char contracted_label(const struct context *c, unsigned result, unsigned axis) {
     for (unsigned i = 0; i < c->n_bound; i++)
-        if (dim_get(&c->engine->digits, c->dims[c->bound[i]])->owners >> axis & 1 &&
+        if (dim_get(&c->proof->world->digits, c->dims[c->bound[i]])->owners >> axis & 1 &&
             reads_label(c, result, c->bound[i]) && !strchr(c->labels.results[result], c->bound[i]))
             return c->bound[i];
     return 0;
@@ -62,7 +64,7 @@ static unsigned char contracted_label(const struct context *c, unsigned result, 
 // a part of the keys is one even where the axis cuts nothing else: no collective merges them.
 coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t contracted) {
     coverage_id made = COVERAGE_COMPLETE;
-    for (unsigned axis = 0; axis < c->engine->program->mesh.n_axes && !c->fault; axis++) {
+    for (unsigned axis = 0; axis < c->proof->program->mesh.n_axes && !c->fault; axis++) {
         unsigned char label = 0;
         if (c->paired >> axis & 1)
             label = contracted_of_pair(c, result, axis);
@@ -71,8 +73,8 @@ coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t cont
         if (!label || c->fault)
             continue;
         if (made != COVERAGE_COMPLETE)
-            c->fault = pairs_fault(c, 1u << axis | coverage_axes(c->engine, made));
-        made = coverage_of(c->engine, c->row->combine, axis, label, c->dims[label]);
+            c->fault = pairs_fault(c, 1u << axis | coverage_axes(c->proof->world, made));
+        made = coverage_of(c->proof->world, c->row->combine, axis, label, c->dims[label]);
     }
     return made;
 }
@@ -88,20 +90,20 @@ void check_complete(struct context *c, unsigned result) {
         coverage_id coverage = c->operands[i].coverage;
         if (coverage == COVERAGE_COMPLETE || !op_reads(c->op->kind, result, i) || joins_parts(c))
             continue;
-        struct fault *fault = fault_make(c->engine, E412, c->op->span, "here all is needed",
-                                         "`%s` lacks %s where `%s` needs all", operand_name(c, i),
-                                         coverage_missing_text(c->engine, coverage), c->row->text);
+        struct fault *fault = fault_make(
+            c->proof, E412, c->op->span, "here all is needed", "`%s` lacks %s where `%s` needs all",
+            operand_name(c, i), coverage_missing_text(c->proof->world, coverage), c->row->text);
         c->fault = with_reader(c, fault, i);
     }
 }
 
 static const struct fault *strangers_fault(const struct context *c, unsigned a, unsigned b) {
-    return fault_make(c->engine, E412, c->op->span, NULL,
+    return fault_make(c->proof, E412, c->op->span, NULL,
                       "`%s` joins `%s` and `%s`, which are no parts of one %s: %s and %s",
                       c->row->text, operand_name(c, a), operand_name(c, b),
                       c->op->kind == OP_ATTENTION_MERGE ? "attention" : "sum",
-                      term_text(c->engine, c->operands[a].value, 1),
-                      term_text(c->engine, c->operands[b].value, 1));
+                      term_text(c->proof->world, c->operands[a].value, 1),
+                      term_text(c->proof->world, c->operands[b].value, 1));
 }
 
 // Operands a and b hold parts of the same: what both have, together.
@@ -109,16 +111,16 @@ static void join_two(struct context *c, enum monoid monoid, unsigned a, unsigned
                      struct judgement *made) {
     const struct judgement *left = &c->operands[a], *right = &c->operands[b];
     struct coverage_join join;
-    if (!scaled_same(c->engine->terms, left->value, right->value) ||
+    if (!scaled_same(c->proof->world->terms, left->value, right->value) ||
         left->partial != right->partial ||
-        !coverage_join(c->engine, monoid, left->coverage, right->coverage, &join)) {
+        !coverage_join(c->proof->world, monoid, left->coverage, right->coverage, &join)) {
         c->fault = strangers_fault(c, a, b);
         return;
     }
     if (join.twice >= 0)
-        c->fault = fault_make(c->engine, E412, c->op->span, NULL,
+        c->fault = fault_make(c->proof, E412, c->op->span, NULL,
                               "`%s` takes %s twice: both `%s` and `%s` have them", c->row->text,
-                              coverage_part_text(c->engine, left->coverage, join.twice),
+                              coverage_part_text(c->proof->world, left->coverage, join.twice),
                               operand_name(c, a), operand_name(c, b));
     made->value = left->value;
     made->coverage = join.both;
@@ -128,7 +130,7 @@ static void join_two(struct context *c, enum monoid monoid, unsigned a, unsigned
 static void join_attention(struct context *c, unsigned result, struct judgement *made) {
     for (unsigned i = 0; i < 4 && result == 0; i += 2)
         if (c->operands[i].coverage != c->operands[i + 1].coverage ||
-            !law_is_statistic(c->engine->terms, c->operands[i].value, c->operands[i + 1].value)) {
+            !law_is_statistic(c->builder, c->operands[i].value, c->operands[i + 1].value)) {
             c->fault = strangers_fault(c, i, i + 1);
             return;
         }

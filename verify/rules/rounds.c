@@ -28,26 +28,26 @@ struct round { // all zero where nothing is known
 };
 
 struct rounds {
-    struct engine *engine;
+    struct proof *proof;
     const struct unit *unit;
     struct round *of; // each value
 };
 
-struct rounds *rounds_new(struct engine *e, const struct unit *unit) {
-    uint32_t i = e->terms->ordered ? unit->n_ops : 0;
+struct rounds *rounds_new(struct proof *p, const struct unit *unit) {
+    uint32_t i = p->ordered ? unit->n_ops : 0;
     while (i < unit->n_ops && unit->ops[i].kind != OP_PERMUTE)
         i++;
     if (i == unit->n_ops) // this saves time: of values that no permute moved no two join
         return NULL;
-    struct rounds *rounds = arena_alloc(e->arena, sizeof *rounds);
-    *rounds =
-        (struct rounds){e, unit, arena_alloc(e->arena, unit->n_values * sizeof(struct round))};
+    struct rounds *rounds = arena_alloc(p->world->arena, sizeof *rounds);
+    *rounds = (struct rounds){p, unit,
+                              arena_alloc(p->world->arena, unit->n_values * sizeof(struct round))};
     memset(rounds->of, 0, unit->n_values * sizeof(struct round));
     return rounds;
 }
 
 static int64_t devices(const struct rounds *r, unsigned axis) {
-    return r->engine->program->mesh.axes[axis].size;
+    return r->proof->program->mesh.axes[axis].size;
 }
 
 static uint64_t all_of(int64_t n) {
@@ -95,7 +95,7 @@ static void follow_sum(struct rounds *r, const struct op *op) {
 }
 
 static bool is_wide(const struct rounds *r, const struct judgement *value) {
-    return dtype_bytes[value->dtype] >= dtype_bytes[r->engine->program->policy.reduce];
+    return dtype_bytes[value->dtype] >= dtype_bytes[r->proof->program->policy.reduce];
 }
 
 // What every device has of the sum is there once, so all have the sum.

@@ -5,12 +5,12 @@
 #include "verify/algebra/attributes.h"
 #include "verify/algebra/facts.h"
 #include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/proof/proof.h"
 
 struct rounds;
 
 // For one evaluation of a unit; NULL where nothing goes round in it.
-struct rounds *rounds_new(struct engine *, const struct unit *);
+struct rounds *rounds_new(struct proof *, const struct unit *);
 
 // Behind an op, when its result has been judged: `values` are the unit's. Of a sum that is complete
 // now it changes the result's judgement.

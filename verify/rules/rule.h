@@ -6,12 +6,13 @@
 #include "verify/algebra/attributes.h"
 #include "verify/algebra/facts.h"
 #include "verify/algebra/given.h"
-#include "verify/machine/engine.h"
+#include "verify/rules/rules.h"
 
 enum { N_LABELS = 256 };
 
 struct context {
-    struct engine *engine;
+    struct proof *proof;
+    struct builder *builder;
     const struct unit *unit;
     const struct op *op;
     const struct op_row *row;
@@ -31,6 +32,38 @@ bool is_zero(const struct context *, unsigned operand);
 bool is_collected(const struct context *, unsigned operand); // a sum over some microbatches only
 // For a witness: the op, and what it was given.
 const struct fault *with_reader(const struct context *, struct fault *, unsigned operand);
+
+// carry.c: the digits of a binary counter of sums. Whether the op is of one.
+bool carry_apply(struct proof *, struct builder *, const struct unit *, const struct op *,
+                 const struct judgement *operands, struct judgement *results);
+// rule.c: all other ops.
+void rule_apply(struct proof *, struct builder *, const struct unit *, const struct op *,
+                const struct judgement *operands, struct judgement *results);
+
+// codes.c: whether the op is one of these two; codes are operands of nothing else.
+bool codes_apply(struct proof *, struct builder *, const struct unit *, const struct op *,
+                 const struct judgement *operands, struct judgement *results);
+const struct fault *codes_check_operands(struct proof *, const struct op *,
+                                         const struct judgement *operands);
+// The codes of all members of a group; `value` is what one gives. NULL: done.
+const struct fault *codes_gather(struct proof *, const struct exchange *, struct judgement *value,
+                                 struct span span);
+const struct fault *codes_cut(struct proof *, struct span span); // a part of one is nothing
+
+// cuts.c: whether a collective or a slice leaves to ops the shapes, and to groups the members, that
+// they have on every mesh. NULL: it does.
+const struct fault *ordered_check_collective(struct proof *, const struct exchange *,
+                                             struct span span);
+const struct fault *ordered_check_slice(struct proof *, const struct axis_list *, int dim,
+                                        struct span span);
+// The same of what counts positions along a dimension that is cut so. NULL: it does.
+const struct fault *ordered_check_positions(struct proof *, dim_id, struct span span);
+// tree.c: the sum over the axes of a collective. NULL: done.
+const struct fault *ordered_sum_over(struct proof *, const struct exchange *, struct judgement *,
+                                     struct span span);
+// `sum` becomes kept + sum, which are siblings. NULL: done.
+const struct fault *ordered_join(struct proof *, const char *what, const struct judgement *kept,
+                                 struct judgement *sum, struct span span);
 
 // value.c
 struct scaled value_of_result(struct context *, unsigned result);

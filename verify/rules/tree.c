@@ -3,41 +3,42 @@
 // of time, the least significant first.
 #include <inttypes.h>
 
-#include "verify/algebra/leaves.h"
+#include "verify/rules/rule.h"
 
-static const struct fault *sum_axis(struct engine *e, const char *what, unsigned axis,
+static const struct fault *sum_axis(struct proof *p, const char *what, unsigned axis,
                                     struct judgement *value, struct span span) {
-    const char *name = e->program->mesh.axes[axis].name;
-    if (!is_incomplete(e, value))
-        return fault_make(e, E416, span, NULL,
+    const char *name = p->program->mesh.axes[axis].name;
+    if (!leaves_is_incomplete(p->world, value->leaves))
+        return fault_make(p, E416, span, NULL,
                           "%s over `%s` adds what is no sum over microbatches, nor over parts of "
                           "a tensor: how many are added depends on the mesh",
                           what, name);
-    struct leaves leaves = *leaves_get(e, value->leaves);
+    struct leaves leaves = *leaves_get(p->world, value->leaves);
     const struct digit *next = leaves_next(&leaves);
     if (leaves.exact ? !(leaves.exact >> axis & 1) : next->owner != OWNER_AXIS + (int32_t)axis)
-        return fault_make(e, E416, span, NULL,
+        return fault_make(p, E416, span, NULL,
                           "%s over `%s` sums in another order: what it is given is %s, and next "
                           "come %s",
-                          what, name, leaves_text(e, value), leaves_next_text(e, &leaves));
+                          what, name, leaves_text(p->world, value->leaves),
+                          leaves_next_text(p->world, &leaves));
     if (leaves.exact)
         leaves.exact &= ~(1u << axis);
     else
-        leaves_sum(e, &leaves, next->size);
-    value->leaves = leaves_intern(e, &leaves);
+        leaves_sum(p->world, &leaves, next->size);
+    value->leaves = leaves_intern(p->world, &leaves);
     return NULL;
 }
 
-const struct fault *ordered_sum_over(struct engine *e, const struct exchange *exchange,
+const struct fault *ordered_sum_over(struct proof *p, const struct exchange *exchange,
                                      struct judgement *value, struct span span) {
     const struct fault *fault = NULL;
-    if (!e->terms->ordered || term_kind(e->terms, value->value.of) == NODE_ZERO ||
+    if (!p->ordered || term_kind(p->world->terms, value->value.of) == NODE_ZERO ||
         exchange->operation == OPERATION_MAX)
         return NULL;
     for (unsigned i = exchange->axes.n; i-- > 0 && !fault;)
-        if (e->program->mesh.axes[exchange->axes.axes[i]].size > 1)
+        if (p->program->mesh.axes[exchange->axes.axes[i]].size > 1)
             fault =
-                sum_axis(e, collective_names[exchange->kind], exchange->axes.axes[i], value, span);
+                sum_axis(p, collective_names[exchange->kind], exchange->axes.axes[i], value, span);
     return fault;
 }
 
@@ -50,21 +51,22 @@ static bool are_siblings(const struct judgement *left, const struct judgement *r
            left->microbatch + n == right->microbatch;
 }
 
-const struct fault *ordered_join(struct engine *e, const char *what, const struct judgement *kept,
+const struct fault *ordered_join(struct proof *p, const char *what, const struct judgement *kept,
                                  struct judgement *sum, struct span span) {
-    struct leaves leaves = sum->leaves ? *leaves_get(e, sum->leaves) : leaves_none();
+    struct leaves leaves = sum->leaves ? *leaves_get(p->world, sum->leaves) : leaves_none();
     const struct digit *next = leaves_next(&leaves);
-    if (is_part(e, sum))
-        return fault_make(e, E416, span, NULL, "`%s` adds microbatches of %s: %s come first", what,
-                          leaves_text(e, sum), leaves_next_text(e, &leaves));
+    if (leaves_is_part(p->world, sum->leaves))
+        return fault_make(p, E416, span, NULL, "`%s` adds microbatches of %s: %s come first", what,
+                          leaves_text(p->world, sum->leaves), leaves_next_text(p->world, &leaves));
     if (!next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
-        return fault_make(e, E416, span, NULL,
+        return fault_make(p, E416, span, NULL,
                           "`%s` adds what are not the two halves of a block of microbatches: %s "
                           "to %s",
-                          what, leaves_text(e, sum), leaves_text(e, kept));
-    leaves_sum(e, &leaves, 2);
+                          what, leaves_text(p->world, sum->leaves),
+                          leaves_text(p->world, kept->leaves));
+    leaves_sum(p->world, &leaves, 2);
     leaves.microbatches *= 2;
-    sum->leaves = leaves_intern(e, &leaves);
+    sum->leaves = leaves_intern(p->world, &leaves);
     sum->microbatch = kept->microbatch;
     return NULL;
 }
