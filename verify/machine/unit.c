@@ -294,8 +294,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         // Bytes behind an accumulator's elements are untouched where it is added to in place, and
         // where a sum of codes takes its place.
         uint32_t place = v->unit->results[i].in_parameter;
-        bool untouched =
-            op_adds_term(made->kind) || made->kind == OP_CARRY || made->kind == OP_DECOMPRESS;
+        bool untouched = op_has(made->kind, LEAVES_PADDING);
         if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&m->world->digits, results[i].form)))
             results[i].clean = v->values[place].clean;

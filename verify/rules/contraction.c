@@ -13,18 +13,6 @@
 #include "ir/check.h"
 #include "verify/rules/rule.h"
 
-// Is what a device contracts exact, and what devices have together? Squares are, in bins, numbers
-// of tokens, and sums of which at most one summand is not zero: the row, or the column, that an id
-// selects.
-static bool is_exact(enum op_kind kind) {
-    return kind == OP_SQUARE_BINS || kind == OP_COUNT_TOKENS || kind == OP_EMBEDDING ||
-           kind == OP_PICK;
-}
-
-static bool is_attention(enum op_kind kind) {
-    return kind == OP_ATTENTION || kind == OP_ATTENTION_BACKWARD;
-}
-
 static bool cuts_batch(const struct proof *p, const struct dim_info *dim) {
     return !dim->flat && (dim->time || dim->owners & p->world->batch_axes);
 }
@@ -36,11 +24,9 @@ static enum dimension dimension_of(const struct context *c, char label) {
     return type->dims[strchr(labels, label) - labels].dimension;
 }
 
-// Length of the blocks in which the op works on it; 0: it has none. Attention goes in blocks
-// through the queries, and through heads one by one.
+// Length of the blocks in which the op works on it; 0: it has none.
 static int64_t block_of(const struct context *c, char label) {
-    bool whole = is_attention(c->op->kind) && label != 's';
-    return whole ? 0 : op_block(c->op, dimension_of(c, label));
+    return op_has_blocks(c->op->kind, label) ? op_block(c->op, dimension_of(c, label)) : 0;
 }
 
 static const struct fault *part_fault(const struct context *c, char label, const char *why) {
@@ -72,12 +58,12 @@ static void check_blocks(struct context *c, char label, const struct dim_info *d
 static void check_kept(struct context *c, char label, const struct dim_info *dim) {
     if (!dim->owners || cuts_batch(c->proof, dim))
         return;
-    if (c->op->kind == OP_EINSUM || (is_attention(c->op->kind) && label == 's'))
+    if (op_goes_in_blocks(c->op->kind, label))
         check_blocks(c, label, dim);
 }
 
 static void check_keys(struct context *c, char label, const struct dim_info *dim) {
-    if (is_attention(c->op->kind) && label == 't' && dim->owners)
+    if (op_needs_all(c->op->kind, label) && dim->owners)
         c->fault = part_fault(c, label, "of which every query looks at all");
 }
 
@@ -109,7 +95,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->proof->world->digits, c->dims[(unsigned char)label]);
     int64_t block = block_of(c, label);
-    if (is_exact(c->op->kind) && !cuts_batch(c->proof, dim))
+    if (op_has(c->op->kind, IS_EXACT) && !cuts_batch(c->proof, dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
         contract_part(c, label, dim, sum);

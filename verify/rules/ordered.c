@@ -30,10 +30,6 @@
 
 // ---- values -----------------------------------------------------------------------------------
 
-static bool is_joint_sum(enum op_kind kind) {
-    return kind == OP_ADD || kind == OP_ACCUMULATE;
-}
-
 static bool is_scalar(const struct context *c) {
     return c->unit->values[c->op->results[0]].type.rank == 0;
 }
@@ -41,7 +37,7 @@ static bool is_scalar(const struct context *c) {
 // Which operand the result of a sum of scalars is; -1: neither. Of tensors zeros are added, as what
 // they make of minus zero is another.
 static int only_summand(const struct context *c) {
-    if (!is_joint_sum(c->op->kind) || !is_scalar(c))
+    if (!op_has(c->op->kind, IS_JOINT_SUM) || !is_scalar(c))
         return -1;
     return is_zero(c, 0) ? 1 : is_zero(c, 1) ? 0 : -1;
 }
@@ -113,8 +109,7 @@ struct scaled ordered_value(struct context *c, unsigned result) {
     enum op_kind kind = c->op->kind;
     if (kind == OP_ACCUMULATE && !is_added_by_kernel(c))
         kind = OP_ADD;
-    bool commutes = kind == OP_ADD || kind == OP_MUL; // to the last bit
-    if (commutes && parts[0].node > parts[1].node) {
+    if (op_has(kind, COMMUTES) && parts[0].node > parts[1].node) {
         struct part left = parts[0];
         parts[0] = parts[1];
         parts[1] = left;
@@ -184,7 +179,7 @@ static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
 }
 
 void ordered_leaves(struct context *c, unsigned result, struct judgement *made) {
-    if (is_joint_sum(c->op->kind)) {
+    if (op_has(c->op->kind, IS_JOINT_SUM)) {
         add_leaves(c, made);
         return;
     }

@@ -79,16 +79,11 @@ coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t cont
     return made;
 }
 
-// Ops that put parts together.
-static bool joins_parts(const struct context *c) {
-    return c->op->kind == OP_ADD || c->op->kind == OP_ACCUMULATE ||
-           c->op->kind == OP_ATTENTION_MERGE;
-}
-
 void check_complete(struct context *c, unsigned result) {
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
         coverage_id coverage = c->operands[i].coverage;
-        if (coverage == COVERAGE_COMPLETE || !op_reads(c->op->kind, result, i) || joins_parts(c))
+        if (coverage == COVERAGE_COMPLETE || !op_reads(c->op->kind, result, i) ||
+            op_has(c->op->kind, JOINS_PARTS))
             continue;
         struct fault *fault = fault_make(
             c->proof, E412, c->op->span, "here all is needed", "`%s` lacks %s where `%s` needs all",

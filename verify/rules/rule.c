@@ -258,16 +258,9 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
     return all;
 }
 
-// Whether zeros among the operand's elements add nothing to a result: so where that is linear in
-// them, and of squares. But the exponential of zero is one, and a target that is zero counts.
-static bool zeros_add_nothing(const struct context *c, unsigned i) {
-    return op_is_linear(c->op->kind, i) || c->op->kind == OP_SQUARE_SUM ||
-           (c->op->kind == OP_SQUARE_BINS && i == 0);
-}
-
 // What stands behind the elements of a part takes part, too.
 static const struct fault *padding_fault(struct context *c, unsigned i) {
-    bool harmless = zeros_add_nothing(c, i);
+    bool harmless = op_is_silent(c->op->kind, i);
     if (harmless && c->operands[i].clean)
         return NULL;
     return fault_make(c->proof, E412, c->op->span, NULL,
@@ -346,9 +339,7 @@ static form_id result_form(struct context *c, unsigned result) {
 
 // Padding of flat shards stays zero in ops that make zeros of zeros.
 static bool keeps_zeros(const struct context *c) {
-    bool keeps = op_is_sum(c->op->kind) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
-                 c->op->kind == OP_DIVIDE || c->op->kind == OP_WEIGHTED_SUM ||
-                 c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
+    bool keeps = op_has(c->op->kind, KEEPS_ZEROS);
     for (unsigned i = 0; i < c->op->n_operands; i++)
         keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
     return keeps;
