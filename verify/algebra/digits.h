@@ -53,7 +53,7 @@ struct dim_info {
 struct form_key {
     uint32_t rank;
     dim_id dims[MAX_RANK];
-    // Of codes (compress.c), so many one behind the other, each of a tensor of this form; 0: of
+    // Codes (codes.c), so many one behind the other, are each of a tensor of this form; 0: it is of
     // none.
     uint32_t codes;
     form_id of;
@@ -88,8 +88,8 @@ static inline const struct dim_info *dim_get(const struct digits *d, dim_id id) 
 static inline const struct form_info *form_get(const struct digits *d, form_id id) {
     return &d->forms[id];
 }
-// Of so many codes, each of so many words, that hold tensors of this form. No other function here
-// takes it for what is cut: codes are neither joined nor taken apart.
+// The form of so many codes, each of so many words, that hold tensors of this form. No other
+// function here takes it for what is cut: codes are neither joined nor taken apart.
 form_id form_of_codes(struct digits *, form_id of, int64_t words, int64_t codes, bool clean);
 bool form_is_code(const struct digits *, form_id form);
 bool form_is_flat(const struct digits *, form_id form);
@@ -120,7 +120,7 @@ dim_id dim_cut_around(struct digits *, const struct axis_list *axes, int zigzag,
                       unsigned n_inner, int64_t local);
 // The dimension with the axis's digit not shifted, and by how much it is.
 dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
-// Of what is held at a time: without the digits that time owns.
+// The form of what is held at a time: without the digits that time owns.
 form_id form_at_a_time(struct digits *, form_id form);
 // For messages: "[dp 4][time 8][2] x [64], flat over dp".
 const char *form_text(const struct digits *, struct arena *arena, form_id form);

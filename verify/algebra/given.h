@@ -11,7 +11,7 @@ struct term given_state(struct terms *, enum buffer_class, const struct tensor *
 struct term given_by_host(struct terms *, enum host_role, int32_t item);
 bool is_given_by_host(struct terms *, struct term, enum host_role);
 
-// Of such leaves: the tensor's name, or the role's; and of a state the class.
+// The name that such a leaf has: the tensor's, or the role's; and the class of a state.
 const char *given_name(const struct terms *, struct term leaf);
 enum buffer_class given_class(const struct terms *, struct term state);
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Of a loop with others inside that go with it, a multiple of the variable is needed too: where x
+// A multiple of the variable is needed, too, of a loop with others inside that go with it: where x
 // counts groups of two layers they begin at 2 x. It is a large power of two of its own, which moves
 // with x.
 enum {
@@ -55,7 +55,7 @@ int64_t number_first(const struct symbols *, int32_t number); // its value in th
 bool number_is_known(const struct symbols *, int32_t number);
 // The number with the symbol that was begun last replaced by another number.
 int32_t number_replace(const struct symbols *, int32_t number, int32_t by);
-// Of numbers of which one at least is symbolic; what is called are the two below.
+// The slow ways of the two below, for numbers of which one at least is symbolic.
 bool number_before_symbolic(struct symbols *, int32_t a, int32_t b);
 bool number_equal_symbolic(struct symbols *, int32_t a, int32_t b);
 // a < b. Most numbers are plain, and nothing is noted of them.

@@ -68,7 +68,7 @@ static struct term make_move(struct builder *builder, const struct move *m, stru
     return term_make(builder, m->kind, 0, attributes, parts, range ? 3 : 2);
 }
 
-// Of a term that a move made, what it is.
+// What a term is that a move made.
 static bool read_move(const struct terms *terms, struct term term, struct move *m) {
     *m = (struct move){.kind = (enum op_kind)term_kind(terms, term)};
     if (m->kind != OP_TAKE && m->kind != OP_PUT && m->kind != OP_MOVE)
@@ -152,7 +152,7 @@ static struct scaled move_again(struct builder *builder, struct move m, const st
     return moved(builder, m, (struct scaled){x, SCALE_ONE}, -1);
 }
 
-// Of what was moved along the same dimension.
+// A move of what was moved along the same dimension.
 static struct scaled move_moved(struct builder *builder, struct move m, const struct move *inner,
                                 struct term once) {
     struct terms *terms = builder->terms;
@@ -223,7 +223,7 @@ static struct scaled move_term(struct builder *builder, struct move m, struct te
     return (struct scaled){make_move(builder, &m, x), SCALE_ONE};
 }
 
-// Of a value of so many dimensions; -1: not known.
+// The move of a value of so many dimensions; -1: not known.
 static struct scaled moved(struct builder *builder, struct move m, struct scaled x, int rank) {
     struct terms *terms = builder->terms;
     bool nowhere = (m.kind == OP_TAKE && !is_among(m.number, iota_count(terms, m.from))) ||
@@ -308,7 +308,7 @@ static char put_label(const struct terms *terms, const struct labels *labels, un
     return goes ? label : 0;
 }
 
-// Without the move: the other operand takes what it was put to.
+// The product without the move: the other operand takes what it was put to.
 static struct scaled multiply_put(struct builder *builder, struct labels labels, unsigned i,
                                   const struct move *m, char label, struct scaled put,
                                   struct scaled other) {

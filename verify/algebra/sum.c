@@ -137,7 +137,7 @@ void sum_add(struct builder *builder, struct sum *sum, struct scaled value, scal
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct summand item = sum_part(terms, value, i);
         item.scale = scale_product(terms, item.scale, outer);
-        // Of anything else the memo may be moved, which saves time.
+        // A memo may be moved of anything else, which saves time.
         builder->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
         if (apart)
             ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);

@@ -204,7 +204,7 @@ uint32_t aliases_begin(struct terms *terms) {
     return begun;
 }
 
-// In the i-th of the iterations that the symbol stands for.
+// The alias in the i-th of the iterations that the symbol stands for.
 static struct alias alias_in(const struct terms *terms, struct alias alias,
                              const struct symbol *symbol, int64_t i) {
     int32_t value = (int32_t)(symbol->first + i * symbol->step);

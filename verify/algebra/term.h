@@ -192,8 +192,8 @@ void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbo
 scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator);
 scale_id scale_of_term(struct terms *terms, struct term scalar);
 scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b);
-// Of what an op multiplies. The reciprocal of zero is zero, and of no scalar it is known that it is
-// another: x and 1/x make no one.
+// The scale of what an op multiplies. The reciprocal of zero is zero, and of no scalar it is known
+// that it is another: x and 1/x make no one.
 scale_id scale_product(struct terms *terms, scale_id a, scale_id b);
 scale_id scale_invert(struct terms *terms, scale_id a);
 // The number of a, and the scalars that both have: a over it, and b, have none of them inverted.

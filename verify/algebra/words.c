@@ -34,7 +34,7 @@ const char *mask_text(const struct world *w, uint32_t mask) {
     return words_end(&words, w->arena);
 }
 
-// Of iterations that stand for many the first is told about, while their loop lasts: what was
+// The first of iterations that stand for many is told about, while their loop lasts: what was
 // computed from them keeps its numbers longer.
 static void print_number(const struct world *w, FILE *to, int32_t number) {
     if (number_is_known(&w->terms->symbols, number))

@@ -28,7 +28,7 @@ static inline bool is_zeros(const struct proof *p, uint32_t made) {
 struct texts {
     const char *ours, *theirs;
 };
-// Of two values that are told beside one another: as deep as it takes to see that they differ.
+// Two values that are told beside one another, as deep as it takes to see that they differ.
 struct texts texts_of(const struct proof *, struct scaled ours, struct scaled theirs);
 struct fault *scale_fault(struct proof *, struct span, const char *what, scale_id found,
                           scale_id expected);

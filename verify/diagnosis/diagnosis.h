@@ -21,7 +21,7 @@ const struct fault *cause_tell(struct proof *, const struct fault *);
 struct array;
 bool witness_value(struct world *, const struct program *reference, uint64_t seed, struct scaled,
                    struct array *value);
-// Of what one refusal is about: what has been computed for one value serves the next.
+// A witness serves one refusal: what has been computed for one value serves the next.
 struct witness;
 struct witness *witness_new(struct world *, const struct program *reference);
 // A difference between the two in numbers, in words; NULL: none was found.

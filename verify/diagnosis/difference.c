@@ -38,9 +38,9 @@ static bool is_made(const struct proof *p, uint32_t node) {
     return false;
 }
 
-// Of several that are as much alike one that the program lacks; where none is, and the op reads one
-// value, the only one of its kind. What stands for many iterations is none of the reference's
-// values any more: it ended with their induction.
+// The most alike node: of several that are as much alike one that the program lacks; where none is
+// alike, and the op reads one value, the only one of its kind. What stands for many iterations is
+// none of the reference's values any more: it ended with their induction.
 static uint32_t most_alike(const struct proof *p, const struct node *node) {
     uint32_t best = NO_ID, n_of_kind = 0;
     int best_score = 0;
@@ -283,7 +283,7 @@ static struct fault *first_difference(struct proof *p, struct span span, struct 
                       term_text(p->world, (struct scaled){found, SCALE_ONE}, 2));
 }
 
-// Of a sum over some microbatches what is summed, if that is one value.
+// What is summed in a sum over some microbatches, if that is one value.
 static bool collected_of(const struct proof *p, struct scaled value, struct scaled *one) {
     const struct node *node = term_node(p->world->terms, value.of);
     *one = term_part(p->world->terms, value.of, 0);
@@ -294,7 +294,7 @@ static bool collected_of(const struct proof *p, struct scaled value, struct scal
     return true;
 }
 
-// Of a sum where one operand is a summand and the other is whole: every device adds it.
+// A sum where one operand is a summand and the other is whole: every device adds it.
 static struct fault *mixed_fault(struct proof *p, const struct making *making) {
     for (uint32_t i = 0; making->op && making->n_operands == 2 && i < 2; i++) {
         uint32_t one = making_operand(p->history, making, i);

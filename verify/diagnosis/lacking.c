@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-// Of what led to the value the last op in a loop that added the node, of whatever layer.
+// The last op in a loop, of those that led to the value, that added the node, of whatever layer.
 static const struct making *last_added(struct proof *p, uint32_t made, uint32_t node) {
     struct lineage way = lineage_of(p, made, false);
     for (uint32_t id; (id = lineage_next(&way));) {
@@ -171,7 +171,7 @@ static const struct making *added_astray(struct proof *p, uint32_t made, uint32_
 
 // ---- what was not added at all ----------------------------------------------------------------
 
-// Of the sums on the way to the part the first that would be one of the reference's with what is
+// The first of the sums on the way to the part that would be one of the reference's with what is
 // lacking, and is none without.
 static const struct making *first_without(struct proof *p, uint32_t made, struct scaled part,
                                           struct scaled whole) {

@@ -8,8 +8,8 @@
 
 enum { TEXT_DEPTH = 2 };
 
-// Of what the term is made of, in the order in which it was made, the first that the reference has
-// not, made of what it has.
+// A search finds, of what the term is made of and in the order in which it was made, the first that
+// the reference has not, made of what it has.
 struct search {
     const struct proof *proof;
     bool *seen;
@@ -58,7 +58,8 @@ static struct term counterpart(const struct proof *p, struct term term) {
     return found;
 }
 
-// By one op of the same operands. What else an op says was compared when sums commuted.
+// Whether the same operands were put together in other blocks, by one op. What else an op says was
+// compared when sums commuted.
 static bool differs_in_blocks(const struct proof *p, struct term made, struct term theirs) {
     const struct node *a = term_node(p->world->terms, made),
                       *b = term_node(p->world->terms, theirs);

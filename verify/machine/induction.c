@@ -46,8 +46,9 @@ enum {
 
 // ---- slots that come round --------------------------------------------------------------------
 
-// Of slots that come round while the loop lasts; others are as good as items of their own. A loop
-// inside that goes with this one passes over so many slots in an iteration as its stride says.
+// The period is of slots that come round while the loop lasts; others are as good as items of their
+// own. A loop inside that goes with this one passes over so many slots in an iteration as its
+// stride says.
 static void add_to_period(struct course *c, const struct statement_walk *walk, struct index index) {
     int own = c->machine->cursor->depth;
     const struct loop *inner = walk_loop(walk, 0);
@@ -162,7 +163,7 @@ static void end_alone(struct course *c) {
 
 // ---- induction --------------------------------------------------------------------------------
 
-// From before this iteration over as many as can be proved alike.
+// A leap goes from before this iteration over as many as can be proved alike.
 static bool may_leap(const struct course *c) {
     return is_gain(c, c->iteration) && c->n_alone >= c->period && is_tried(c, c->n_alone);
 }

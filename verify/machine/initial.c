@@ -15,7 +15,7 @@ static const struct tensor *tensor_of(const struct abstract_machine *m,
     return &m->program->tensors[buffer->tensor];
 }
 
-// Of a buffer that the host or the initialisation filled by its declared layout.
+// A buffer lies by its declared layout where the host or the initialisation filled it.
 form_id form_declared(struct abstract_machine *m, const struct buffer *buffer) {
     struct digits *digits = &m->world->digits;
     dim_id dims[MAX_RANK];
@@ -92,7 +92,7 @@ void initials_init(struct abstract_machine *m) {
     regions_init(m);
 }
 
-// From one item to the next a layer's number may grow by more than the items' do.
+// A layer's number may grow from one item to the next by more than the items' do.
 static int32_t layers_skipped(const struct buffer *buffer) {
     return (int32_t)buffer_layer_step(buffer) - 1;
 }

@@ -3,8 +3,8 @@
 // somewhere else is in the way of others there, and those only of it.
 #include "verify/machine/machine.h"
 
-// From where a statement first names a buffer to where the last one does before it is freed or
-// consumed, in the order of the text.
+// A life goes from where a statement first names a buffer to where the last one does before it is
+// freed or consumed, in the order of the text.
 struct life {
     buffer_id of;
     uint32_t begin, end;
@@ -101,7 +101,7 @@ static struct lives find_lives(const struct abstract_machine *m) {
     return lives;
 }
 
-// At once, or one of them in every step.
+// Whether both are needed at once, or one of them in every step.
 static bool live_at_once(const struct lives *lives, buffer_id a, buffer_id b) {
     const struct buffer *buffers = lives->m->program->buffers;
     bool found = class_persistent[buffers[a].class] || class_persistent[buffers[b].class];

@@ -19,7 +19,7 @@ int32_t *held_number(struct held *held, enum held_number which) {
     }
 }
 
-// By how much a number that moves grows from an item of the run to the next.
+// The pace of a number that moves is by how much it grows from an item of the run to the next.
 static int32_t pace(const struct run *run, enum held_number which) {
     return which == HELD_LAYER ? 1 + run->skipped : 1;
 }
@@ -130,7 +130,7 @@ static bool says_what(const struct held *both, const struct held *left) {
 
 // Makes `left` end where `right` does, if the two are one run.
 static bool join(struct world *w, struct run *left, const struct run *right) {
-    // Of what is ready nobody asks which statement made it.
+    // Nobody asks which statement made what is ready.
     bool by_one = left->by == right->by || left->state == ITEM_READY;
     if (left->state != right->state || left->start != right->start || !by_one ||
         left->window != right->window || left->n_held != right->n_held)

@@ -60,7 +60,7 @@ static void check_places(struct abstract_machine *m, const struct call *call,
     }
 }
 
-// Inside the unit nothing knows that two places are one, and it may write before it has read all:
+// Nothing inside the unit knows that two places are one, and it may write before it has read all:
 // what it writes must be apart from the rest of what it is given, from its frame, and from what
 // else it writes.
 static bool places_are_apart(struct abstract_machine *m, const struct call *call,

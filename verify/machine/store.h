@@ -112,7 +112,7 @@ bool bytes_intersect(struct abstract_machine *, struct place a, struct place b);
 // Items first .. end-1 are written, by what stands at `by`.
 void bytes_take(struct abstract_machine *, buffer_id, int32_t first, int32_t end,
                 const struct span *by);
-// Of what others have written of these items' bytes since: the first; NULL: nothing.
+// The first of what others have written of these items' bytes since; NULL: nothing.
 const struct stretch *bytes_lost(struct abstract_machine *, buffer_id, int32_t first, int32_t end);
 // The first item behind `item`, or `end`, of whose bytes another one than of this item's was the
 // last to write. Not inside iterations that stand for many.
@@ -210,9 +210,22 @@ struct snapshot {
 };
 struct snapshot snapshot_take(const struct abstract_machine *, struct arena *); // which it lives in
 void snapshot_put(struct abstract_machine *, const struct snapshot *);
-// The store with what differs from `before`, its state some iterations ago, made to depend on the
-// symbol: what is `now` in it is the symbol, if it was `now - shift` before. False: something
+// The store is made to depend on the symbol: what differs from `before`, its state some iterations
+// ago, is `now` in it where it was `now - shift` before, and becomes the symbol. False: something
 // differs in another way, and the store has no meaning.
+//
+// For instance, of `for l = 0 .. 16 { call block(h = act[l], w = w[l]) -> (y = act[l + 1]) }`,
+// where two iterations were executed and now = 2, shift = 1:
+//
+//   before      act: item 0 the input | item 1 r[0]          | items 2 .. 16 empty
+//   the store   act: item 0 the input | items 1 .. 2 r[0..1] | items 3 .. 16 empty
+//   becomes     act: item 0 the input | items 1 .. x r[0..x-1] | items x+1 .. 16 empty
+//
+// The end of the second run went from 2 to 3, by the shift, so it is x + 1; its begin stayed 1, and
+// so did the layer of its first item, 0. The run is of one layer more with each item, which the two
+// that it has now say. Had the end grown by two, or the layer at all, it would not fit, and nothing
+// would be said of x. For how long this goes on is noted with the symbol (number.h): the last run
+// has an item as long as x + 1 < 17.
 bool store_generalise(struct abstract_machine *, const struct snapshot *before, int32_t now,
                       int32_t shift, int32_t symbol);
 // The store with the symbol that was begun last replaced.

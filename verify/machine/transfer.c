@@ -41,7 +41,7 @@ static struct judgement piece_value(struct abstract_machine *m, const struct sta
     return value;
 }
 
-// In place every device's part must be where the collective looks for it, or puts it.
+// Every device's part must be where the collective looks for it, or puts it, if it works in place.
 static bool in_place_fits(const struct abstract_machine *m, const struct exchange *exchange,
                           const struct transfer_piece *piece) {
     static const struct axis_list none;

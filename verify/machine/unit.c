@@ -46,7 +46,8 @@ static void find_roots(struct evaluation *v) {
     }
 }
 
-// In the unit's frame; below it whatever has a place of its own, as a byte of its number.
+// Bytes are those of the unit's frame; below it whatever has a place of its own is a byte of its
+// number.
 static void find_bytes(struct evaluation *v) {
     for (uint32_t i = 0; i < v->unit->n_values; i++) {
         const struct value *root = &v->unit->values[v->root[i]];
@@ -102,7 +103,7 @@ static bool is_added_by_kernel(const struct evaluation *v, value_id id) {
     return kernel && v->unit->values[id].storage == STORAGE_INLINE;
 }
 
-// From here on the place of the sum that the kernel adds to is its own, and who writes there before
+// The place of the sum that the kernel adds to is its own from here on, and who writes there before
 // the op that adds it takes it away.
 static void write_sum(struct evaluation *v, const struct op *kernel, value_id term) {
     for (uint32_t i = 0; i < v->unit->n_ops; i++) {

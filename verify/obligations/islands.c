@@ -7,7 +7,7 @@ static bool names_island(const struct program *program, const struct axis_list *
 
 // ---- the program of one island ----------------------------------------------------------------
 
-// Without the axes between islands; `*size` is that of what they leave.
+// The list without the axes between islands; `*size` becomes that of what they leave.
 static struct axis_list without_islands(const struct program *program, const struct axis_list *axes,
                                         int64_t *size) {
     struct axis_list left = {0};

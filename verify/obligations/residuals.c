@@ -4,7 +4,8 @@
 #include "verify/obligations/obligations.h"
 #include "verify/rules/rules.h"
 
-// In the form that it began with, so that the next step finds what this one assumed.
+// A residual lies in the form that it began with, so that the next step finds what this one
+// assumed.
 static bool lies_as_before(const struct abstract_machine *m, const struct judgement *found,
                            const struct judgement *before) {
     return found->form == before->form && found->partial == before->partial &&

@@ -394,7 +394,7 @@ struct lineage lineage_of(struct proof *p, uint32_t made, bool sums) {
     return (struct lineage){history, sums, history->way, made + 1};
 }
 
-// Of which of a call's operands its result is a sum only an evaluation says: what it is like.
+// Only an evaluation says of which of a call's operands its result is a sum: what it is like.
 static void reach_operands(const struct lineage *way, const struct making *making) {
     uint32_t *reached = way->history->reached;
     if (making->recalled)
@@ -424,7 +424,7 @@ static bool explained(struct proof *p, uint32_t id) {
     return *answer == YES;
 }
 
-// By way of what is not explained.
+// The first on the way by what is not explained.
 static uint32_t first_of(struct proof *p, uint32_t from, bool *detour) {
     struct history *history = p->history;
     uint32_t first[2] = {0, 0}, way = ++history->way;

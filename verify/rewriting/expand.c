@@ -447,7 +447,7 @@ static struct scaled expand(struct expansion *x, struct scaled value) {
     return made;
 }
 
-// In normal form, but for what does not say its sizes in that.
+// The value in normal form, but for what does not say its sizes in that.
 static struct scaled expand_sized(struct expansion *x, struct scaled value) {
     struct scaled made = expand(x, value);
     return is_sized(x->builder.terms, made.of) ? made : value;

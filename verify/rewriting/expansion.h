@@ -65,9 +65,9 @@ struct shape { // labels of what an op reads and makes, as flat.c has them
     char operands[MAX_OPERANDS][MAX_RANK + 1];
     char results[MAX_RESULTS][MAX_RANK + 1];
 };
-// Of the op that made the term, of `n` operands with such ranks, -1 for what is not known. Labels
-// that are not known are empty. False: the result's are not known, or a rank is another, as of what
-// is flat.
+// The shape of the op that made the term, of `n` operands with such ranks, -1 for what is not
+// known. Labels that are not known are empty. False: the result's are not known, or a rank is
+// another, as of what is flat.
 bool shape_read(const struct expansion *, struct term, const int *ranks, unsigned n,
                 struct shape *);
 int operand_rank(struct expansion *, struct term); // -1: not known

@@ -163,7 +163,7 @@ static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scale
     return false;
 }
 
-// In a loop over layers nothing is looked for that the reference has outside of layers.
+// Nothing is looked for in a loop over layers that the reference has outside of layers.
 static bool is_outside_layers(const struct proof *p) {
     for (int i = 0; i < p->cursor->depth; i++)
         if (!p->cursor->time_loop[i])

@@ -6,14 +6,14 @@ const char *operand_name(const struct context *c, unsigned i) {
 }
 
 bool is_collected(const struct context *c, unsigned i) {
-    return term_is_collected(c->proof->world->terms, c->operands[i].value.of);
+    return term_is_collected(c->builder->terms, c->operands[i].value.of);
 }
 
 bool is_zero(const struct context *c, unsigned i) {
-    return term_kind(c->proof->world->terms, c->operands[i].value.of) == NODE_ZERO;
+    return term_kind(c->builder->terms, c->operands[i].value.of) == NODE_ZERO;
 }
 
-// In a loop the operands are those of the first of the iterations that are looked at.
+// The operands of a fault in a loop are those of the first of the iterations that are looked at.
 const struct fault *with_reader(const struct context *c, struct fault *fault, unsigned i) {
     struct scaled *operands = ARENA_ARRAY(c->proof->world->arena, struct scaled, MAX_OPERANDS);
     for (unsigned k = 0; k < c->op->n_operands; k++)

@@ -75,7 +75,7 @@ const struct fault *ordered_check_filled(struct proof *p, const struct buffer *b
 
 // ---- along dimensions ---------------------------------------------------------------------------
 
-// Along a dimension parts are given and taken as they are; what reads them is judged itself. Only
+// Parts are given and taken along a dimension as they are; what reads them is judged itself. Only
 // microbatches have no parts.
 static const struct fault *check_along(struct proof *p, const char *what,
                                        const struct axis_list *axes, struct span span) {

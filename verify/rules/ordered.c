@@ -82,10 +82,10 @@ static bool is_added_by_kernel(const struct context *c) {
     return c->proof->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
 }
 
-// With the lengths of blocks, of every dimension of the operands: what these are called is the
-// unit's choice.
+// Attributes of ordered terms have the lengths of blocks, of every dimension of the operands: what
+// these are called is the unit's choice.
 static uint32_t ordered_attributes(const struct context *c) {
-    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->proof->world->terms, c->op)};
+    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->builder->terms, c->op)};
     uint32_t n = 1;
     if (!op_attribute(c->op, ATTRIBUTE_BLOCKS)) // this saves time: all lengths would be zero
         return (uint32_t)key[0];
@@ -94,7 +94,7 @@ static uint32_t ordered_attributes(const struct context *c) {
         for (unsigned d = 0; d < type->rank; d++)
             key[n++] = op_block(c->op, type->dims[d].dimension);
     }
-    return intern(&c->proof->world->terms->attributes, key, n * sizeof *key, NULL) + 1;
+    return intern(&c->builder->terms->attributes, key, n * sizeof *key, NULL) + 1;
 }
 
 struct scaled ordered_value(struct context *c, unsigned result) {
@@ -137,7 +137,7 @@ static const struct fault *late_fault(const struct context *c, unsigned i) {
                       leaves_text(c->proof->world, c->operands[i].leaves));
 }
 
-// Of two sums over microbatches each one's two summands are added first, then the microbatches.
+// Each of two sums over microbatches has its own two summands added first, then the microbatches.
 static void add_leaves(struct context *c, struct judgement *made) {
     const struct judgement *a = &c->operands[0], *b = &c->operands[1];
     struct proof *p = c->proof;

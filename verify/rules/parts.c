@@ -60,7 +60,7 @@ static unsigned char contracted_label(const struct context *c, unsigned result, 
     return 0;
 }
 
-// Of which parts of a contraction a device makes the result, on one axis at most. An attention over
+// The result is of these parts of a contraction on a device, on one axis at most. An attention over
 // a part of the keys is one even where the axis cuts nothing else: no collective merges them.
 coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t contracted) {
     coverage_id made = COVERAGE_COMPLETE;
@@ -106,7 +106,7 @@ static void join_two(struct context *c, enum monoid monoid, unsigned a, unsigned
                      struct judgement *made) {
     const struct judgement *left = &c->operands[a], *right = &c->operands[b];
     struct coverage_join join;
-    if (!scaled_same(c->proof->world->terms, left->value, right->value) ||
+    if (!scaled_same(c->builder->terms, left->value, right->value) ||
         left->partial != right->partial ||
         !coverage_join(c->proof->world, monoid, left->coverage, right->coverage, &join)) {
         c->fault = strangers_fault(c, a, b);

@@ -77,7 +77,7 @@ static void follow_permute(struct rounds *r, const struct op *op) {
     r->of[op->results[0]] = made;
 }
 
-// Of a sum whose operands are one value, moved: half as far apart where that swaps them.
+// The period of a sum whose operands are one value, moved, is half as long where that swaps them.
 static int64_t period_of_sum(const struct rounds *r, const struct round *a, const struct round *b) {
     int64_t n = devices(r, a->axis), apart = ((b->by - a->by) % n + n) % n;
     bool swaps = a->moved == b->moved && 2 * apart % a->period == 0;

@@ -12,8 +12,8 @@ struct rounds;
 // For one evaluation of a unit; NULL where nothing goes round in it.
 struct rounds *rounds_new(struct proof *, const struct unit *);
 
-// Behind an op, when its result has been judged: `values` are the unit's. Of a sum that is complete
-// now it changes the result's judgement.
+// What follows an op, when its result has been judged: `values` are the unit's. Of a sum that is
+// complete now it changes the result's judgement.
 void rounds_behind(struct rounds *, const struct op *, struct judgement *values);
 
 #endif

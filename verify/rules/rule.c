@@ -25,7 +25,7 @@ static const char *result_name(const struct context *c, unsigned i) {
 
 // ---- labels -----------------------------------------------------------------------------------
 
-// Of operands of which a label is cut in two ways the only one that is cut in its way;
+// The only one that is cut in its way, of operands of which a label is cut in two ways;
 // MAX_OPERANDS: there are two of each.
 static unsigned odd_one(const struct context *c, unsigned char label, dim_id dim) {
     unsigned n[2] = {0, 0}, last[2] = {0, 0};
@@ -160,7 +160,7 @@ static void check_microbatches(struct context *c) {
             continue;
         if (first < 0)
             first = (int)i;
-        if (!number_equal(&c->proof->world->terms->symbols, c->operands[i].microbatch,
+        if (!number_equal(&c->builder->terms->symbols, c->operands[i].microbatch,
                           c->operands[first].microbatch))
             c->fault = microbatches_fault(c, (unsigned)first, i);
     }
@@ -269,7 +269,7 @@ static const struct fault *padding_fault(struct context *c, unsigned i) {
                       c->row->text, operand_name(c, i));
 }
 
-// Of every microbatch's own result only sums are put together.
+// Only sums are put together of every microbatch's own result.
 static const struct fault *microbatch_fault(struct context *c, unsigned i) {
     if (c->row->combine == MONOID_SUM)
         return NULL;
@@ -383,7 +383,7 @@ static uint32_t result_bits(const struct context *c, unsigned result,
 static const struct fault *rounded_fault(const struct context *c, unsigned result,
                                          const struct judgement *made) {
     bool scalar = c->unit->values[c->op->results[result]].type.rank == 0;
-    if (!scalar || term_kind(c->proof->world->terms, made->value.of) != NODE_INPUT)
+    if (!scalar || term_kind(c->builder->terms, made->value.of) != NODE_INPUT)
         return NULL;
     return fault_make(c->proof, E415, c->op->span, NULL,
                       "`%s` computes anew what the host gives, and may round it", c->row->text);
@@ -460,7 +460,7 @@ static int dimension_of_label(const struct context *c, unsigned besides, char la
 // Dimensions of as many elements are counted alike, so what counts another one is called by the
 // name of the one that it is used for.
 static void name_positions(struct context *c, struct judgement *operands) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     for (const char *at = c->row->index; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
         unsigned i = (unsigned)(at[0] - '0');
         struct scaled *value = &operands[i].value;

@@ -82,8 +82,8 @@ void contract(struct context *, unsigned result, struct contraction *);
 
 // parts.c. Two labels on one axis are noted as a pair, or are a fault.
 void pair_labels(struct context *, unsigned axis, unsigned char label);
-// Of which parts of a contraction a device makes the result; `contracted`: axes that own digits of
-// contracted labels.
+// The parts of a contraction that a device makes the result of; `contracted`: axes that own digits
+// of contracted labels.
 coverage_id coverage_of_result(struct context *, unsigned result, uint32_t contracted);
 bool has_parts(const struct context *, unsigned result); // among the operands
 void check_complete(struct context *, unsigned result);  // all operands, or the op joins them

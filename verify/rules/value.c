@@ -63,7 +63,7 @@ static bool goes_by_elements(const struct op_labels *labels) {
 }
 
 static struct scaled product_term(struct context *c) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     bool by_elements = goes_by_elements(&c->labels);
     struct op_labels labels = by_elements ? labels_of_term(c) : c->labels;
     struct scaled a = c->operands[0].value, b = c->operands[1].value;
@@ -83,28 +83,28 @@ static struct scaled moved_term(struct context *c) {
 }
 
 static struct scaled scale_term(struct context *c) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     struct scaled x = c->operands[0].value, factor = c->operands[1].value;
     scale_id scale = scale_product(terms, factor.scale, scale_of_term(terms, factor.of));
     return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
 }
 
 static struct scaled quotient_term(struct context *c) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     struct scaled x = c->operands[0].value;
     scale_id scale = scale_rational(terms, 1, op_integer(c->op, ATTRIBUTE_DIVISOR, 1));
     return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
 }
 
 static struct scaled reciprocal_term(struct context *c) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     struct scaled x = c->operands[0].value;
     scale_id scale = scale_product(terms, x.scale, scale_of_term(terms, x.of));
     return (struct scaled){term_constant(c->builder, NODE_ONE), scale_invert(terms, scale)};
 }
 
 static struct scaled general_term(struct context *c, unsigned result) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     struct part parts[MAX_OPERANDS];
     uint32_t n = 0;
     scale_id scale = SCALE_ONE;
@@ -119,7 +119,7 @@ static struct scaled general_term(struct context *c, unsigned result) {
             parts[n++] = part_of(term_with_scale(c->builder, value));
         }
     }
-    uint32_t attributes = attributes_of(c->proof->world->terms, c->op);
+    uint32_t attributes = attributes_of(c->builder->terms, c->op);
     return (struct scaled){term_make(c->builder, c->op->kind, result, attributes, parts, n), scale};
 }
 
@@ -152,7 +152,7 @@ static struct scaled result_term(struct context *c, unsigned result) {
 
 // f(sum over some microbatches of e) = sum over them of f(e), for f linear in operand i.
 static struct scaled collected_term(struct context *c, unsigned result, unsigned i) {
-    struct terms *terms = c->proof->world->terms;
+    struct terms *terms = c->builder->terms;
     struct judgement operands[MAX_OPERANDS];
     const struct judgement *all = c->operands;
     struct sum parts = {0}, made = {0};
