@@ -404,19 +404,19 @@ static void random_steps_end_alike(void **state) {
         struct trial t;
         struct arena texts = {0};
         if (begin(&t, random_step(&texts, seed, seed % 2))) {
-            struct abstract_machine engines[N_WAYS];
+            struct abstract_machine machines[N_WAYS];
             for (enum way way = 0; way < N_WAYS; way++)
-                execute(&t, &engines[way], way, seed % 2);
-            bool same = same_items(&t, &engines[BY_INDUCTION], &engines[ONE_BY_ONE], true) &&
-                        same_items(&t, &engines[ONE_BY_ONE], &engines[WITHOUT_MEMO], false) &&
-                        all_insisted(&engines[BY_INDUCTION], &engines[WITHOUT_MEMO]) &&
-                        all_insisted(&engines[WITHOUT_MEMO], &engines[BY_INDUCTION]);
+                execute(&t, &machines[way], way, seed % 2);
+            bool same = same_items(&t, &machines[BY_INDUCTION], &machines[ONE_BY_ONE], true) &&
+                        same_items(&t, &machines[ONE_BY_ONE], &machines[WITHOUT_MEMO], false) &&
+                        all_insisted(&machines[BY_INDUCTION], &machines[WITHOUT_MEMO]) &&
+                        all_insisted(&machines[WITHOUT_MEMO], &machines[BY_INDUCTION]);
             if (!same)
                 fprintf(stderr, "seed %d\n%s\n", (int)seed, getenv("PRINT") ? t.text : "");
             n_executed++;
             n_failed += !same;
-            n_shorter += engines[BY_INDUCTION].cursor->n_statements <
-                         engines[ONE_BY_ONE].cursor->n_statements;
+            n_shorter += machines[BY_INDUCTION].cursor->n_statements <
+                         machines[ONE_BY_ONE].cursor->n_statements;
         }
         arena_free(&t.arena);
         arena_free(&texts);

@@ -1,5 +1,5 @@
-// The engine on steps of a few statements: what its store holds of bytes that are shared and of
-// items that are alike, and what a step costs.
+// The abstract machine on steps of a few statements: what its store holds of bytes that are shared
+// and of items that are alike, how a step goes on, and what it costs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -414,6 +414,41 @@ static void what_is_kept_lies_as_before(void **state) {
     arena_free(&t.arena);
 }
 
+// ---- the cursor -------------------------------------------------------------------------------
+
+// Two machines that take turns, statement by statement, inside loops and iterations that stand for
+// many, end where one does that is not interrupted.
+static void steps_stop_and_go_on(void **state) {
+    struct trial t;
+    struct abstract_machine machines[3];
+    small_step_begin_machine(
+        &t, &machines[0],
+        "for i = 0 .. 3 { call copy(x = w[0]) -> (y = spare[i])\n"
+        "for k = 0 .. 60 { call bend(x = spare[i]) -> (y = many[k]) } }\n"
+        "for m = 0 .. 8 { call look(t = table, x = targets[m]) -> (y = rows[m]) }\n");
+    for (int i = 1; i < 3; i++) {
+        struct terms *terms = ARENA_NEW(&t.arena, struct terms);
+        terms_init(terms, &t.arena, (int32_t)t.program->sizes.microbatches);
+        abstract_machine_init(&machines[i], t.program, terms, &t.arena, t.diagnostics,
+                              (struct proof_kind){0});
+        step_begin(&machines[i], STEP_TRAIN);
+    }
+    assert_true(step_execute(&machines[0], STEP_TRAIN));
+    int64_t n_turns = 0;
+    while (step_advance(&machines[1]) && step_advance(&machines[2]))
+        n_turns++;
+    assert_false(step_advance(&machines[2]));
+    assert_int_equal(n_turns, machines[0].cursor->n_statements);
+    for (int i = 1; i < 3; i++) {
+        struct snapshot end = snapshot_take(&machines[i], &t.arena);
+        assert_true(store_equal(&machines[0], &end));
+        assert_int_equal(machines[i].n_attempts, machines[0].n_attempts);
+        assert_true(machines[i].cursor->n_statements == n_turns && machines[i].cursor->depth == 0);
+    }
+    assert_true(machines[0].n_attempts > 0);
+    arena_free(&t.arena);
+}
+
 // ---- cost -------------------------------------------------------------------------------------
 
 static void what_is_left_to_follow_is_bounded(void **state) {
@@ -473,8 +508,9 @@ static int64_t n_statements(const char *statements) {
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, statements);
     assert_true(step_execute(&m, STEP_TRAIN));
+    int64_t n = m.cursor->n_statements;
     arena_free(&t.arena);
-    return m.cursor->n_statements;
+    return n;
 }
 
 // A round is of the slots that come round in this loop; others are constants in it, or items.
@@ -530,6 +566,7 @@ int main(void) {
         cmocka_unit_test(sums_of_other_summands_have_no_invariant),
         cmocka_unit_test(items_of_one_buffer_are_told_apart_by_number),
         cmocka_unit_test(what_is_kept_lies_as_before),
+        cmocka_unit_test(steps_stop_and_go_on),
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
         cmocka_unit_test(reasons_cost_one_judgement),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
