@@ -102,8 +102,8 @@ static void run_final(struct check *c) {
     }
 }
 
-// The step that averages is of all islands at once, so it has engines of its own; their faults come
-// behind the others.
+// The step that averages is of all islands at once, so it has machines of its own; their faults
+// come behind the others.
 static void check_average(struct check *c) {
     const struct program *all = c->all_islands;
     struct check average = {.all_islands = all};

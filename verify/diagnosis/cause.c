@@ -339,22 +339,22 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
 
 // ---- what is never written --------------------------------------------------------------------
 
-static bool writes(const struct proof *p, const struct statement *loop, buffer_id buffer) {
+static bool writes(const struct program *program, const struct statement *loop, buffer_id buffer) {
     struct statement_walk walk = walk_statements(&loop->loop.body);
     while (walk_next(&walk)) {
         struct access access;
-        for (uint32_t i = 0; (access = statement_access(p->program, walk.statement, i)).at; i++)
-            if (access.written && owner_of(p->program, access.at->buffer) == buffer)
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
+            if (access.written && owner_of(program, access.at->buffer) == buffer)
                 return true;
     }
     return false;
 }
 
 // A loop that goes over nothing would have written it.
-static void tell_empty_loop(struct proof *p, struct fault *fault) {
+static void tell_empty_loop(const struct program *program, struct fault *fault) {
     for (int s = 0; s < N_STEPS; s++) {
-        const struct statement *loop = empty_loop(&p->program->steps[s].body);
-        if (!loop || !writes(p, loop, fault->never))
+        const struct statement *loop = empty_loop(&program->steps[s].body);
+        if (!loop || !writes(program, loop, fault->never))
             continue;
         move_fault(fault, loop->span, "this goes over nothing", "it is read here");
         return;
@@ -457,7 +457,7 @@ const struct fault *cause_tell(struct proof *p, const struct fault *found) {
     struct fault *fault = arena_copy(p->world->arena, found, sizeof *found);
     fault->told = true;
     if (fault->is_never)
-        tell_empty_loop(p, fault);
+        tell_empty_loop(p->program, fault);
     else if (fault->code == E610 && fault->by && !same_span(*fault->by, fault->span))
         tell_transfer(p, fault);
     else if (fault->made)

@@ -85,34 +85,34 @@ bool differs_in_attributes(const struct proof *p, struct term of) {
     return same_but_attributes(p, &p->world->terms->nodes[of.node]) != NO_ID;
 }
 
-static const char *attribute_text(const struct proof *p, enum attribute_kind kind,
+static const char *attribute_text(const struct world *w, enum attribute_kind kind,
                                   const char *bytes) {
     int64_t integer;
     double real;
     if (kind == KIND_WORD)
-        return arena_format(p->world->arena, "\"%s\"", bytes);
+        return arena_format(w->arena, "\"%s\"", bytes);
     if (kind == KIND_REAL) {
         memcpy(&real, bytes, sizeof real);
-        return arena_format(p->world->arena, "%.15g", real);
+        return arena_format(w->arena, "%.15g", real);
     }
     memcpy(&integer, bytes, sizeof integer);
-    return arena_format(p->world->arena, "%" PRId64, integer);
+    return arena_format(w->arena, "%" PRId64, integer);
 }
 
 // As value.c packs them: a byte for the name, then the value.
-static const char *attributes_text(const struct proof *p, uint32_t attributes) {
+static const char *attributes_text(const struct world *w, uint32_t attributes) {
     if (!attributes)
         return "{}";
-    const struct intern_entry *entry = &p->world->terms->attributes.entries[attributes - 1];
+    const struct intern_entry *entry = &w->terms->attributes.entries[attributes - 1];
     const char *text = "", *bytes = entry->bytes;
     for (uint32_t at = 0; at < entry->size;) {
         int name = bytes[at++];
         enum attribute_kind kind = attribute_kinds[name];
-        text = arena_format(p->world->arena, "%s%s%s=%s", text, *text ? ", " : "",
-                            attribute_names[name], attribute_text(p, kind, bytes + at));
+        text = arena_format(w->arena, "%s%s%s=%s", text, *text ? ", " : "", attribute_names[name],
+                            attribute_text(w, kind, bytes + at));
         at += kind == KIND_WORD ? (uint32_t)strlen(bytes + at) + 1 : (uint32_t)sizeof(int64_t);
     }
-    return arena_format(p->world->arena, "{%s}", text);
+    return arena_format(w->arena, "{%s}", text);
 }
 
 static struct fault *attributes_fault(struct proof *p, struct span span, const struct node *node) {
@@ -120,14 +120,15 @@ static struct fault *attributes_fault(struct proof *p, struct span span, const s
     if (like == NO_ID)
         return NULL;
     return fault_make(p, E490, span, NULL, "`%s` is given %s; on one device it is given %s",
-                      op_rows[node->key->kind].text, attributes_text(p, node->key->attributes),
-                      attributes_text(p, p->world->terms->nodes[like].key->attributes));
+                      op_rows[node->key->kind].text,
+                      attributes_text(p->world, node->key->attributes),
+                      attributes_text(p->world, p->world->terms->nodes[like].key->attributes));
 }
 
 // ---- what differs -----------------------------------------------------------------------------
 
-static const char *place_text(const struct proof *p, struct term term) {
-    int kind = term_kind(p->world->terms, term);
+static const char *place_text(const struct world *w, struct term term) {
+    int kind = term_kind(w->terms, term);
     if (kind == NODE_ARRIVED)
         kind = OP_DECOMPRESS;
     return kind < N_OPS ? op_rows[kind].text : "sum";
@@ -154,12 +155,12 @@ struct texts texts_of(const struct proof *p, struct scaled ours, struct scaled t
 }
 
 // What an op reads, as the user knows it: by the name that the op's row gives the operand.
-static const char *operand_text(const struct proof *p, struct term of, uint32_t part) {
-    enum op_kind kind = term_kind(p->world->terms, of);
-    if (kind >= N_OPS || term_node(p->world->terms, of)->n_parts != op_operand_count(kind))
+static const char *operand_text(const struct world *w, struct term of, uint32_t part) {
+    enum op_kind kind = term_kind(w->terms, of);
+    if (kind >= N_OPS || term_node(w->terms, of)->n_parts != op_operand_count(kind))
         return "what is read here";
-    return arena_format(p->world->arena, "operand `%s` of `%s`",
-                        op_operand_name(p->world->arena, kind, part), op_rows[kind].text);
+    return arena_format(w->arena, "operand `%s` of `%s`", op_operand_name(w->arena, kind, part),
+                        op_rows[kind].text);
 }
 
 struct fault *scale_fault(struct proof *p, struct span span, const char *what, scale_id found,
@@ -188,11 +189,9 @@ static struct fault *with_given(struct fault *fault, struct scaled given, struct
 }
 
 // What the op was given that added it: a sum has it in the dimensions of all others.
-static struct scaled part_given(const struct proof *p, struct term of, uint32_t i) {
-    struct scaled part = term_part(p->world->terms, of, i);
-    return term_kind(p->world->terms, part.of) == NODE_BROADCAST
-               ? term_part(p->world->terms, part.of, 0)
-               : part;
+static struct scaled part_given(const struct world *w, struct term of, uint32_t i) {
+    struct scaled part = term_part(w->terms, of, i);
+    return term_kind(w->terms, part.of) == NODE_BROADCAST ? term_part(w->terms, part.of, 0) : part;
 }
 
 // The only part of a that b does not have; NO_ID: there are several, or none.
@@ -232,7 +231,8 @@ static struct fault *sum_fault(struct proof *p, struct span span, struct term fo
     uint32_t given = only_other_part(node, like), wanted = only_other_part(like, node);
     if (given == NO_ID || wanted == NO_ID)
         return fault;
-    return with_given(fault, part_given(p, found, given), part_given(p, theirs.of, wanted));
+    return with_given(fault, part_given(p->world, found, given),
+                      part_given(p->world, theirs.of, wanted));
 }
 
 static struct fault *operand_fault(struct proof *p, struct span span, struct term found,
@@ -245,7 +245,7 @@ static struct fault *operand_fault(struct proof *p, struct span span, struct ter
         if (same_part(a, b))
             continue;
         if (a->node == b->node && a->at == b->at)
-            return scale_fault(p, span, operand_text(p, found, i), a->scale, b->scale);
+            return scale_fault(p, span, operand_text(p->world, found, i), a->scale, b->scale);
         if (a->node == b->node) {
             struct texts made =
                 texts_of(p, (struct scaled){found, SCALE_ONE}, at_same_index(p, like, found));
@@ -259,7 +259,7 @@ static struct fault *operand_fault(struct proof *p, struct span span, struct ter
         struct texts given = texts_of(p, ours, theirs);
         return with_given(fault_make(p, state ? E511 : E490, span, NULL,
                                      "`%s` is given %s where the reference gives it %s",
-                                     place_text(p, found), given.ours, given.theirs),
+                                     place_text(p->world, found), given.ours, given.theirs),
                           ours, theirs);
     }
     return NULL;
@@ -284,13 +284,13 @@ static struct fault *first_difference(struct proof *p, struct span span, struct 
 }
 
 // What is summed in a sum over some microbatches, if that is one value.
-static bool collected_of(const struct proof *p, struct scaled value, struct scaled *one) {
-    const struct node *node = term_node(p->world->terms, value.of);
-    *one = term_part(p->world->terms, value.of, 0);
+static bool collected_of(const struct world *w, struct scaled value, struct scaled *one) {
+    const struct node *node = term_node(w->terms, value.of);
+    *one = term_part(w->terms, value.of, 0);
     for (uint32_t i = 1; i < node->n_parts; i++)
-        if (!scaled_equal(term_part(p->world->terms, value.of, i), *one))
+        if (!scaled_equal(term_part(w->terms, value.of, i), *one))
             return false;
-    one->scale = scale_multiply(p->world->terms, one->scale, value.scale);
+    one->scale = scale_multiply(w->terms, one->scale, value.scale);
     return true;
 }
 
@@ -382,7 +382,7 @@ struct fault *diagnose_making(struct proof *p, const struct making *making) {
     if (term_kind(p->world->terms, value.of) == OP_IOTA)
         return iota_fault(p, making);
     if (term_is_collected(p->world->terms, value.of)) {
-        if (!collected_of(p, value, &one))
+        if (!collected_of(p->world, value, &one))
             return fault_make(p, E412, making->span, NULL,
                               "%s is the sum of %s here, and each microbatch counts once", what,
                               microbatches_text(p->world, value.of));

@@ -24,10 +24,10 @@ static const struct making *last_added(struct proof *p, uint32_t made, uint32_t 
     return NULL;
 }
 
-static int64_t layers_of(const struct proof *p, struct scaled value, uint32_t node) {
+static int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < p->world->terms->nodes[value.of.node].n_parts; i++) {
-        struct summand summand = sum_part(p->world->terms, value, i);
+    for (uint32_t i = 0; i < w->terms->nodes[value.of.node].n_parts; i++) {
+        struct summand summand = sum_part(w->terms, value, i);
         n += summand.node == node ? summand.end - summand.at : 0;
     }
     return n;
@@ -48,12 +48,12 @@ const struct statement *empty_loop(const struct block *block) {
 }
 
 // The first summand of the whole of which the part has some layers only.
-static bool find_layers(const struct proof *p, struct scaled part, struct scaled whole,
+static bool find_layers(const struct world *w, struct scaled part, struct scaled whole,
                         struct summand *lacks) {
-    for (uint32_t i = 0; i < p->world->terms->nodes[whole.of.node].n_parts; i++) {
-        *lacks = sum_part(p->world->terms, whole, i);
-        int64_t n = layers_of(p, part, lacks->node);
-        if (n > 0 && n < layers_of(p, whole, lacks->node))
+    for (uint32_t i = 0; i < w->terms->nodes[whole.of.node].n_parts; i++) {
+        *lacks = sum_part(w->terms, whole, i);
+        int64_t n = layers_of(w, part, lacks->node);
+        if (n > 0 && n < layers_of(w, whole, lacks->node))
             return true;
     }
     return false;
@@ -78,19 +78,19 @@ static struct fault *loop_fault(struct proof *p, const struct making *reader) {
         uint32_t operand = making_operand(p->history, reader, i);
         struct scaled part, whole;
         struct summand lacks;
-        if (!is_part_only(p, operand, &part, &whole) || !find_layers(p, part, whole, &lacks))
+        if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
         const struct making *added = last_added(p, operand, lacks.node);
         const struct statement *loop = empty_loop(&p->program->steps[STEP_TRAIN].body);
         if (!loop && added)
             loop = added->loop;
-        if (!loop || goes_over(loop, layers_of(p, whole, lacks.node)))
+        if (!loop || goes_over(loop, layers_of(p->world, whole, lacks.node)))
             continue;
         struct fault *fault =
             fault_make(p, E412, loop->span, "it goes over some only",
                        "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
-                       making_at(p, operand)->name, layers_of(p, part, lacks.node),
-                       layers_of(p, whole, lacks.node),
+                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node),
+                       layers_of(p->world, whole, lacks.node),
                        term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
                        op_rows[reader->op->kind].text);
         fault_also(fault, reader->span, "here all are needed");
@@ -226,7 +226,7 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
             continue;
         for (uint32_t k = 0; k < p->world->terms->nodes[whole.of.node].n_parts; k++) {
             struct summand lacks = sum_part(p->world->terms, whole, k);
-            if (layers_of(p, part, lacks.node))
+            if (layers_of(p->world, part, lacks.node))
                 continue;
             const struct making *astray = added_astray(p, operand, lacks.node);
             struct span at =

@@ -60,23 +60,21 @@ static struct term counterpart(const struct proof *p, struct term term) {
 
 // Whether the same operands were put together in other blocks, by one op. What else an op says was
 // compared when sums commuted.
-static bool differs_in_blocks(const struct proof *p, struct term made, struct term theirs) {
-    const struct node *a = term_node(p->world->terms, made),
-                      *b = term_node(p->world->terms, theirs);
+static bool differs_in_blocks(const struct world *w, struct term made, struct term theirs) {
+    const struct node *a = term_node(w->terms, made), *b = term_node(w->terms, theirs);
     return a->key->kind == b->key->kind && a->n_parts == b->n_parts &&
            memcmp(a->key->parts, b->key->parts, a->n_parts * sizeof *a->key->parts) == 0;
 }
 
-static const char *difference_text(const struct proof *p, struct scaled made,
+static const char *difference_text(const struct world *w, struct scaled made,
                                    struct scaled theirs) {
-    const char *text = term_text(p->world, made, TEXT_DEPTH);
+    const char *text = term_text(w, made, TEXT_DEPTH);
     if (term_equal(theirs.of, made.of))
-        return arena_format(p->world->arena, "this is %s, which one device does not compute", text);
-    if (differs_in_blocks(p, made.of, theirs.of))
-        return arena_format(p->world->arena, "this is %s in other blocks than one device has",
-                            text);
-    return arena_format(p->world->arena, "this is %s, where one device has %s", text,
-                        term_text(p->world, theirs, TEXT_DEPTH));
+        return arena_format(w->arena, "this is %s, which one device does not compute", text);
+    if (differs_in_blocks(w, made.of, theirs.of))
+        return arena_format(w->arena, "this is %s in other blocks than one device has", text);
+    return arena_format(w->arena, "this is %s, where one device has %s", text,
+                        term_text(w, theirs, TEXT_DEPTH));
 }
 
 const struct fault *ordered_difference(struct proof *p, const struct expectation *expectation,
@@ -95,7 +93,7 @@ const struct fault *ordered_difference(struct proof *p, const struct expectation
     bool own = made.of.node >= p->first_own_node;
     const struct span *origin = term_node(p->world->terms, made.of)->origin;
     struct fault *fault = fault_make(p, E416, own && origin ? *origin : expectation->span, NULL,
-                                     "%s", difference_text(p, made, theirs));
+                                     "%s", difference_text(p->world, made, theirs));
     fault->effect =
         arena_format(p->world->arena, "so the bits of %s depend on the mesh", expectation->what);
     return fault;

@@ -7,8 +7,8 @@
 #include "verify/rules/rules.h"
 
 // Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
-static bool has_layer(struct abstract_machine *m, const struct buffer *buffer, int32_t layer) {
-    struct symbols *symbols = &m->world->terms->symbols;
+static bool has_layer(struct world *w, const struct buffer *buffer, int32_t layer) {
+    struct symbols *symbols = &w->terms->symbols;
     int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
     int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
     return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
@@ -21,7 +21,8 @@ static bool is_sent(struct abstract_machine *m, const char *tensor, int32_t laye
     for (buffer_id i = 0; final && i < final->n_buffers; i++) {
         const struct buffer *buffer = &final->buffers[i];
         if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
-            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 && has_layer(m, buffer, layer))
+            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 &&
+            has_layer(m->world, buffer, layer))
             return true;
     }
     return false;

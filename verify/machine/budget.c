@@ -9,16 +9,16 @@ bool loop_is_gone_with(const struct loop *loop) {
 }
 
 // Whether it is, or is in, a loop over groups or turns, as the strategy asked for.
-static bool is_of_groups(const struct abstract_machine *m, const struct statement *statement) {
+static bool is_of_groups(const struct cursor *cursor, const struct statement *statement) {
     bool found = statement->kind == STATEMENT_LOOP && loop_is_gone_with(&statement->loop);
-    for (int i = 0; i < m->cursor->depth; i++)
-        found = found || loop_is_gone_with(&m->cursor->loops[i]->loop);
+    for (int i = 0; i < cursor->depth; i++)
+        found = found || loop_is_gone_with(&cursor->loops[i]->loop);
     return found;
 }
 
 void step_overrun(struct abstract_machine *m, const struct statement *statement, const char *why) {
     struct fault *fault = fault_make(m->proof, E491, statement->span, NULL, "%s", why);
-    fault->help = is_of_groups(m, statement)
+    fault->help = is_of_groups(m->cursor, statement)
                       ? "loops over groups and turns of layers may have to be followed one by one: "
                         "write `unit = layer` for `layers(2)`, and ranges as `layers[0:8]` for "
                         "`layers[::2]`, or make the model less deep"

@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t offset_of(const struct abstract_machine *m, buffer_id id) {
-    return m->program->buffers[id].offset_bytes;
+static int64_t offset_of(const struct program *program, buffer_id id) {
+    return program->buffers[id].offset_bytes;
 }
 
 static struct byte_range bytes_of(const struct abstract_machine *m, buffer_id id) {
-    int64_t offset = offset_of(m, id);
+    int64_t offset = offset_of(m->program, id);
     return (struct byte_range){offset, offset + m->program->buffers[id].count * m->item_bytes[id]};
 }
 
 struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32_t item) {
-    return (struct address){offset_of(m, id), m->item_bytes[id], item};
+    return (struct address){offset_of(m->program, id), m->item_bytes[id], item};
 }
 
 bool buffers_meet(const struct abstract_machine *m, buffer_id a, buffer_id b) {
@@ -165,7 +165,8 @@ const struct stretch *bytes_lost(struct abstract_machine *m, buffer_id id, int32
 static int64_t item_at(const struct abstract_machine *m, buffer_id id,
                        const struct stretch *stretch, int64_t byte) {
     struct address from = beginning(m, stretch);
-    return (from.base + from.stride * from.number + byte - offset_of(m, id)) / m->item_bytes[id];
+    return (from.base + from.stride * from.number + byte - offset_of(m->program, id)) /
+           m->item_bytes[id];
 }
 
 int32_t bytes_alike(struct abstract_machine *m, buffer_id id, int32_t item, int32_t end) {
@@ -197,7 +198,7 @@ void bytes_items(struct abstract_machine *m, struct place at, buffer_id id, int3
     if (number_is_symbolic(at.item))
         symbols_only_first(&m->world->terms->symbols);
     int64_t stride = m->item_bytes[id], count = m->program->buffers[id].count;
-    int64_t from = offset_of(m, at.buffer) - offset_of(m, id) +
+    int64_t from = offset_of(m->program, at.buffer) - offset_of(m->program, id) +
                    number_first(&m->world->terms->symbols, at.item) * m->item_bytes[at.buffer];
     int64_t to = from + m->item_bytes[at.buffer];
     *first = (int32_t)(from < 0 ? 0 : from / stride);

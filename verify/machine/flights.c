@@ -17,21 +17,20 @@ static uint32_t home_of(const struct abstract_machine *m, buffer_id id) {
 }
 
 // Puts the handle into the list, which is in order, or takes it out.
-static void list_handle(struct abstract_machine *m, struct handle_list *list, uint32_t handle,
-                        bool listed) {
+static void list_handle(struct world *w, struct handle_list *list, uint32_t handle, bool listed) {
     uint32_t at = list->n;
     while (at > 0 && list->handles[at - 1] >= handle)
         at--;
     bool found = at < list->n && list->handles[at] == handle;
     if (found != listed)
-        list->handles = list_splice(m->world->arena, list->handles, &list->n, &list->cap,
-                                    sizeof handle, (struct cut){at, at + found}, &handle, listed);
+        list->handles = list_splice(w->arena, list->handles, &list->n, &list->cap, sizeof handle,
+                                    (struct cut){at, at + found}, &handle, listed);
 }
 
 static void list_flights(struct abstract_machine *m, uint32_t handle, bool listed) {
     const struct home_list *homes = &m->store.homes[handle];
     for (uint32_t i = 0; i < homes->n; i++)
-        list_handle(m, &m->store.flying[homes->list[i]], handle, listed);
+        list_handle(m->world, &m->store.flying[homes->list[i]], handle, listed);
 }
 
 static void add_home(struct abstract_machine *m, struct home_list *homes, buffer_id buffer) {
@@ -107,13 +106,13 @@ static struct touched touched_slots(struct abstract_machine *m, const struct run
     return (struct touched){run->begin + (first - item), run->begin + (end - item)};
 }
 
-static void spoil(struct abstract_machine *m, struct series *series, const struct run *run,
+static void spoil(struct world *w, struct series *series, const struct run *run,
                   struct touched slots, uint32_t i, const struct fault *fault) {
-    struct run part = run_part(m->world, run, slots.begin, slots.end);
-    struct held *held = arena_copy(m->world->arena, part.held, part.n_held * sizeof *held);
+    struct run part = run_part(w, run, slots.begin, slots.end);
+    struct held *held = arena_copy(w->arena, part.held, part.n_held * sizeof *held);
     held[i].value = judgement_fault(fault);
     part.held = held;
-    series_put(m->world, series, part);
+    series_put(w, series, part);
 }
 
 // Most transfers have nothing to do with what is written.
@@ -158,7 +157,7 @@ static bool disturb_piece(struct abstract_machine *m, struct series *series, con
         *spoilt = fault;
     if (held->value.fault)
         return false;
-    spoil(m, series, run, slots, i, fault);
+    spoil(m->world, series, run, slots, i, fault);
     return true;
 }
 

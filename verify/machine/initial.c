@@ -6,13 +6,12 @@
 #include "verify/algebra/given.h"
 #include "verify/rules/rules.h"
 
-static const struct buffer *buffer_of(const struct abstract_machine *m, buffer_id id) {
-    return &m->program->buffers[id];
+static const struct buffer *buffer_of(const struct program *program, buffer_id id) {
+    return &program->buffers[id];
 }
 
-static const struct tensor *tensor_of(const struct abstract_machine *m,
-                                      const struct buffer *buffer) {
-    return &m->program->tensors[buffer->tensor];
+static const struct tensor *tensor_of(const struct program *program, const struct buffer *buffer) {
+    return &program->tensors[buffer->tensor];
 }
 
 // A buffer lies by its declared layout where the host or the initialisation filled it.
@@ -44,7 +43,7 @@ static void begin_residual(struct abstract_machine *m, struct judgement *residua
 
 // The judgement of item 0.
 static struct judgement first_judgement(struct abstract_machine *m, buffer_id id) {
-    const struct buffer *buffer = buffer_of(m, id);
+    const struct buffer *buffer = buffer_of(m->program, id);
     struct scaled value = {{0, 0}, SCALE_ONE};
     if (buffer->class == CLASS_INPUT && buffer->host == HOST_NONE)
         return judgement_fault(fault_make(m->proof, E514, buffer->span, "the host does not know it",
@@ -57,8 +56,8 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
         enum buffer_class class = buffer->class;
         if (class == CLASS_MASTER)
             class = CLASS_PARAMETERS; // one value, kept in two types
-        value.of =
-            given_state(m->world->terms, class, tensor_of(m, buffer), (int32_t)buffer->first_layer);
+        value.of = given_state(m->world->terms, class, tensor_of(m->program, buffer),
+                               (int32_t)buffer->first_layer);
     }
     form_id form = form_declared(m, buffer);
     const struct fault *fault = ordered_check_filled(m->proof, buffer, form);
@@ -76,7 +75,7 @@ void initials_init(struct abstract_machine *m) {
     m->item_bytes = ARENA_ARRAY(m->world->arena, int64_t, n + 1);
     m->types = ARENA_ARRAY(m->world->arena, struct tensor_type, n + 1);
     for (buffer_id id = 0; id < n; id++) {
-        const struct buffer *buffer = buffer_of(m, id);
+        const struct buffer *buffer = buffer_of(m->program, id);
         m->item_bytes[id] = buffer_item_bytes(m->program, buffer);
         m->types[id] = buffer_type(m->program, buffer);
         if (!is_filled(buffer))
@@ -98,7 +97,7 @@ static int32_t layers_skipped(const struct buffer *buffer) {
 }
 
 struct run initial_run(const struct abstract_machine *m, buffer_id id) {
-    const struct buffer *buffer = buffer_of(m, id);
+    const struct buffer *buffer = buffer_of(m->program, id);
     return (struct run){.end = (int32_t)buffer->count,
                         .state = ITEM_READY,
                         .held = &m->initials[id],
@@ -107,10 +106,10 @@ struct run initial_run(const struct abstract_machine *m, buffer_id id) {
 }
 
 struct term store_leaf(struct abstract_machine *m, struct reference from, enum buffer_class class) {
-    const struct buffer *buffer = buffer_of(m, from.buffer);
+    const struct buffer *buffer = buffer_of(m->program, from.buffer);
     int32_t distance = number_times(&m->world->terms->symbols, number_of(m, from.index),
                                     (int32_t)buffer_layer_step(buffer));
-    return given_state(m->world->terms, class, tensor_of(m, buffer),
+    return given_state(m->world->terms, class, tensor_of(m->program, buffer),
                        (int32_t)buffer->first_layer + distance);
 }
 
@@ -124,27 +123,27 @@ static const struct buffer *filled_with(const struct abstract_machine *m, buffer
     if (m->region_of[id] == NO_ID) // it shares none
         return NULL;
     for (buffer_id i = 0; i < m->program->n_buffers; i++)
-        if (i != id && is_filled(buffer_of(m, i)) && buffers_meet(m, i, id))
-            return buffer_of(m, i);
+        if (i != id && is_filled(buffer_of(m->program, i)) && buffers_meet(m, i, id))
+            return buffer_of(m->program, i);
     return NULL;
 }
 
 static void fill(struct abstract_machine *m, buffer_id id) {
     struct series *series = &m->store.items[id];
-    int32_t count = (int32_t)buffer_of(m, id)->count;
+    int32_t count = (int32_t)buffer_of(m->program, id)->count;
     const struct buffer *other = filled_with(m, id);
     if (other) {
         series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
         return;
     }
     series->runs[0] = initial_run(m, id);
-    bytes_take(m, id, 0, count, &buffer_of(m, id)->span);
+    bytes_take(m, id, 0, count, &buffer_of(m->program, id)->span);
     note_found(m, id, &m->initials[id].value); // what is frozen is never written
 }
 
-static struct series *series_new(struct abstract_machine *m, uint32_t n) {
-    struct series *all = ARENA_ARRAY(m->world->arena, struct series, n + 1);
-    struct run *runs = ARENA_ARRAY(m->world->arena, struct run, n + 1);
+static struct series *series_new(struct world *w, uint32_t n) {
+    struct series *all = ARENA_ARRAY(w->arena, struct series, n + 1);
+    struct run *runs = ARENA_ARRAY(w->arena, struct run, n + 1);
     for (uint32_t i = 0; i < n; i++)
         all[i] = (struct series){.runs = &runs[i], .n = 1, .cap = 1};
     return all;
@@ -152,17 +151,17 @@ static struct series *series_new(struct abstract_machine *m, uint32_t n) {
 
 void store_init(struct abstract_machine *m, const struct step *step) {
     uint32_t n = m->program->n_buffers;
-    m->store = (struct store){.items = series_new(m, n),
-                              .flights = series_new(m, step->n_handles),
+    m->store = (struct store){.items = series_new(m->world, n),
+                              .flights = series_new(m->world, step->n_handles),
                               .n_handles = step->n_handles};
     flights_init(m, step);
     regions_clear(m);
     for (buffer_id id = 0; id < n; id++) {
         m->store.items[id].runs[0] =
-            (struct run){.end = (int32_t)buffer_of(m, id)->count, .state = ITEM_EMPTY};
+            (struct run){.end = (int32_t)buffer_of(m->program, id)->count, .state = ITEM_EMPTY};
     }
     for (buffer_id id = 0; id < n; id++)
-        if (is_filled(buffer_of(m, id)))
+        if (is_filled(buffer_of(m->program, id)))
             fill(m, id);
     for (uint32_t i = 0; i < step->n_handles; i++)
         m->store.flights[i].runs[0] =

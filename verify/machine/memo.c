@@ -22,15 +22,15 @@ struct call_key {
     struct key_operand operands[];
 };
 
-static bool is_of_time(const struct abstract_machine *m, const struct judgement *value) {
-    return (value->form != FORM_ANY && form_get(&m->world->digits, value->form)->time) ||
-           leaves_of_time(m->world, value->leaves);
+static bool is_of_time(const struct world *w, const struct judgement *value) {
+    return (value->form != FORM_ANY && form_get(&w->digits, value->form)->time) ||
+           leaves_of_time(w, value->leaves);
 }
 
 // The number of a microbatch is no layer's: what `carry` makes of it holds for that one alone.
-static bool is_of_layer(struct abstract_machine *m, struct term term) {
-    return term_indexed(m->world->terms, term) && // this saves time: others are recalled less often
-           !is_given_by_host(m->world->terms, term, HOST_MICROBATCH);
+static bool is_of_layer(struct world *w, struct term term) {
+    return term_indexed(w->terms, term) && // this saves time: others are recalled less often
+           !is_given_by_host(w->terms, term, HOST_MICROBATCH);
 }
 
 // Those of the first operand that has any. What was collected from some microbatches holds their
@@ -44,12 +44,12 @@ static struct coordinates base_of(struct abstract_machine *m, const struct judge
         if (operands[i].fault)
             continue;
         struct term of = operands[i].value.of;
-        if (!layer && is_of_layer(m, of))
+        if (!layer && is_of_layer(m->world, of))
             base.layer = of.at;
-        layer = layer || is_of_layer(m, of);
-        if (!microbatch && is_of_time(m, &operands[i]))
+        layer = layer || is_of_layer(m->world, of);
+        if (!microbatch && is_of_time(m->world, &operands[i]))
             base.microbatch = operands[i].microbatch;
-        microbatch = microbatch || is_of_time(m, &operands[i]);
+        microbatch = microbatch || is_of_time(m->world, &operands[i]);
         collected = collected || term_is_collected(m->world->terms, of);
     }
     if (collected)
@@ -61,22 +61,21 @@ static struct coordinates from_to(struct coordinates from, struct coordinates to
     return (struct coordinates){to.layer - from.layer, to.microbatch - from.microbatch};
 }
 
-static struct term moved_term(struct abstract_machine *m, struct term term, struct coordinates by) {
-    if (is_of_layer(m, term))
+static struct term moved_term(struct world *w, struct term term, struct coordinates by) {
+    if (is_of_layer(w, term))
         term.at += by.layer;
     if (!by.microbatch)
         return term;
-    struct builder builder = {.terms = m->world->terms};
+    struct builder builder = {.terms = w->terms};
     return sum_move_microbatches(&builder, term, by.microbatch);
 }
 
-static void move(struct abstract_machine *m, struct judgement *values, uint32_t n,
-                 struct coordinates by) {
+static void move(struct world *w, struct judgement *values, uint32_t n, struct coordinates by) {
     for (uint32_t i = 0; i < n; i++) {
         if (values[i].fault)
             continue;
-        values[i].value.of = moved_term(m, values[i].value.of, by);
-        if (is_of_time(m, &values[i]))
+        values[i].value.of = moved_term(w, values[i].value.of, by);
+        if (is_of_time(w, &values[i]))
             values[i].microbatch += by.microbatch;
     }
 }
@@ -97,7 +96,7 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
         key->in_time_loop |= m->cursor->time_loop[i];
     for (uint32_t i = 0; i < n; i++) {
         const struct judgement *from = &operands[i];
-        bool indexed = !from->fault && is_of_layer(m, from->value.of);
+        bool indexed = !from->fault && is_of_layer(m->world, from->value.of);
         key->operands[i] = (struct key_operand){
             .node = from->value.of.node,
             .scale = from->value.scale,
@@ -111,7 +110,7 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8,
             .at = from->value.of.at - (indexed ? base.layer : 0),
-            .microbatch = from->microbatch - (is_of_time(m, from) ? base.microbatch : 0),
+            .microbatch = from->microbatch - (is_of_time(m->world, from) ? base.microbatch : 0),
         };
     }
     return intern(&m->memo.keys, key, size, added);
@@ -127,11 +126,11 @@ static void recall(struct abstract_machine *m, const struct unit *unit,
 
 // A scale that holds a scalar of one layer cannot be moved to another. Of some microbatches none
 // holds any: what multiplies must be whole (rule.c).
-static bool scales_move(const struct abstract_machine *m) {
-    for (uint32_t i = 0; i < m->world->terms->scales.n; i++) {
-        const struct scale *scale = scale_get(m->world->terms, i);
+static bool scales_move(const struct world *w) {
+    for (uint32_t i = 0; i < w->terms->scales.n; i++) {
+        const struct scale *scale = scale_get(w->terms, i);
         for (uint32_t k = 0; k < scale->n_factors; k++)
-            if (term_indexed(m->world->terms, scale->factors[k].of))
+            if (term_indexed(w->terms, scale->factors[k].of))
                 return false;
     }
     return true;
@@ -146,14 +145,14 @@ static bool memo_fits(struct abstract_machine *m, const struct memo_entry *entry
         (entry->attempt && entry->attempt != m->attempt))
         return false;
     for (uint32_t i = 0; i < entry->n_uses; i++) {
-        struct term of = moved_term(m, entry->uses[i].of, by);
-        struct term as = moved_term(m, entry->uses[i].as, by);
+        struct term of = moved_term(m->world, entry->uses[i].of, by);
+        struct term as = moved_term(m->world, entry->uses[i].as, by);
         if (!term_equal(term_follow(m->world->terms, of), as))
             return false;
     }
     for (uint32_t i = 0; i < entry->n_made; i++)
-        term_alias(m->world->terms, moved_term(m, entry->made[i].of, by),
-                   moved_term(m, entry->made[i].as, by));
+        term_alias(m->world->terms, moved_term(m->world, entry->made[i].of, by),
+                   moved_term(m->world, entry->made[i].as, by));
     return true;
 }
 
@@ -188,8 +187,8 @@ void call_evaluate(struct abstract_machine *m, const struct unit *unit, uint32_t
     if (!added && entry->results && !m->without_memo && memo_fits(m, entry, by)) {
         memcpy(results, entry->results, unit->n_results * sizeof *results);
         memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
-        move(m, results, unit->n_results, by);
-        move(m, parameters, unit->n_parameters, by);
+        move(m->world, results, unit->n_results, by);
+        move(m->world, parameters, unit->n_parameters, by);
         recall(m, unit, operands, results);
         return;
     }
@@ -208,6 +207,6 @@ void call_evaluate(struct abstract_machine *m, const struct unit *unit, uint32_t
         return;
     }
     remember(m, entry, unit, results, parameters, base);
-    entry->movable = !builder.fixed && scales_move(m);
+    entry->movable = !builder.fixed && scales_move(m->world);
     entry->attempt = terms->symbols.answers != answers ? m->attempt : 0;
 }

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-static const struct buffer *buffer_of(const struct abstract_machine *m, buffer_id id) {
-    return &m->program->buffers[id];
+static const struct buffer *buffer_of(const struct program *program, buffer_id id) {
+    return &program->buffers[id];
 }
 
 int32_t number_of(struct abstract_machine *m, struct index index) {
@@ -26,7 +26,7 @@ struct place place_of(struct abstract_machine *m, struct reference reference) {
 }
 
 const char *place_name(const struct abstract_machine *m, struct place place) {
-    const struct buffer *buffer = buffer_of(m, place.buffer);
+    const struct buffer *buffer = buffer_of(m->program, place.buffer);
     if (buffer->stack == STACK_NONE)
         return buffer->name;
     return arena_format(m->world->arena, "%s[%" PRId64 "]", buffer->name,

@@ -175,11 +175,10 @@ bool store_generalise(struct abstract_machine *m, const struct snapshot *before,
 
 // ---- replacing --------------------------------------------------------------------------------
 
-static void replace_held(struct abstract_machine *m, struct builder *builder, struct held *held,
-                         int32_t by) {
+static void replace_held(struct world *w, struct builder *builder, struct held *held, int32_t by) {
     for (unsigned which = HELD_MICROBATCH; which < N_HELD_NUMBERS; which++) {
         int32_t *number = held_number(held, which);
-        *number = number_replace(&m->world->terms->symbols, *number, by);
+        *number = number_replace(&w->terms->symbols, *number, by);
     }
     if (!held->value.fault)
         held->value.value = sum_replace(builder, held->value.value, by);
@@ -192,7 +191,7 @@ static void replace_series(struct abstract_machine *m, struct series *all, uint3
         for (struct run *run = all[i].runs; run < all[i].runs + all[i].n; run++) {
             struct held *held = arena_copy(m->world->arena, run->held, run->n_held * sizeof *held);
             for (uint32_t k = 0; k < run->n_held; k++)
-                replace_held(m, &builder, &held[k], by);
+                replace_held(m->world, &builder, &held[k], by);
             run->held = held;
             run->begin = number_replace(symbols, run->begin, by);
             run->end = number_replace(symbols, run->end, by);

@@ -10,16 +10,16 @@
 
 #include "verify/rules/rules.h"
 
-static const struct buffer *buffer_of(const struct abstract_machine *m, buffer_id id) {
-    return &m->program->buffers[id];
+static const struct buffer *buffer_of(const struct program *program, buffer_id id) {
+    return &program->buffers[id];
 }
 
 // ---- reading ----------------------------------------------------------------------------------
 
 // The buffer whose declaration that is; NO_ID: none.
-static buffer_id buffer_at(const struct abstract_machine *m, const struct span *span) {
-    for (buffer_id i = 0; i < m->program->n_buffers; i++)
-        if (span == &buffer_of(m, i)->span)
+static buffer_id buffer_at(const struct program *program, const struct span *span) {
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (span == &buffer_of(program, i)->span)
             return i;
     return NO_ID;
 }
@@ -54,7 +54,8 @@ static struct fault *never_fault(struct fault *fault, buffer_id buffer) {
 static const struct fault *filled_fault(struct abstract_machine *m, struct place place,
                                         buffer_id other) {
     bool theirs = plan_misplaced(m, place.buffer, other) == other;
-    struct span both[] = {buffer_of(m, place.buffer)->span, buffer_of(m, other)->span};
+    struct span both[] = {buffer_of(m->program, place.buffer)->span,
+                          buffer_of(m->program, other)->span};
     struct fault *fault = fault_make(m->proof, E611, both[theirs], NULL,
                                      "`%s` shares bytes with another buffer that is filled before "
                                      "the step, and is read",
@@ -66,7 +67,7 @@ static const struct fault *filled_fault(struct abstract_machine *m, struct place
 static const struct fault *overwritten_fault(struct abstract_machine *m, struct place place,
                                              struct look look, struct span span) {
     buffer_id misplaced = look.taker == NO_ID ? NO_ID : plan_misplaced(m, place.buffer, look.taker);
-    struct span at = misplaced == NO_ID ? span : buffer_of(m, misplaced)->span;
+    struct span at = misplaced == NO_ID ? span : buffer_of(m->program, misplaced)->span;
     struct fault *fault =
         fault_make(m->proof, E611, at, NULL, "`%s` is read after its bytes were overwritten",
                    place_name(m, place));
@@ -80,7 +81,7 @@ static const struct fault *overwritten_fault(struct abstract_machine *m, struct 
 static const struct fault *state_fault(struct abstract_machine *m, struct place place,
                                        struct look look, struct span span) {
     const char *name = place_name(m, place);
-    const struct buffer *buffer = buffer_of(m, place.buffer);
+    const struct buffer *buffer = buffer_of(m->program, place.buffer);
     struct fault *fault;
     const char *said = "here";
     switch (look.state) {
@@ -101,8 +102,8 @@ static const struct fault *state_fault(struct abstract_machine *m, struct place 
         break;
     case ITEM_OVERWRITTEN:
         if (look.run->state == ITEM_OVERWRITTEN && is_filled(buffer) &&
-            buffer_at(m, look.by) != NO_ID)
-            return filled_fault(m, place, buffer_at(m, look.by));
+            buffer_at(m->program, look.by) != NO_ID)
+            return filled_fault(m, place, buffer_at(m->program, look.by));
         return overwritten_fault(m, place, look, span);
     case ITEM_CONSUMED:
         fault =
@@ -127,8 +128,8 @@ static const struct fault *state_fault(struct abstract_machine *m, struct place 
 // Both lie in one buffer.
 bool windows_nest(const struct abstract_machine *m, buffer_id outer, const struct axis_list *axes,
                   buffer_id inner) {
-    struct axis_list a = buffer_window_axes(m->program, buffer_of(m, outer));
-    struct axis_list b = buffer_window_axes(m->program, buffer_of(m, inner));
+    struct axis_list a = buffer_window_axes(m->program, buffer_of(m->program, outer));
+    struct axis_list b = buffer_window_axes(m->program, buffer_of(m->program, inner));
     if (a.n + axes->n != b.n)
         return false;
     int64_t parts = mesh_group_size(&m->program->mesh, axes);
@@ -141,7 +142,7 @@ bool windows_nest(const struct abstract_machine *m, buffer_id outer, const struc
 static struct judgement read_window(struct abstract_machine *m, buffer_id window,
                                     struct place place, struct look look, struct span span) {
     static const struct axis_list none;
-    const struct buffer *buffer = buffer_of(m, window);
+    const struct buffer *buffer = buffer_of(m->program, window);
     struct axis_list axes = buffer_window_axes(m->program, buffer);
     uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
     bool mine = look.state == ITEM_WINDOW && windows_nest(m, window, &none, look.run->window);
@@ -156,8 +157,8 @@ static struct judgement read_window(struct abstract_machine *m, buffer_id window
             m->proof, E410, span, NULL,
             "`%s` is read as a part of `%s`, of which every device of %s still has its own "
             "summand: no reduction over %s comes before",
-            buffer->name, buffer_of(m, buffer->window_of)->name, mask_text(m->world, summed),
-            mask_text(m->world, summed)));
+            buffer->name, buffer_of(m->program, buffer->window_of)->name,
+            mask_text(m->world, summed), mask_text(m->world, summed)));
     int64_t chunk = m->types[window].dims[0].size;
     history_begin(m->proof, NULL, NULL, span, &value, 1);
     value = slice_apply(m->proof, &axes, -1, chunk, &value, span);
@@ -190,7 +191,7 @@ struct judgement store_at_end(struct abstract_machine *m, buffer_id id, int64_t 
     if (store_holds(m, id, item, &value))
         return value;
     struct look look = look_at(m, (struct place){id, (int32_t)item});
-    struct span whole = buffer_of(m, id)->span, span = look.by ? *look.by : whole;
+    struct span whole = buffer_of(m->program, id)->span, span = look.by ? *look.by : whole;
     const char *why = "is lost: its bytes are used for something else";
     enum diagnostic_code code = E611;
     if (look.state == ITEM_WINDOW) {
@@ -253,9 +254,9 @@ void store_note_place(struct abstract_machine *m, struct reference to,
                       const struct judgement *made) {
     struct place place = place_of(m, to);
     struct judgement old;
-    struct placed as = {.kept = buffer_of(m, place.buffer)->stack == STACK_LAYERS};
+    struct placed as = {.kept = buffer_of(m->program, place.buffer)->stack == STACK_LAYERS};
     as.misfit = made->form != FORM_ANY && form_at_a_time(&m->world->digits, made->form) !=
-                                              form_declared(m, buffer_of(m, to.buffer));
+                                              form_declared(m, buffer_of(m->program, to.buffer));
     history_place(m->proof, made, as, store_holds(m, place.buffer, place.item, &old) ? &old : NULL);
 }
 
@@ -285,7 +286,7 @@ const struct fault *store_plan_fault(struct abstract_machine *m, enum diagnostic
         b = m->store.met[0];
     }
     struct fault *fault =
-        fault_make(m->proof, code, buffer_of(m, a.buffer)->span, NULL,
+        fault_make(m->proof, code, buffer_of(m->program, a.buffer)->span, NULL,
                    "`%s` and `%s` share bytes, and %s needs both at once, of which it writes one",
                    place_name(m, a), place_name(m, b), user);
     fault_also(fault, span, "here");

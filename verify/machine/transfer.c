@@ -58,14 +58,14 @@ static bool in_place_fits(const struct abstract_machine *m, const struct exchang
     }
 }
 
-static bool same_place(struct abstract_machine *m, struct place a, struct place b) {
-    return a.buffer == b.buffer && number_equal(&m->world->terms->symbols, a.item, b.item);
+static bool same_place(struct world *w, struct place a, struct place b) {
+    return a.buffer == b.buffer && number_equal(&w->terms->symbols, a.item, b.item);
 }
 
 static struct held start_piece(struct abstract_machine *m, const struct statement *statement,
                                const struct transfer_piece *piece) {
     struct place from = place_of(m, piece->from), to = place_of(m, piece->to);
-    bool in_place = same_place(m, from, to);
+    bool in_place = same_place(m->world, from, to);
     struct held made = {
         .value = piece_value(m, statement, piece, in_place), .from = from.item, .to = to.item};
     note_gather(m, &statement->start, from.buffer, &made.value);
@@ -85,7 +85,7 @@ static bool pieces_are_apart(struct abstract_machine *m, const struct transfer *
         apart = store_claim(m, start->pieces[i].to) && apart;
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i];
-        if (!same_place(m, place_of(m, piece->from), place_of(m, piece->to)))
+        if (!same_place(m->world, place_of(m, piece->from), place_of(m, piece->to)))
             apart = apart && !store_is_claimed(m, piece->from);
     }
     return apart;

@@ -18,8 +18,8 @@
 // The program of one island; where there is only one, the program. What crosses the axes between
 // islands, or is not dealt out to all of them, is left in it and told by the check.
 const struct program *island_program(const struct program *, struct arena *);
-// Insists (E515) that islands are apart in the steps of `program`, of which the engine's is that of
-// one island.
+// Insists (E515) that islands are apart in the steps of `program`, of which the machine's is that
+// of one island.
 void islands_check(struct abstract_machine *, const struct program *program);
 // Makes every state at the beginning of a step a summand over the axes between islands.
 void islands_begin_average(struct abstract_machine *);

@@ -12,7 +12,7 @@ struct check {
     uint32_t n_faults, cap_faults;
     bool refuted;                      // a difference was computed
     struct witness *witness;           // what was computed to find one
-    const struct program *all_islands; // of which the final engine's program is one
+    const struct program *all_islands; // of which the final machine's program is one
 };
 
 // One that has spoilt several values is added once; NULL adds nothing.

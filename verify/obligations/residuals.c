@@ -6,11 +6,10 @@
 
 // A residual lies in the form that it began with, so that the next step finds what this one
 // assumed.
-static bool lies_as_before(const struct abstract_machine *m, const struct judgement *found,
+static bool lies_as_before(const struct world *w, const struct judgement *found,
                            const struct judgement *before) {
     return found->form == before->form && found->partial == before->partial &&
-           found->own == before->own && found->bits == m->world->all_axes &&
-           found->clean >= before->clean;
+           found->own == before->own && found->bits == w->all_axes && found->clean >= before->clean;
 }
 
 // What compress makes, beside the code, of the gradient and of the residual that the step found.
@@ -32,7 +31,8 @@ static const struct fault *check_end(struct abstract_machine *m, buffer_id id, i
     struct judgement before = initial_judgement(m, id, item);
     if (found.fault)
         return found.fault;
-    if (scaled_same(m->world->terms, found.value, expected) && lies_as_before(m, &found, &before))
+    if (scaled_same(m->world->terms, found.value, expected) &&
+        lies_as_before(m->world, &found, &before))
         return NULL;
     return fault_make(m->proof, E516, m->program->buffers[id].span, NULL, "%s %s", what, but);
 }

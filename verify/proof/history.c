@@ -47,17 +47,17 @@ struct pair {
     scale_id scale;
 };
 
-static uint32_t n_summands(const struct proof *p, struct scaled value) {
-    const struct node *node = &p->world->terms->nodes[value.of.node];
+static uint32_t n_summands(const struct world *w, struct scaled value) {
+    const struct node *node = &w->terms->nodes[value.of.node];
     return node->key->kind == NODE_SUM ? node->n_parts : 1;
 }
 
-static struct summand summand_of(struct proof *p, struct scaled value, uint32_t i) {
-    if (p->world->terms->nodes[value.of.node].key->kind != NODE_SUM)
+static struct summand summand_of(struct world *w, struct scaled value, uint32_t i) {
+    if (w->terms->nodes[value.of.node].key->kind != NODE_SUM)
         return (struct summand){value.of.node, value.of.at,      value.of.at + 1,
                                 value.scale,   ALL_MICROBATCHES, ALL_MICROBATCHES};
-    struct summand summand = sum_part(p->world->terms, value, i);
-    summand.scale = scale_multiply(p->world->terms, summand.scale, value.scale);
+    struct summand summand = sum_part(w->terms, value, i);
+    summand.scale = scale_multiply(w->terms, summand.scale, value.scale);
     return summand;
 }
 
@@ -90,8 +90,8 @@ static void note_reference(struct proof *p, const struct judgement *made) {
     if (kind < N_OPS)
         history->known[kind] = true;
     intern(&history->values, &pair, sizeof pair, &added);
-    for (uint32_t i = 0; added && i < n_summands(p, made->value); i++) {
-        struct summand summand = summand_of(p, made->value, i);
+    for (uint32_t i = 0; added && i < n_summands(p->world, made->value); i++) {
+        struct summand summand = summand_of(p->world, made->value, i);
         struct pair part = {summand.node, summand.scale};
         intern(&history->summands, &part, sizeof part, NULL);
     }
@@ -109,10 +109,10 @@ static int by_number(const void *left, const void *right) {
 }
 
 static struct nodes nodes_of(struct proof *p, struct scaled value) {
-    uint32_t n = n_summands(p, value), n_nodes = 0;
+    uint32_t n = n_summands(p->world, value), n_nodes = 0;
     uint32_t *items = ARENA_ARRAY(p->history->arena, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        items[i] = summand_of(p, value, i).node;
+        items[i] = summand_of(p->world, value, i).node;
     qsort(items, n, sizeof *items, by_number);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || items[i] != items[n_nodes - 1])
@@ -164,8 +164,8 @@ void history_begin(struct proof *p, const struct op *op, const struct exchange *
 
 // The value in the first of the iterations that are looked at, found without asking anything of
 // their number.
-static struct scaled first_value(struct proof *p, struct scaled value) {
-    struct terms *terms = p->world->terms;
+static struct scaled first_value(struct world *w, struct scaled value) {
+    struct terms *terms = w->terms;
     if (terms->symbols.n == 0)
         return value;
     struct symbols symbols = terms->symbols;
@@ -187,7 +187,7 @@ void history_made(struct proof *p, struct judgement *made, const char *name) {
     }
     struct making making = *making_of(history, history->open);
     making.name = name;
-    making.value = first_value(p, made->value);
+    making.value = first_value(p->world, made->value);
     making.partial = made->partial;
     made->made = push(p, making);
 }
@@ -226,18 +226,18 @@ void history_place(struct proof *p, const struct judgement *made, struct placed 
 // ---- what the reference explains --------------------------------------------------------------
 
 // What a step begins with is the reference's too, and so are numbers of parts.
-static bool is_given(const struct proof *p, uint32_t node) {
-    const struct node_key *key = p->world->terms->nodes[node].key;
+static bool is_given(const struct world *w, uint32_t node) {
+    const struct node_key *key = w->terms->nodes[node].key;
     if (key->kind == OP_IOTA)
-        return iota_dimension(p->world->terms, (struct term){node, 0}) == DIM_PART;
+        return iota_dimension(w->terms, (struct term){node, 0}) == DIM_PART;
     return key->kind == NODE_ZERO || key->kind == NODE_ONE || key->kind == NODE_STATE ||
            key->kind == NODE_INPUT;
 }
 
 // How far apart two scales are, in scalars that only one of them has.
-static unsigned distance(const struct proof *p, scale_id a, scale_id b) {
-    scale_id ratio = scale_multiply(p->world->terms, a, scale_invert(p->world->terms, b));
-    const struct scale *scale = scale_get(p->world->terms, ratio);
+static unsigned distance(const struct world *w, scale_id a, scale_id b) {
+    scale_id ratio = scale_multiply(w->terms, a, scale_invert(w->terms, b));
+    const struct scale *scale = scale_get(w->terms, ratio);
     unsigned n = 0;
     for (uint32_t i = 0; i < scale->n_factors; i++)
         n += (unsigned)abs(scale->factors[i].power);
@@ -246,12 +246,13 @@ static unsigned distance(const struct proof *p, scale_id a, scale_id b) {
 
 bool history_scale(const struct proof *p, struct scaled found, scale_id *scale) {
     const struct history *history = p->history;
-    bool has = is_given(p, found.of.node);
+    bool has = is_given(p->world, found.of.node);
     *scale = SCALE_ONE;
     for (uint32_t i = 0; i < history->values.n; i++) {
         const struct pair *pair = interned(&history->values, i);
         if (pair->node != found.of.node ||
-            (has && distance(p, found.scale, *scale) < distance(p, found.scale, pair->scale)))
+            (has && distance(p->world, found.scale, *scale) <
+                        distance(p->world, found.scale, pair->scale)))
             continue;
         *scale = pair->scale;
         has = true;
@@ -260,26 +261,26 @@ bool history_scale(const struct proof *p, struct scaled found, scale_id *scale) 
 }
 
 // Whether `small` is a part of the reference's `large`, which is a layer's: *shift further.
-static bool is_part(const struct proof *p, const struct summand *small, const struct summand *large,
+static bool is_part(const struct world *w, const struct summand *small, const struct summand *large,
                     bool first, int32_t *shift) {
     if (small->node != large->node || small->scale != large->scale)
         return false;
     bool many = large->end != large->at + 1 || number_is_symbolic(large->at);
-    if (!p->world->terms->nodes[small->node].key->indexed || many)
+    if (!w->terms->nodes[small->node].key->indexed || many)
         return true;
     if (first)
         *shift = small->at - large->at;
     return small->at - large->at == *shift;
 }
 
-static bool is_part_of_sum(struct proof *p, struct scaled value, struct scaled sum) {
+static bool is_part_of_sum(struct world *w, struct scaled value, struct scaled sum) {
     int32_t shift = 0;
-    for (uint32_t i = 0; i < n_summands(p, value); i++) {
-        struct summand small = summand_of(p, value, i);
+    for (uint32_t i = 0; i < n_summands(w, value); i++) {
+        struct summand small = summand_of(w, value, i);
         bool found = false;
-        for (uint32_t k = 0; k < n_summands(p, sum) && !found; k++) {
-            struct summand large = summand_of(p, sum, k);
-            found = is_part(p, &small, &large, i == 0, &shift);
+        for (uint32_t k = 0; k < n_summands(w, sum) && !found; k++) {
+            struct summand large = summand_of(w, sum, k);
+            found = is_part(w, &small, &large, i == 0, &shift);
         }
         if (!found)
             return false;
@@ -290,7 +291,7 @@ static bool is_part_of_sum(struct proof *p, struct scaled value, struct scaled s
 static bool is_explained(struct proof *p, struct scaled value) {
     const struct history *history = p->history;
     struct pair pair = {value.of.node, value.scale};
-    if ((is_given(p, value.of.node) && value.scale == SCALE_ONE) ||
+    if ((is_given(p->world, value.of.node) && value.scale == SCALE_ONE) ||
         intern_has(&history->values, &pair, sizeof pair) ||
         intern_has(&history->summands, &pair, sizeof pair))
         return true;
@@ -298,17 +299,17 @@ static bool is_explained(struct proof *p, struct scaled value) {
         return false;
     for (uint32_t i = 0; i < history->values.n; i++) {
         const struct pair *theirs = interned(&history->values, i);
-        if (is_part_of_sum(p, value, (struct scaled){{theirs->node, 0}, theirs->scale}))
+        if (is_part_of_sum(p->world, value, (struct scaled){{theirs->node, 0}, theirs->scale}))
             return true;
     }
     return false;
 }
 
 // How many terms are summed, of all layers.
-static int64_t length_of(struct proof *p, struct scaled value) {
+static int64_t length_of(struct world *w, struct scaled value) {
     int64_t length = 0;
-    for (uint32_t i = 0; i < n_summands(p, value); i++) {
-        struct summand summand = summand_of(p, value, i);
+    for (uint32_t i = 0; i < n_summands(w, value); i++) {
+        struct summand summand = summand_of(w, value, i);
         if (number_is_symbolic(summand.at) || number_is_symbolic(summand.end))
             return 0;
         length += summand.end - summand.at;
@@ -317,13 +318,13 @@ static int64_t length_of(struct proof *p, struct scaled value) {
 }
 
 bool history_whole(struct proof *p, struct scaled part, struct scaled *whole) {
-    int64_t longest = length_of(p, part);
+    int64_t longest = length_of(p->world, part);
     bool found = false;
     for (uint32_t i = 0; i < p->history->values.n; i++) {
         const struct pair *pair = interned(&p->history->values, i);
         struct scaled theirs = {{pair->node, 0}, pair->scale};
-        int64_t length = length_of(p, theirs);
-        if (length <= longest || !is_part_of_sum(p, part, theirs))
+        int64_t length = length_of(p->world, theirs);
+        if (length <= longest || !is_part_of_sum(p->world, part, theirs))
             continue;
         longest = length;
         *whole = theirs;

@@ -164,9 +164,9 @@ static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scale
 }
 
 // Nothing is looked for in a loop over layers that the reference has outside of layers.
-static bool is_outside_layers(const struct proof *p) {
-    for (int i = 0; i < p->cursor->depth; i++)
-        if (!p->cursor->time_loop[i])
+static bool is_outside_layers(const struct cursor *cursor) {
+    for (int i = 0; i < cursor->depth; i++)
+        if (!cursor->time_loop[i])
             return false;
     return true;
 }
@@ -174,7 +174,7 @@ static bool is_outside_layers(const struct proof *p) {
 static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
     struct layers layers = {.visited.arena = &r->arena};
     find_layers(r->proof->world->terms, value.of, &layers);
-    if (is_outside_layers(r->proof) && prove_in(r, false, 0, value, as))
+    if (is_outside_layers(r->proof->cursor) && prove_in(r, false, 0, value, as))
         return true;
     // This saves time: nothing that the reference has by a name is made of so many layers.
     if (layers.many)

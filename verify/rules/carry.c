@@ -7,8 +7,8 @@
 #include "verify/rules/rule.h"
 
 // The number that the host gave; -1: it is not one.
-static int64_t number_given(struct proof *p, const struct judgement *value) {
-    bool given = is_given_by_host(p->world->terms, value->value.of, HOST_MICROBATCH) &&
+static int64_t number_given(struct world *w, const struct judgement *value) {
+    bool given = is_given_by_host(w->terms, value->value.of, HOST_MICROBATCH) &&
                  value->value.scale == SCALE_ONE && !number_is_symbolic(value->value.of.at);
     return given ? value->value.of.at : -1;
 }
@@ -48,7 +48,7 @@ bool carry_apply(struct proof *p, struct builder *builder, const struct unit *un
     if (op->kind != OP_CARRY && op->kind != OP_ACCUMULATE_PAIR)
         return false;
     const struct judgement *added = &operands[1], *number = &operands[2];
-    int64_t j = number->fault ? -1 : number_given(p, number);
+    int64_t j = number->fault ? -1 : number_given(p->world, number);
     if (j < 0) {
         const struct fault *fault = fault_first(added->fault, number->fault);
         if (!fault)

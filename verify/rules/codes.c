@@ -29,8 +29,8 @@ static const char *wire_axes_text(struct proof *p) {
     return mesh_axes_text(&p->program->mesh, &p->program->policy.wire_axes, p->world->arena);
 }
 
-static int64_t members(const struct proof *p) {
-    return mesh_group_size(&p->program->mesh, &p->program->policy.wire_axes);
+static int64_t members(const struct program *program) {
+    return mesh_group_size(&program->mesh, &program->policy.wire_axes);
 }
 
 // Zeros are coded as zeros, but for signs, of which there are two.
@@ -72,9 +72,9 @@ static const struct fault *check_gradient(struct proof *p, const struct op *op,
     return NULL;
 }
 
-static bool is_residual(const struct proof *p, struct scaled value) {
-    return term_kind(p->world->terms, value.of) == NODE_STATE && value.scale == SCALE_ONE &&
-           given_class(p->world->terms, value.of) == CLASS_RESIDUAL;
+static bool is_residual(const struct world *w, struct scaled value) {
+    return term_kind(w->terms, value.of) == NODE_STATE && value.scale == SCALE_ONE &&
+           given_class(w->terms, value.of) == CLASS_RESIDUAL;
 }
 
 // Where the old one was, so that nothing is coded with it again. What a device has of its own and
@@ -86,7 +86,7 @@ static bool takes_its_place(const struct unit *unit, const struct op *op) {
 static const struct fault *check_old_residual(struct proof *p, const struct unit *unit,
                                               const struct op *op, const struct judgement *g,
                                               const struct judgement *r) {
-    if (!is_residual(p, r->value))
+    if (!is_residual(p->world, r->value))
         return fault_make(p, E516, op->span, NULL,
                           "`compress` is given %s, which is no residual as the step found it",
                           term_text(p->world, r->value, 2));
@@ -172,7 +172,7 @@ const struct fault *codes_gather(struct proof *p, const struct exchange *exchang
                           "codes of summands over %s are brought together over %s",
                           mask_text(p->world, value->partial), mask_text(p->world, axes));
     int64_t words = form_get(&p->world->digits, value->form)->elements;
-    value->form = form_of_codes(&p->world->digits, key->of, words, members(p), key->clean);
+    value->form = form_of_codes(&p->world->digits, key->of, words, members(p->program), key->clean);
     value->partial = 0;
     value->bits |= axes;
     return NULL;

@@ -7,10 +7,10 @@ static bool is_partial(const struct judgement *value, unsigned axis) {
     return value->partial >> axis & 1;
 }
 
-static uint32_t large_axes(const struct proof *p, const struct axis_list *axes) {
+static uint32_t large_axes(const struct program *program, const struct axis_list *axes) {
     uint32_t mask = 0;
     for (unsigned i = 0; i < axes->n; i++)
-        if (p->program->mesh.axes[axes->axes[i]].size > 1)
+        if (program->mesh.axes[axes->axes[i]].size > 1)
             mask |= 1u << axes->axes[i];
     return mask;
 }
@@ -19,12 +19,12 @@ static bool is_maximum(const struct judgement *value, unsigned axis) {
     return value->partial_max >> axis & 1;
 }
 
-static bool is_cut(const struct proof *p, const struct judgement *value, unsigned axis) {
-    return value->form != FORM_ANY && form_get(&p->world->digits, value->form)->owners >> axis & 1;
+static bool is_cut(const struct world *w, const struct judgement *value, unsigned axis) {
+    return value->form != FORM_ANY && form_get(&w->digits, value->form)->owners >> axis & 1;
 }
 
-static bool is_zero_value(const struct proof *p, const struct judgement *value) {
-    return term_kind(p->world->terms, value->value.of) == NODE_ZERO;
+static bool is_zero_value(const struct world *w, const struct judgement *value) {
+    return term_kind(w->terms, value->value.of) == NODE_ZERO;
 }
 
 // What is summed at a place may differ from one execution to the next.
@@ -75,8 +75,8 @@ static const struct fault *add_maxima(struct proof *p, struct builder *builder,
 
 // Chunks of a flat tensor so large that the first device of the axis has all: the others have
 // zeros, so each has a summand.
-static bool parts_are_summands(struct proof *p, struct judgement *value, unsigned axis) {
-    if (!value->clean || !form_leave_idle(&p->world->digits, &value->form, axis))
+static bool parts_are_summands(struct world *w, struct judgement *value, unsigned axis) {
+    if (!value->clean || !form_leave_idle(&w->digits, &value->form, axis))
         return false;
     value->partial |= 1u << axis;
     return true;
@@ -86,11 +86,11 @@ static bool parts_are_summands(struct proof *p, struct judgement *value, unsigne
 static const struct fault *add_over(struct proof *p, struct builder *builder,
                                     enum collective_kind kind, unsigned axis,
                                     struct judgement *value, struct span span) {
-    if (is_cut(p, value, axis) && !parts_are_summands(p, value, axis))
+    if (is_cut(p->world, value, axis) && !parts_are_summands(p->world, value, axis))
         return different_parts_fault(p, collective_names[kind], "add up", axis, value, span);
     if (is_maximum(value, axis))
         return add_maxima(p, builder, kind, axis, value, span);
-    bool copies = !is_partial(value, axis) && !is_zero_value(p, value);
+    bool copies = !is_partial(value, axis) && !is_zero_value(p->world, value);
     note_sum(p, span, axis, !copies);
     value->partial &= ~(1u << axis);
     if (copies) {
@@ -124,14 +124,14 @@ static const struct fault *shape_fault(struct proof *p, const char *what, unsign
 static const struct fault *parts_fault(struct proof *p, const char *what,
                                        const struct axis_list *axes, const struct judgement *value,
                                        struct span span) {
-    if (!(coverage_axes(p->world, value->coverage) & large_axes(p, axes)))
+    if (!(coverage_axes(p->world, value->coverage) & large_axes(p->program, axes)))
         return NULL;
     return fault_make(p, E412, span, NULL, "%s is given what lacks %s", what,
                       coverage_missing_text(p->world, value->coverage));
 }
 
-static bool form_is_padded(const struct proof *p, form_id form) {
-    return form != FORM_ANY && form_get(&p->world->digits, form)->padded;
+static bool form_is_padded(const struct world *w, form_id form) {
+    return form != FORM_ANY && form_get(&w->digits, form)->padded;
 }
 
 static const struct fault *cut_over(struct proof *p, const char *what, const struct axis_list *axes,
@@ -143,7 +143,7 @@ static const struct fault *cut_over(struct proof *p, const char *what, const str
         return NULL;
     if (dim < 0) {
         why = form_cut_flat(&p->world->digits, &value->form, axes, chunk);
-        if (!why && !form_is_padded(p, value->form))
+        if (!why && !form_is_padded(p->world, value->form))
             value->clean = true;
         return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
     }
@@ -210,7 +210,7 @@ static const struct fault *shift_over(struct proof *p, const struct exchange *ex
     for (unsigned i = exchange->axes.n; i-- > 0;) {
         unsigned axis = exchange->axes.axes[i];
         int64_t size = mesh->axes[axis].size, digit = left % size;
-        bool cut = is_cut(p, value, axis);
+        bool cut = is_cut(p->world, value, axis);
         bool combines = is_partial(value, axis) || is_maximum(value, axis);
         left /= size;
         if (size == 1)
@@ -244,7 +244,7 @@ static const struct fault *shift_over(struct proof *p, const struct exchange *ex
 // An all_reduce of maxima. Copies stay what they are: the greatest of equal numbers is the number.
 static const struct fault *maximum_over(struct proof *p, unsigned axis, struct judgement *value,
                                         struct span span) {
-    if (is_cut(p, value, axis))
+    if (is_cut(p->world, value, axis))
         return different_parts_fault(p, "all_reduce of maxima", "compare", axis, value, span);
     if (is_partial(value, axis))
         return cut_partial_fault(p, "all_reduce of maxima", axis, span);
@@ -282,8 +282,8 @@ static void check_wire(struct proof *p, const struct exchange *exchange,
 
 // Only elements travel: what stands behind them in another place is unknown. Padding of a flat
 // shard stands among them.
-static void forget_padding(const struct proof *p, struct judgement *value) {
-    if (value->form != FORM_ANY && !form_is_flat(&p->world->digits, value->form))
+static void forget_padding(const struct world *w, struct judgement *value) {
+    if (value->form != FORM_ANY && !form_is_flat(&w->digits, value->form))
         value->clean = false;
 }
 
@@ -300,17 +300,17 @@ static const struct fault *apply(struct proof *p, struct builder *builder,
     case COLLECTIVE_ALL_TO_ALL:
         return swap_over(p, exchange, value, span);
     case COLLECTIVE_PERMUTE:
-        forget_padding(p, value);
+        forget_padding(p->world, value);
         return shift_over(p, exchange, value, span);
     case COLLECTIVE_REDUCE_SCATTER:
         // What stands behind the source's elements is never read: zeros arrive in its place.
-        if (!form_is_padded(p, value->form))
+        if (!form_is_padded(p->world, value->form))
             value->clean = true;
         fault = reduce_over(p, builder, exchange, value, span);
         return fault ? fault
                      : cut_over(p, "reduce_scatter", axes, exchange->dim, chunk, value, span);
     default:
-        forget_padding(p, value);
+        forget_padding(p->world, value);
         return reduce_over(p, builder, exchange, value, span);
     }
 }
@@ -350,7 +350,7 @@ struct judgement slice_apply(struct proof *p, const struct axis_list *axes, int 
             continue;
         if (is_partial(&value, axis) || is_maximum(&value, axis))
             fault = cut_partial_fault(p, "a slice", axis, span);
-        else if (is_cut(p, &value, axis))
+        else if (is_cut(p->world, &value, axis))
             fault =
                 shape_fault(p, "a slice", axis, &value, "it is cut over this axis already", span);
     }

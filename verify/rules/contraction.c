@@ -13,8 +13,8 @@
 #include "ir/check.h"
 #include "verify/rules/rule.h"
 
-static bool cuts_batch(const struct proof *p, const struct dim_info *dim) {
-    return !dim->flat && (dim->time || dim->owners & p->world->batch_axes);
+static bool cuts_batch(const struct world *w, const struct dim_info *dim) {
+    return !dim->flat && (dim->time || dim->owners & w->batch_axes);
 }
 
 static enum dimension dimension_of(const struct context *c, char label) {
@@ -56,7 +56,7 @@ static void check_blocks(struct context *c, char label, const struct dim_info *d
 }
 
 static void check_kept(struct context *c, char label, const struct dim_info *dim) {
-    if (!dim->owners || cuts_batch(c->proof, dim))
+    if (!dim->owners || cuts_batch(c->proof->world, dim))
         return;
     if (op_goes_in_blocks(c->op->kind, label))
         check_blocks(c, label, dim);
@@ -81,7 +81,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
         c->fault = fault_make(c->proof, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
-    } else if (!cuts_batch(c->proof, dim)) {
+    } else if (!cuts_batch(c->proof->world, dim)) {
         check_blocks(c, label, dim);
         if (!c->fault && sum->several)
             c->fault = part_fault(c, label,
@@ -95,7 +95,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->proof->world->digits, c->dims[(unsigned char)label]);
     int64_t block = block_of(c, label);
-    if (op_has(c->op->kind, IS_EXACT) && !cuts_batch(c->proof, dim))
+    if (op_has(c->op->kind, IS_EXACT) && !cuts_batch(c->proof->world, dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
         contract_part(c, label, dim, sum);
@@ -113,7 +113,7 @@ static void contract_labels(struct context *c, unsigned result, bool of_batch,
         for (const char *label = c->labels.operands[i]; *label && !c->fault; label++) {
             const struct dim_info *dim =
                 dim_get(&c->proof->world->digits, c->dims[(unsigned char)*label]);
-            if (seen[(unsigned char)*label] || cuts_batch(c->proof, dim) != of_batch)
+            if (seen[(unsigned char)*label] || cuts_batch(c->proof->world, dim) != of_batch)
                 continue;
             seen[(unsigned char)*label] = true;
             if (of_batch && dim->owners & ~c->proof->world->batch_axes) {

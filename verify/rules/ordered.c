@@ -1,13 +1,13 @@
 // The order of sums, for programs that are reproducible: the same bits on every mesh.
 //
-// Such a program is judged as any other first. Then the same engine runs over terms of another kind
-// (terms.ordered), and this only adds refusals: every op makes a node of its own, of its operands
-// as they stand, so that nothing commutes but the two summands of an addition and the two factors
-// of a product of elements, no scale is pulled out, and equal terms are equal bits. Ops see the
-// same shapes on every mesh, or parts of them that are computed as if each stood alone: elements of
-// flat shards, and where axes of the model cut (those of sequences, too: all that do not cut the
-// batch), elements, rows, heads and blocks. What is moved between devices is judged where it is
-// read. What remains are the sums whose operands are in no text:
+// Such a program is judged as any other first. Then it is judged over terms of another kind (a
+// proof that is `ordered`), and this only adds refusals: every op makes a node of its own, of its
+// operands as they stand, so that nothing commutes but the two summands of an addition and the two
+// factors of a product of elements, no scale is pulled out, and equal terms are equal bits. Ops see
+// the same shapes on every mesh, or parts of them that are computed as if each stood alone:
+// elements of flat shards, and where axes of the model cut (those of sequences, too: all that do
+// not cut the batch), elements, rows, heads and blocks. What is moved between devices is judged
+// where it is read. What remains are the sums whose operands are in no text:
 //
 //   microbatches  Those of all devices are numbered by the digits of the batch. What one gives is a
 //                 leaf; it is made, and added to others' of the same microbatch, by the same ops on

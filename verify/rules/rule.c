@@ -488,10 +488,10 @@ static void check_precision(const struct context *c) {
 
 // The same value in another type, but for its last digits: integers cut it off, and of what the
 // host gives every digit counts.
-static bool cast_keeps(const struct proof *p, const struct judgement *from, enum dtype to) {
+static bool cast_keeps(const struct world *w, const struct judgement *from, enum dtype to) {
     if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
         return false;
-    return term_kind(p->world->terms, from->value.of) != NODE_INPUT ||
+    return term_kind(w->terms, from->value.of) != NODE_INPUT ||
            dtype_bytes[to] >= dtype_bytes[from->dtype];
 }
 
@@ -500,7 +500,7 @@ static struct judgement cast_of(struct proof *p, const struct unit *unit, const 
     struct judgement value = *from;
     const struct policy *policy = &p->program->policy;
     enum dtype to = unit->values[op->results[0]].type.dtype;
-    if (!cast_keeps(p, from, to))
+    if (!cast_keeps(p->world, from, to))
         return judgement_fault(fault_make(p, E415, op->span, NULL,
                                           "`cast` from %s to %s may change the value",
                                           dtype_names[from->dtype], dtype_names[to]));
