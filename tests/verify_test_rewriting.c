@@ -174,7 +174,7 @@ enum { MAX_SUMMED = 12 };
 
 static bool numbers_of(struct pool *p, struct term term, struct array *number);
 
-// Attributes as verify/rules/value.c writes them.
+// Attributes as verify/algebra/attributes.c writes them.
 static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) {
     const struct intern *all = &p->bench.world.terms->attributes;
     const char *at = attributes ? interned(all, attributes - 1) : "";

@@ -181,8 +181,10 @@ static bool owns_besides(const struct digits *digits, const struct form_key *for
 }
 
 // A gather puts the parts one behind the other, so the axis's digit must be the most significant of
-// what is local afterwards. Nor may it own one of another dimension: what comes from the others is
-// other parts of that.
+// what is local afterwards. Of [dp 4][2] device i has the elements 2 i and 2 i + 1, which so come
+// to lie as 0 1 2 3 4 5 6 7: that is [8]. Of [2][dp 4] it has i and 4 + i, and they would lie as 0
+// 4 1 5 2 6 3 7, which is no list of digits of the dimension. Nor may it own one of another
+// dimension: what comes from the others is other parts of that.
 const char *form_join(struct digits *digits, form_id *form, int dim, unsigned axis) {
     const struct form_key *key = form_get(digits, *form)->key;
     if (dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)

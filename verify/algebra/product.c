@@ -29,7 +29,7 @@ static struct scaled zero_term(struct builder *builder) {
     return (struct scaled){term_constant(builder, NODE_ZERO), SCALE_ONE};
 }
 
-// ---- attributes, as value.c writes them ---------------------------------------------------------
+// ---- attributes, as attributes.c writes them ----------------------------------------------------
 
 struct written {
     enum attribute_name name;

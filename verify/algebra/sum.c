@@ -1,7 +1,11 @@
 // Sums in normal form: a linear combination over (node, layers, microbatches); see term.h.
 //
 // A summand is inserted by joining it with what is there: the same thing twice adds the scales,
-// neighbouring layers or microbatches of one scale become one range, an overlap is cut into pieces.
+// neighbouring layers or microbatches of one scale become one range, an overlap is cut into pieces:
+//
+//   2 h[0..3] + 3 h[2..5]  is  2 h[0..1] + 5 h[2..3] + 3 h[4..5]
+//   h[0..1] + h[2..5]      is  h[0..5]
+//
 // What was collected from every microbatch exactly once thus becomes ALL_MICROBATCHES, and nothing
 // else does. Joining is only between summands of one node, of which there are one or two.
 #include "verify/algebra/term.h"

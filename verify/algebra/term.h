@@ -42,7 +42,7 @@ enum node_kind {        // beside enum op_kind
     NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
     NODE_BROADCAST, // repeated along new leading dimensions; attributes: their sizes
     NODE_PRODUCT,   // of any number of factors (flat.c); attributes: the labels
-    NODE_ARRIVED,   // a gradient as codes bring it (compress.c): of it, and of the residual
+    NODE_ARRIVED,   // a gradient as codes bring it (codes.c): of it, and of the residual
     NODE_ONE,
     NODE_ZERO,
     NODE_MAXIMA,  // what devices' own maxima add up to (collective.c); equal to nothing but itself
@@ -81,7 +81,7 @@ struct alias {
     uint32_t next;
 };
 // One question that an evaluation put to the aliases: the answer depends on the absolute index, so
-// a memo that is used at another index must put it again (unit.c).
+// a memo that is used at another index must put it again (memo.c).
 struct alias_use {
     struct term of, as; // as: what it stands for, `of` itself if no alias fitted
 };

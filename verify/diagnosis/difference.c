@@ -99,7 +99,7 @@ static const char *attribute_text(const struct world *w, enum attribute_kind kin
     return arena_format(w->arena, "%" PRId64, integer);
 }
 
-// As value.c packs them: a byte for the name, then the value.
+// As attributes.c packs them: a byte for the name, then the value.
 static const char *attributes_text(const struct world *w, uint32_t attributes) {
     if (!attributes)
         return "{}";

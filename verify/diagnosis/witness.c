@@ -178,7 +178,7 @@ static struct array sum_node(struct evaluator *v, struct term term, const struct
     return sum.data ? sum : fail(v);
 }
 
-// The attributes as value.c wrote them: a name, then a number or a word.
+// The attributes as attributes.c wrote them: a name, then a number or a word.
 static void read_attributes(struct evaluator *v, struct program *scratch, struct op *op,
                             const struct node *node) {
     if (!node->key->attributes)

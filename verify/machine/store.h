@@ -67,7 +67,7 @@ struct place { // an item of the buffer that has the bytes
     buffer_id buffer;
     int32_t item;
 };
-struct home_list { // transfer.c
+struct home_list { // flights.c
     uint32_t *list, n, cap;
 };
 struct handle_list { // in order

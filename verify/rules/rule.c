@@ -528,7 +528,7 @@ void rule_apply(struct proof *p, struct builder *builder, const struct unit *uni
     for (unsigned i = 0; i < op->n_operands; i++)
         if (!operands[i].fault &&
             is_given_by_host(p->world->terms, operands[i].value.of, HOST_MICROBATCH))
-            builder->fixed = true; // what is made of the number moves with no layer (unit.c)
+            builder->fixed = true; // what is made of the number moves with no layer (memo.c)
     for (unsigned i = 0; i < op->n_operands; i++)
         first = fault_first(first, operands[i].fault);
     for (unsigned i = 0; first && i < op->n_results; i++)
