@@ -1,4 +1,4 @@
-// Where the parts of a logical dimension are: a list of mixed-radix digits, the most significant
+// The parts of a logical dimension lie as a list of mixed-radix digits says, the most significant
 // first, each local to a device, owned by an axis factor (the device's coordinate is the digit), or
 // owned by time (the microbatch is). [dp 4][time 8][2] is a batch of 64: 4 devices, 8 microbatches,
 // 2 sequences at once. Local digits lie in memory in the order of the list.

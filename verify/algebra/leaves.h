@@ -1,8 +1,8 @@
-// Of a program that is reproducible, which sum a value is a part of. What each microbatch gives is
-// a leaf, numbered by the digits of the batch; what each block of a contracted dimension gives is
-// one inside it, numbered by that dimension's. They are joined as a binary tree, so digits are
-// summed one after the other, the least significant first (ordered.c). A sum that is exact has no
-// order.
+// Leaves say of a value of a program that is reproducible which sum it is a part of. What each
+// microbatch gives is a leaf, numbered by the digits of the batch; what each block of a contracted
+// dimension gives is one inside it, numbered by that dimension's. They are joined as a binary tree,
+// so digits are summed one after the other, the least significant first (ordered.c). A sum that is
+// exact has no order.
 #ifndef PLACE_VERIFY_ALGEBRA_LEAVES_H
 #define PLACE_VERIFY_ALGEBRA_LEAVES_H
 

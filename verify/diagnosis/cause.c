@@ -1,5 +1,6 @@
-// Where the mistake is of which a fault shows. A fault arises where something is read that cannot
-// be read so; what is wrong with it was done before, and may have looked right there. It is told
+// The place of the mistake of which a fault shows. A fault arises where something is read that
+// cannot be read so; what is wrong with it was done before, and may have looked right there. It is
+// told
 //
 //   where a value that is none of the reference's was made of values that are (history.h), or
 //     where what another op had made was made again, which so stands in the place of something else

@@ -99,7 +99,7 @@ static const char *attribute_text(const struct world *w, enum attribute_kind kin
     return arena_format(w->arena, "%" PRId64, integer);
 }
 
-// As attributes.c packs them: a byte for the name, then the value.
+// Attributes are packed as attributes.c does: a byte for the name, then the value.
 static const char *attributes_text(const struct world *w, uint32_t attributes) {
     if (!attributes)
         return "{}";
@@ -134,7 +134,7 @@ static const char *place_text(const struct world *w, struct term term) {
     return kind < N_OPS ? op_rows[kind].text : "sum";
 }
 
-// As the reference has it, where it has it once; else of the layer of what was found.
+// The value as the reference has it, where it has it once; else of the layer of what was found.
 static struct scaled at_same_index(const struct proof *p, const struct node *like,
                                    struct term found) {
     struct term of = {(uint32_t)(like - p->world->terms->nodes), found.at};

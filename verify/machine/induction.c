@@ -237,7 +237,7 @@ static int64_t rounds_proved(struct course *c) {
     return proved && aliases_fit(m->world->terms, own_symbol(c)) ? own_symbol(c)->iterations : 0;
 }
 
-// Where no invariant is expected any more, all that is left must be affordable.
+// All that is left must be affordable where no invariant is expected any more.
 static bool can_go_on(struct course *c) {
     struct abstract_machine *m = c->machine;
     int64_t left = c->trips - c->iteration;

@@ -210,7 +210,8 @@ void store_replace(struct abstract_machine *m, int32_t by) {
 
 // ---- comparing --------------------------------------------------------------------------------
 
-// As functions of the symbols; what is equal for some iterations only is different.
+// Both are compared as functions of the symbols; what is equal for some iterations only is
+// different.
 static bool held_equal(const struct held *a, const struct held *b) {
     struct held x = *a, y = *b;
     bool equal =

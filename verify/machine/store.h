@@ -162,7 +162,7 @@ bool store_holds(struct abstract_machine *, buffer_id, int64_t item, struct judg
 struct judgement store_at_end(struct abstract_machine *, buffer_id, int64_t item, const char *what);
 void store_write(struct abstract_machine *, struct reference, struct judgement value,
                  struct span span);
-// Where a history is kept: what was made last goes there.
+// A note for the history, where one is kept: what was made last goes there.
 void store_note_place(struct abstract_machine *, struct reference to, const struct judgement *made);
 // The bytes are used for something that has no meaning; `state` says what.
 void store_clobber(struct abstract_machine *, struct reference, enum item_state state,

@@ -91,7 +91,7 @@ static bool pieces_are_apart(struct abstract_machine *m, const struct transfer *
     return apart;
 }
 
-// Where every piece is of one tensor the text is as it is meant, and the plan is wrong.
+// The text is as it is meant, and the plan is wrong, where every piece is of one tensor.
 static const struct fault *shared_fault(struct abstract_machine *m, const struct transfer *start,
                                         struct span span) {
     const struct buffer *buffers = m->program->buffers;
@@ -160,7 +160,7 @@ void store_start(struct abstract_machine *m, const struct statement *statement) 
 
 // ---- wait -------------------------------------------------------------------------------------
 
-// Where the bytes arrive nobody else has any.
+// Nobody else has any bytes where these arrive.
 static void deliver(struct abstract_machine *m, const struct run *flight, uint32_t i,
                     int32_t slot) {
     buffer_id to = flight->start->start.pieces[i].to.buffer;

@@ -199,9 +199,9 @@ static void check_form(struct evaluation *v, const struct op *op, value_id id) {
         v->unit->values[id].name, form_text(&m->world->digits, m->world->arena, value->form)));
 }
 
-// Where the reference makes a result in a loop over layers, the result gets a name of its own: the
-// call, and the layer. In loops in one another that would be one name for several values. Sums over
-// the step keep their normal form instead.
+// A result that the reference makes in a loop over layers gets a name of its own: the call, and the
+// layer. In loops in one another that would be one name for several values. Sums over the step keep
+// their normal form instead.
 static void name_result(struct evaluation *v, const struct op *op, value_id id) {
     struct abstract_machine *m = v->machine;
     struct judgement *value = &v->values[id];

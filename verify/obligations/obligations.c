@@ -172,7 +172,7 @@ static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffe
                      : initial_run(&c->final, id);
 }
 
-// Where the items end that are to the expected ones as this one is.
+// The items end there that are to the expected ones as this one is.
 static int32_t alike_until(struct abstract_machine *m, buffer_id id, int32_t item,
                            const struct run *expected) {
     const struct run *found = series_find(m->world, &m->store.items[id], item);

@@ -1,6 +1,6 @@
-// Where the execution of a step stands: at a statement, in loops of which each has a number for its
-// variable, in blocks of which each has a statement that comes next. Nothing else holds that, so a
-// step may stop behind any statement and go on later.
+// The cursor says where the execution of a step stands: at a statement, in loops of which each has
+// a number for its variable, in blocks of which each has a statement that comes next. Nothing else
+// holds that, so a step may stop behind any statement and go on later.
 #ifndef PLACE_VERIFY_PROOF_CURSOR_H
 #define PLACE_VERIFY_PROOF_CURSOR_H
 

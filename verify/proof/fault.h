@@ -53,7 +53,7 @@ struct fault *fault_caused_by(struct fault *, const struct span *start);
 void fault_insist(struct proof *, const struct fault *);
 // The same at the same place; they may be of different layers or microbatches.
 bool fault_alike(const struct fault *, const struct fault *);
-// That, or about the same transfer that nothing waits for.
+// The same, or about the same transfer that nothing waits for.
 bool fault_same_cause(const struct fault *, const struct fault *);
 const struct fault *fault_first(const struct fault *, const struct fault *); // NULL: none
 struct diagnostic *fault_report(struct proof *, const struct fault *);

@@ -77,8 +77,9 @@ static bool is_residual(const struct world *w, struct scaled value) {
            given_class(w->terms, value.of) == CLASS_RESIDUAL;
 }
 
-// Where the old one was, so that nothing is coded with it again. What a device has of its own and
-// the step has found is a parameter of the unit: there is no other copy of it.
+// The new residual must be where the old one was, so that nothing is coded with it again. What a
+// device has of its own and the step has found is a parameter of the unit: there is no other copy
+// of it.
 static bool takes_its_place(const struct unit *unit, const struct op *op) {
     return value_root(unit, op->results[1]) == value_root(unit, op->operands[1]);
 }

@@ -1,4 +1,4 @@
-// Where training is reproducible (ordered.c), how devices may be given parts: of what the host or
+// How devices may be given parts, where training is reproducible (ordered.c): of what the host or
 // the initialisation filled, of positions, and by collectives along a dimension. Microbatches are
 // whole; any other part is in the order of the whole, over axes of the model, and what reads it is
 // judged itself.

@@ -23,8 +23,8 @@ struct scaled codes_made(struct builder *, const struct op *, unsigned result,
                          struct scaled gradient, struct scaled residual);
 struct scaled codes_arrived(struct builder *, struct scaled gradient, struct term residual);
 
-// Where sums do not commute (cuts.c): whether what the host or the initialisation filled is cut
-// into the leaves' parts. NULL: it is.
+// A check for programs whose sums do not commute (cuts.c): whether what the host or the
+// initialisation filled is cut into the leaves' parts. NULL: it is.
 const struct fault *ordered_check_filled(struct proof *, const struct buffer *, form_id);
 
 #endif
