@@ -4,7 +4,7 @@
 
 void op_apply(struct proof *p, struct builder *builder, const struct unit *unit,
               const struct op *op, const struct judgement *operands, struct judgement *results) {
-    if (!carry_apply(p, builder, unit, op, operands,
-                     results)) // one of its operands may be nothing yet
+    // An op of a counter may be given what is nothing yet.
+    if (!carry_apply(p, builder, unit, op, operands, results))
         rule_apply(p, builder, unit, op, operands, results);
 }
