@@ -6,7 +6,8 @@
 For every static library: the symbols that it leaves open are defined by itself, by a library that its
 folder may use, or by an outside library that it may use, and no two define the same. A compiler library keeps no writable data
 (all state is passed in) and calls exit only where no memory is left. For every folder: it includes only folders it
-may use, and of those only what they expose."""
+may use, and of those only what they expose; its files, by what they include and by the symbols that they leave
+open, form no circle; and where its folders are floors, none uses a higher one."""
 import os
 import re
 import subprocess
@@ -19,7 +20,8 @@ FOLDERS = {
     "interpreter": {"ir"},
     "frontend": {"ir"},
     "passes": {"ir"},
-    "verify": {"ir", "interpreter"},
+    "verify_algebra": {"ir"},
+    "verify": {"ir", "interpreter", "verify_algebra"},
     "backend": {"ir", "runtime"},
     "runtime": set(),
 }
@@ -45,6 +47,15 @@ EXPOSED = {
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
 # the harness of the backend plays the runtime's host, and a fuzzer may go for any part.
 INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
+# Where a library is of a part of a folder only.
+PART_OF = {"interpreter": "ir", "verify_algebra": "verify"}
+# The folders inside a folder, the lowest first. Files beside them are above all; what is exposed is below all.
+FLOORS = {
+    "passes": ["reference", "routes", "placement", "layers", "partition", "schedule", "account"],
+    "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
+}
+# Folders of which the files still form circles, and are not held yet.
+CIRCULAR = {"frontend", "backend", "runtime"}
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"
 
@@ -140,6 +151,86 @@ def included(root, folder):
                         yield f"{path} includes {other}/{header}, which is between the files of {other}/"
 
 
+def members(library):
+    """(defined, open) global symbols of every object of a static library, by its source file's name."""
+    found, member = {}, None
+    for line in run("nm", "-g", library).splitlines():
+        parts = line.split()
+        if line.endswith(".o:"):
+            member = line.removesuffix(".o:")
+            found[member] = (set(), set())
+        elif len(parts) == 2 and parts[0] in "Uvw":
+            found[member][1].add(parts[1])
+        elif len(parts) == 3:
+            found[member][0].add(parts[2])
+    return found
+
+
+def arrows_of(root, folder, libraries):
+    """For every file of the folder those of it that it uses: headers that it includes, and the sources of symbols
+    that its object leaves open. Objects are told apart by name, so no two sources may have one."""
+    arrows, places = {}, {}
+    for directory, _, names in os.walk(os.path.join(root, folder)):
+        for name in names:
+            path = os.path.relpath(os.path.join(directory, name), root)
+            if name.endswith((".c", ".h", ".def", ".inc", ".l", ".y")):
+                with open(os.path.join(root, path), encoding="utf-8") as file:
+                    arrows[path] = {"/".join(match) for match in INCLUDE.findall(file.read())}
+                places[name] = path if name not in places else None
+    objects = {}
+    for name, library in libraries.items():
+        if PART_OF.get(name, name) == folder:
+            objects |= members(library)
+    owners = {symbol: member for member, (defined, _) in objects.items() for symbol in defined}
+    for member, (_, undefined) in objects.items():
+        for owner in {owners[symbol] for symbol in undefined & owners.keys()}:
+            if places.get(member) and places.get(owner):
+                arrows[places[member]].add(places[owner])
+    for member in objects:
+        if places.get(member, "") is None:
+            yield None, f"{folder} has two files {member}: their objects are not told apart"
+    for path, used in arrows.items():
+        yield path, sorted(used & arrows.keys() - {path})
+
+
+def circles(arrows):
+    """The sets of two files and more of which each uses every other, directly or by way of others."""
+    reached = {}
+    for path in arrows:
+        reached[path], left = set(), [path]
+        while left:
+            for used in arrows[left.pop()]:
+                if used not in reached[path]:
+                    reached[path].add(used)
+                    left.append(used)
+    found = {frozenset(other for other in reached[path] if path in reached[other])
+             for path in arrows if path in reached[path]}
+    return sorted(map(sorted, found))
+
+
+def floor_of(folder, path):
+    inside = path.split("/")[1:]
+    if inside[0] in EXPOSED[folder]:
+        return -1
+    return FLOORS[folder].index(inside[0]) if len(inside) > 1 else len(FLOORS[folder])
+
+
+def within(root, folder, libraries):
+    """Complaints about what the files of `folder` use of each other."""
+    arrows = {}
+    for path, used in arrows_of(root, folder, libraries):
+        if path is None:
+            yield used
+        else:
+            arrows[path] = used
+    for circle in circles(arrows):
+        yield f"a circle of files: {', '.join(circle)}"
+    for path, used in sorted(arrows.items()) if folder in FLOORS else []:
+        for other in used:
+            if floor_of(folder, other) > max(floor_of(folder, path), 0):
+                yield f"{path} uses {other}, which is of a higher floor"
+
+
 def main():
     root, libraries = sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])
     from_c = c_library_symbols()
@@ -148,6 +239,8 @@ def main():
     for folder, library in libraries.items():
         found += linked(folder, library, libraries, from_c)
     found += named_twice(libraries)
+    for folder in EXPOSED.keys() - CIRCULAR:
+        found += within(root, folder, libraries)
     print("\n".join(found))
     return 1 if found or not libraries else 0
 

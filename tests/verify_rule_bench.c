@@ -157,7 +157,7 @@ struct tensor_type whole_type(const struct bench *b, unsigned list, bool integer
 // ---- what the rules are given ------------------------------------------------------------------
 
 struct judgement judge_operand(struct bench *b, unsigned operand) {
-    struct engine *e = &b->engine;
+    struct world *w = &b->world;
     const struct spreading *s = &b->spread[operand];
     struct tensor_type whole = b->whole[0][operand].type;
     dim_id dims[MAX_RANK];
@@ -172,14 +172,14 @@ struct judgement judge_operand(struct bench *b, unsigned operand) {
                 left /= axis_size(b, a);
             }
         list[n++] = (struct digit){.size = left};
-        dims[d] = dim_make(&e->digits, list, n, (struct order){0});
+        dims[d] = dim_make(&w->digits, list, n, (struct order){0});
     }
     int kind = is_index(&b->op, operand) ? OP_IOTA : NODE_INPUT;
     const char text[] = {'I', 'v', (char)('0' + operand), 0}; // a byte for the kind, then the name
-    uint32_t name = intern(&e->terms->attributes, text, sizeof text, NULL);
-    struct scaled value = {term_leaf(e->terms, kind, name, false, 0), SCALE_ONE};
+    uint32_t name = intern(&w->terms->attributes, text, sizeof text, NULL);
+    struct scaled value = {term_leaf(BUILDER(w->terms), kind, name, false, 0), SCALE_ONE};
     struct judgement judged =
-        judgement_of(e, value, form_make(&e->digits, dims, whole.rank), whole.dtype);
+        judgement_of(w, value, form_make(&w->digits, dims, whole.rank), whole.dtype);
     for (int a = 0; a < b->n_axes; a++)
         if (s->of[a] == SUMMAND)
             judged.partial |= 1u << a;
@@ -197,16 +197,15 @@ void begin_bench(struct bench *b, int first, int second) {
     for (int a = 0; a < b->n_axes; a++)
         b->program.mesh.axes[b->program.mesh.n_axes++] =
             (struct mesh_axis){.name = names[a], .size = a ? second : first};
-    struct engine *e = &b->engine;
-    *e = (struct engine){.arena = &b->arena, .program = &b->program};
-    e->diagnostics = diagnostics_new(&b->arena, &b->sources);
-    e->terms = ARENA_NEW(&b->arena, struct terms);
-    terms_init(e->terms, &b->arena, 1);
-    digits_init(&e->digits, &b->arena, &b->program.mesh);
-    e->coverages.arena = &b->arena;
-    e->all_axes = (1u << b->n_axes) - 1;
+    struct terms *terms = ARENA_NEW(&b->arena, struct terms);
+    terms_init(terms, &b->arena, 1);
+    world_init(&b->world, terms, &b->program.mesh, &b->arena);
     static const struct statement nothing;
-    e->statement = &nothing;
+    b->cursor.statement = &nothing;
+    b->proof = (struct proof){.world = &b->world,
+                              .cursor = &b->cursor,
+                              .program = &b->program,
+                              .diagnostics = diagnostics_new(&b->arena, &b->sources)};
 }
 
 // ---- comparing --------------------------------------------------------------------------------
@@ -232,11 +231,11 @@ static struct array combined(struct bench *b, unsigned draw, unsigned at, const 
 // local index is taken apart into the local digits and put together with the coordinates.
 static void take_form(const struct bench *b, const struct array *whole, form_id id, int device,
                       struct array *part) {
-    const struct form_key *form = form_get(&b->engine.digits, id)->key;
+    const struct form_key *form = form_get(&b->world.digits, id)->key;
     for (int64_t e = 0; e < type_elements(&part->type); e++) {
         int64_t rest = e, at = 0, stride = 1;
         for (unsigned d = form->rank; d-- > 0;) {
-            const struct dim_key *dim = dim_get(&b->engine.digits, form->dims[d])->key;
+            const struct dim_key *dim = dim_get(&b->world.digits, form->dims[d])->key;
             int64_t local = rest % part->type.dims[d].size;
             rest /= part->type.dims[d].size;
             for (uint32_t i = dim->n_digits; i-- > 0;) {
@@ -328,7 +327,7 @@ static double scale_value(const struct terms *terms, scale_id scale, scale_id th
 // coefficients, which only the rule for sums makes, that sum.
 static struct array claimed_whole(struct bench *b, unsigned draw, const struct judgement *claim,
                                   const struct judgement *plain, const struct array *one_device) {
-    const struct terms *terms = b->engine.terms;
+    const struct terms *terms = b->world.terms;
     struct array whole = array_new(&b->arena, one_device->type);
     int64_t n = type_elements(&whole.type);
     if (term_equal(claim->value.of, plain->value.of)) {
@@ -381,7 +380,7 @@ const char *combination_text(struct bench *b) {
 static struct array take_seen(struct bench *b, const struct coverage *coverage, int device,
                               const struct array *whole, unsigned dim) {
     struct tensor_type type = whole->type;
-    const struct dim_key *key = dim_get(&b->engine.digits, coverage->dim)->key;
+    const struct dim_key *key = dim_get(&b->world.digits, coverage->dim)->key;
     int64_t inner = 1, n = 0, run = 1; // elements of the dimension in one part, side by side
     for (unsigned d = dim + 1; d < type.rank; d++)
         inner *= type.dims[d].size;
@@ -403,7 +402,7 @@ static struct array take_seen(struct bench *b, const struct coverage *coverage, 
 // What one device computes that has all, but of the contracted label only what this device saw.
 static struct array seen_whole(struct bench *b, unsigned draw, const struct judgement *claim,
                                unsigned result, int device) {
-    const struct coverage *coverage = coverage_get(&b->engine, claim->coverage);
+    const struct coverage *coverage = coverage_get(&b->world, claim->coverage);
     struct array operands[MAX_OPERANDS], results[MAX_RESULTS];
     // Labels of capitals are characters of their own; here each is one dimension, a small letter.
     bool small = coverage->label < 128;
@@ -426,10 +425,10 @@ static struct array seen_whole(struct bench *b, unsigned draw, const struct judg
 
 // An axis selects along one dimension only, or devices would hold blocks of a diagonal.
 static bool owns_once(const struct bench *b, form_id id) {
-    const struct form_key *form = form_get(&b->engine.digits, id)->key;
+    const struct form_key *form = form_get(&b->world.digits, id)->key;
     uint32_t owners = 0;
     for (unsigned d = 0; d < form->rank; d++) {
-        const struct dim_info *dim = dim_get(&b->engine.digits, form->dims[d]);
+        const struct dim_info *dim = dim_get(&b->world.digits, form->dims[d]);
         if (dim->owners & owners)
             return false;
         owners |= dim->owners;
@@ -441,12 +440,12 @@ void check_claim(struct bench *b, unsigned result, const struct judgement *plain
     unsigned at = b->op.n_operands + result;
     const struct judgement *claim = &b->judged[result];
     uint32_t copied =
-        ~(claim->partial | claim->partial_max | form_get(&b->engine.digits, claim->form)->owners |
-          coverage_axes(&b->engine, claim->coverage)); // there each device has other parts
+        ~(claim->partial | claim->partial_max | form_get(&b->world.digits, claim->form)->owners |
+          coverage_axes(&b->world, claim->coverage)); // there each device has other parts
     for (unsigned draw = 0; draw < DRAWS; draw++)
         if (!copies_agree(b, draw, at, copied))
             fail_msg("%s: copies of result %u differ", combination_text(b), result);
-    int kind = term_kind(b->engine.terms, claim->value.of);
+    int kind = term_kind(b->world.terms, claim->value.of);
     if (kind == NODE_UNKNOWN || kind == NODE_MAXIMA)
         return; // nothing more is said of it
     struct spreading s = shares_of(b, claim);
@@ -461,7 +460,7 @@ void check_claim(struct bench *b, unsigned result, const struct judgement *plain
             struct array found = combined(b, draw, at, &s, d);
             struct array expected = array_new(&b->arena, found.type);
             double one = 1;
-            bool fits = form_fits(&b->engine.digits, claim->form, &found.type);
+            bool fits = form_fits(&b->world.digits, claim->form, &found.type);
             if (fits)
                 take_form(b, &whole, claim->form, d, &expected);
             if (!fits || !same_numbers(&found, &expected, &one))

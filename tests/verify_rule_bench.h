@@ -4,7 +4,8 @@
 #define PLACE_TESTS_VERIFY_RULE_BENCH_H
 
 #include "ir/interpreter/interpreter.h"
-#include "verify/engine.h"
+#include "tests/verify_builder.h"
+#include "verify/rules/rules.h"
 
 enum { SIZE = 6, MAX_DEVICES = 6, DRAWS = 3 };
 enum spread { MAXIMUM = -3, COPY = -2, SUMMAND = -1 }; // else the dimension that is cut
@@ -17,7 +18,9 @@ struct spreading { // of one tensor: for each axis; never SUMMAND and MAXIMUM in
 
 struct bench {
     struct arena arena;
-    struct engine engine;
+    struct world world;
+    struct cursor cursor;
+    struct proof proof;
     struct program program;
     struct diagnostics *diagnostics;
     struct source_files sources;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "verify/engine.h"
+#include "verify/machine/machine.h"
 
 static const char head[] =
     "step main {\n"
@@ -265,11 +265,11 @@ void small_step_begin(struct trial *t, const char *statements) {
     t->reference = t->program;
 }
 
-void small_step_begin_engine(struct trial *t, struct engine *e, const char *statements) {
+void small_step_begin_machine(struct trial *t, struct abstract_machine *m, const char *statements) {
     small_step_begin(t, statements);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
-    engine_init(e, t->program, terms, &t->arena, t->diagnostics, false);
+    abstract_machine_init(m, t->program, terms, &t->arena, t->diagnostics, (struct proof_kind){0});
 }
 
 static bool is_found(const struct mistake *mistake) {

@@ -10,31 +10,30 @@
 #include <string.h>
 
 #include "tests/verify_rule_bench.h"
-#include "verify/rewrite.h"
-#include "verify/rule.h"
+#include "verify/algebra/laws.h"
+#include "verify/rewriting/expansion.h"
+#include "verify/rewriting/rewrite.h"
+#include "verify/rules/rule.h"
 
 enum { MAX_STATES = 64, MAX_ASKED = 6, LEAVES = 40 };
 
-struct world {
+struct scene {
     struct bench bench;
-    struct engine reference;
     struct terms *terms;
     struct tensor tensors[MAX_STATES];
     struct expansion expansion;
 };
 
-static void begin(struct world *w) {
+static void begin(struct scene *w) {
     memset(w, 0, sizeof *w);
     begin_bench(&w->bench, 2, 0);
-    struct engine *e = &w->bench.engine;
-    w->terms = e->terms;
+    w->terms = w->bench.world.terms;
     w->bench.program.tensors = w->tensors;
-    w->reference = (struct engine){.arena = e->arena, .terms = e->terms, .is_reference = true};
-    e->reference = &w->reference;
-    expansion_init(&w->expansion, e, e->arena);
+    w->bench.proof.sought = &w->bench.proof.outcomes;
+    expansion_init(&w->expansion, BUILDER(w->terms), &w->bench.program, &w->bench.arena);
 }
 
-static void end(struct world *w) {
+static void end(struct scene *w) {
     arena_free(&w->bench.arena);
 }
 
@@ -45,103 +44,103 @@ static struct scaled value_of(struct term term) {
 }
 
 // A parameter of its own; `layer` < 0: it is of none.
-static struct scaled state(struct world *w, unsigned rank, int layer) {
+static struct scaled state(struct scene *w, unsigned rank, int layer) {
     unsigned i = w->bench.program.n_tensors++;
     assert_true(i < MAX_STATES);
     const char *name = arena_format(&w->bench.arena, "%ct%u", 'A' + CLASS_PARAMETERS, i);
     w->tensors[i] = (struct tensor){.name = name + 1, .rank = (uint8_t)rank};
     uint32_t key = intern(&w->terms->attributes, name, (uint32_t)strlen(name) + 1, NULL);
-    return value_of(term_leaf(w->terms, NODE_STATE, key, layer >= 0, layer));
+    return value_of(term_leaf(BUILDER(w->terms), NODE_STATE, key, layer >= 0, layer));
 }
 
-static struct scaled vector(struct world *w) {
+static struct scaled vector(struct scene *w) {
     return state(w, 1, -1);
 }
 
-static struct scaled product(struct world *w, const char *a, const char *b, const char *c,
+static struct scaled product(struct scene *w, const char *a, const char *b, const char *c,
                              struct scaled x, struct scaled y) {
     struct op_labels labels = {0};
     strcpy(labels.operands[0], a);
     strcpy(labels.operands[1], b);
     strcpy(labels.results[0], c);
-    return law_product(w->terms, &labels, x, y);
+    return law_product(BUILDER(w->terms), &labels, x, y);
 }
 
-static struct scaled times(struct world *w, struct scaled x, struct scaled y) {
+static struct scaled times(struct scene *w, struct scaled x, struct scaled y) {
     return product(w, "h", "h", "h", x, y);
 }
 
-static struct scaled plus(struct world *w, struct scaled x, struct scaled y) {
+static struct scaled plus(struct scene *w, struct scaled x, struct scaled y) {
     struct sum sum = {0};
-    sum_add(w->terms, &sum, x, SCALE_ONE);
-    sum_add(w->terms, &sum, y, SCALE_ONE);
-    return sum_finish(w->terms, &sum);
+    sum_add(BUILDER(w->terms), &sum, x, SCALE_ONE);
+    sum_add(BUILDER(w->terms), &sum, y, SCALE_ONE);
+    return sum_finish(BUILDER(w->terms), &sum);
 }
 
-static struct scaled make(struct world *w, enum op_kind kind, unsigned result, unsigned n,
+static struct scaled make(struct scene *w, enum op_kind kind, unsigned result, unsigned n,
                           const struct scaled *operands) {
     struct part parts[MAX_OPERANDS];
     for (unsigned i = 0; i < n; i++)
-        parts[i] = part_of(term_with_scale(w->terms, operands[i]));
-    return value_of(term_make(w->terms, kind, result, 0, parts, n));
+        parts[i] = part_of(term_with_scale(BUILDER(w->terms), operands[i]));
+    return value_of(term_make(BUILDER(w->terms), kind, result, 0, parts, n));
 }
 
-static struct scaled silu(struct world *w, struct scaled x) {
+static struct scaled silu(struct scene *w, struct scaled x) {
     return make(w, OP_SILU, 0, 1, &x);
 }
 
-static struct scaled slope(struct world *w, struct scaled x, struct scaled dy) {
+static struct scaled slope(struct scene *w, struct scaled x, struct scaled dy) {
     return make(w, OP_SILU_BACKWARD, 0, 2, (struct scaled[]){x, dy});
 }
 
-static struct scaled sum_rows(struct world *w, struct scaled x) {
+static struct scaled sum_rows(struct scene *w, struct scaled x) {
     char keep[1 + sizeof(int64_t)] = {ATTRIBUTE_KEEP, 1};
     struct part part = part_of(x.of);
     uint32_t attributes = intern(&w->terms->attributes, keep, sizeof keep, NULL) + 1;
-    return value_of(term_make(w->terms, OP_SUM_ROWS, 0, attributes, &part, 1));
+    return value_of(term_make(BUILDER(w->terms), OP_SUM_ROWS, 0, attributes, &part, 1));
 }
 
 // (x + y) z and x z + y z
-static struct scaled whole(struct world *w, const struct scaled *xyz) {
+static struct scaled whole(struct scene *w, const struct scaled *xyz) {
     return times(w, plus(w, xyz[0], xyz[1]), xyz[2]);
 }
-static struct scaled apart(struct world *w, const struct scaled *xyz) {
+static struct scaled apart(struct scene *w, const struct scaled *xyz) {
     return plus(w, times(w, xyz[0], xyz[2]), times(w, xyz[1], xyz[2]));
 }
 
-static void three(struct world *w, struct scaled *xyz, int layer) {
+static void three(struct scene *w, struct scaled *xyz, int layer) {
     for (int i = 0; i < 3; i++)
         xyz[i] = state(w, 1, layer);
 }
 
-static struct scaled of_layers(struct world *w, unsigned rank) {
+static struct scaled of_layers(struct scene *w, unsigned rank) {
     struct part part = part_of(state(w, rank, 0).of);
     part.end = 3;
-    return value_of(term_make(w->terms, NODE_SUM, 0, 0, &part, 1));
+    return value_of(term_make(BUILDER(w->terms), NODE_SUM, 0, 0, &part, 1));
 }
 
 // More factors than a product may have, and so many that it may not have two more.
-static struct scaled long_product(struct world *w, const char *labels, unsigned n) {
+static struct scaled long_product(struct scene *w, const char *labels, unsigned n) {
     struct scaled all = state(w, (unsigned)strlen(labels), -1);
     for (unsigned i = 1; i < n; i++)
         all = product(w, labels, labels, labels, all, state(w, (unsigned)strlen(labels), -1));
     return all;
 }
 
-static struct scaled normal_of(struct world *w, struct scaled value) {
+static struct scaled normal_of(struct scene *w, struct scaled value) {
     struct scaled normal;
     assert_true(expand_value(&w->expansion, value, &normal));
     return normal;
 }
 
-static bool same_normal(struct world *w, struct scaled a, struct scaled b) {
+static bool same_normal(struct scene *w, struct scaled a, struct scaled b) {
     return scaled_equal(normal_of(w, a), normal_of(w, b));
 }
 
 // ---- normal forms -----------------------------------------------------------------------------
 
 static void what_no_law_fits_stays_an_op(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled x = state(&w, 2, -1), g = vector(&w), b = vector(&w), m = vector(&w);
     struct scaled many = long_product(&w, "b", MAX_FLAT - 1), sum = of_layers(&w, 1);
@@ -165,46 +164,47 @@ static void what_no_law_fits_stays_an_op(void **state_) {
 
 // A product of flat parts has other labels than the tensors that were cut.
 static void what_is_flat_is_of_no_rank(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled x = state(&w, 2, -1), flat = product(&w, "a", "a", "a", x, x);
     assert_false(same_normal(&w, sum_rows(&w, flat), flat));
     end(&w);
 }
 
-static struct scaled repeated(struct world *w, int64_t rows, struct scaled bias) {
+static struct scaled repeated(struct scene *w, int64_t rows, struct scaled bias) {
     struct part part = part_of(bias.of);
     uint32_t sizes = intern(&w->terms->attributes, &rows, sizeof rows, NULL);
-    return value_of(term_make(w->terms, NODE_BROADCAST, 0, sizes, &part, 1));
+    return value_of(term_make(BUILDER(w->terms), NODE_BROADCAST, 0, sizes, &part, 1));
 }
 
 // Of each row twice, of which the second is zeros.
-static struct scaled put_rows(struct world *w, struct scaled x) {
+static struct scaled put_rows(struct scene *w, struct scaled x) {
     char bytes[2 * (1 + sizeof(int64_t))] = {ATTRIBUTE_KEEP, 0};
     bytes[1] = 1;
     bytes[1 + sizeof(int64_t)] = ATTRIBUTE_INDEX;
-    struct part parts[2] = {part_of(x.of), part_of(iota_term(&w->bench.engine, DIM_PART, 2).of)};
+    struct part parts[2] = {part_of(x.of),
+                            part_of(iota_term(BUILDER(w->bench.world.terms), DIM_PART, 2).of)};
     uint32_t attributes = intern(&w->terms->attributes, bytes, sizeof bytes, NULL) + 1;
-    return sum_rows(w, value_of(term_make(w->terms, OP_PUT, 0, attributes, parts, 2)));
+    return sum_rows(w, value_of(term_make(BUILDER(w->terms), OP_PUT, 0, attributes, parts, 2)));
 }
 
-static struct scaled bias_gradient(struct world *w, struct scaled dy) {
+static struct scaled bias_gradient(struct scene *w, struct scaled dy) {
     return make(w, OP_LAYER_NORM_BACKWARD, 2, 1, &dy);
 }
 
-static struct scaled of_squares(struct world *w, struct scaled x) {
+static struct scaled of_squares(struct scene *w, struct scaled x) {
     return sum_rows(w, product(w, "bh", "bh", "bh", x, x));
 }
 
-static struct scaled of_nothing_but_rows(struct world *w, struct scaled x) {
+static struct scaled of_nothing_but_rows(struct scene *w, struct scaled x) {
     return sum_rows(w, silu(w, x));
 }
 
 // A bias that is added to four rows and to two, and summed.
 static void how_often_is_repeated_counts(void **state_) {
-    static struct scaled (*const sums[])(struct world *, struct scaled) = {
+    static struct scaled (*const sums[])(struct scene *, struct scaled) = {
         sum_rows, put_rows, bias_gradient, of_squares, of_nothing_but_rows};
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled b = vector(&w), c = vector(&w), four = state(&w, 2, -1), two = state(&w, 2, -1);
     struct scaled four_b = repeated(&w, 4, b), two_b = repeated(&w, 2, b);
@@ -218,7 +218,7 @@ static void how_often_is_repeated_counts(void **state_) {
         assert_false(same_normal(&w, sums[i](&w, four_both), sums[i](&w, two_both)));
     }
     assert_false(same_normal(&w, four_b, two_b));
-    struct scaled zero = value_of(term_constant(w.terms, NODE_ZERO));
+    struct scaled zero = value_of(term_constant(BUILDER(w.terms), NODE_ZERO));
     assert_false(same_normal(&w, of_nothing_but_rows(&w, repeated(&w, 4, zero)),
                              of_nothing_but_rows(&w, repeated(&w, 2, zero))));
     end(&w);
@@ -226,7 +226,7 @@ static void how_often_is_repeated_counts(void **state_) {
 
 // A value and its reciprocal make no one, since it may be zero.
 static void an_unknown_scale_stays_unknown(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     scale_id s = scale_of_term(w.terms, state(&w, 0, -1).of);
     struct scaled x = vector(&w);
@@ -236,7 +236,7 @@ static void an_unknown_scale_stays_unknown(void **state_) {
 }
 
 static void what_stands_in_a_value_often_is_expanded_once(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled x = vector(&w);
     for (int i = 0; i < 20; i++)
@@ -247,11 +247,11 @@ static void what_stands_in_a_value_often_is_expanded_once(void **state_) {
 
 // What the reference calls by name outside of the layer stays a name.
 static void names_of_no_layer_are_leaves(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     three(&w, xyz, 0);
-    struct scaled name = value_of(term_leaf(w.terms, NODE_RESULT, 0, true, 0));
+    struct scaled name = value_of(term_leaf(BUILDER(w.terms), NODE_RESULT, 0, true, 0));
     term_alias(w.terms, apart(&w, xyz).of, name.of);
     assert_true(scaled_equal(normal_of(&w, name), name));
     end(&w);
@@ -259,39 +259,38 @@ static void names_of_no_layer_are_leaves(void **state_) {
 
 // ---- what is found ----------------------------------------------------------------------------
 
-static void note(struct world *w, struct scaled value) {
+static void note(struct scene *w, struct scaled value) {
     struct judgement judged = {.value = value};
-    note_outcome(&w->reference, &judged);
+    note_outcome(&w->bench.proof, &judged);
 }
 
 // What is made from here on is the final program's.
-static void begin_own(struct world *w) {
-    w->bench.engine.first_own_node = w->terms->n_nodes;
+static void begin_own(struct scene *w) {
+    w->bench.proof.first_own_node = w->terms->n_nodes;
 }
 
-static void begin_layer(struct world *w, int layer) {
-    struct engine *e = &w->bench.engine;
-    e->depth = 1;
-    e->variables[0] = layer;
+static void begin_layer(struct scene *w, int layer) {
+    w->bench.cursor.depth = 1;
+    w->bench.cursor.variables[0] = layer;
 }
 
 // What values become that a unit makes.
-static void ask(struct world *w, struct judgement *judged, unsigned n) {
+static void ask(struct scene *w, struct judgement *judged, unsigned n) {
     struct value names[MAX_ASKED] = {{.name = "v"}};
     struct unit_result results[MAX_ASKED] = {{0}};
     struct unit unit = {
         .name = "u", .values = names, .n_values = 1, .results = results, .n_results = n};
-    rewrite_results(&w->bench.engine, &unit, judged);
+    rewrite_results(&w->bench.proof, BUILDER(w->bench.world.terms), &unit, judged);
 }
 
-static struct scaled found(struct world *w, struct scaled value) {
+static struct scaled found(struct scene *w, struct scaled value) {
     struct judgement judged = {.value = value};
     ask(w, &judged, 1);
     return judged.value;
 }
 
 static void each_result_is_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[MAX_ASKED][3], expected[MAX_ASKED];
     struct judgement judged[MAX_ASKED] = {{0}};
@@ -309,7 +308,7 @@ static void each_result_is_found(void **state_) {
 }
 
 static void what_the_reference_has_stays_as_it_is(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     three(&w, xyz, -1);
@@ -323,7 +322,7 @@ static void what_the_reference_has_stays_as_it_is(void **state_) {
 
 static void what_has_no_meaning_stays_as_it_is(void **state_) {
     static const struct fault fault;
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     three(&w, xyz, -1);
@@ -337,7 +336,7 @@ static void what_has_no_meaning_stays_as_it_is(void **state_) {
 }
 
 static void parts_of_flat_vectors_are_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     three(&w, xyz, -1);
@@ -348,15 +347,15 @@ static void parts_of_flat_vectors_are_found(void **state_) {
     struct axis_list axes = {0};
     axis_list_add(&axes, 0);
     struct judgement judged = {.value = whole(&w, xyz)};
-    judged.form = form_local(&w.bench.engine.digits, dims, 1);
-    assert_null(form_cut_flat(&w.bench.engine.digits, &judged.form, &axes, 2));
+    judged.form = form_local(&w.bench.world.digits, dims, 1);
+    assert_null(form_cut_flat(&w.bench.world.digits, &judged.form, &axes, 2));
     ask(&w, &judged, 1);
     assert_true(scaled_equal(judged.value, expected));
     end(&w);
 }
 
 // Something short that all the leaves stand in.
-static struct scaled make_short(struct world *w, struct scaled *leaves) {
+static struct scaled make_short(struct scene *w, struct scaled *leaves) {
     for (int i = 0; i < LEAVES; i++)
         leaves[i] = vector(w);
     struct scaled sum = leaves[0];
@@ -366,7 +365,7 @@ static struct scaled make_short(struct world *w, struct scaled *leaves) {
 }
 
 // A product of as many summands as are not made for one normal form.
-static struct scaled make_long(struct world *w, const struct scaled *leaves) {
+static struct scaled make_long(struct scene *w, const struct scaled *leaves) {
     struct scaled all = {{0, 0}, SCALE_ONE};
     for (int i = 0; i < LEAVES; i += 8) {
         struct scaled sum = leaves[i];
@@ -379,19 +378,19 @@ static struct scaled make_long(struct world *w, const struct scaled *leaves) {
 
 // What is left where the budget ends is not the value.
 static void what_is_cut_off_is_not_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled leaves[LEAVES], of_all = make_short(&w, leaves);
     note(&w, of_all);
     begin_own(&w);
     struct scaled value = plus(&w, make_long(&w, leaves), of_all);
     assert_true(scaled_equal(found(&w, value), value));
-    assert_non_null(w.bench.engine.given_up);
+    assert_non_null(w.bench.proof.given_up);
     end(&w);
 }
 
 static void nothing_is_found_in_what_is_cut_off(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled leaves[LEAVES], of_all = make_short(&w, leaves);
     struct scaled xyz[3] = {leaves[0], leaves[1], of_all}, left = apart(&w, xyz);
@@ -399,19 +398,19 @@ static void nothing_is_found_in_what_is_cut_off(void **state_) {
     begin_own(&w);
     struct scaled value = whole(&w, xyz);
     assert_true(scaled_equal(found(&w, value), value));
-    assert_non_null(w.bench.engine.given_up);
+    assert_non_null(w.bench.proof.given_up);
     end(&w);
 }
 
 // The reference calls the value by name in a layer.
-static struct scaled named(struct world *w, struct scaled value, uint32_t name, int layer) {
-    struct term leaf = term_leaf(w->terms, NODE_RESULT, name, true, layer);
+static struct scaled named(struct scene *w, struct scaled value, uint32_t name, int layer) {
+    struct term leaf = term_leaf(BUILDER(w->terms), NODE_RESULT, name, true, layer);
     term_alias(w->terms, value.of, leaf);
     return value_of(leaf);
 }
 
 static void what_is_made_of_states_is_found_in_their_layer(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     three(&w, xyz, 2);
@@ -423,7 +422,7 @@ static void what_is_made_of_states_is_found_in_their_layer(void **state_) {
 }
 
 static void what_is_made_of_results_is_found_in_their_layer(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled xyz[3];
     for (uint32_t i = 0; i < 3; i++)
@@ -437,7 +436,7 @@ static void what_is_made_of_results_is_found_in_their_layer(void **state_) {
 
 // However much of the first of four layers stands in it, and beside it of none.
 static void what_is_of_four_layers_is_found_in_the_last(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled sum = vector(&w), z = vector(&w), distributed = times(&w, sum, z);
     for (int i = 0; i < 8; i++) {
@@ -453,7 +452,7 @@ static void what_is_of_four_layers_is_found_in_the_last(void **state_) {
 }
 
 static void what_is_collected_is_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     w.terms->microbatches = 8;
     struct scaled xyz[3];
@@ -461,16 +460,16 @@ static void what_is_collected_is_found(void **state_) {
     struct scaled expected = apart(&w, xyz);
     note(&w, expected);
     begin_own(&w);
-    struct scaled value = sum_microbatch(w.terms, whole(&w, xyz), 2);
-    assert_true(scaled_equal(found(&w, value), sum_microbatch(w.terms, expected, 2)));
+    struct scaled value = sum_microbatch(BUILDER(w.terms), whole(&w, xyz), 2);
+    assert_true(scaled_equal(found(&w, value), sum_microbatch(BUILDER(w.terms), expected, 2)));
     end(&w);
 }
 
 // Beside an operand of which nothing is known, the other one says the shape.
 static void what_is_beside_the_unknown_is_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
-    struct scaled u = value_of(term_fresh(w.terms, NODE_UNKNOWN)), xyz[3];
+    struct scaled u = value_of(term_fresh(BUILDER(w.terms), NODE_UNKNOWN)), xyz[3];
     three(&w, xyz, -1);
     const struct scaled unknown[] = {
         u,
@@ -490,7 +489,7 @@ static void what_is_beside_the_unknown_is_found(void **state_) {
 
 // The gradient of a gain does not read the gain.
 static void gradients_of_gains_are_found(void **state_) {
-    struct world w;
+    struct scene w;
     begin(&w);
     struct scaled x = state(&w, 2, -1), a = state(&w, 2, -1), b = state(&w, 2, -1);
     struct scaled m = vector(&w), r = vector(&w);

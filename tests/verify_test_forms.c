@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/verify_small_step.h"
-#include "verify/engine.h"
+#include "verify/machine/machine.h"
 
 enum { A, B, ONE, C }; // axes of 2, 3, 1 and 2 devices
 static const struct mesh mesh = {.n_axes = 4,
@@ -215,31 +215,32 @@ static void what_is_held_at_a_time_has_no_digit_of_time(void **state) {
 
 static void parts_are_joined_of_one_contraction_only(void **state) {
     struct trial t;
-    struct engine e;
+    struct abstract_machine m;
     struct coverage_join join;
-    small_step_begin_engine(&t, &e, "");
+    small_step_begin_machine(&t, &m, "");
     struct axis_list a = axes_of(0, -1), b = axes_of(1, -1);
-    dim_id by_a = dim_cut(&e.digits, &a, -1, 1, 4), by_b = dim_cut(&e.digits, &b, -1, 1, 4);
-    coverage_id part = coverage_of(&e, MONOID_SUM, 0, 'x', by_a);
-    coverage_id next = coverage_shift(&e, part, 0, 1);
-    assert_true(coverage_join(&e, MONOID_SUM, part, next, &join));
+    dim_id by_a = dim_cut(&m.world->digits, &a, -1, 1, 4),
+           by_b = dim_cut(&m.world->digits, &b, -1, 1, 4);
+    coverage_id part = coverage_of(m.world, MONOID_SUM, 0, 'x', by_a);
+    coverage_id next = coverage_shift(m.world, part, 0, 1);
+    assert_true(coverage_join(m.world, MONOID_SUM, part, next, &join));
     assert_true(join.both == COVERAGE_COMPLETE && join.twice < 0);
     const coverage_id others[] = {
-        coverage_of(&e, MONOID_SUM, 1, 'x', by_a),
-        coverage_of(&e, MONOID_SUM, 0, 'x', by_b),
-        coverage_of(&e, MONOID_SUM, 0, 'y', by_a),
-        coverage_of(&e, MONOID_ATTENTION, 0, 'x', by_a),
+        coverage_of(m.world, MONOID_SUM, 1, 'x', by_a),
+        coverage_of(m.world, MONOID_SUM, 0, 'x', by_b),
+        coverage_of(m.world, MONOID_SUM, 0, 'y', by_a),
+        coverage_of(m.world, MONOID_ATTENTION, 0, 'x', by_a),
         COVERAGE_COMPLETE,
         COVERAGE_UNKNOWN,
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        assert_false(coverage_join(&e, MONOID_SUM, part, others[i], &join));
-        assert_false(coverage_join(&e, MONOID_SUM, others[i], part, &join));
+        assert_false(coverage_join(m.world, MONOID_SUM, part, others[i], &join));
+        assert_false(coverage_join(m.world, MONOID_SUM, others[i], part, &join));
     }
-    assert_false(coverage_join(&e, MONOID_ATTENTION, part, next, &join));
-    assert_int_equal(coverage_shift(&e, COVERAGE_UNKNOWN, 0, 1), COVERAGE_UNKNOWN);
+    assert_false(coverage_join(m.world, MONOID_ATTENTION, part, next, &join));
+    assert_int_equal(coverage_shift(m.world, COVERAGE_UNKNOWN, 0, 1), COVERAGE_UNKNOWN);
     t.program->mesh.axes[0].size = LIMIT_RING + 1;
-    assert_int_equal(coverage_of(&e, MONOID_SUM, 0, 'x', by_b), COVERAGE_UNKNOWN);
+    assert_int_equal(coverage_of(m.world, MONOID_SUM, 0, 'x', by_b), COVERAGE_UNKNOWN);
     arena_free(&t.arena);
 }
 

@@ -14,7 +14,7 @@
 
 #include "ir/diagnostic.h"
 #include "tests/random.h"
-#include "verify/engine.h"
+#include "verify/machine/machine.h"
 
 enum { ITEMS = 24, MAX_LOOPS = 3 };
 
@@ -338,33 +338,38 @@ static bool begin(struct trial *t, char *text) {
 enum way { BY_INDUCTION, ONE_BY_ONE, WITHOUT_MEMO, N_WAYS }; // each without what the one before has
 static const char *const ways[] = {"by induction", "one by one", "without memo"};
 
-static void execute(struct trial *t, struct engine *e, enum way way, bool is_reference) {
+static void execute(struct trial *t, struct abstract_machine *m, enum way way, bool is_reference) {
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
-    engine_init(e, t->program, terms, &t->arena, t->diagnostics, is_reference);
-    e->one_by_one = way != BY_INDUCTION;
-    e->without_memo = way == WITHOUT_MEMO;
-    assert_true(step_execute(e, STEP_TRAIN));
+    abstract_machine_init(m, t->program, terms, &t->arena, t->diagnostics,
+                          (struct proof_kind){.is_reference = is_reference});
+    m->one_by_one = way != BY_INDUCTION;
+    m->without_memo = way == WITHOUT_MEMO;
+    assert_true(step_execute(m, STEP_TRAIN));
 }
 
-static const char *item_text(struct trial *t, struct engine *e, buffer_id id, int64_t item) {
-    struct judgement found = store_at_end(e, id, item, "");
+static const char *item_text(struct trial *t, struct abstract_machine *m, buffer_id id,
+                             int64_t item) {
+    struct judgement found = store_at_end(m, id, item, "");
     const struct fault *fault = found.fault;
     if (fault)
         return arena_format(&t->arena, "%s at %u", diagnostic_rows[fault->code].text,
                             fault->span.begin);
     return arena_format(&t->arena, "%s as %s, partial %u, equal %u, microbatch %d",
-                        term_text(e, found.value, 4), form_text(&e->digits, &t->arena, found.form),
-                        found.partial, found.bits, found.microbatch);
+                        term_text(m->world, found.value, 4),
+                        form_text(&m->world->digits, &t->arena, found.form), found.partial,
+                        found.bits, found.microbatch);
 }
 
-static bool both_faults(struct engine *a, struct engine *b, buffer_id id, int64_t item) {
+static bool both_faults(struct abstract_machine *a, struct abstract_machine *b, buffer_id id,
+                        int64_t item) {
     return store_at_end(a, id, item, "").fault && store_at_end(b, id, item, "").fault;
 }
 
 // Of two faults that meet the older one is told, and a memo makes all of one call as old as the
 // first of them.
-static bool same_items(struct trial *t, struct engine *a, struct engine *b, bool same_faults) {
+static bool same_items(struct trial *t, struct abstract_machine *a, struct abstract_machine *b,
+                       bool same_faults) {
     for (buffer_id id = 0; id < t->program->n_buffers; id++)
         for (int64_t i = 0; i < t->program->buffers[id].count; i++) {
             const char *x = item_text(t, a, id, i), *y = item_text(t, b, id, i);
@@ -378,13 +383,13 @@ static bool same_items(struct trial *t, struct engine *a, struct engine *b, bool
 }
 
 // What is wrong whatever becomes of it.
-static bool all_insisted(struct engine *in, struct engine *of) {
-    for (uint32_t i = 0; i < of->n_insisted; i++) {
+static bool all_insisted(struct abstract_machine *in, struct abstract_machine *of) {
+    for (uint32_t i = 0; i < of->proof->n_insisted; i++) {
         bool found = false;
-        for (uint32_t k = 0; k < in->n_insisted && !found; k++)
-            found = fault_same_cause(of->insisted[i], in->insisted[k]);
+        for (uint32_t k = 0; k < in->proof->n_insisted && !found; k++)
+            found = fault_same_cause(of->proof->insisted[i], in->proof->insisted[k]);
         if (!found) {
-            print_error("not in both: %s\n", of->insisted[i]->message);
+            print_error("not in both: %s\n", of->proof->insisted[i]->message);
             return false;
         }
     }
@@ -399,18 +404,19 @@ static void random_steps_end_alike(void **state) {
         struct trial t;
         struct arena texts = {0};
         if (begin(&t, random_step(&texts, seed, seed % 2))) {
-            struct engine engines[N_WAYS];
+            struct abstract_machine machines[N_WAYS];
             for (enum way way = 0; way < N_WAYS; way++)
-                execute(&t, &engines[way], way, seed % 2);
-            bool same = same_items(&t, &engines[BY_INDUCTION], &engines[ONE_BY_ONE], true) &&
-                        same_items(&t, &engines[ONE_BY_ONE], &engines[WITHOUT_MEMO], false) &&
-                        all_insisted(&engines[BY_INDUCTION], &engines[WITHOUT_MEMO]) &&
-                        all_insisted(&engines[WITHOUT_MEMO], &engines[BY_INDUCTION]);
+                execute(&t, &machines[way], way, seed % 2);
+            bool same = same_items(&t, &machines[BY_INDUCTION], &machines[ONE_BY_ONE], true) &&
+                        same_items(&t, &machines[ONE_BY_ONE], &machines[WITHOUT_MEMO], false) &&
+                        all_insisted(&machines[BY_INDUCTION], &machines[WITHOUT_MEMO]) &&
+                        all_insisted(&machines[WITHOUT_MEMO], &machines[BY_INDUCTION]);
             if (!same)
                 fprintf(stderr, "seed %d\n%s\n", (int)seed, getenv("PRINT") ? t.text : "");
             n_executed++;
             n_failed += !same;
-            n_shorter += engines[BY_INDUCTION].n_statements < engines[ONE_BY_ONE].n_statements;
+            n_shorter += machines[BY_INDUCTION].cursor->n_statements <
+                         machines[ONE_BY_ONE].cursor->n_statements;
         }
         arena_free(&t.arena);
         arena_free(&texts);
@@ -554,13 +560,13 @@ static void known_steps_end_as_expected(void **state) {
             const struct known *known = &knowns[i];
             struct trial t;
             struct arena texts = {0};
-            struct engine e;
+            struct abstract_machine m;
             assert_true(begin(
                 &t, known_step(&texts, known->statements, known->moved, known->to, known->bytes)));
-            execute(&t, &e, way, false);
+            execute(&t, &m, way, false);
             for (int k = 0; k < 3 && known->expected[k].place; k++) {
                 buffer_id id = program_find_buffer(t.program, known->expected[k].place);
-                const char *found = item_text(&t, &e, id, known->expected[k].item);
+                const char *found = item_text(&t, &m, id, known->expected[k].item);
                 if (strncmp(found, known->expected[k].holds, strlen(known->expected[k].holds)))
                     fail_msg("%s, %s: %s[%d] holds %s", known->name, ways[way],
                              known->expected[k].place, known->expected[k].item, found);

@@ -13,7 +13,8 @@
 #include "ir/interpreter/interpreter.h"
 #include "passes/passes.h"
 #include "tests/tiny_models.h"
-#include "verify/engine.h"
+#include "verify/diagnosis/diagnosis.h"
+#include "verify/machine/machine.h"
 
 enum { SEED = 1 };
 
@@ -22,10 +23,10 @@ struct trial {
     struct config config;
     struct program *reference;
     struct machine *machine;
-    struct engine engine;
+    struct abstract_machine abstract;
 };
 
-// The sizes of verify/witness.c.
+// The sizes of verify/diagnosis/witness.c.
 static void set_sizes(struct config *config) {
     struct model_config *model = &config->model;
     model->layers = 3;
@@ -54,7 +55,8 @@ static void begin(struct trial *t, enum model_family family) {
     t->machine = machine_new(&t->arena, t->reference);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, 1);
-    engine_init(&t->engine, t->reference, terms, &t->arena, diagnostics, true);
+    abstract_machine_init(&t->abstract, t->reference, terms, &t->arena, diagnostics,
+                          (struct proof_kind){.is_reference = true});
 }
 
 // Buffers begin with what the terms' leaves are.
@@ -65,8 +67,8 @@ static void fill(struct trial *t) {
             continue;
         for (int64_t i = 0; i < buffer->count; i++) {
             struct array value;
-            struct scaled initial = initial_judgement(&t->engine, id, i).value;
-            assert_true(witness_value(&t->engine, t->reference, SEED, initial, &value));
+            struct scaled initial = initial_judgement(&t->abstract, id, i).value;
+            assert_true(witness_value(t->abstract.world, t->reference, SEED, initial, &value));
             int64_t n = machine_item_elements(t->machine, id);
             assert_int_equal(n, type_elements(&value.type));
             memcpy(machine_item(t->machine, id, i), value.data, (size_t)n * sizeof(double));
@@ -78,9 +80,9 @@ static void compare_item(struct trial *t, buffer_id id, int64_t i, const struct 
     const struct buffer *buffer = &t->reference->buffers[id];
     struct array value;
     assert_null(found->fault);
-    if (term_kind(t->engine.terms, found->value.of) == NODE_ZERO)
+    if (term_kind(t->abstract.world->terms, found->value.of) == NODE_ZERO)
         return;
-    assert_true(witness_value(&t->engine, t->reference, SEED, found->value, &value));
+    assert_true(witness_value(t->abstract.world, t->reference, SEED, found->value, &value));
     const double *expected = machine_item(t->machine, id, i);
     for (int64_t e = 0; e < machine_item_elements(t->machine, id); e++)
         if (!(fabs(value.data[e] - expected[e]) <= 1e-9 * (1 + fabs(expected[e]))))
@@ -96,7 +98,7 @@ static unsigned compare(struct trial *t) {
             continue;
         for (int64_t i = 0; i < t->reference->buffers[id].count; i++) {
             struct judgement value;
-            if (!store_holds(&t->engine, id, i, &value))
+            if (!store_holds(&t->abstract, id, i, &value))
                 continue;
             compare_item(t, id, i, &value);
             n++;
@@ -110,11 +112,11 @@ static void check_family(enum model_family family) {
     begin(&t, family);
     fill(&t);
     machine_run(t.machine, STEP_TRAIN);
-    assert_true(step_execute(&t.engine, STEP_TRAIN));
+    assert_true(step_execute(&t.abstract, STEP_TRAIN));
     assert_true(compare(&t) > 20);
     fill(&t);
     machine_run(t.machine, STEP_EVALUATE);
-    assert_true(step_execute(&t.engine, STEP_EVALUATE));
+    assert_true(step_execute(&t.abstract, STEP_EVALUATE));
     assert_true(compare(&t) > 10);
     arena_free(&t.arena);
 }

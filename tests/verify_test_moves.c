@@ -119,7 +119,7 @@ static struct judgement judge_move(struct bench *b, const struct moving *m) {
                                                  COLLECTIVE_ALL_TO_ALL,     COLLECTIVE_PERMUTE};
     struct judgement from = judge_operand(b, 0);
     if (m->move == MOVE_SLICE)
-        return slice_apply(&b->engine, m->axes, m->dim, 0, &from, span_nowhere());
+        return slice_apply(&b->proof, m->axes, m->dim, 0, &from, span_nowhere());
     struct exchange exchange = exchange_flat(kinds[m->move], m->axes);
     if (m->move == MOVE_ALL_GATHER || cuts(m->move))
         exchange.dim = m->dim;
@@ -127,7 +127,8 @@ static struct judgement judge_move(struct bench *b, const struct moving *m) {
         exchange.concat_dim = 1 - m->dim;
     exchange.shift = m->shift;
     exchange.operation = m->move == MOVE_MAXIMUM ? OPERATION_MAX : OPERATION_SUM;
-    return collective_apply(&b->engine, &exchange, 0, &from, span_nowhere());
+    return collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &from,
+                            span_nowhere());
 }
 
 static void try_move(struct bench *b, const struct moving *m) {
@@ -195,13 +196,15 @@ static void moves_hold(void **state) {
 static struct judgement permute(struct bench *b, const struct judgement *from, int shift) {
     struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &(struct axis_list){1, {0}});
     exchange.shift = shift;
-    return collective_apply(&b->engine, &exchange, 0, from, span_nowhere());
+    return collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, from, span_nowhere());
 }
 
 static bool gathers(struct bench *b, const struct judgement *from, int dim, int64_t chunk) {
     struct exchange exchange = exchange_flat(COLLECTIVE_ALL_GATHER, &(struct axis_list){1, {0}});
     exchange.dim = dim;
-    return !collective_apply(&b->engine, &exchange, chunk, from, span_nowhere()).fault;
+    return !collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, chunk, from,
+                             span_nowhere())
+                .fault;
 }
 
 // Parts that have been passed on are gathered in another order, until they are home again.
@@ -213,7 +216,7 @@ static void shifted_parts_are_gathered_at_home_only(void **state) {
     struct judgement cut = judge_operand(b, 0);
     b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     struct judgement flat = judge_operand(b, 0);
-    assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 12));
+    assert_null(form_cut_flat(&b->world.digits, &flat.form, &(struct axis_list){1, {0}}, 12));
     for (int shift = -4; shift < 5; shift++) {
         struct judgement moved = permute(b, &cut, shift), moved_flat = permute(b, &flat, shift);
         assert_true(gathers(b, &moved, 0, 0) == (shift % 3 == 0));
@@ -232,24 +235,26 @@ static void zeros_behind_all_elements_are_summands(void **state) {
     begin_moves(b, 2, 3);
     b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     struct judgement whole = judge_operand(b, 0);
-    int64_t elements = form_get(&b->engine.digits, whole.form)->elements;
+    int64_t elements = form_get(&b->world.digits, whole.form)->elements;
     struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &(struct axis_list){1, {1}});
     for (int64_t chunk = elements / 6; chunk <= elements / 2 + 1; chunk++) {
         struct judgement cut = whole, expected = whole, found;
         const struct axis_list ba = {2, {1, 0}}, a_only = {1, {0}};
-        assert_null(form_cut_flat(&b->engine.digits, &cut.form, &ba, chunk));
-        found = collective_apply(&b->engine, &exchange, 0, &cut, span_nowhere());
+        assert_null(form_cut_flat(&b->world.digits, &cut.form, &ba, chunk));
+        found = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &cut,
+                                 span_nowhere());
         assert_non_null(found.fault); // nobody said that they are zeros
         cut.clean = true;
-        found = collective_apply(&b->engine, &exchange, 0, &cut, span_nowhere());
+        found = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &cut,
+                                 span_nowhere());
         assert_true((found.fault == NULL) == (chunk * 2 >= elements));
         if (found.fault)
             continue;
-        assert_null(form_cut_flat(&b->engine.digits, &expected.form, &a_only, chunk));
+        assert_null(form_cut_flat(&b->world.digits, &expected.form, &a_only, chunk));
         assert_int_equal(found.form, expected.form);
         assert_int_equal(found.partial, 0);
         assert_int_equal(found.bits & 2, 2);
-        assert_true(scaled_same(b->engine.terms, found.value, whole.value));
+        assert_true(scaled_same(b->world.terms, found.value, whole.value));
     }
     arena_free(&b->arena);
     free(b);
@@ -258,7 +263,7 @@ static void zeros_behind_all_elements_are_summands(void **state) {
 static const char *slice(struct bench *b, struct judgement *value, int axis, int dim,
                          int64_t chunk) {
     struct axis_list axes = {1, {(uint8_t)axis}};
-    *value = slice_apply(&b->engine, &axes, dim, chunk, value, span_nowhere());
+    *value = slice_apply(&b->proof, &axes, dim, chunk, value, span_nowhere());
     return value->fault ? diagnostic_rows[value->fault->code].text : "right";
 }
 
@@ -285,7 +290,7 @@ static void padding_inside_is_gathered_apart(void **state) {
     b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     struct judgement whole = judge_operand(b, 0), halves = whole;
     const struct axis_list both = {2, {0, 1}}, outer = {1, {0}}, inner = {1, {1}};
-    struct digits *digits = &b->engine.digits;
+    struct digits *digits = &b->world.digits;
     assert_null(form_cut_flat(digits, &halves.form, &outer, 18));
     for (int64_t chunk = 6; chunk <= 9; chunk++) {
         form_id cut = halves.form, together, apart;
@@ -311,7 +316,7 @@ static void blocks_of_the_diagonal_are_not_gathered(void **state) {
     b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     form_id whole = judge_operand(b, 0).form, rows = whole, blocks, form;
     const struct axis_list over = {1, {0}};
-    struct digits *digits = &b->engine.digits;
+    struct digits *digits = &b->world.digits;
     assert_null(form_cut(digits, &rows, 0, 0));
     blocks = rows;
     assert_null(form_cut(digits, &blocks, 1, 0));
@@ -343,7 +348,9 @@ static void copies_that_are_mixed_may_differ(void **state) {
     from.bits = 2;
     for (int shift = 0; shift < 6; shift++) {
         exchange.shift = shift;
-        uint32_t bits = collective_apply(&b->engine, &exchange, 0, &from, span_nowhere()).bits;
+        uint32_t bits = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &from,
+                                         span_nowhere())
+                            .bits;
         assert_int_equal(bits, shift % 3 ? 0 : 2);
     }
     arena_free(&b->arena);
@@ -385,16 +392,17 @@ static void zeros_go_anywhere(void **state) {
     struct bench *b = malloc(sizeof *b);
     assert_non_null(b);
     begin_moves(b, 3, 0);
-    struct scaled zero = {term_constant(b->engine.terms, NODE_ZERO), SCALE_ONE};
-    struct judgement zeros = judgement_of(&b->engine, zero, FORM_ANY, DTYPE_F64);
+    struct scaled zero = {term_constant(BUILDER(b->world.terms), NODE_ZERO), SCALE_ONE};
+    struct judgement zeros = judgement_of(&b->world, zero, FORM_ANY, DTYPE_F64);
     struct axis_list axes = {1, {0}};
     for (enum collective_kind kind = 0; kind < N_COLLECTIVES; kind++) {
         struct exchange exchange = exchange_flat(kind, &axes);
-        struct judgement moved = collective_apply(&b->engine, &exchange, 4, &zeros, span_nowhere());
+        struct judgement moved = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 4,
+                                                  &zeros, span_nowhere());
         assert_null(moved.fault);
         assert_true(scaled_equal(moved.value, zero) && moved.form == FORM_ANY && !moved.partial);
     }
-    assert_null(slice_apply(&b->engine, &axes, 0, 4, &zeros, span_nowhere()).fault);
+    assert_null(slice_apply(&b->proof, &axes, 0, 4, &zeros, span_nowhere()).fault);
     arena_free(&b->arena);
     free(b);
 }

@@ -40,16 +40,16 @@ static struct tensor_type type_of(unsigned rank, const int64_t *sizes) {
 }
 
 static value_id input(struct pool *p, unsigned rank, const int64_t *sizes) {
-    struct engine *e = &p->bench.engine;
+    struct world *w = &p->bench.world;
     struct tensor_type type = type_of(rank, sizes);
     struct array array = array_new(&p->bench.arena, type);
     for (int64_t i = 0; i < type_elements(&type); i++)
         array.data[i] = random_between(&p->bench, -1, 1);
-    struct scaled value = {term_leaf(e->terms, NODE_INPUT, p->n + 1, false, 0), SCALE_ONE};
-    form_id form = form_local(&e->digits, type.dims, rank);
+    struct scaled value = {term_leaf(BUILDER(w->terms), NODE_INPUT, p->n + 1, false, 0), SCALE_ONE};
+    form_id form = form_local(&w->digits, type.dims, rank);
     p->unit.values[p->n].type = type;
     p->arrays[p->n] = array;
-    p->judged[p->n] = judgement_of(e, value, form, DTYPE_F64);
+    p->judged[p->n] = judgement_of(w, value, form, DTYPE_F64);
     return p->n++;
 }
 
@@ -78,10 +78,11 @@ static void add_result(struct pool *p, struct op *op) {
         return;
     p->arrays[p->n] = array_new(&p->bench.arena, p->unit.values[p->n].type);
     interpret_op(op, operands, &p->arrays[p->n]);
-    rule_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
+    op_apply(&p->bench.proof, BUILDER(p->bench.world.terms), &p->unit, op, judged,
+             &p->judged[p->n]);
     bool zero = false; // of which alone no form is known
     for (unsigned i = 0; i < op->n_operands; i++)
-        zero |= term_kind(p->bench.engine.terms, judged[i].value.of) == NODE_ZERO;
+        zero |= term_kind(p->bench.world.terms, judged[i].value.of) == NODE_ZERO;
     assert_true(zero || !p->judged[p->n].fault);
     p->n += !p->judged[p->n].fault;
 }
@@ -180,7 +181,7 @@ static double scale_number(const struct terms *terms, scale_id id) {
 }
 
 static void check_alike(struct pool *p, unsigned a, unsigned b) {
-    const struct terms *terms = p->bench.engine.terms;
+    const struct terms *terms = p->bench.world.terms;
     double x = scale_number(terms, p->judged[a].value.scale);
     double y = scale_number(terms, p->judged[b].value.scale);
     assert_true(type_equal(&p->arrays[a].type, &p->arrays[b].type));
@@ -192,7 +193,7 @@ static void check_alike(struct pool *p, unsigned a, unsigned b) {
 }
 
 static void check_terms(struct pool *p) {
-    const struct terms *terms = p->bench.engine.terms;
+    const struct terms *terms = p->bench.world.terms;
     for (unsigned i = COUNTS; i < p->n; i++) {
         struct scaled value = p->judged[i].value;
         if (term_kind(terms, value.of) == NODE_ZERO) {

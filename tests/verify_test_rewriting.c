@@ -1,6 +1,6 @@
 // The laws of bounded rewriting against execution. Values are made of random inputs; each has a
-// normal form (verify/expand.c) and, by the interpreter, a number for every element. The normal
-// form must have these numbers too; and what has one normal form must have the same numbers,
+// normal form (verify/rewriting/expand.c) and, by the interpreter, a number for every element. The
+// normal form must have these numbers too; and what has one normal form must have the same numbers,
 // whatever it was made by: of values that are made at random, and of two ways to one value for each
 // law, beside which something slightly different must get another normal form.
 #include <setjmp.h>
@@ -15,7 +15,9 @@
 
 #include "tests/random.h"
 #include "tests/verify_rule_bench.h"
-#include "verify/rewrite.h"
+#include "verify/algebra/facts.h"
+#include "verify/algebra/laws.h"
+#include "verify/rewriting/expansion.h"
 
 enum { VALUES = 160, INPUTS = 6, SIZE_OF_ALL = 2, ROUNDS = 200 };
 
@@ -45,7 +47,8 @@ static struct pool *pool_new(uint64_t seed) {
     p->unit.values = ARENA_ARRAY(&p->bench.arena, struct value, VALUES);
     for (unsigned i = 0; i < VALUES; i++)
         p->unit.values[i].name = arena_format(&p->bench.arena, "v%u", i);
-    expansion_init(&p->expansion, &p->bench.engine, &p->bench.arena);
+    expansion_init(&p->expansion, BUILDER(p->bench.world.terms), &p->bench.program,
+                   &p->bench.arena);
     return p;
 }
 
@@ -58,23 +61,23 @@ static void pool_free(struct pool *p) {
 
 // A parameter of the program, of numbers between -1 and 1.
 static value_id input(struct pool *p, unsigned rank) {
-    struct engine *e = &p->bench.engine;
+    struct world *w = &p->bench.world;
     struct tensor_type type = {.dtype = DTYPE_F64, .rank = (uint8_t)rank};
     for (unsigned d = 0; d < rank; d++)
         type.dims[d] = (struct dim){DIM_PART, SIZE_OF_ALL};
     const char *name =
         arena_format(&p->bench.arena, "%c%s", 'A' + CLASS_PARAMETERS, p->unit.values[p->n].name);
-    uint32_t key = intern(&e->terms->attributes, name, (uint32_t)strlen(name) + 1, NULL);
+    uint32_t key = intern(&w->terms->attributes, name, (uint32_t)strlen(name) + 1, NULL);
     p->tensors[p->bench.program.n_tensors++] =
         (struct tensor){.name = name + 1, .rank = (uint8_t)rank};
     p->arrays[p->n] = array_new(&p->bench.arena, type);
     for (int64_t i = 0; i < type_elements(&type); i++)
         p->arrays[p->n].data[i] = random_between(&p->bench, -1, 1);
-    struct scaled value = {term_leaf(e->terms, NODE_STATE, key, false, 0), SCALE_ONE};
-    form_id form = form_local(&e->digits, type.dims, rank);
+    struct scaled value = {term_leaf(BUILDER(w->terms), NODE_STATE, key, false, 0), SCALE_ONE};
+    form_id form = form_local(&w->digits, type.dims, rank);
     p->unit.values[p->n].type = type;
     p->normal[p->n] = value;
-    p->judged[p->n] = judgement_of(e, value, form, DTYPE_F64);
+    p->judged[p->n] = judgement_of(w, value, form, DTYPE_F64);
     return p->n++;
 }
 
@@ -100,7 +103,8 @@ static value_id apply(struct pool *p, struct op *op, const value_id *operands) {
     for (unsigned i = 0; i < op->n_results; i++)
         p->arrays[p->n + i] = array_new(&p->bench.arena, p->unit.values[p->n + i].type);
     interpret_op(op, arrays, &p->arrays[p->n]);
-    rule_apply(&p->bench.engine, &p->unit, op, judged, &p->judged[p->n]);
+    op_apply(&p->bench.proof, BUILDER(p->bench.world.terms), &p->unit, op, judged,
+             &p->judged[p->n]);
     for (unsigned i = 0; i < op->n_results; i++, p->n++) {
         if (p->judged[p->n].fault) { // of zeros
             p->n = first;
@@ -170,9 +174,9 @@ enum { MAX_SUMMED = 12 };
 
 static bool numbers_of(struct pool *p, struct term term, struct array *number);
 
-// Attributes as verify/value.c writes them.
+// Attributes as verify/algebra/attributes.c writes them.
 static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) {
-    const struct intern *all = &p->bench.engine.terms->attributes;
+    const struct intern *all = &p->bench.world.terms->attributes;
     const char *at = attributes ? interned(all, attributes - 1) : "";
     const char *end = attributes ? at + all->entries[attributes - 1].size : at;
     if (op->kind == OP_EINSUM) { // "ab,bc,ac" is "ab,bc->ac"
@@ -196,7 +200,7 @@ static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) 
 }
 
 static struct term operand_term(const struct pool *p, struct term of, uint32_t i) {
-    const struct part *part = &p->bench.engine.terms->nodes[of.node].key->parts[i];
+    const struct part *part = &p->bench.world.terms->nodes[of.node].key->parts[i];
     return (struct term){part->node, 0};
 }
 
@@ -209,7 +213,7 @@ static struct array ones(struct pool *p, struct tensor_type type) {
 
 // An op all of whose operands its result reads; a 1 has the shape of the first, or is a scalar.
 static bool op_number(struct pool *p, struct term term, struct array *number) {
-    const struct node_key *key = p->bench.engine.terms->nodes[term.node].key;
+    const struct node_key *key = p->bench.world.terms->nodes[term.node].key;
     struct op op = {.kind = (enum op_kind)key->kind};
     struct array operands[MAX_OPERANDS], results[MAX_RESULTS];
     struct unit unit = {.name = "", .n_values = MAX_OPERANDS + MAX_RESULTS};
@@ -225,7 +229,7 @@ static bool op_number(struct pool *p, struct term term, struct array *number) {
         struct tensor_type shape = {.dtype = DTYPE_F64};
         if (op.kind != OP_CROSS_ENTROPY_BACKWARD && i > 0)
             shape = operands[0].type;
-        if (term_kind(p->bench.engine.terms, of) == NODE_ONE)
+        if (term_kind(p->bench.world.terms, of) == NODE_ONE)
             operands[i] = ones(p, shape);
         else if (!numbers_of(p, of, &operands[i]))
             return false;
@@ -254,7 +258,7 @@ static bool product_number(struct pool *p, struct term term, struct array *numbe
     struct flat flat;
     struct array factors[MAX_FLAT];
     struct tensor_type type = {.dtype = DTYPE_F64};
-    flat_open(p->bench.engine.terms, term, 0, &flat);
+    flat_open(p->bench.world.terms, term, 0, &flat);
     type.rank = (uint8_t)strlen(flat.result);
     for (unsigned d = 0; d < type.rank; d++)
         type.dims[d] = (struct dim){DIM_PART, SIZE_OF_ALL};
@@ -274,7 +278,7 @@ static bool product_number(struct pool *p, struct term term, struct array *numbe
 static double scale_number(const struct pool *p, scale_id id);
 
 static bool sum_number(struct pool *p, struct term term, struct array *number) {
-    const struct node *node = &p->bench.engine.terms->nodes[term.node];
+    const struct node *node = &p->bench.world.terms->nodes[term.node];
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct array part;
         double scale = scale_number(p, node->key->parts[i].scale);
@@ -291,7 +295,7 @@ static bool sum_number(struct pool *p, struct term term, struct array *number) {
 
 // False: it takes too long, or reads operands that no term names.
 static bool numbers_of(struct pool *p, struct term term, struct array *number) {
-    int kind = term_kind(p->bench.engine.terms, term);
+    int kind = term_kind(p->bench.world.terms, term);
     for (unsigned k = 0; k < p->n; k++)
         if (term_equal(p->judged[k].value.of, term) && p->judged[k].value.scale == SCALE_ONE) {
             *number = p->arrays[k];
@@ -331,7 +335,7 @@ static double term_number(const struct pool *p, struct term scalar) {
 }
 
 static double scale_number(const struct pool *p, scale_id id) {
-    const struct scale *scale = scale_get(p->bench.engine.terms, id);
+    const struct scale *scale = scale_get(p->bench.world.terms, id);
     double value = (double)scale->numerator / (double)scale->denominator;
     assert_int_equal(scale->serial, 0);
     for (uint32_t i = 0; i < scale->n_factors; i++)
@@ -631,7 +635,7 @@ static void add_random(struct pool *p) {
 static void check_met(struct pool *p) {
     for (unsigned i = 0; i < p->n; i++) {
         p->held += check_normal(p, i);
-        int kind = term_kind(p->bench.engine.terms, p->normal[i].of);
+        int kind = term_kind(p->bench.world.terms, p->normal[i].of);
         for (int64_t e = 0; kind == NODE_ZERO && e < type_elements(&p->arrays[i].type); e++)
             assert_true(fabs(p->arrays[i].data[e]) <= 1e-9);
         for (unsigned k = 0; kind != NODE_ZERO && k < i; k++) {
@@ -664,7 +668,7 @@ static void what_meets_is_equal(void **state) {
 // What would take more terms than the budget has no normal form, and the next question is answered.
 static void a_long_product_is_given_up(void **state) {
     struct pool *p = pool_new(7);
-    struct terms *terms = p->bench.engine.terms;
+    struct terms *terms = p->bench.world.terms;
     value_id sums[5], w = input(p, 2), v = input(p, 2);
     for (int i = 0; i < 5; i++) {
         sums[i] = input(p, 2);
@@ -674,7 +678,8 @@ static void a_long_product_is_given_up(void **state) {
     struct scaled product_of_all = p->judged[sums[0]].value, normal;
     for (int i = 1; i < 5; i++) {
         struct op_labels labels = {.operands = {"ab", "bc"}, .results = {"ac"}};
-        product_of_all = law_product(terms, &labels, product_of_all, p->judged[sums[i]].value);
+        product_of_all =
+            law_product(BUILDER(terms), &labels, product_of_all, p->judged[sums[i]].value);
     }
     assert_false(expand_value(&p->expansion, product_of_all, &normal));
     value_id x = product(p, "sh,hf->sf", make_2(p, OP_ADD, w, v), w);

@@ -18,6 +18,7 @@
 
 #include "tests/random.h"
 #include "tests/verify_rule_bench.h"
+#include "verify/algebra/facts.h"
 
 enum { MAX_COMBINATIONS = 4000 };
 
@@ -145,7 +146,7 @@ static void judge(struct bench *b, struct judgement *results) {
     struct judgement operands[MAX_OPERANDS];
     for (unsigned i = 0; i < b->op.n_operands; i++)
         operands[i] = judge_operand(b, i);
-    rule_apply(&b->engine, &b->unit, &b->op, operands, results);
+    op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, operands, results);
 }
 
 // The types of one device's operands and results. False: they do not fit the op.
@@ -335,7 +336,7 @@ static void index_operands_must_count(void **state) {
                 for (unsigned i = 0; i < b->op.n_operands; i++)
                     operands[i] = judge_operand(b, i);
                 operands[index].value.of = judge_operand(b, 0).value.of;
-                rule_apply(&b->engine, &b->unit, &b->op, operands, b->judged);
+                op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, operands, b->judged);
                 assert_int_equal(b->judged[0].fault != NULL, is_index(&b->op, index));
             }
             arena_free(&b->arena);
@@ -358,10 +359,11 @@ static unsigned compare_unread(struct bench *b, const struct judgement *plain, u
     for (unsigned i = 0; i < b->op.n_operands; i++)
         operands[i] = judge_operand(b, i);
     if (oddity == ODD_ZERO)
-        operands[odd].value = (struct scaled){term_constant(b->engine.terms, NODE_ZERO), SCALE_ONE};
+        operands[odd].value =
+            (struct scaled){term_constant(BUILDER(b->world.terms), NODE_ZERO), SCALE_ONE};
     else
         operands[odd].coverage = COVERAGE_UNKNOWN;
-    rule_apply(&b->engine, &b->unit, &b->op, operands, results);
+    op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, operands, results);
     for (unsigned r = 0; r < b->op.n_results; r++)
         if (!op_reads(b->op.kind, r, odd)) {
             n++;
@@ -404,12 +406,12 @@ static void padding_must_be_zeros(void **state) {
     draw_wholes(b);
     all_copies(b);
     struct judgement flat = judge_operand(b, 0);
-    assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 3));
+    assert_null(form_cut_flat(&b->world.digits, &flat.form, &(struct axis_list){1, {0}}, 3));
     b->unit.values[0].type = (struct tensor_type){DTYPE_F64, 1, {{DIM_FLAT, 3}}};
-    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, &flat, b->judged);
     assert_non_null(b->judged[0].fault);
     flat.clean = true;
-    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, &flat, b->judged);
     assert_null(b->judged[0].fault);
     assert_int_equal(b->judged[0].partial, 1);
     arena_free(&b->arena);
@@ -420,7 +422,7 @@ static void flat_shards_join_in_order(void **state) {
     struct bench *b = malloc(sizeof *b);
     assert_non_null(b);
     begin_bench(b, 2, 3);
-    struct digits *digits = &b->engine.digits;
+    struct digits *digits = &b->world.digits;
     const struct axis_list ab = {2, {0, 1}}, ba = {2, {1, 0}}, a_only = {1, {0}}, b_only = {1, {1}};
     form_id whole = form_local(digits, &(struct dim){DIM_HIDDEN, 10}, 1), form = whole;
     assert_non_null(form_cut_flat(digits, &form, &ab, 1)); // 6 elements do not hold 10

@@ -37,7 +37,7 @@ import time
 
 # What words refusals, finds their place and tries to explain them decides nothing. Of lacking.c and plan.c
 # nothing is asked before a program is refused: they say where, once there is a history to say it by.
-LEFT_OUT = {"fault.c", "witness.c", "cause.c", "history.c", "lacking.c", "plan.c"}
+LEFT_OUT = {"fault.c", "witness.c", "cause.c", "difference.c", "found.c", "history.c", "lacking.c", "plan.c"}
 ALONE = {"diagnose.c": {"diagnose", "diagnose_value"}}  # the functions of a file that decide
 # Functions beside those that decide which word, too, or note what is accepted for `explain` and for warnings.
 WORDS = re.compile(r"_text$|_name$|"
@@ -96,15 +96,20 @@ def functions(code):
 
 
 def refusing_functions(files):
-    """Names of the functions that can make a fault, found by following calls."""
-    bodies = {name: body for code in files.values() for name, body, _ in functions(code)}
-    found, before = {"fault_make"}, set()
+    """Of every file the names in it of functions that can make a fault, found by following calls. Of two functions
+    of one name a file means its own."""
+    bodies = {file: {name: body for name, body, _ in functions(code)} for file, code in files.items()}
+    found = {(file, name) for file, own in bodies.items() for name in own if name == "fault_make"}
+    before = set()
     while found != before:
         before = set(found)
-        for name, body in bodies.items():
-            if calls(body[body.index("{"):]) & before:
-                found.add(name)
-    return found
+        shared = {name for file, name in found if not bodies[file][name].startswith("static")}
+        for file, own in bodies.items():
+            meant = (shared - own.keys()) | {name for other, name in found if other == file}
+            found |= {(file, name) for name, body in own.items() if calls(body[body.index("{"):]) & meant}
+    shared = {name for file, name in found if not bodies[file][name].startswith("static")}
+    return {file: (shared - own.keys()) | {name for other, name in found if other == file}
+            for file, own in bodies.items()}
 
 
 def calls(code):
@@ -196,7 +201,7 @@ def copy_tree(root, build):
     names = run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"]).stdout.split("\n")
     for name in filter(None, names):
         source, target = os.path.join(root, name), os.path.join(tree, name)
-        if not os.path.isfile(source) or re.fullmatch(r"verify/\w+\.c", name):
+        if not os.path.isfile(source) or re.fullmatch(r"verify/.+\.c", name):
             continue
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if not os.path.exists(target) or open(source, "rb").read() != open(target, "rb").read():
@@ -316,9 +321,11 @@ def find_rules(texts):
     codes = {name: blanked(text) for name, text in texts.items()}
     refusing = refusing_functions(codes)
     rules = []
-    for name in codes.keys() - LEFT_OUT:
-        for begin, end, by, function in rules_of(codes[name], refusing):
-            if function not in ALONE.get(name, {function}) or WORDS.search(function):
+    for name in codes:
+        if os.path.basename(name) in LEFT_OUT:
+            continue
+        for begin, end, by, function in rules_of(codes[name], refusing[name]):
+            if function not in ALONE.get(os.path.basename(name), {function}) or WORDS.search(function):
                 continue
             begin = end - len(codes[name][begin:end].lstrip())
             line = texts[name].count("\n", 0, begin) + 1
@@ -341,7 +348,8 @@ def main():
 
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     folder = os.path.join(root, "verify")
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".c"))
+    names = sorted(os.path.relpath(os.path.join(place, name), folder)
+                   for place, _, files in os.walk(folder) for name in files if name.endswith(".c"))
     texts = {name: open(os.path.join(folder, name)).read() for name in names}
     rules = find_rules(texts)
     chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]

@@ -6,51 +6,26 @@
 
 #include <stdlib.h>
 
-#include "verify/islands.h"
-#include "verify/obligations.h"
-#include "verify/rewrite.h"
+#include "verify/diagnosis/diagnosis.h"
+#include "verify/obligations/islands.h"
+#include "verify/obligations/obligations.h"
+#include "verify/rewriting/expansion.h"
 
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
-
-static uint32_t batch_axes_of(const struct program *program) {
-    uint32_t axes = 0;
-    for (buffer_id id = 0; id < program->n_buffers; id++) {
-        const struct buffer *buffer = &program->buffers[id];
-        for (unsigned i = 0; i < buffer->rank && buffer->class == CLASS_INPUT; i++)
-            if (buffer->dims[i].dimension == DIM_BATCH)
-                axes |= (uint32_t)axis_list_mask(&buffer->layout.cuts[i]);
-    }
-    return axes;
-}
-
-void engine_init(struct engine *e, const struct program *program, struct terms *terms,
-                 struct arena *arena, struct diagnostics *diagnostics, bool is_reference) {
-    *e = (struct engine){.arena = arena,
-                         .diagnostics = diagnostics,
-                         .program = program,
-                         .is_reference = is_reference,
-                         .terms = terms,
-                         .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
-    e->batch_axes = batch_axes_of(program);
-    digits_init(&e->digits, arena, &program->mesh);
-    e->memo_keys.arena = e->coverages.arena = e->leaves.arena = arena;
-    initials_init(e);
-    e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
-}
 
 // ---- the reference ----------------------------------------------------------------------------
 
 static void run_reference(struct check *c) {
-    struct engine *e = &c->reference;
-    if (e->program->steps[STEP_TRAIN].present) {
-        step_execute(e, STEP_TRAIN);
-        c->train = e->store;
+    struct abstract_machine *m = &c->reference;
+    if (m->program->steps[STEP_TRAIN].present) {
+        step_execute(m, STEP_TRAIN);
+        c->train = m->store;
     }
-    if (e->program->steps[STEP_EVALUATE].present) {
-        step_execute(e, STEP_EVALUATE);
-        c->evaluate = e->store;
+    if (m->program->steps[STEP_EVALUATE].present) {
+        step_execute(m, STEP_EVALUATE);
+        c->evaluate = m->store;
     }
-    c->final.first_own_node = e->terms->n_nodes;
+    c->final.proof->first_own_node = m->world->terms->n_nodes;
 }
 
 // ---- numbers ----------------------------------------------------------------------------------
@@ -93,7 +68,7 @@ static bool check_numbers(struct check *c, const struct program *program) {
     }
     if (!fit)
         check_add_fault(
-            c, fault_make(&c->final, E491, span, NULL,
+            c, fault_make(c->final.proof, E491, span, NULL,
                           "this step counts layers, microbatches, items or slots beyond %d",
                           MAX_NUMBER));
     return fit;
@@ -102,63 +77,66 @@ static bool check_numbers(struct check *c, const struct program *program) {
 // ---- the final program ------------------------------------------------------------------------
 
 static void run_final(struct check *c) {
-    struct engine *e = &c->final;
+    struct abstract_machine *m = &c->final;
     for (int s = 0; s < N_STEPS; s++) {
-        const struct step *step = &e->program->steps[s];
+        const struct step *step = &m->program->steps[s];
         bool wanted = c->reference.program->steps[s].present;
         if (wanted && !step->present)
-            check_add_fault(c, fault_make(e, E514, span_nowhere(), NULL, "there is no step `%s`",
-                                          step_names[s]));
+            check_add_fault(c, fault_make(m->proof, E514, span_nowhere(), NULL,
+                                          "there is no step `%s`", step_names[s]));
         if (step->present && !wanted)
-            check_add_fault(c, fault_make(e, E514, step->span, NULL,
+            check_add_fault(c, fault_make(m->proof, E514, step->span, NULL,
                                           "the training has no step `%s`", step_names[s]));
     }
     host_check(c);
     types_check(c);
-    islands_check(e, c->all_islands);
-    if (e->program->steps[STEP_TRAIN].present && c->train.items && step_execute(e, STEP_TRAIN)) {
+    islands_check(m, c->all_islands);
+    if (m->program->steps[STEP_TRAIN].present && c->train.items && step_execute(m, STEP_TRAIN)) {
         states_check(c, &c->train);
         outputs_check(c, &c->train, STEP_TRAIN);
     }
-    if (e->program->steps[STEP_EVALUATE].present && c->evaluate.items &&
-        step_execute(e, STEP_EVALUATE)) {
+    if (m->program->steps[STEP_EVALUATE].present && c->evaluate.items &&
+        step_execute(m, STEP_EVALUATE)) {
         states_check(c, NULL);
         outputs_check(c, &c->evaluate, STEP_EVALUATE);
     }
 }
 
-// The step that averages is of all islands at once, so it has engines of its own; their faults come
-// behind the others.
+// The step that averages is of all islands at once, so it has machines of its own; their faults
+// come behind the others.
 static void check_average(struct check *c) {
     const struct program *all = c->all_islands;
     struct check average = {.all_islands = all};
-    struct engine *mine[] = {&average.reference, &average.final};
-    struct history *history = c->final.history ? history_again(c->final.history) : NULL;
+    struct abstract_machine *mine[] = {&average.reference, &average.final};
+    struct history *history =
+        c->final.proof->history ? history_again(c->final.proof->history) : NULL;
     if (!all->steps[STEP_AVERAGE].present || !c->reference.program->steps[STEP_AVERAGE].present)
         return;
     for (int i = 0; i < 2; i++) {
-        engine_init(mine[i], i ? all : c->reference.program, c->final.terms, c->final.arena,
-                    c->final.diagnostics, i == 0);
+        struct proof_kind kind = {.is_reference = i == 0, .ordered = c->final.proof->ordered};
+        abstract_machine_init(mine[i], i ? all : c->reference.program, c->final.world->terms,
+                              c->final.world->arena, c->final.proof->diagnostics, kind);
         mine[i]->one_by_one = c->final.one_by_one;
-        mine[i]->reference = mine[0];
-        mine[i]->n_faults = c->final.n_faults;
-        mine[i]->history = history;
+        mine[i]->proof->n_faults = c->final.proof->n_faults;
+        mine[i]->proof->history = history;
     }
-    average.final.rewrites = c->final.rewrites;
+    if (c->final.proof->sought)
+        average.final.proof->sought = &average.reference.proof->outcomes;
     islands_begin_average(&average.final);
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
-    average.final.first_own_node = c->final.terms->n_nodes;
+    average.final.proof->first_own_node = c->final.world->terms->n_nodes;
     if (step_execute(&average.final, STEP_AVERAGE) && expected)
         states_check(&average, &average.reference.store);
-    c->final.n_statements += average.reference.n_statements + average.final.n_statements;
+    c->final.cursor->n_statements +=
+        average.reference.cursor->n_statements + average.final.cursor->n_statements;
     for (buffer_id i = 0; i < all->n_buffers; i++)
         if (!c->final.found[i].seen)
             c->final.found[i] = average.final.found[i];
     for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
-            check_add_fault(&average, mine[i]->insisted[k]);
+        for (uint32_t k = 0; k < mine[i]->proof->n_insisted; k++)
+            check_add_fault(&average, mine[i]->proof->insisted[k]);
     for (uint32_t i = 0; i < average.n_faults; i++)
-        check_add_fault(c, cause_tell(&average.final, average.faults[i]));
+        check_add_fault(c, cause_tell(average.final.proof, average.faults[i]));
 }
 
 // ---- reports ----------------------------------------------------------------------------------
@@ -173,32 +151,32 @@ static int by_order(const void *left, const void *right) {
 static const char *find_witness(struct check *c, const struct fault *cause) {
     unsigned n_tried = 0;
     if (!c->witness)
-        c->witness = witness_new(&c->final, c->reference.program);
+        c->witness = witness_new(c->final.world, c->reference.program);
     for (uint32_t i = 0; i < c->n_faults && n_tried < MAX_TRIED; i++) {
         const struct fault *fault = c->faults[i];
         if (fault->reader && fault_same_cause(fault, cause))
-            return witness_share(&c->final, c->reference.program, fault);
+            return witness_share(c->final.world, c->reference.program, fault);
         if (!fault->has_terms || !fault_same_cause(fault, cause))
             continue;
         n_tried++;
         const char *numbers = witness_difference(c->witness, fault->found, fault->expected);
         if (numbers)
-            return arena_format(c->final.arena, "%s: %s", fault->what, numbers);
+            return arena_format(c->final.world->arena, "%s: %s", fault->what, numbers);
     }
     return NULL;
 }
 
 static void report_fault(struct check *c, const struct fault *fault) {
-    struct diagnostic *d = fault_report(&c->final, fault);
+    struct diagnostic *d = fault_report(c->final.proof, fault);
     const char *witness = find_witness(c, fault);
     if (witness) {
         diagnostic_note(d, "%s", witness);
         c->refuted = true;
-    } else if (fault->has_terms && c->final.given_up) {
+    } else if (fault->has_terms && c->final.proof->given_up) {
         diagnostic_note(d,
                         "%s may be equal all the same: the search for a proof by rewriting ended "
                         "after %d terms",
-                        c->final.given_up, MAX_REWRITTEN);
+                        c->final.proof->given_up, MAX_REWRITTEN);
     }
 }
 
@@ -206,7 +184,7 @@ static void report_fault(struct check *c, const struct fault *fault) {
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
     for (uint32_t i = 0; i < c->n_faults; i++)
-        c->faults[i] = cause_tell(&c->final, c->faults[i]);
+        c->faults[i] = cause_tell(c->final.proof, c->faults[i]);
     if (c->n_faults)
         qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
@@ -220,17 +198,18 @@ static void report_faults(struct check *c) {
         else
             n_left++;
     }
-    if (n_left && c->final.diagnostics->n_items)
-        diagnostic_note(c->final.diagnostics->items[c->final.diagnostics->n_items - 1],
-                        "%u more follow, maybe from the same cause", n_left);
+    if (n_left && c->final.proof->diagnostics->n_items)
+        diagnostic_note(
+            c->final.proof->diagnostics->items[c->final.proof->diagnostics->n_items - 1],
+            "%u more follow, maybe from the same cause", n_left);
 }
 
 // Those that summed nothing but copies, to the front.
-static uint32_t keep_sums_of_copies(struct engine *e) {
+static uint32_t keep_sums_of_copies(struct proof *p) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < e->n_sums; i++)
-        if (!e->sums[i].summands)
-            e->sums[n++] = e->sums[i];
+    for (uint32_t i = 0; i < p->n_sums; i++)
+        if (!p->sums[i].summands)
+            p->sums[n++] = p->sums[i];
     return n;
 }
 
@@ -251,35 +230,38 @@ static struct check *examine(const struct program *reference, const struct progr
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
-    terms->ordered = how.ordered;
-    engine_init(&c->reference, reference, terms, arena, diagnostics, true);
-    engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics, false);
+    for (int i = 0; i < 2; i++) {
+        struct proof_kind kind = {.is_reference = i == 0, .ordered = how.ordered};
+        abstract_machine_init(i ? &c->final : &c->reference,
+                              i ? island_program(final, arena) : reference, terms, arena,
+                              diagnostics, kind);
+    }
     c->all_islands = final;
     c->reference.sends = final;
-    c->final.reference = &c->reference;
-    c->final.rewrites = how.history;
+    if (how.history)
+        c->final.proof->sought = &c->reference.proof->outcomes;
     for (int i = 0; i < 2; i++) {
-        struct engine *e = i ? &c->final : &c->reference;
-        e->one_by_one = e->without_memo = how.one_by_one;
-        e->history = how.history;
+        struct abstract_machine *m = i ? &c->final : &c->reference;
+        m->one_by_one = m->without_memo = how.one_by_one;
+        m->proof->history = how.history;
     }
     if (how.ordered && final->policy.wire_axes.n)
-        check_add_fault(c, fault_make(&c->final, E416, final->policy_span, NULL,
+        check_add_fault(c, fault_make(c->final.proof, E416, final->policy_span, NULL,
                                       "gradients that travel as codes are added in another order"));
     if (check_numbers(c, reference) && check_numbers(c, final) && c->n_faults == 0) {
         run_reference(c);
         run_final(c);
         check_average(c);
     }
-    for (uint32_t i = 0; i < c->reference.n_insisted; i++)
-        check_add_fault(c, c->reference.insisted[i]);
-    for (uint32_t i = 0; i < c->final.n_insisted; i++)
-        check_add_fault(c, c->final.insisted[i]);
+    for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
+        check_add_fault(c, c->reference.proof->insisted[i]);
+    for (uint32_t i = 0; i < c->final.proof->n_insisted; i++)
+        check_add_fault(c, c->final.proof->insisted[i]);
     return c;
 }
 
 static int64_t n_executed(const struct check *c) {
-    return c->reference.n_statements + c->final.n_statements;
+    return c->reference.cursor->n_statements + c->final.cursor->n_statements;
 }
 
 // What is not accepted is examined once more, with laws that may yet prove it and for the reasons
@@ -304,9 +286,9 @@ static struct verdict judge(const struct program *reference, const struct progra
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = last->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
-                            .copies = c->final.sums,
-                            .n_copies = keep_sums_of_copies(&c->final),
-                            .n_terms = c->final.terms->n_nodes,
+                            .copies = c->final.proof->sums,
+                            .n_copies = keep_sums_of_copies(c->final.proof),
+                            .n_terms = c->final.world->terms->n_nodes,
                             .n_statements = n_statements};
 }
 

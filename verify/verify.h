@@ -4,10 +4,15 @@
 // and how it is spread over the devices, and compares what the step leaves behind with what the
 // reference program leaves behind. It never reads the placement that was declared, nor what passes
 // intended; the layouts of persistent and input buffers it takes as facts about who fills them.
-// How it does that: term.h (what values are about), digits.h (how they are spread), rule.c (what
-// ops do), collective.c, unit.c, store.c and step.c (what statements do), induction.c, rewrite.c
-// (what is written differently), obligations.c (what steps must leave behind); of what is refused
-// diagnose.c (why not), history.h (how values were made) and cause.c (where the mistake is).
+// How it does that is in folders that are floors, of which none knows a higher one:
+//
+//   algebra      what values are about (term.h), and how they are spread (digits.h)
+//   proof        judgements of values, faults, how values were made
+//   rules        what ops and collectives do
+//   rewriting    what is written differently
+//   machine      what units and statements do, loops by induction
+//   diagnosis    why a program is refused, and where the mistake is
+//   obligations  what steps must leave behind
 #ifndef PLACE_VERIFY_VERIFY_H
 #define PLACE_VERIFY_VERIFY_H
 

@@ -127,6 +127,16 @@ static void nest(const struct placing *p, struct placed_tensor *placed,
     shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
 }
 
+// Do the optimizer's shards lie in those of all other states?
+static bool all_nest(const struct placed_tensor *placed) {
+    struct holder holders[N_HOLDERS];
+    holders_of(placed, holders);
+    for (int i = 0; i < N_HOLDERS; i++)
+        if (!axis_list_begins(&placed->shards[STATE_OPTIMIZER], holders[i].axes))
+            return false;
+    return true;
+}
+
 // The part of a parameter that is kept lies around its shards where the order is free: then it is
 // gathered out of them in one stride, and the whole out of it in another. Where products say
 // otherwise it is cut out of the whole.
@@ -146,7 +156,7 @@ void order_shards(struct placing *p, struct placed_tensor *placed) {
     }
     const struct placed_tensor said = *placed;
     nest(p, placed, nested, N_NESTED);
-    if (!find_reversal(placed, &found))
+    if (all_nest(placed) && !find_reversal(placed, &found))
         return;
     *placed = said;
     nest(p, placed, nested, N_NESTED - 1);

@@ -1,0 +1,67 @@
+// One open-addressing table for everything that is hash-consed; see intern.h. At most two thirds of
+// the slots are in use, and entries are never removed.
+#include "verify/algebra/intern.h"
+
+#include <string.h>
+
+static uint32_t hash_bytes(const void *bytes, uint32_t size) {
+    // FNV-1a over words of eight bytes, then a final mix: keys are short and their low bits alike.
+    const unsigned char *at = bytes;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ size;
+    for (; size >= 8; size -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; size--, at++)
+        hash = (hash ^ *at) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xd6e8feb86659fd93);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static void grow(struct intern *set) {
+    uint32_t n_slots = set->n_slots ? set->n_slots * 2 : 256;
+    uint32_t *slots = ARENA_ARRAY(set->arena, uint32_t, n_slots);
+    for (uint32_t i = 0; i < set->n; i++) {
+        uint32_t at = set->entries[i].hash & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    set->slots = slots;
+    set->n_slots = n_slots;
+}
+
+// The slot where they are, or the free one where they belong.
+static uint32_t find(const struct intern *set, const void *bytes, uint32_t size, uint32_t hash) {
+    uint32_t at = hash & (set->n_slots - 1);
+    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1)) {
+        const struct intern_entry *entry = &set->entries[set->slots[at] - 1];
+        if (entry->hash == hash && entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
+            break;
+    }
+    return at;
+}
+
+bool intern_has(const struct intern *set, const void *bytes, uint32_t size) {
+    return set->n && set->slots[find(set, bytes, size, hash_bytes(bytes, size))];
+}
+
+uint32_t intern(struct intern *set, const void *bytes, uint32_t size, bool *added) {
+    if ((set->n + 1) * 3 > set->n_slots * 2)
+        grow(set);
+    uint32_t hash = hash_bytes(bytes, size);
+    uint32_t at = find(set, bytes, size, hash);
+    if (added)
+        *added = false;
+    if (set->slots[at])
+        return set->slots[at] - 1;
+    struct intern_entry entry = {arena_copy(set->arena, bytes, size), size, hash};
+    ARENA_PUSH(set->arena, set->entries, set->n, set->cap, entry);
+    set->slots[at] = set->n;
+    if (added)
+        *added = true;
+    return set->n - 1;
+}

@@ -1,0 +1,254 @@
+// What is lacking in what an op reads. It is told
+//
+//   at the loop that does not go over the layers that are lacking
+//   at what cleared too early what was there before
+//   where a summand was added to something else
+//   where the sum first goes on without it: the first op, or the call of that, whose sum would be
+//     one of the reference's with what is lacking; or the first transfer that brings it, where no
+//     op goes on
+#include "verify/diagnosis/cause.h"
+
+#include <inttypes.h>
+
+// The last op in a loop, of those that led to the value, that added the node, of whatever layer.
+static const struct making *last_added(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
+            uint32_t operand = making_operand(p->history, making, i);
+            if (operand && making_at(p, operand)->value.of.node == node)
+                return making;
+        }
+    }
+    return NULL;
+}
+
+static int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < w->terms->nodes[value.of.node].n_parts; i++) {
+        struct summand summand = sum_part(w->terms, value, i);
+        n += summand.node == node ? summand.end - summand.at : 0;
+    }
+    return n;
+}
+
+const struct statement *empty_loop(const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind != STATEMENT_LOOP)
+            continue;
+        if (statement->loop.begin >= statement->loop.end)
+            return statement;
+        const struct statement *inside = empty_loop(&statement->loop.body);
+        if (inside)
+            return inside;
+    }
+    return NULL;
+}
+
+// The first summand of the whole of which the part has some layers only.
+static bool find_layers(const struct world *w, struct scaled part, struct scaled whole,
+                        struct summand *lacks) {
+    for (uint32_t i = 0; i < w->terms->nodes[whole.of.node].n_parts; i++) {
+        *lacks = sum_part(w->terms, whole, i);
+        int64_t n = layers_of(w, part, lacks->node);
+        if (n > 0 && n < layers_of(w, whole, lacks->node))
+            return true;
+    }
+    return false;
+}
+
+// Whether what was made is a part of a sum only.
+static bool is_part_only(struct proof *p, uint32_t made, struct scaled *part,
+                         struct scaled *whole) {
+    if (!made)
+        return false;
+    *part = making_at(p, made)->value;
+    return term_kind(p->world->terms, part->of) == NODE_SUM && history_whole(p, *part, whole);
+}
+
+static bool goes_over(const struct statement *loop, int64_t n) {
+    return loop->loop.end - loop->loop.begin >= n;
+}
+
+// The op is given a sum that lacks layers: those that a loop does not go over.
+static struct fault *loop_fault(struct proof *p, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, reader, i);
+        struct scaled part, whole;
+        struct summand lacks;
+        if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
+            continue;
+        const struct making *added = last_added(p, operand, lacks.node);
+        const struct statement *loop = empty_loop(&p->program->steps[STEP_TRAIN].body);
+        if (!loop && added)
+            loop = added->loop;
+        if (!loop || goes_over(loop, layers_of(p->world, whole, lacks.node)))
+            continue;
+        struct fault *fault =
+            fault_make(p, E412, loop->span, "it goes over some only",
+                       "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
+                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node),
+                       layers_of(p->world, whole, lacks.node),
+                       term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
+                       op_rows[reader->op->kind].text);
+        fault_also(fault, reader->span, "here all are needed");
+        return fault;
+    }
+    return NULL;
+}
+
+static bool is_read(const struct proof *p, uint32_t made) {
+    for (uint32_t id = made + 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
+        for (uint32_t i = 0; i < making->n_operands; i++)
+            if (making_operand(p->history, making, i) == made)
+                return true;
+    }
+    return false;
+}
+
+static bool is_clear(const struct making *making) {
+    return !making->op && making->n_operands == 0;
+}
+
+// What is cleared again and again was cleared by the first of them.
+const struct making *clears_unread(const struct proof *p, const struct making *making) {
+    if (!is_clear(making))
+        return NULL;
+    while (making->replaces && making->is_unchanged && is_clear(making_at(p, making->replaces)))
+        making = making_at(p, making->replaces);
+    bool unread = making->replaces && !making->is_unchanged && !is_read(p, making->replaces);
+    return making->hides || unread ? making : NULL;
+}
+
+const struct making *clearing(struct proof *p, uint32_t made, bool in_time) {
+    struct lineage way = lineage_of(p, made, true);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id), *first = clears_unread(p, making);
+        if (in_time ? is_clear(making) && making->time_loop : first != NULL)
+            return in_time ? making : first;
+    }
+    return NULL;
+}
+
+// What led to the value and cleared what nobody had read.
+static struct fault *clearing_fault(struct proof *p, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        const struct making *cleared = clearing(p, making_operand(p->history, reader, i), false);
+        if (!cleared)
+            continue;
+        struct fault *fault =
+            fault_make(p, E412, cleared->span, NULL,
+                       "`%s` is cleared before anything reads what it held", cleared->name);
+        fault_also(fault, reader->span, "it is read here");
+        return fault;
+    }
+    return NULL;
+}
+
+// ---- what was added elsewhere -----------------------------------------------------------------
+
+// A sum of the node that did not lead to what was made, and that is none of the reference's.
+static const struct making *added_astray(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
+    while (lineage_next(&way))
+        continue;
+    for (uint32_t id = 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
+        if (!making->name || !is_sum(making) || lineage_has(&way, id) ||
+            history_has_sum(p, making->value))
+            continue;
+        for (uint32_t i = 0; i < making->n_operands; i++) {
+            uint32_t operand = making_operand(p->history, making, i);
+            if (operand && making_at(p, operand)->value.of.node == node)
+                return making;
+        }
+    }
+    return NULL;
+}
+
+// ---- what was not added at all ----------------------------------------------------------------
+
+// The first of the sums on the way to the part that would be one of the reference's with what is
+// lacking, and is none without.
+static const struct making *first_without(struct proof *p, uint32_t made, struct scaled part,
+                                          struct scaled whole) {
+    const struct making *first = NULL;
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        if (making->name && is_sum(making) && !history_has_sum(p, making->value) &&
+            history_has_more(p, making->value, part, whole))
+            first = making;
+    }
+    return first;
+}
+
+// Whether the op adds to what its call was given.
+static bool goes_on(const struct proof *p, const struct making *sum) {
+    for (uint32_t i = 0; i < sum->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, sum, i);
+        if (operand && making_at(p, operand)->moment != sum->moment)
+            return true;
+    }
+    return false;
+}
+
+static struct span place_without(struct proof *p, uint32_t made, struct scaled part,
+                                 struct scaled whole, struct span otherwise) {
+    const struct making *first = first_without(p, made, part, whole), *brought = NULL;
+    if (first)
+        return goes_on(p, first) ? first->call : first->span;
+    struct lineage way = lineage_of(p, made, true);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (making_at(p, id)->is_transfer)
+            brought = making_at(p, id);
+    return brought ? brought->span : otherwise;
+}
+
+static bool is_made_before(const struct proof *p, struct scaled value,
+                           const struct making *reader) {
+    for (const struct making *making = p->history->makings; making < reader; making++)
+        if (making->name && scaled_equal(making->value, value))
+            return true;
+    return false;
+}
+
+// The op is given a sum that lacks a summand. Where the whole sum was made too it should have been
+// given that.
+static struct fault *summand_fault(struct proof *p, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, reader, i);
+        struct scaled part, whole;
+        if (!is_part_only(p, operand, &part, &whole) || is_made_before(p, whole, reader))
+            continue;
+        for (uint32_t k = 0; k < p->world->terms->nodes[whole.of.node].n_parts; k++) {
+            struct summand lacks = sum_part(p->world->terms, whole, k);
+            if (layers_of(p->world, part, lacks.node))
+                continue;
+            const struct making *astray = added_astray(p, operand, lacks.node);
+            struct span at =
+                astray ? astray->call : place_without(p, operand, part, whole, reader->span);
+            struct fault *fault = fault_make(
+                p, E412, at,
+                astray ? "it is added to something else" : "it is not added before this",
+                "`%s` lacks `%s` when `%s` uses it", making_at(p, operand)->name,
+                term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
+                op_rows[reader->op->kind].text);
+            fault_also(fault, reader->span, "here it is missing");
+            return fault;
+        }
+    }
+    return NULL;
+}
+
+// What the reference's op reads too lacks nothing.
+struct fault *lacking_fault(struct proof *p, const struct making *reader) {
+    bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(p, reader->value.of);
+    struct fault *fault = uses ? loop_fault(p, reader) : NULL;
+    if (!fault)
+        fault = clearing_fault(p, reader);
+    return fault || !uses ? fault : summand_fault(p, reader);
+}

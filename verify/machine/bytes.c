@@ -1,0 +1,206 @@
+// Who was the last to write each byte of the arena, where buffers share bytes; see store.h.
+//
+// A buffer's item is intact as long as all of its bytes are the buffer's own: any write to another
+// one that reaches into them takes them away. Items may be of different sizes and a loop may walk
+// over them, so that the borders of what was written move with the loop at the pace of the items
+// that it writes: a border is an item's beginning, and two are compared by their addresses.
+//
+// Buffers without an offset are not planned, and windows have no bytes of their own: both share
+// none.
+#include "verify/machine/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t offset_of(const struct program *program, buffer_id id) {
+    return program->buffers[id].offset_bytes;
+}
+
+static struct byte_range bytes_of(const struct abstract_machine *m, buffer_id id) {
+    int64_t offset = offset_of(m->program, id);
+    return (struct byte_range){offset, offset + m->program->buffers[id].count * m->item_bytes[id]};
+}
+
+struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32_t item) {
+    return (struct address){offset_of(m->program, id), m->item_bytes[id], item};
+}
+
+bool buffers_meet(const struct abstract_machine *m, buffer_id a, buffer_id b) {
+    if (a == b)
+        return true;
+    return m->region_of[a] != NO_ID && m->region_of[a] == m->region_of[b] &&
+           byte_ranges_meet(bytes_of(m, a), bytes_of(m, b));
+}
+
+// ---- regions ----------------------------------------------------------------------------------
+
+struct planned { // a buffer that has bytes
+    struct byte_range bytes;
+    buffer_id buffer;
+};
+
+static int by_begin(const void *left, const void *right) {
+    const struct planned *a = left, *b = right;
+    if (a->bytes.begin != b->bytes.begin)
+        return a->bytes.begin < b->bytes.begin ? -1 : 1;
+    return a->buffer < b->buffer ? -1 : 1;
+}
+
+static uint32_t find_planned(struct abstract_machine *m, struct planned *all) {
+    uint32_t n = 0;
+    for (buffer_id id = 0; id < m->program->n_buffers; id++) {
+        struct byte_range bytes = bytes_of(m, id);
+        if (m->program->buffers[id].window_of == NO_ID && bytes.begin >= 0 &&
+            bytes.end > bytes.begin)
+            all[n++] = (struct planned){bytes, id};
+    }
+    if (n)
+        qsort(all, n, sizeof *all, by_begin);
+    return n;
+}
+
+void regions_init(struct abstract_machine *m) {
+    uint32_t n_buffers = m->program->n_buffers;
+    struct planned *all = ARENA_ARRAY(m->world->arena, struct planned, n_buffers + 1);
+    uint32_t n = find_planned(m, all);
+    m->region_of = ARENA_ARRAY(m->world->arena, uint32_t, n_buffers + 1);
+    memset(m->region_of, 0xff, n_buffers * sizeof *m->region_of);
+    m->region_first = ARENA_ARRAY(m->world->arena, buffer_id, n_buffers + 1);
+    for (uint32_t i = 0, next; i < n; i = next) {
+        struct byte_range region = all[i].bytes;
+        for (next = i + 1; next < n && byte_ranges_meet(region, all[next].bytes); next++)
+            if (all[next].bytes.end > region.end)
+                region.end = all[next].bytes.end;
+        if (next == i + 1)
+            continue;
+        for (uint32_t k = i; k < next; k++)
+            m->region_of[all[k].buffer] = m->n_regions;
+        m->region_first[m->n_regions++] = all[i].buffer;
+    }
+}
+
+void regions_clear(struct abstract_machine *m) {
+    m->store.regions = ARENA_ARRAY(m->world->arena, struct region, m->n_regions + 1);
+    for (uint32_t i = 0; i < m->n_regions; i++) {
+        struct region *region = &m->store.regions[i];
+        struct stretch all = {.buffer = m->region_first[i], .owner = NO_ID};
+        ARENA_PUSH(m->world->arena, region->stretches, region->n, region->cap, all);
+    }
+}
+
+// ---- stretches --------------------------------------------------------------------------------
+
+static struct address beginning(const struct abstract_machine *m, const struct stretch *stretch) {
+    return bytes_begin(m, stretch->buffer, stretch->item);
+}
+
+// The stretch that has the byte at the address.
+static uint32_t find(struct abstract_machine *m, const struct region *region,
+                     struct address address) {
+    uint32_t low = 0, high = region->n;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (address_before(&m->world->terms->symbols, address,
+                           beginning(m, &region->stretches[middle])))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+static bool one_stretch(const struct stretch *a, const struct stretch *b) {
+    return a->owner == b->owner && a->by == b->by;
+}
+
+void bytes_take(struct abstract_machine *m, buffer_id id, int32_t first, int32_t end,
+                const struct span *by) {
+    if (m->region_of[id] == NO_ID)
+        return;
+    struct symbols *symbols = &m->world->terms->symbols;
+    struct region *region = &m->store.regions[m->region_of[id]];
+    struct address from = bytes_begin(m, id, first), to = bytes_begin(m, id, end);
+    struct stretch taken = {id, first, id, by};
+    uint32_t low = find(m, region, from), high = low + 1, n = 0;
+    while (high < region->n && address_before(symbols, beginning(m, &region->stretches[high]), to))
+        high++;
+    struct stretch list[3], last = region->stretches[high - 1];
+    if (address_before(symbols, beginning(m, &region->stretches[low]), from))
+        list[n++] = region->stretches[low];
+    else if (low > 0)
+        list[n++] = region->stretches[--low];
+    if (n == 0 || !one_stretch(&list[n - 1], &taken))
+        list[n++] = taken;
+    bool rest =
+        high == region->n || address_before(symbols, to, beginning(m, &region->stretches[high]));
+    if (rest)
+        last = (struct stretch){id, end, last.owner, last.by};
+    else
+        last = region->stretches[high++];
+    if (!one_stretch(&last, &taken))
+        list[n++] = last;
+    region->stretches = list_splice(m->world->arena, region->stretches, &region->n, &region->cap,
+                                    sizeof *list, (struct cut){low, high}, list, n);
+}
+
+const struct stretch *bytes_lost(struct abstract_machine *m, buffer_id id, int32_t first,
+                                 int32_t end) {
+    if (m->region_of[id] == NO_ID)
+        return NULL;
+    struct symbols *symbols = &m->world->terms->symbols;
+    const struct region *region = &m->store.regions[m->region_of[id]];
+    struct address to = bytes_begin(m, id, end);
+    uint32_t i = find(m, region, bytes_begin(m, id, first));
+    for (; i < region->n; i++) {
+        const struct stretch *stretch = &region->stretches[i];
+        if (!address_before(symbols, beginning(m, stretch), to))
+            return NULL;
+        if (stretch->owner != id)
+            return stretch;
+    }
+    return NULL;
+}
+
+// The item of the buffer that has the byte at a stretch's beginning.
+static int64_t item_at(const struct abstract_machine *m, buffer_id id,
+                       const struct stretch *stretch, int64_t byte) {
+    struct address from = beginning(m, stretch);
+    return (from.base + from.stride * from.number + byte - offset_of(m->program, id)) /
+           m->item_bytes[id];
+}
+
+int32_t bytes_alike(struct abstract_machine *m, buffer_id id, int32_t item, int32_t end) {
+    int64_t next = end;
+    const struct stretch *lost = bytes_lost(m, id, item, end);
+    if (!lost)
+        return end;
+    const struct region *region = &m->store.regions[m->region_of[id]];
+    if (!bytes_lost(m, id, item, item + 1))
+        next = item_at(m, id, lost, 0);
+    else if (lost + 1 < region->stretches + region->n)
+        next = item_at(m, id, lost + 1, -1) + 1;
+    return next > item ? (next < end ? (int32_t)next : end) : item + 1;
+}
+
+bool bytes_intersect(struct abstract_machine *m, struct place a, struct place b) {
+    struct symbols *symbols = &m->world->terms->symbols;
+    if (a.buffer == b.buffer)
+        return number_equal(symbols, a.item, b.item);
+    return buffers_meet(m, a.buffer, b.buffer) &&
+           address_before(symbols, bytes_begin(m, a.buffer, a.item),
+                          bytes_begin(m, b.buffer, b.item + 1)) &&
+           address_before(symbols, bytes_begin(m, b.buffer, b.item),
+                          bytes_begin(m, a.buffer, a.item + 1));
+}
+
+void bytes_items(struct abstract_machine *m, struct place at, buffer_id id, int32_t *first,
+                 int32_t *end) {
+    if (number_is_symbolic(at.item))
+        symbols_only_first(&m->world->terms->symbols);
+    int64_t stride = m->item_bytes[id], count = m->program->buffers[id].count;
+    int64_t from = offset_of(m->program, at.buffer) - offset_of(m->program, id) +
+                   number_first(&m->world->terms->symbols, at.item) * m->item_bytes[at.buffer];
+    int64_t to = from + m->item_bytes[at.buffer];
+    *first = (int32_t)(from < 0 ? 0 : from / stride);
+    *end = (int32_t)(to < 0 ? 0 : to > count * stride ? count : (to + stride - 1) / stride);
+}

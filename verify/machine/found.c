@@ -1,0 +1,36 @@
+// What the storage of buffers was found to be, for the report: it decides nothing.
+#include "verify/machine/machine.h"
+
+void note_found(struct abstract_machine *m, buffer_id id, const struct judgement *value) {
+    if (!m->recording || value->fault || value->form == FORM_ANY)
+        return;
+    // What is written to a window lies in its whole, which is cut by fewer axes.
+    struct axis_list inner = buffer_window_axes(m->program, &m->program->buffers[id]);
+    const struct buffer *buffer = &m->program->buffers[owner_of(m->program, id)];
+    struct found *found = &m->found[owner_of(m->program, id)];
+    const struct form_info *form = form_get(&m->world->digits, value->form);
+    found->seen = true;
+    found->sharded |= form->owners & ~(uint32_t)axis_list_mask(&inner);
+    for (unsigned i = 0; i < form->key->rank && i < buffer->rank; i++)
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            found->data |= dim_get(&m->world->digits, form->key->dims[i])->owners;
+}
+
+// Parameters that were gathered, perhaps in strides: what the letter S* means.
+void note_gather(struct abstract_machine *m, const struct transfer *start, buffer_id from,
+                 const struct judgement *value) {
+    const struct buffer *source = &m->program->buffers[from];
+    if (!m->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
+        source->tensor == NO_ID)
+        return;
+    uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
+    if (source->class == CLASS_PARAMETERS)
+        m->found[from].gathered |= axes;
+    for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < m->program->n_buffers; id++) {
+        const struct buffer *buffer = &m->program->buffers[id];
+        if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
+            buffer->first_layer == source->first_layer &&
+            buffer_layer_step(buffer) == buffer_layer_step(source))
+            m->found[id].gathered |= axes;
+    }
+}

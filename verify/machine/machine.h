@@ -1,0 +1,109 @@
+// The machine: executes the steps of one program on an abstract store, and keeps the proof.
+#ifndef PLACE_VERIFY_MACHINE_MACHINE_H
+#define PLACE_VERIFY_MACHINE_MACHINE_H
+
+#include "verify/machine/store.h"
+#include "verify/proof/proof.h"
+
+struct byte_range { // in the arena or in a unit's frame
+    int64_t begin, end;
+};
+static inline bool byte_ranges_meet(struct byte_range a, struct byte_range b) {
+    return a.begin < b.end && b.begin < a.end;
+}
+
+struct coordinates { // of a call: what the loops around it count
+    int32_t layer, microbatch;
+};
+struct alias_made {
+    struct term of, as;
+};
+struct memo_entry { // of the call at `base`
+    struct judgement *results;
+    struct judgement *parameters;
+    struct alias_use *uses;
+    uint32_t n_uses;
+    struct alias_made *made;
+    uint32_t n_made;
+    struct coordinates base;
+    bool movable;     // to other layers and microbatches: nothing in it has an absolute index
+    uint32_t attempt; // where it holds for the iterations of one attempt only; else 0
+};
+
+struct memo { // of calls
+    struct intern keys;
+    struct memo_entry *entries; // of each key
+    uint32_t n, cap;
+    // of the call that is evaluated
+    struct alias_log log;
+    struct alias_made *made;
+    uint32_t n_made, cap_made;
+};
+
+struct abstract_machine {
+    struct world *world;
+    struct cursor *cursor;
+    struct proof *proof;
+    const struct program *program;
+    struct store store;
+    struct held *initials; // of every buffer's item 0, and what else is asked often of it
+    int64_t *item_bytes;
+    struct tensor_type *types;
+    uint32_t *region_of;     // of every buffer: the region in which it shares bytes, or NO_ID
+    buffer_id *region_first; // of every region: the buffer that begins it
+    uint32_t n_regions;
+    uint32_t summands; // axes on which states are summands when the step begins (islands.h)
+    const struct program *sends; // of the reference: the program whose gradients may travel
+    bool recording;              // not evaluate: found is filled
+    struct found *found;
+    struct memo memo;
+    void *scratch; // of the unit that is being evaluated
+    uint32_t scratch_values;
+    bool one_by_one;              // loops are not proved by induction (tests)
+    bool without_memo;            // every call is evaluated (tests)
+    uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
+    int64_t budget;               // statements and ops that may still be executed in the step
+    bool overrun;
+};
+
+// Makes terms of the statement that is executed, and notes nothing.
+static inline struct builder statement_builder(const struct abstract_machine *m) {
+    const struct statement *statement = m->cursor->statement;
+    return (struct builder){.terms = m->world->terms, .site = statement ? &statement->span : NULL};
+}
+
+// One that executes nothing yet; all that it is made of lives in the arena.
+void abstract_machine_init(struct abstract_machine *, const struct program *, struct terms *,
+                           struct arena *, struct diagnostics *, struct proof_kind);
+
+// memo.c: the judgements of a unit's results, and of its parameters' places behind the call.
+void call_evaluate(struct abstract_machine *, const struct unit *, uint32_t unit_id,
+                   const struct judgement *operands, struct judgement *results,
+                   struct judgement *parameters);
+// unit.c: the same without looking whether they are known.
+void unit_evaluate(struct abstract_machine *, struct builder *, const struct unit *,
+                   const struct judgement *operands, struct judgement *results,
+                   struct judgement *parameters);
+
+// arrivals.c: what an update of the reference reads in place of a gradient, if the final program
+// sends it.
+void codes_arrive(struct abstract_machine *, struct builder *, struct reference from,
+                  struct judgement *gradient);
+
+// step.c
+bool step_execute(struct abstract_machine *, enum step_kind); // false: gave up, said why
+// The same statement by statement: between two others may be executed.
+void step_begin(struct abstract_machine *, enum step_kind);
+bool step_advance(struct abstract_machine *); // false: the step has ended
+// The statements of the block come next, on the store as it stands.
+void step_enter(struct abstract_machine *, const struct block *);
+
+// budget.c
+static inline bool loop_has_stride(const struct statement *statement) {
+    return statement->kind == STATEMENT_LOOP && statement->loop.stride;
+}
+bool loop_is_gone_with(const struct loop *); // by one in it: over groups, or over turns, of layers
+void step_overrun(struct abstract_machine *, const struct statement *, const char *why);
+bool has_memory(const struct arena *); // for more of a check
+
+#endif

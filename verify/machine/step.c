@@ -1,0 +1,262 @@
+// Executes the statements of a step on the abstract store, one at a time: where it stands is in a
+// stack of blocks, each with the statement that comes next, so that it may stop behind any
+// statement and go on later. How often a loop's body is executed, and for which iterations, is
+// induction.c's matter.
+#include "verify/machine/induction.h"
+
+#include <string.h>
+
+enum { MAX_STATEMENTS = 1000 * 1000 };
+
+// ---- calls ------------------------------------------------------------------------------------
+
+// Whatever had the bytes of the frame is gone.
+static void take_frame(struct abstract_machine *m, const struct unit *unit, struct span span) {
+    if (unit->frame != NO_ID && unit->frame_bytes > 0)
+        store_clobber(m, (struct reference){unit->frame, index_constant(0)}, ITEM_OVERWRITTEN,
+                      span);
+}
+
+static struct judgement read_operand(struct abstract_machine *m, const struct call *call,
+                                     const struct unit *unit, uint32_t i, struct span span) {
+    struct judgement value = store_read(m, call->operands[i], span);
+    struct builder builder = statement_builder(m);
+    if (m->proof->is_reference && unit->phase == PHASE_UPDATE)
+        codes_arrive(m, &builder, call->operands[i], &value);
+    if (value.fault || form_fits(&m->world->digits, value.form, &unit->values[i].type))
+        return value;
+    return judgement_fault(fault_make(m->proof, E510, span, NULL,
+                                      "`%s` holds %s, which is not what unit `%s` takes as `%s`",
+                                      m->program->buffers[call->operands[i].buffer].name,
+                                      form_text(&m->world->digits, m->world->arena, value.form),
+                                      unit->name, unit->values[i].name));
+}
+
+static bool in_place(const struct unit *unit, uint32_t parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
+// Code writes an in-place result where the operand is, whatever the text binds the result to.
+static void check_places(struct abstract_machine *m, const struct call *call,
+                         const struct unit *unit, struct span span) {
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        uint32_t parameter = unit->results[i].in_parameter;
+        if (parameter == NO_ID)
+            continue;
+        struct reference from = call->operands[parameter], to = call->results[i];
+        if (from.buffer == to.buffer &&
+            number_equal(&m->world->terms->symbols, number_of(m, from.index),
+                         number_of(m, to.index)))
+            continue;
+        fault_insist(m->proof,
+                     fault_make(m->proof, E611, span, NULL,
+                                "unit `%s` makes `%s` in the place of `%s`, but the call binds "
+                                "them to different places",
+                                unit->name, unit->values[unit->results[i].value].name,
+                                unit->values[parameter].name));
+    }
+}
+
+// Nothing inside the unit knows that two places are one, and it may write before it has read all:
+// what it writes must be apart from the rest of what it is given, from its frame, and from what
+// else it writes.
+static bool places_are_apart(struct abstract_machine *m, const struct call *call,
+                             const struct unit *unit) {
+    bool apart = true;
+    store_begin_claims(m);
+    if (unit->frame != NO_ID && unit->frame_bytes > 0)
+        store_claim(m, (struct reference){unit->frame, index_constant(0)});
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == NO_ID)
+            apart = store_claim(m, call->results[i]) && apart;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (unit->consumed[i] || in_place(unit, i))
+            apart = store_claim(m, call->operands[i]) && apart;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (!unit->consumed[i] && !in_place(unit, i))
+            apart = apart && !store_is_claimed(m, call->operands[i]);
+    return apart;
+}
+
+static const struct fault *shared_fault(struct abstract_machine *m, const struct unit *unit,
+                                        struct span span) {
+    const char *user = arena_format(m->world->arena, "unit `%s`", unit->name);
+    const struct fault *fault = store_plan_fault(m, E611, user, span);
+    return fault ? fault
+                 : fault_make(m->proof, E611, span, NULL,
+                              "%s is given the same bytes for two things, of which it writes one",
+                              user);
+}
+
+static void execute_call(struct abstract_machine *m, const struct statement *statement) {
+    const struct call *call = &statement->call;
+    const struct unit *unit = &m->program->units[call->unit];
+    struct judgement few[3][64];
+    bool many = unit->n_parameters > 64 || unit->n_results > 64;
+    uint32_t n = unit->n_parameters + unit->n_results + 1;
+    struct judgement *operands = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[0];
+    struct judgement *after = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[1];
+    struct judgement *results = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[2];
+    check_places(m, call, unit, statement->span);
+    const struct fault *mixed =
+        places_are_apart(m, call, unit) ? NULL : shared_fault(m, unit, statement->span);
+    take_frame(m, unit, statement->span);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        operands[i] =
+            mixed ? judgement_fault(mixed) : read_operand(m, call, unit, i, statement->span);
+    call_evaluate(m, unit, call->unit, operands, results, after);
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        if (after[i].fault && !operands[i].fault)
+            store_write(m, call->operands[i], after[i], statement->span);
+        else if (unit->consumed[i] && !in_place(unit, i))
+            store_clobber(m, call->operands[i], ITEM_CONSUMED, statement->span);
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        store_write(m, call->results[i], mixed ? judgement_fault(mixed) : results[i],
+                    statement->span);
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static struct judgement zeros(struct abstract_machine *m, const struct buffer *buffer) {
+    struct builder builder = statement_builder(m);
+    struct scaled zero = {term_constant(&builder, NODE_ZERO), SCALE_ONE};
+    struct judgement value = judgement_of(m->world, zero, FORM_ANY, buffer->dtype);
+    value.clean = true;
+    return value;
+}
+
+static void execute_zero(struct abstract_machine *m, const struct statement *statement) {
+    const struct buffer *buffer = &m->program->buffers[statement->zero.buffer];
+    struct judgement value = zeros(m, buffer);
+    if (m->proof->history) {
+        history_begin(m->proof, NULL, NULL, statement->span, NULL, 0);
+        history_made(m->proof, &value, buffer->name);
+        store_note_place(m, statement->zero, &value);
+        history_end(m->proof);
+    }
+    store_write(m, statement->zero, value, statement->span);
+}
+
+static void enter_block(struct abstract_machine *m, const struct block *block,
+                        struct course *course) {
+    m->cursor->frames[m->cursor->n_frames++] = (struct frame){.block = block, .course = course};
+}
+
+static void enter_loop(struct abstract_machine *m, const struct statement *statement) {
+    struct course *course = course_begin(m, statement);
+    if (course_next(course))
+        enter_block(m, &statement->loop.body, course);
+}
+
+static void execute(struct abstract_machine *m, const struct statement *statement) {
+    m->cursor->statement = statement;
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        enter_loop(m, statement);
+        break;
+    case STATEMENT_CALL:
+        execute_call(m, statement);
+        break;
+    case STATEMENT_START:
+        store_start(m, statement);
+        break;
+    case STATEMENT_WAIT:
+        store_wait(m, statement);
+        break;
+    case STATEMENT_ZERO:
+        execute_zero(m, statement);
+        break;
+    case STATEMENT_FREE:
+        for (uint32_t i = 0; i < statement->free.n_items; i++)
+            store_clobber(m, statement->free.items[i], ITEM_FREED, statement->span);
+        break;
+    }
+}
+
+// ---- the step ---------------------------------------------------------------------------------
+
+// What is kept of each iteration may be much, whatever the budget of statements.
+static bool is_affordable(struct abstract_machine *m, const struct statement *statement) {
+    if (!has_memory(m->world->arena))
+        step_overrun(
+            m, statement,
+            arena_format(m->world->arena,
+                         "to follow this step takes more than %d GiB of memory: too many of "
+                         "its iterations differ from one another",
+                         (int)(LIMIT_CHECK_BYTES >> 30)));
+    else if (m->budget-- <= 0)
+        step_overrun(m, statement,
+                     arena_format(m->world->arena,
+                                  "this step has more than %d statements and ops to follow one "
+                                  "by one: not all of its loops have an invariant that was found",
+                                  MAX_STATEMENTS));
+    return !m->overrun;
+}
+
+// The frame of the block that goes on, if need be with another iteration of its loop; NULL: the
+// step has ended.
+static struct frame *present_frame(struct abstract_machine *m) {
+    while (m->cursor->n_frames > 0) {
+        struct frame *frame = &m->cursor->frames[m->cursor->n_frames - 1];
+        if (frame->next < frame->block->n && !m->overrun)
+            return frame;
+        frame->next = 0;
+        if (!frame->course || !course_next(frame->course))
+            m->cursor->n_frames--;
+    }
+    return NULL;
+}
+
+bool step_advance(struct abstract_machine *m) {
+    struct frame *frame = present_frame(m);
+    if (!frame)
+        return false;
+    const struct statement *statement = &frame->block->statements[frame->next++];
+    m->cursor->n_statements++;
+    if (is_affordable(m, statement))
+        execute(m, statement);
+    return true;
+}
+
+// Transfers that nobody has waited for.
+static void check_all_waited(struct abstract_machine *m) {
+    for (uint32_t h = 0; h < m->store.n_handles; h++)
+        for (uint32_t i = 0; i < m->store.flights[h].n; i++) {
+            const struct run *run = &m->store.flights[h].runs[i];
+            if (run->state == ITEM_EMPTY)
+                continue;
+            const struct span *start = &run->start->span;
+            struct fault *fault =
+                fault_make(m->proof, E612, *start, NULL,
+                           "nothing waits for this transfer before the step ends");
+            fault_insist(m->proof, fault_caused_by(fault, start));
+        }
+}
+
+void step_enter(struct abstract_machine *m, const struct block *block) {
+    m->cursor->depth = 0;
+    m->cursor->n_frames = 0;
+    enter_block(m, block, NULL);
+}
+
+void step_begin(struct abstract_machine *m, enum step_kind kind) {
+    m->cursor->step = &m->program->steps[kind];
+    m->recording = kind != STEP_EVALUATE;
+    m->budget = MAX_STATEMENTS;
+    m->overrun = false;
+    store_init(m, m->cursor->step);
+    step_enter(m, &m->cursor->step->body);
+}
+
+bool step_execute(struct abstract_machine *m, enum step_kind kind) {
+    step_begin(m, kind);
+    while (step_advance(m))
+        continue;
+    if (!m->overrun)
+        check_all_waited(m);
+    return !m->overrun;
+}

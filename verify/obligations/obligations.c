@@ -1,0 +1,364 @@
+// The obligations: what the step must leave behind. Every state of the final program must be what
+// the reference's is, in the form and with the equal bits that it began with, so that the next step
+// finds what this one assumed.
+//
+//   O1 every parameter and moment holds the reference's next value    O2 in the form it began with
+//   O3 operands of calls fit (step.c)                                 O4 reported scalars agree
+//   O5 every transfer is waited for (step.c)                          O6 types are wide enough
+//   O7 copies have equal bits
+#include "verify/obligations/obligations.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "verify/diagnosis/diagnosis.h"
+#include "verify/obligations/islands.h"
+
+void check_add_fault(struct check *c, const struct fault *fault) {
+    bool has = !fault;
+    for (uint32_t i = 0; i < c->n_faults && !has; i++)
+        has = c->faults[i] == fault;
+    if (!has)
+        ARENA_PUSH(c->final.world->arena, c->faults, c->n_faults, c->cap_faults, fault);
+}
+
+// ---- pairs of buffers -------------------------------------------------------------------------
+
+// What persists is about a tensor (program_check).
+static bool is_state_buffer(const struct buffer *buffer) {
+    return class_persistent[buffer->class] && buffer->window_of == NO_ID;
+}
+
+// `class` persists, or is of gradients. A window serves as well: it holds the layers that its whole
+// holds.
+static bool is_state(const struct program *in, const struct buffer *buffer, enum buffer_class class,
+                     const char *tensor) {
+    return buffer->class == class && strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
+}
+
+static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
+    for (buffer_id i = 0; i < in->n_buffers; i++)
+        if (is_state(in, &in->buffers[i], class, tensor))
+            return i;
+    return NO_ID;
+}
+
+// What the reference has of a state of the final program's. A master copy is one of the parameters
+// also where one device keeps no second copy of them; the other way round nothing stands in.
+static buffer_id expected_state(const struct check *c, const struct buffer *buffer) {
+    const char *tensor = c->final.program->tensors[buffer->tensor].name;
+    buffer_id own = find_state(c->reference.program, buffer->class, tensor);
+    return own != NO_ID || buffer->class != CLASS_MASTER
+               ? own
+               : find_state(c->reference.program, CLASS_PARAMETERS, tensor);
+}
+
+// The item of `theirs` that holds the layer of item `item` of `ours`; -1: it does not hold it.
+static int64_t item_of_layer(const struct buffer *theirs, const struct buffer *ours, int64_t item) {
+    return buffer_item_of_layer(theirs, buffer_layer(ours, item));
+}
+
+static const char *state_text(const struct abstract_machine *m, const struct buffer *buffer,
+                              int64_t item) {
+    const struct tensor *tensor = &m->program->tensors[buffer->tensor];
+    const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
+    if (tensor->layers == 0)
+        return arena_format(m->world->arena, "%s `%s`", kind, tensor->name);
+    return arena_format(m->world->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
+                        buffer_layer(buffer, item));
+}
+
+static bool same_dims(const struct buffer *a, const struct buffer *b) {
+    bool same = a->rank == b->rank;
+    for (unsigned i = 0; same && i < a->rank; i++)
+        same = a->dims[i].size == b->dims[i].size && a->dims[i].dimension == b->dims[i].dimension;
+    return same;
+}
+
+// ---- states -----------------------------------------------------------------------------------
+
+static enum dtype least_type(const struct policy *policy, enum buffer_class class) {
+    switch (class) {
+    case CLASS_PARAMETERS:
+        return policy->parameters;
+    case CLASS_MASTER:
+        return policy->master;
+    case CLASS_MOMENT1:
+    case CLASS_MOMENT2:
+    case CLASS_MOMENTUM:
+    case CLASS_OUTER_MOMENTUM:
+        return policy->moments;
+    case CLASS_ANCHOR:
+        return policy->parameters;
+    case CLASS_RESIDUAL:
+    case CLASS_GRADIENTS:
+        return policy->gradients;
+    default:
+        return DTYPE_NONE;
+    }
+}
+
+// Whole numbers have no digits behind the point.
+static bool is_narrower(enum dtype dtype, enum dtype least) {
+    return least != DTYPE_NONE && (dtype == DTYPE_I32 || dtype_bytes[dtype] < dtype_bytes[least]);
+}
+
+void types_check(struct check *c) {
+    struct abstract_machine *m = &c->final;
+    for (buffer_id i = 0; i < m->program->n_buffers; i++) {
+        const struct buffer *buffer = &m->program->buffers[i];
+        enum dtype least = least_type(&m->program->policy, buffer->class);
+        if (is_narrower(buffer->dtype, least))
+            check_add_fault(c, fault_make(m->proof, E415, buffer->span, NULL,
+                                          "`%s` is kept in %s, narrower than %s, which is declared",
+                                          buffer->name, dtype_names[buffer->dtype],
+                                          dtype_names[least]));
+    }
+}
+
+// The same value again in the same form, so that the next step finds what this one assumed.
+static const struct fault *check_form(struct abstract_machine *m, const struct buffer *buffer,
+                                      const struct judgement *found, const char *what) {
+    form_id form = m->initials[buffer - m->program->buffers].value.form;
+    if (found->form != form)
+        return fault_make(m->proof, E510, buffer->span, NULL,
+                          "%s begins the step as %s and ends it as %s", what,
+                          form_text(&m->world->digits, m->world->arena, form),
+                          form_text(&m->world->digits, m->world->arena, found->form));
+    if (found->bits != m->world->all_axes)
+        return fault_make(m->proof, E513, buffer->span, NULL,
+                          "copies of %s over %s may differ in their last bits", what,
+                          mask_text(m->world, m->world->all_axes & ~found->bits));
+    return NULL;
+}
+
+// `*lost`: the step has lost the value, as others maybe by another cause.
+static const struct fault *check_item(struct abstract_machine *m, buffer_id id, int64_t item,
+                                      struct scaled expected, bool *lost) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    struct expectation expectation = {
+        .value = expected, .what = state_text(m, buffer, item), .span = buffer->span};
+    struct scaled before = initial_judgement(m, id, item).value;
+    *lost = false;
+    if (m->summands && scaled_same(m->world->terms, before, expected))
+        return islands_check_kept(m, id, item, expectation.what);
+    struct judgement found = store_at_end(m, id, item, expectation.what);
+    *lost = found.fault != NULL;
+    const struct fault *fault = diagnose(m->proof, &expectation, &found);
+    return fault ? fault : check_form(m, buffer, &found, expectation.what);
+}
+
+// What the items from this one on must hold. The reference has a place for every layer, and the
+// layer of `item` at `place`.
+static struct run expected_run(struct check *c, const struct series *theirs, int32_t place,
+                               int32_t item, int32_t skipped) {
+    const struct run *whole = series_find(c->reference.world, theirs, place);
+    struct run run = run_part(c->reference.world, whole, place, whole->end);
+    run.begin = item;
+    run.end = item + (whole->end - place + skipped) / (1 + skipped);
+    run.skipped = skipped;
+    return run;
+}
+
+// The same of what the step makes of a buffer that `whole` of the reference has too; without the
+// reference's store, of what it began with.
+static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffer_id whole,
+                              const struct store *reference) {
+    const struct buffer *buffer = &c->final.program->buffers[id];
+    const struct buffer *theirs = &c->reference.program->buffers[whole];
+    int32_t place = (int32_t)item_of_layer(theirs, buffer, item);
+    return reference ? expected_run(c, &reference->items[whole], place, item,
+                                    (int32_t)buffer_layer_step(buffer) - 1)
+                     : initial_run(&c->final, id);
+}
+
+// The items end there that are to the expected ones as this one is.
+static int32_t alike_until(struct abstract_machine *m, buffer_id id, int32_t item,
+                           const struct run *expected) {
+    const struct run *found = series_find(m->world, &m->store.items[id], item);
+    int32_t end = found->end < expected->end ? found->end : expected->end;
+    if (found->n_held && !runs_move_alike(found, expected))
+        end = item + 1;
+    return bytes_alike(m, id, item, end);
+}
+
+// One device has no residuals: it sends nothing. What they are of are its gradients.
+static void check_residual(struct check *c, buffer_id id, const struct store *reference) {
+    struct abstract_machine *m = &c->final;
+    const struct buffer *buffer = &m->program->buffers[id];
+    const struct program *theirs = c->reference.program;
+    buffer_id other = find_state(theirs, CLASS_GRADIENTS, m->program->tensors[buffer->tensor].name);
+    if (other == NO_ID) {
+        check_add_fault(c, fault_make(m->proof, E516, buffer->span, NULL,
+                                      "%s is of no gradient that travels compressed",
+                                      state_text(m, buffer, 0)));
+        return;
+    }
+    for (int32_t i = 0; i < buffer->count;) {
+        struct run expected = expected_at(c, id, i, other, reference);
+        struct scaled gradient = run_held(m->world, &expected, 0, i).value.value;
+        const char *what = state_text(m, buffer, i);
+        const struct fault *fault = reference ? codes_check_residual(m, id, i, gradient, what)
+                                              : codes_check_kept(m, id, i, what);
+        check_add_fault(c, fault);
+        if (fault)
+            return;
+        i = alike_until(m, id, i, &expected);
+    }
+}
+
+// One difference per buffer is enough: the other layers' are alike.
+static void check_state(struct check *c, buffer_id id, const struct store *reference) {
+    struct abstract_machine *m = &c->final;
+    const struct buffer *buffer = &m->program->buffers[id];
+    const struct program *theirs = c->reference.program;
+    buffer_id other = expected_state(c, buffer);
+    const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
+    if (!whole || !same_dims(buffer, whole) ||
+        item_of_layer(whole, buffer, buffer->count - 1) < 0) { // the reference holds all before it
+        check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
+                                      "%s is no state of the model's training on one device",
+                                      state_text(m, buffer, 0)));
+        return;
+    }
+    if (m->proof->ordered && buffer->dtype != whole->dtype)
+        check_add_fault(c, fault_make(m->proof, E416, buffer->span, NULL,
+                                      "`%s` is kept in %s, on one device in %s: what is computed "
+                                      "of it is rounded otherwise",
+                                      buffer->name, dtype_names[buffer->dtype],
+                                      dtype_names[whole->dtype]));
+    for (int32_t i = 0; i < buffer->count;) {
+        struct run expected = expected_at(c, id, i, other, reference);
+        struct scaled value = run_held(m->world, &expected, 0, i).value.value;
+        bool lost;
+        const struct fault *fault = check_item(m, id, i, value, &lost);
+        check_add_fault(c, fault);
+        if (fault && !lost)
+            return;
+        i = alike_until(m, id, i, &expected);
+    }
+}
+
+struct holders { // of one state, in the final program
+    const struct buffer **list;
+    uint32_t n, cap;
+    uint32_t next; // the one that is asked first
+};
+
+static struct holders find_holders(struct check *c, const struct buffer *theirs) {
+    const struct program *ours = c->final.program;
+    const char *tensor = c->reference.program->tensors[theirs->tensor].name;
+    struct holders holders = {0};
+    for (buffer_id i = 0; i < ours->n_buffers; i++)
+        if (is_state(ours, &ours->buffers[i], theirs->class, tensor))
+            ARENA_PUSH(c->final.world->arena, holders.list, holders.n, holders.cap,
+                       &ours->buffers[i]);
+    return holders;
+}
+
+// How many of the items from `item` on one of them holds. Behind it the next one mostly goes on.
+static int64_t held_from(struct holders *holders, const struct buffer *theirs, int64_t item) {
+    for (uint32_t i = 0; i < holders->n; i++) {
+        uint32_t asked = (uint32_t)(((uint64_t)holders->next + i) % holders->n);
+        const struct buffer *holder = holders->list[asked];
+        int64_t at = item_of_layer(holder, theirs, item);
+        if (at < 0)
+            continue;
+        holders->next = asked + 1;
+        return buffer_layer_step(holder) > 1 ? 1 : holder->count - at;
+    }
+    return 0;
+}
+
+// Layers may lie in several buffers; the first that none of them has is told.
+static void check_held(struct check *c, const struct buffer *theirs) {
+    struct holders holders = find_holders(c, theirs);
+    int64_t item = 0, held = 1;
+    while (item < theirs->count && held > 0)
+        item += held = held_from(&holders, theirs, item);
+    if (held == 0)
+        check_add_fault(c, fault_make(c->final.proof, E514,
+                                      c->final.program->steps[STEP_TRAIN].span, NULL,
+                                      "nothing holds %s", state_text(&c->reference, theirs, item)));
+}
+
+void states_check(struct check *c, const struct store *reference) {
+    const struct program *ours = c->final.program, *theirs = c->reference.program;
+    for (buffer_id i = 0; i < ours->n_buffers; i++)
+        if (is_state_buffer(&ours->buffers[i]) && ours->buffers[i].class == CLASS_RESIDUAL)
+            check_residual(c, i, c->final.summands ? NULL : reference);
+        else if (is_state_buffer(&ours->buffers[i]))
+            check_state(c, i, reference);
+    for (buffer_id i = 0; i < theirs->n_buffers; i++)
+        if (is_state_buffer(&theirs->buffers[i]))
+            check_held(c, &theirs->buffers[i]);
+}
+
+// ---- what is reported and what is read --------------------------------------------------------
+
+// The host finds what it reads where the buffer's layout says, of the last microbatch.
+static const struct fault *check_parts(struct abstract_machine *m, const struct buffer *buffer,
+                                       form_id form, const char *what) {
+    form_id declared = form_declared(m, buffer);
+    if (form == FORM_ANY || form_at_a_time(&m->world->digits, form) == declared)
+        return NULL;
+    return fault_make(m->proof, E510, buffer->span, NULL, "%s is %s, where the host looks for %s",
+                      what, form_text(&m->world->digits, m->world->arena, form),
+                      form_text(&m->world->digits, m->world->arena, declared));
+}
+
+static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
+                         enum step_kind kind) {
+    struct abstract_machine *m = &c->final;
+    const char *name = host_role_names[c->reference.program->buffers[theirs].host];
+    buffer_id id = program_host_buffer(m->program, c->reference.program->buffers[theirs].host);
+    if (id == NO_ID) {
+        check_add_fault(c, fault_make(m->proof, E514, m->program->steps[kind].span, NULL,
+                                      "nothing holds the output `%s`: no buffer is the `host %s`",
+                                      name, name));
+        return;
+    }
+    const struct buffer *buffer = &m->program->buffers[id];
+    struct expectation expectation = {.value = expected->value,
+                                      .what = arena_format(m->world->arena, "output `%s`", name),
+                                      .span = buffer->span};
+    struct judgement found =
+        store_read(m, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
+    const struct fault *fault = diagnose(m->proof, &expectation, &found);
+    check_add_fault(c, fault ? fault : check_parts(m, buffer, found.form, expectation.what));
+}
+
+// Outputs, which are scalars and so have no parts, and what evaluation leaves behind, which the
+// host finds in its parts.
+static bool host_reads(const struct buffer *buffer, enum step_kind kind) {
+    return buffer->host != HOST_NONE &&
+           (buffer->class == CLASS_OUTPUT ||
+            (buffer->class == CLASS_ACTIVATIONS && kind == STEP_EVALUATE));
+}
+
+void outputs_check(struct check *c, const struct store *reference, enum step_kind kind) {
+    const struct program *theirs = c->reference.program;
+    for (buffer_id i = 0; i < theirs->n_buffers; i++) {
+        const struct run *run = &reference->items[i].runs[0];
+        if (host_reads(&theirs->buffers[i], kind) && run->state == ITEM_READY)
+            check_output(c, i, &run->held[0].value, kind);
+    }
+}
+
+// The host writes what the reference reads, and reports what the reference does.
+void host_check(struct check *c) {
+    struct abstract_machine *m = &c->final;
+    for (buffer_id i = 0; i < m->program->n_buffers; i++) {
+        const struct buffer *buffer = &m->program->buffers[i];
+        // Who reads what nobody writes is told there; one device has no microbatches to count.
+        if (buffer->host == HOST_NONE || buffer->host == HOST_MICROBATCH)
+            continue;
+        buffer_id other = program_host_buffer(c->reference.program, buffer->host);
+        bool input = buffer->class == CLASS_INPUT;
+        if (other == NO_ID || (input && !same_dims(buffer, &c->reference.program->buffers[other])))
+            check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
+                                          "%s `%s` is not what the training on one device %s",
+                                          input ? "input" : "output", buffer->name,
+                                          input ? "reads" : "reports"));
+    }
+}

@@ -1,0 +1,21 @@
+// Judgements as values: made, and compared.
+#include "verify/proof/proof.h"
+
+struct judgement judgement_of(const struct world *w, struct scaled value, form_id form,
+                              enum dtype dtype) {
+    return (struct judgement){
+        .value = value, .form = form, .bits = w->all_axes, .dtype = (uint8_t)dtype};
+}
+
+struct judgement judgement_fault(const struct fault *fault) {
+    return (struct judgement){.fault = fault, .form = FORM_ANY};
+}
+
+bool judgement_alike(const struct judgement *a, const struct judgement *b) {
+    if (a->fault || b->fault)
+        return a->fault && b->fault && fault_alike(a->fault, b->fault);
+    return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
+           a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
+           a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
+           a->clean == b->clean;
+}

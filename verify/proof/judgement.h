@@ -1,0 +1,34 @@
+// What is known of a value.
+#ifndef PLACE_VERIFY_PROOF_JUDGEMENT_H
+#define PLACE_VERIFY_PROOF_JUDGEMENT_H
+
+#include "verify/algebra/world.h"
+
+struct fault; // why nothing is (fault.h)
+
+// What a device-local value is. With the coordinates on the axes that own digits fixed, the sum
+// over the axes of `partial` is scale * the slice of the term that the form says; along all other
+// axes devices have the same.
+struct judgement {
+    const struct fault *fault; // NULL, or nothing else has a meaning
+    struct scaled value;
+    form_id form;
+    int32_t microbatch; // coordinate of the digit that time owns; 0 without one. Of leaves, of the
+                        // first one
+    uint32_t partial;   // axes on which it is a summand
+    uint32_t own;       // of these, on which it is what this device began with, and no copy of
+                        // it, or what its own code lacks
+    uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
+    uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
+    coverage_id coverage; // over which parts of a contraction it is
+    leaves_id leaves;     // in terms that are ordered: which digits are still to be summed
+    uint32_t made;        // how, where that is kept (history.h); else 0
+    uint8_t dtype;
+    bool clean; // bytes behind or between its elements that are padding are zeros
+};
+
+struct judgement judgement_of(const struct world *, struct scaled value, form_id, enum dtype);
+struct judgement judgement_fault(const struct fault *);
+bool judgement_alike(const struct judgement *, const struct judgement *); // but for numbers, terms
+
+#endif

@@ -1,0 +1,42 @@
+// What is proved of one program while its steps are executed: what its values are in its world, and
+// what was found against it.
+#ifndef PLACE_VERIFY_PROOF_PROOF_H
+#define PLACE_VERIFY_PROOF_PROOF_H
+
+#include "verify/algebra/words.h"
+#include "verify/proof/cursor.h"
+#include "verify/proof/fault.h"
+#include "verify/proof/history.h"
+#include "verify/proof/judgement.h"
+#include "verify/verify.h"
+
+struct outcomes { // terms of calls outside of loops, where results have no names
+    struct term *list;
+    uint32_t n, cap;
+};
+
+struct proof_kind {
+    bool is_reference;
+    bool ordered; // sums do not commute: equal terms are equal bits (ordered.c)
+};
+
+struct proof {
+    struct world *world;
+    const struct cursor *cursor;
+    const struct program *program;
+    struct diagnostics *diagnostics;
+    bool is_reference, ordered; // its kind
+    uint32_t first_own_node;    // terms before it are the reference's
+    uint32_t n_faults;
+    const struct fault **insisted; // faults of their own, that no value need carry
+    uint32_t n_insisted, cap_insisted;
+    struct history *history;    // of a program that is refused; NULL while it is judged
+    struct copies_summed *sums; // every place and axis, whether of copies or of summands
+    uint32_t n_sums, cap_sums;
+    // bounded rewriting (rewrite.c)
+    struct outcomes outcomes;      // of the reference
+    const struct outcomes *sought; // those of the reference, by whose terms results are rewritten
+    const char *given_up;          // the first value of which the budget was spent; NULL: none
+};
+
+#endif
