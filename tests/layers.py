@@ -8,6 +8,7 @@ folder may use, or by an outside library that it may use, and no two define the 
 (all state is passed in) and calls exit only where no memory is left. For every folder: it includes only folders it
 may use, and of those only what they expose; its files, by what they include and by the symbols that they leave
 open, form no circle; and where its folders are floors, none uses a higher one."""
+import glob
 import os
 import re
 import subprocess
@@ -151,46 +152,36 @@ def included(root, folder):
                         yield f"{path} includes {other}/{header}, which is between the files of {other}/"
 
 
-def members(library):
-    """(defined, open) global symbols of every object of a static library, by its source file's name."""
-    found, member = {}, None
-    for line in run("nm", "-g", library).splitlines():
-        parts = line.split()
-        if line.endswith(".o:"):
-            member = line.removesuffix(".o:")
-            found[member] = (set(), set())
-        elif len(parts) == 2 and parts[0] in "Uvw":
-            found[member][1].add(parts[1])
-        elif len(parts) == 3:
-            found[member][0].add(parts[2])
-    return found
+def objects_of(root, name, library):
+    """(defined, open) global symbols of every object of a static library, by the path of its source. Objects are
+    looked for where they were compiled: in an archive those of two folders may have one name."""
+    build = os.path.dirname(os.path.dirname(library))
+    for place in glob.glob(os.path.join(build, "**", "CMakeFiles", f"place_{name}.dir"), recursive=True):
+        sources = os.path.relpath(os.path.dirname(os.path.dirname(place)), build)
+        for path in glob.glob(os.path.join(place, "**", "*.o"), recursive=True):
+            source = os.path.normpath(os.path.join(sources, os.path.relpath(path, place).removesuffix(".o")))
+            if os.path.exists(os.path.join(root, source)):
+                yield source, symbols(path)
 
 
 def arrows_of(root, folder, libraries):
     """For every file of the folder those of it that it uses: headers that it includes, and the sources of symbols
-    that its object leaves open. Objects are told apart by name, so no two sources may have one."""
-    arrows, places = {}, {}
+    that its object leaves open."""
+    arrows = {}
     for directory, _, names in os.walk(os.path.join(root, folder)):
         for name in names:
             path = os.path.relpath(os.path.join(directory, name), root)
             if name.endswith((".c", ".h", ".def", ".inc", ".l", ".y")):
                 with open(os.path.join(root, path), encoding="utf-8") as file:
                     arrows[path] = {"/".join(match) for match in INCLUDE.findall(file.read())}
-                places[name] = path if name not in places else None
     objects = {}
     for name, library in libraries.items():
         if PART_OF.get(name, name) == folder:
-            objects |= members(library)
-    owners = {symbol: member for member, (defined, _) in objects.items() for symbol in defined}
-    for member, (_, undefined) in objects.items():
-        for owner in {owners[symbol] for symbol in undefined & owners.keys()}:
-            if places.get(member) and places.get(owner):
-                arrows[places[member]].add(places[owner])
-    for member in objects:
-        if places.get(member, "") is None:
-            yield None, f"{folder} has two files {member}: their objects are not told apart"
-    for path, used in arrows.items():
-        yield path, sorted(used & arrows.keys() - {path})
+            objects |= dict(objects_of(root, name, library))
+    owners = {symbol: source for source, (defined, _) in objects.items() for symbol in defined}
+    for source, (_, undefined) in objects.items():
+        arrows[source] |= {owners[symbol] for symbol in undefined & owners.keys()}
+    return {path: sorted(used & arrows.keys() - {path}) for path, used in arrows.items()}
 
 
 def circles(arrows):
@@ -209,20 +200,16 @@ def circles(arrows):
 
 
 def floor_of(folder, path):
+    """What is exposed is below all, with a table of its name that it reads."""
     inside = path.split("/")[1:]
-    if inside[0] in EXPOSED[folder]:
+    if inside[0] in EXPOSED[folder] or inside[0].replace(".def", ".h") in EXPOSED[folder]:
         return -1
     return FLOORS[folder].index(inside[0]) if len(inside) > 1 else len(FLOORS[folder])
 
 
 def within(root, folder, libraries):
     """Complaints about what the files of `folder` use of each other."""
-    arrows = {}
-    for path, used in arrows_of(root, folder, libraries):
-        if path is None:
-            yield used
-        else:
-            arrows[path] = used
+    arrows = arrows_of(root, folder, libraries)
     for circle in circles(arrows):
         yield f"a circle of files: {', '.join(circle)}"
     for path, used in sorted(arrows.items()) if folder in FLOORS else []:
