@@ -59,13 +59,13 @@ static void write_golden(const char *path, const char *text) {
     fclose(out);
 }
 
-// The line of a name, or a new one behind the others.
+// The line of a name, or a new one behind the others. It begins with the end of the line before.
 static const char *with_digest(struct arena *arena, const char *digests, const char *name,
                                const char *line) {
     const char *at = strstr(digests, arena_format(arena, "%s ", name));
-    const char *end = at ? strchr(at, '\n') : NULL;
+    const char *end = at ? strchr(at + 1, '\n') : NULL;
     if (!end)
-        return arena_format(arena, "%s%s", digests, line);
+        return arena_format(arena, "%s%s", digests, line + 1);
     return arena_format(arena, "%.*s%s%s", (int)(at - digests), digests, line, end + 1);
 }
 
