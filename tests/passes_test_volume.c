@@ -34,6 +34,7 @@ static void make_124M(struct config *config, bool tied) {
 
 struct volume {
     double all, blocks, embedding; // bytes in one step, scalars left out
+    double exchanged;              // by all_to_all, of these
 };
 
 static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t devices) {
@@ -53,6 +54,8 @@ static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t d
         if (t->state == N_STATES)
             continue;
         volume.all += (double)t->bytes;
+        if (t->kind == COLLECTIVE_ALL_TO_ALL)
+            volume.exchanged += (double)t->bytes;
         if (t->role == ROLE_LAYERS)
             volume.blocks += (double)t->bytes;
         if (t->role == ROLE_EMBEDDING)
@@ -86,10 +89,22 @@ static void test_untied_embedding(void **state) {
     expect_ratio(volume_of(TINY_ZERO3, false, 4).embedding, ddp.embedding, 1);
 }
 
+// With heads against the sequence, queries, keys, values and what attention makes of them are
+// exchanged in forward, and their gradients in backward. What attention has made is read both ways
+// there, and kept one way; keys and values are kept as they are read.
+static void test_exchanges(void **state) {
+    (void)state;
+    const double parts = 2, elements = 256 * 768 / parts;
+    struct volume found = volume_of(TINY_ZERO3_ULYSSES, true, 4);
+    double one = 4 * elements * (parts - 1) / parts;
+    expect_ratio(found.exchanged, 12 * one, 9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ratios),
         cmocka_unit_test(test_untied_embedding),
+        cmocka_unit_test(test_exchanges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

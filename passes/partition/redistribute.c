@@ -228,8 +228,8 @@ static double cost_of(const struct partitioner *p, const struct tensor_type *log
     return move->kind == OP_ALL_REDUCE ? 2 * sent : sent;
 }
 
-static double cost_from(const struct partitioner *p, const struct tensor_type *logical,
-                        struct sharding type, const struct sharding *want) {
+double redistribution_cost(const struct partitioner *p, const struct tensor_type *logical,
+                           struct sharding type, const struct sharding *want) {
     double cost = 0;
     for (struct move move; (move = next_move(p, &type, want)).kind != N_OPS;) {
         cost += cost_of(p, logical, &type, &move);
@@ -245,7 +245,7 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
     double least = 0;
     for (uint32_t i = 0; i < forms->n; i++) {
         const struct form *form = &forms->items[i];
-        double cost = cost_from(m->p, logical, form->type, want);
+        double cost = redistribution_cost(m->p, logical, form->type, want);
         if (best && cost >= least)
             continue;
         best = form;
