@@ -33,7 +33,8 @@ void find_kept(struct partitioner *p) {
             continue;
         const struct unit *unit = &p->reference->units[call->unit];
         for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_BACKWARD; i++)
-            p->states[call->operands[i].buffer].kept = true;
+            p->states[call->operands[i].buffer].kept |=
+                reference_buffer(p, call->operands[i])->class != CLASS_TRANSIENT;
     }
 }
 
