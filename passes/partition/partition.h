@@ -24,6 +24,7 @@
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
 
+#include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
 #include "passes/routes/routes.h"
 
@@ -126,16 +127,12 @@ struct ring {
     struct axis_list cuts[MAX_OPERANDS][MAX_RANK]; // in which the op wants the parameters
 };
 
-// A unit cut in pieces, each a unit; its parameters and results by their values in the whole.
-struct piece {
-    uint32_t unit;
-    value_id *parameters, *results;
-    uint32_t n_parameters, n_results;
-    const struct ring *ring; // NULL: an ordinary unit
-};
+// A unit cut where keys travel.
 struct cut_unit {
     uint32_t unit;
-    struct piece *pieces;
+    struct unit_cutter cutter;
+    struct unit_piece *pieces;
+    const struct ring **rings; // by the pieces; NULL: an ordinary unit
     uint32_t n_pieces;
 };
 // A call of such a unit, and the calls that stand for it.
