@@ -66,19 +66,20 @@ static int64_t gathers(const struct compilation *c) {
     return count;
 }
 
-// What a layer needs is gathered before the layer, be it at once or piece by piece.
+// One tensor at a time takes less memory only if it is freed behind its use.
 static void check_units(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
     for (uint32_t m = 0; m < strategy->n_modes && !c->edited; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (mode->state != STATE_PARAMETERS || !mode->sets_extent ||
-            mode->extent != EXTENT_GATHERED || mode->unit != UNIT_TENSOR || gathers(c) == 0)
+            mode->extent != EXTENT_GATHERED || mode->unit != UNIT_TENSOR ||
+            !mode->kept_after_forward || gathers(c) == 0)
             continue;
         struct diagnostic *d = report(c->diagnostics, W815, origin_span(&mode->origin),
                                       "each tensor is gathered by a collective of its own");
         diagnostic_say(d, "a step has %" PRId64 " gathers, of the same bytes", gathers(c));
-        diagnostic_note(d, "a layer waits for all of its tensors and holds them all: no memory is "
-                           "saved");
+        diagnostic_note(d, "all are kept until backward: no memory is saved by gathering them one "
+                           "by one");
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "leave `unit` out: then one collective carries what a layer needs");
     }

@@ -34,6 +34,8 @@ static void make_124M(struct config *config, bool tied) {
 
 struct volume {
     double all, blocks, embedding; // bytes in one step, scalars left out
+    double exchanged;              // by all_to_all, of these
+    double regained[N_PHASES];     // of what blocks have made, by all_gather
 };
 
 static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t devices) {
@@ -53,6 +55,11 @@ static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t d
         if (t->state == N_STATES)
             continue;
         volume.all += (double)t->bytes;
+        if (t->kind == COLLECTIVE_ALL_TO_ALL)
+            volume.exchanged += (double)t->bytes;
+        if (t->kind == COLLECTIVE_ALL_GATHER && t->state == STATE_ACTIVATIONS &&
+            t->role == ROLE_LAYERS)
+            volume.regained[t->phase] += (double)t->bytes;
         if (t->role == ROLE_LAYERS)
             volume.blocks += (double)t->bytes;
         if (t->role == ROLE_EMBEDDING)
@@ -87,10 +94,33 @@ static void test_untied_embedding(void **state) {
     expect_ratio(volume_of(TINY_ZERO3, false, 4).embedding, ddp.embedding, 1);
 }
 
+// With heads against the sequence, queries, keys, values and what attention makes of them are
+// exchanged in forward, and their gradients in backward. What attention has made is read both ways
+// there, and kept one way; keys and values are kept as they are read.
+static void test_exchanges(void **state) {
+    (void)state;
+    const double parts = 2, elements = 256 * 768 / parts;
+    struct volume found = volume_of(TINY_ZERO3_ULYSSES, true, 4);
+    double one = 4 * elements * (parts - 1) / parts;
+    expect_ratio(found.exchanged, 12 * one, 9);
+}
+
+// What layers hand on to each other stays whole: backward alone gathers the parts that are kept.
+static void test_checkpoints(void **state) {
+    (void)state;
+    const double parts = 2, elements = 256 * 768;
+    struct volume found = volume_of(TINY_TP_CHECKPOINTS, true, 4);
+    double one = 4 * elements * (parts - 1) / parts;
+    assert_true(found.regained[PHASE_FORWARD] == 0);
+    expect_ratio(found.regained[PHASE_BACKWARD], one, 12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ratios),
         cmocka_unit_test(test_untied_embedding),
+        cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_checkpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

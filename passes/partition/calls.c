@@ -1,5 +1,6 @@
 // Partition, calls: from a call of the reference program to one of the local unit, its operands and
 // results at the places where they are now.
+#include <limits.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -42,6 +43,15 @@ static bool is_added_to(const struct unit *unit, uint32_t parameter) {
     return false;
 }
 
+// What one piece of a unit hands on to another is as it is made: a summand on axes of the model, as
+// it would be in the whole, to which the next piece may add before the sum is needed. But what a
+// ring reads is as the ring wants it.
+static bool crosses_pieces(const struct partitioner *p, struct reference r) {
+    const struct buffer *buffer = reference_buffer(p, r);
+    return buffer->class == CLASS_TRANSIENT && buffer->stack == STACK_NONE && buffer->rank > 0 &&
+           p->states[r.buffer].depth != INT_MAX;
+}
+
 // Finds an operand's place and type. What it reads must be a whole sum first, unless it is only
 // added to: then the sum can wait for its last summand.
 static void bind_operand(struct partitioner *p, struct making_call *c, uint32_t i) {
@@ -58,7 +68,7 @@ static void bind_operand(struct partitioner *p, struct making_call *c, uint32_t 
     }
     if (!state->type.zero)
         ensure_buffer(p, r.buffer);
-    if (!is_added_to(c->unit, i))
+    if (!is_added_to(c->unit, i) && !crosses_pieces(p, r))
         finish_sum(p, c->at, r.buffer);
     c->types[i] = state->type;
     c->operands[i] = value_reference(p, c->at, r);
@@ -121,6 +131,8 @@ static struct wanted_result wanted_of(const struct partitioner *p, const struct 
     if (c->unit->results[i].in_parameter != NO_ID || is_whole)
         return (struct wanted_result){.as_made = true,
                                       .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED};
+    if (crosses_pieces(p, r))
+        return (struct wanted_result){.as_made = true};
     if (buffer->class != CLASS_GRADIENTS)
         return (struct wanted_result){.type = p->states[r.buffer].work};
     struct wanted_result wanted = {.over_time = gradient_over_time(p, c, r),

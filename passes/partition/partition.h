@@ -6,6 +6,7 @@
 //   unit.c         types through one unit: the work of every op, local shapes
 //   maker.c        ops that are added to it
 //   redistribute.c the collectives that bring a value from one type to another
+//   kept.c         how what forward keeps for backward lies
 //   values.c       buffers of what units hand on, and how it is divided
 //   pieces.c       units cut where keys travel
 //   stations.c     buffers of the states of tensors, by their routes
@@ -23,6 +24,7 @@
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
 
+#include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
 #include "passes/routes/routes.h"
 
@@ -125,16 +127,12 @@ struct ring {
     struct axis_list cuts[MAX_OPERANDS][MAX_RANK]; // in which the op wants the parameters
 };
 
-// A unit cut in pieces, each a unit; its parameters and results by their values in the whole.
-struct piece {
-    uint32_t unit;
-    value_id *parameters, *results;
-    uint32_t n_parameters, n_results;
-    const struct ring *ring; // NULL: an ordinary unit
-};
+// A unit cut where keys travel.
 struct cut_unit {
     uint32_t unit;
-    struct piece *pieces;
+    struct unit_cutter cutter;
+    struct unit_piece *pieces;
+    const struct ring **rings; // by the pieces; NULL: an ordinary unit
     uint32_t n_pieces;
 };
 // A call of such a unit, and the calls that stand for it.
@@ -259,11 +257,22 @@ bool ends_use(const struct partitioner *, struct cursor, const struct statement 
 // Finds or makes the local unit of a use.
 const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
 
+// ---- redistribution (redistribute.c) ----------------------------------------------------------
+// Elements that a device sends for a value that has one type and is wanted in another.
+int64_t redistribution_cost(const struct partitioner *, const struct tensor_type *logical,
+                            struct sharding have, const struct sharding *want);
+
 // ---- pieces (pieces.c) --------------------------------------------------------------
 // Cuts every call of the reference whose unit has an op with keys that travel; units and buffers
 // that this takes are added to the reference.
 void cut_at_rings(struct partitioner *, struct program *reference);
 const struct cut_call *find_cut_call(const struct partitioner *, const struct statement *call);
+
+// ---- kept (kept.c) ----------------------------------------------------------------------------
+// Which buffers of values backward reads.
+void find_kept(struct partitioner *);
+// Of those that only backward reads: how they lie, once it is known how their writers would have it.
+void divide_kept(struct partitioner *);
 
 // ---- values (partition/values.c) --------------------------------------------------------------
 // Finds how every value that units hand on is divided, before any buffer is made.

@@ -230,8 +230,8 @@ static int64_t cost_of(const struct partitioner *p, const struct tensor_type *lo
                                whole.dtype, members, bytes, bytes);
 }
 
-static int64_t cost_from(const struct partitioner *p, const struct tensor_type *logical,
-                         struct sharding type, const struct sharding *want) {
+int64_t redistribution_cost(const struct partitioner *p, const struct tensor_type *logical,
+                            struct sharding type, const struct sharding *want) {
     int64_t cost = 0;
     for (struct move move; (move = next_move(p, &type, want)).kind != N_OPS;) {
         cost = size_plus(cost, cost_of(p, logical, &type, &move));
@@ -247,7 +247,7 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
     int64_t least = 0;
     for (uint32_t i = 0; i < forms->n; i++) {
         const struct form *form = &forms->items[i];
-        int64_t cost = cost_from(m->p, logical, form->type, want);
+        int64_t cost = redistribution_cost(m->p, logical, form->type, want);
         if (best && cost >= least)
             continue;
         best = form;

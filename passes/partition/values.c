@@ -20,19 +20,6 @@ static void divide_result(struct partitioner *p, const struct call *call, uint32
         state->depth = depth;
 }
 
-// Backward reads it. What only forward writes was kept for it until then.
-static void find_kept(struct partitioner *p) {
-    struct statement_walk walk = walk_statements(&p->reference->steps[STEP_TRAIN].body);
-    while (p->reference->steps[STEP_TRAIN].present && walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL)
-            continue;
-        const struct unit *unit = &p->reference->units[call->unit];
-        for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_BACKWARD; i++)
-            p->states[call->operands[i].buffer].kept = true;
-    }
-}
-
 static int64_t local_elements(const struct partitioner *p, const struct tensor_type *type,
                               const struct axis_list cuts[MAX_RANK]) {
     struct sharding sharding = {0};
@@ -82,6 +69,7 @@ void divide_values(struct partitioner *p) {
                 divide_call(p, walk.statement, walk.depth + 1, loop ? loop->begin : 0);
         }
     }
+    divide_kept(p);
 }
 
 // ---- buffers ----------------------------------------------------------------------------------

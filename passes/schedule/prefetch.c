@@ -110,11 +110,18 @@ static bool reads_gathered(const struct block *gathers, struct statement *second
     return false;
 }
 
+// What is gathered for a piece of a layer is so a piece ahead, not layers: of a loop that begins
+// ahead of itself no iteration's transients could share their bytes.
+static bool is_of_piece(const struct overlapper *o, const struct transfer *transfer) {
+    const struct buffer *from = &o->program->buffers[transfer->pieces[0].from.buffer];
+    return placement_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
+}
+
 static int64_t wanted_ahead(const struct overlapper *o, const struct block *gathers) {
     int64_t wanted = INT64_MAX;
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk)) {
-        int64_t prefetch = wanted_prefetch(o, walk.transfer);
+        int64_t prefetch = is_of_piece(o, walk.transfer) ? 0 : wanted_prefetch(o, walk.transfer);
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;

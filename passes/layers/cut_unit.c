@@ -1,0 +1,194 @@
+// Units cut in pieces; see cut_unit.h.
+#include "passes/layers/cut_unit.h"
+
+#include <string.h>
+
+// ---- borders ----------------------------------------------------------------------------------
+
+// The pieces that make and read each value. Positions are made in all of them.
+static void find_borders(struct unit_cutter *c) {
+    for (value_id v = 0; v < c->whole.n_values; v++)
+        c->made_in[v] = c->last_in[v] = NO_ID;
+    for (uint32_t i = 0; i < c->whole.n_ops; i++) {
+        const struct op *op = &c->whole.ops[i];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            c->last_in[op->operands[k]] = c->piece_of[i];
+        for (unsigned k = 0; k < op->n_results && op->kind != OP_IOTA; k++)
+            c->made_in[op->results[k]] = c->piece_of[i];
+    }
+}
+
+struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const uint32_t *piece_of) {
+    struct unit_cutter c = {
+        .program = program, .whole = program->units[unit], .piece_of = piece_of};
+    c.made_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
+    c.last_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
+    c.here = ARENA_ARRAY(program->arena, value_id, c.whole.n_values);
+    find_borders(&c);
+    return c;
+}
+
+// ---- emitting ---------------------------------------------------------------------------------
+
+void begin_piece(struct unit_cutter *c, const char *name) {
+    uint32_t id = program_add_unit(c->program, name, c->whole.span);
+    c->to = (struct emitter){.program = c->program, .unit = &c->program->units[id]};
+    c->to.unit->phase = c->whole.phase;
+    for (value_id v = 0; v < c->whole.n_values; v++)
+        c->here[v] = NO_ID;
+}
+
+uint32_t piece_unit(const struct unit_cutter *c) {
+    return (uint32_t)(c->to.unit - c->program->units);
+}
+
+value_id add_piece_parameter(struct unit_cutter *c, value_id like, const char *name,
+                             bool consumed) {
+    return unit_add_parameter(c->program, c->to.unit, name, c->whole.values[like].type, consumed);
+}
+
+const struct op *count_of(const struct unit_cutter *c, value_id v) {
+    const struct op *op = unit_producer(&c->whole, v);
+    return op && op->kind == OP_IOTA ? op : NULL;
+}
+
+value_id value_in_piece(struct unit_cutter *c, value_id v) {
+    if (c->here[v] == NO_ID)
+        c->here[v] = emit_copy(&c->to, &c->whole, count_of(c, v), NULL)->results[0];
+    return c->here[v];
+}
+
+void copy_to_piece(struct unit_cutter *c, const struct op *op) {
+    value_id operands[MAX_OPERANDS];
+    for (unsigned i = 0; i < op->n_operands; i++)
+        operands[i] = value_in_piece(c, op->operands[i]);
+    const struct op *copy = emit_copy(&c->to, &c->whole, op, operands);
+    for (unsigned i = 0; i < op->n_results; i++)
+        c->here[op->results[i]] = copy->results[i];
+}
+
+// ---- parameters and results -------------------------------------------------------------------
+
+// Which results of the whole a value is; NO_ID: none.
+static uint32_t result_of(const struct unit *whole, value_id v) {
+    for (uint32_t i = 0; i < whole->n_results; i++)
+        if (whole->results[i].value == v)
+            return i;
+    return NO_ID;
+}
+
+// What others than the pieces do not know of may be overwritten by the last piece that reads it,
+// and what the whole unit might have overwritten.
+static bool is_consumed(const struct unit_cutter *c, value_id v, uint32_t piece) {
+    bool mine = v < c->whole.n_parameters ? c->whole.consumed[v] : result_of(&c->whole, v) == NO_ID;
+    return mine && c->last_in[v] == piece;
+}
+
+static bool reads(const struct op *op, value_id v) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (op->operands[i] == v)
+            return true;
+    return false;
+}
+
+void add_piece_parameters(struct unit_cutter *c, struct unit_piece *piece, uint32_t number,
+                          bool repeated) {
+    piece->parameters = ARENA_ARRAY(c->program->arena, value_id, c->whole.n_values);
+    for (value_id v = 0; v < c->whole.n_values; v++) {
+        bool read = false;
+        for (uint32_t i = 0; i < c->whole.n_ops && !read; i++)
+            read = c->piece_of[i] == number && reads(&c->whole.ops[i], v);
+        if (!read || c->made_in[v] == number || count_of(c, v))
+            continue;
+        bool consumed = !repeated && is_consumed(c, v, number);
+        c->here[v] = add_piece_parameter(c, v, c->whole.values[v].name, consumed);
+        piece->parameters[piece->n_parameters++] = v;
+    }
+}
+
+void add_piece_result(struct unit_cutter *c, struct unit_piece *piece, value_id v,
+                      value_id in_parameter) {
+    unit_add_result(c->program, c->to.unit, c->here[v], in_parameter);
+    piece->results[piece->n_results++] = v;
+}
+
+// The whole's own, then what later pieces read.
+static void add_results(struct unit_cutter *c, struct unit_piece *piece, uint32_t number) {
+    const struct unit *whole = &c->whole;
+    piece->results = ARENA_ARRAY(c->program->arena, value_id, whole->n_values);
+    for (uint32_t i = 0; i < whole->n_results; i++) {
+        value_id v = whole->results[i].value;
+        uint32_t in = whole->results[i].in_parameter;
+        if (c->made_in[v] != number)
+            continue;
+        add_piece_result(c, piece, v, in == NO_ID ? NO_ID : c->here[in]);
+    }
+    for (value_id v = whole->n_parameters; v < whole->n_values; v++) {
+        if (c->made_in[v] != number || result_of(whole, v) != NO_ID || c->last_in[v] == NO_ID ||
+            c->last_in[v] == number)
+            continue;
+        add_piece_result(c, piece, v, NO_ID);
+    }
+}
+
+struct unit_piece make_piece(struct unit_cutter *c, uint32_t number, const char *name) {
+    struct unit_piece piece = {0};
+    begin_piece(c, arena_format(c->program->arena, "%s_%s", c->whole.name, name));
+    piece.unit = piece_unit(c);
+    add_piece_parameters(c, &piece, number, false);
+    for (uint32_t i = 0; i < c->whole.n_ops; i++)
+        if (c->piece_of[i] == number && c->whole.ops[i].kind != OP_IOTA)
+            copy_to_piece(c, &c->whole.ops[i]);
+    add_results(c, &piece, number);
+    return piece;
+}
+
+// ---- calls ------------------------------------------------------------------------------------
+
+// Where a value that crosses from one piece to another lies. In another range of layers it may be
+// cut otherwise, and lies apart.
+static struct reference crossing(const struct unit_cutter *c, value_id v,
+                                 const struct layer_range *range) {
+    struct arena *arena = c->program->arena;
+    const struct value *value = &c->whole.values[v];
+    const char *name = arena_format(arena, "%s.%s", c->whole.name, value->name);
+    name = range ? range_name(arena, name, range) : name;
+    buffer_id id = program_find_buffer(c->program, name);
+    if (id == NO_ID) {
+        struct buffer buffer = {.name = name,
+                                .class = CLASS_TRANSIENT,
+                                .tensor = NO_ID,
+                                .dtype = value->type.dtype,
+                                .rank = value->type.rank,
+                                .count = 1,
+                                .window_of = NO_ID,
+                                .offset_bytes = -1,
+                                .span = c->whole.span};
+        memcpy(buffer.dims, value->type.dims, sizeof buffer.dims);
+        id = program_add_buffer(c->program, buffer);
+    }
+    return (struct reference){id, index_constant(0)};
+}
+
+static struct reference place_of(const struct unit_cutter *c, const struct call *call, value_id v,
+                                 const struct layer_range *range) {
+    uint32_t result = result_of(&c->whole, v);
+    if (v < c->whole.n_parameters)
+        return call->operands[v];
+    return result != NO_ID ? call->results[result] : crossing(c, v, range);
+}
+
+struct statement call_of_piece(const struct unit_cutter *c, const struct statement *whole,
+                               const struct unit_piece *piece, const struct layer_range *range) {
+    struct arena *arena = c->program->arena;
+    struct statement made = *whole;
+    made.call =
+        (struct call){.unit = piece->unit,
+                      .operands = ARENA_ARRAY(arena, struct reference, piece->n_parameters + 1),
+                      .results = ARENA_ARRAY(arena, struct reference, piece->n_results + 1)};
+    for (uint32_t i = 0; i < piece->n_parameters; i++)
+        made.call.operands[i] = place_of(c, &whole->call, piece->parameters[i], range);
+    for (uint32_t i = 0; i < piece->n_results; i++)
+        made.call.results[i] = place_of(c, &whole->call, piece->results[i], range);
+    return made;
+}

@@ -1,0 +1,167 @@
+// Gather tensors: units whose parameters are gathered tensor by tensor (`gathered(unit = tensor)`)
+// are computed in pieces, so that a device holds one of them whole at a time.
+//
+// Input: the reference program. Output: the same program, in which a call of such a unit has become
+// calls of its pieces. A piece goes from an op that reads a gathered tensor to before the next op
+// that reads another one, and `partition` gathers in front of the piece and frees behind it, as with
+// every call. In backward the gradient of a tensor is made in the piece that reads it, so what is
+// whole of gradients before their reduction is one tensor, too.
+//
+//   call block_backward(...)  becomes  call block_backward_mlp_down_weight(...)
+//                                      call block_backward_mlp_up_weight(...), ...
+//
+// Nothing is cut where the whole is kept between forward and backward: it is there all the time.
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/layers/cut_unit.h"
+#include "passes/passes.h"
+
+// How a unit is cut. Ranges of layers that are placed differently may cut one differently.
+struct cut {
+    uint32_t unit;
+    struct unit_cutter cutter;
+    struct unit_piece *pieces;
+    uint32_t n_pieces;
+};
+
+struct tensor_cutter {
+    struct program *program;
+    struct placement placement;
+    struct cut *cuts;
+    uint32_t n_cuts, cap_cuts;
+};
+
+// ---- where ------------------------------------------------------------------------------------
+
+static bool is_gathered_alone(const struct tensor_cutter *c, struct reference at) {
+    const struct buffer *buffer = &c->program->buffers[at.buffer];
+    if (buffer->class != CLASS_PARAMETERS)
+        return false;
+    const struct placed_tensor *placed = placement_of(&c->placement, buffer);
+    return placed->gather_unit == UNIT_TENSOR && placed->shards[STATE_PARAMETERS].n > 0 &&
+           !placed->kept_after_forward;
+}
+
+// The first of an op's operands that is gathered for it; NO_ID: none is.
+static value_id gathered_operand(const struct tensor_cutter *c, const struct call *call,
+                                 const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (op->operands[i] < c->program->units[call->unit].n_parameters &&
+            is_gathered_alone(c, call->operands[op->operands[i]]))
+            return op->operands[i];
+    return NO_ID;
+}
+
+// Which piece each op of the unit belongs to; `first`: of the pieces, what the first of their
+// gathered tensors is. Returns how many there are.
+static uint32_t divide_ops(const struct tensor_cutter *c, const struct call *call,
+                           uint32_t *piece_of, value_id *first) {
+    const struct unit *unit = &c->program->units[call->unit];
+    uint32_t n = 0;
+    first[0] = NO_ID;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        value_id tensor = gathered_operand(c, call, &unit->ops[i]);
+        if (tensor != NO_ID && first[n] != NO_ID && first[n] != tensor)
+            first[++n] = tensor;
+        else if (tensor != NO_ID)
+            first[n] = tensor;
+        piece_of[i] = n;
+    }
+    return n + 1;
+}
+
+// ---- pieces -----------------------------------------------------------------------------------
+
+// By the tensor that it reads; what is read a second time, as in recomputing, has a number behind.
+static const char *piece_name(const struct tensor_cutter *c, const struct unit *whole,
+                              const value_id *first, uint32_t piece) {
+    const char *name = whole->values[first[piece]].name;
+    uint32_t times = 1;
+    char *word = arena_format(c->program->arena, "%s", name);
+    for (char *dot = word; (dot = strchr(dot, '.')); dot++)
+        *dot = '_';
+    for (uint32_t i = 0; i < piece; i++)
+        times += first[i] == first[piece];
+    return times == 1 ? word : arena_format(c->program->arena, "%s_%u", word, times);
+}
+
+static const struct cut *find_cut(struct tensor_cutter *c, uint32_t unit, const uint32_t *piece_of,
+                                  bool *another) {
+    uint32_t n_ops = c->program->units[unit].n_ops;
+    *another = false;
+    for (uint32_t i = 0; i < c->n_cuts; i++) {
+        if (c->cuts[i].unit != unit)
+            continue;
+        if (memcmp(c->cuts[i].cutter.piece_of, piece_of, n_ops * sizeof *piece_of) == 0)
+            return &c->cuts[i];
+        *another = true;
+    }
+    return NULL;
+}
+
+static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit, const uint32_t *piece_of,
+                                  const value_id *first, uint32_t n) {
+    bool another;
+    const struct cut *known = find_cut(c, unit, piece_of, &another);
+    if (known)
+        return known;
+    struct arena *arena = c->program->arena;
+    struct cut cut = {.unit = unit,
+                      .cutter = begin_cutting(c->program, unit, piece_of),
+                      .n_pieces = n,
+                      .pieces = ARENA_ARRAY(arena, struct unit_piece, n)};
+    if (another)
+        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->n_cuts);
+    for (uint32_t i = 0; i < n; i++)
+        cut.pieces[i] = make_piece(&cut.cutter, i, piece_name(c, &cut.cutter.whole, first, i));
+    ARENA_PUSH(arena, c->cuts, c->n_cuts, c->cap_cuts, cut);
+    return &c->cuts[c->n_cuts - 1];
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+// Updates work on what is stored.
+static void push_pieces(struct tensor_cutter *c, struct block *to, const struct statement *s,
+                        const struct loop *loop) {
+    struct arena *arena = c->program->arena;
+    const struct unit *unit = &c->program->units[s->call.unit];
+    uint32_t *piece_of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1);
+    value_id *first = ARENA_ARRAY(arena, value_id, unit->n_ops + 1);
+    uint32_t n = unit->phase == PHASE_UPDATE ? 1 : divide_ops(c, &s->call, piece_of, first);
+    if (n == 1) {
+        block_push(c->program, to, *s);
+        return;
+    }
+    const struct placement *placement = &c->placement;
+    uint32_t range = placement_range(placement, loop ? loop->begin : 0);
+    const struct cut *cut = cut_unit(c, s->call.unit, piece_of, first, n);
+    for (uint32_t i = 0; i < n; i++)
+        block_push(c->program, to,
+                   call_of_piece(&cut->cutter, s, &cut->pieces[i],
+                                 placement->n_ranges > 1 ? &placement->ranges[range] : NULL));
+}
+
+static void cut_block(struct tensor_cutter *c, struct block *block, const struct loop *loop) {
+    struct block made = {0};
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement s = block->statements[i];
+        if (s.kind == STATEMENT_LOOP)
+            cut_block(c, &s.loop.body, &s.loop);
+        if (s.kind == STATEMENT_CALL)
+            push_pieces(c, &made, &s, loop);
+        else
+            block_push(c->program, &made, s);
+    }
+    *block = made;
+}
+
+bool cut_at_gathers(struct program *program, const struct pass_context *context) {
+    struct tensor_cutter c = {.program = program};
+    if (!placement_for(program, context, &c.placement))
+        return false;
+    for (int kind = 0; kind < N_STEPS; kind++)
+        cut_block(&c, &program->steps[kind].body, NULL);
+    program_number(program);
+    return true;
+}
