@@ -76,7 +76,7 @@ struct hop {
 };
 #define NO_BUCKET INT64_MAX
 
-enum { MAX_STATIONS = 9, MAX_ROUTE_HOPS = 12 };
+enum { MAX_STATIONS = 12, MAX_ROUTE_HOPS = 16 };
 
 struct route {
     enum state state;

@@ -119,11 +119,7 @@ static struct trouble trouble_of(const struct placing *p, const struct placed_te
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
             "compress all of them over the same axes"};
-    if (own.n && !same_axes(owners, &placed->wire))
-        return (struct trouble){
-            "compressing gradients on the way to an optimizer that other axes cut too",
-            "shard the optimizer over the axes of the compression alone"};
-    if (!own.n && owners->n && p->placement->wire.way == WIRE_SIGN)
+    if (own.n < owners->n && p->placement->wire.way == WIRE_SIGN)
         return (struct trouble){
             "compressing shards of gradients to their signs, which padding has not,",
             "compress to `int8`, or leave the optimizer whole"};

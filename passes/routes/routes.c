@@ -223,23 +223,20 @@ static uint64_t mask_of(const struct gradient_sums *sums) {
            axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last);
 }
 
-// The stations of a gradient that travels as codes. The residual lies as what is compressed: an
-// optimizer that the wire's axes cut takes its part of the whole sum, one that others cut has only
-// its own part to send.
+// The stations of a gradient that travels as codes: what is compressed, the device's code, and those
+// of all. The residual lies as what is compressed.
 struct coded {
     int sent, code, codes; // -1: it does not travel so
 };
 
-static struct coded add_codes(struct maker *m, int rest) {
+static struct coded add_codes(struct maker *m, int sent) {
     static const struct axis_list none = {0};
     const struct axis_list *wire = &m->tensor->wire;
     struct coded coded = {-1, -1, -1};
     if (wire->n == 0)
         return coded;
-    const struct station *owned = &m->route.stations[m->route.owned];
-    coded.sent = axis_list_has(&owned->flat, wire->axes[0]) ? rest : m->route.owned;
-    m->route.residual =
-        add_station(m, ".residual", CLASS_RESIDUAL, &m->route.stations[coded.sent].flat);
+    coded.sent = sent;
+    m->route.residual = add_station(m, ".residual", CLASS_RESIDUAL, &m->route.stations[sent].flat);
     coded.code = add_transient(m, ".code", wire, 1);
     coded.codes = add_transient(m, ".codes", &none, 1);
     m->route.stations[coded.code].coded = m->route.stations[coded.codes].coded = true;
@@ -262,27 +259,52 @@ static void sum_first(struct maker *m, const struct gradient_sums *sums, int par
         add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, part, kept, NULL);
 }
 
+// Where the sums of microbatches are scattered last: what the update reads, or, where that is cut
+// further, by axes of the wire, whose codes bring the whole, a transient of which its part is kept.
+// Shards that the update's do not lie in take no scatter.
+static int last_scattered(struct maker *m, struct gradient_sums *sums,
+                          const struct axis_list *cuts) {
+    const struct axis_list *owners = &m->tensor->shards[STATE_OPTIMIZER];
+    struct axis_list scattered = *cuts;
+    axis_list_add_all(&scattered, &sums->scatter_last);
+    if (!axis_list_begins(owners, &scattered)) {
+        axis_list_add_all(&sums->reduce_last, &sums->scatter_last);
+        sums->scatter_last = (struct axis_list){0};
+        scattered = *cuts;
+    }
+    if (axis_list_equal(&scattered, owners))
+        return m->route.owned;
+    return axis_list_equal(&scattered, cuts) ? m->route.sum
+                                             : add_transient(m, ".scattered", &scattered, 1);
+}
+
 // Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
 // axes of the model have left a summand is summed here, too, where nothing has done so.
-static void sum_last(struct maker *m, const struct gradient_sums *sums, const struct coded *coded) {
+static void sum_last(struct maker *m, const struct gradient_sums *sums, int last, int own,
+                     const struct coded *coded) {
     enum route_event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
     uint64_t left = m->placement->ordered ? 0 : m->facts->left;
     left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
     struct axis_list summed =
         placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
-    int owned = m->route.owned, place = coded->sent >= 0 ? coded->sent : owned;
-    add_transfer(m, HOP_SCATTER_LAST, event, m->route.sum, owned, &sums->scatter_last);
+    int owned = m->route.owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
+    add_transfer(m, HOP_SCATTER_LAST, event, m->route.sum, last, &sums->scatter_last);
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
-    if (coded->sent < 0)
-        return;
-    struct axis_list wire = placement_sum(m->placement, m->mesh, axis_list_mask(&m->tensor->wire));
-    add_hop(m, HOP_ENCODE, event, coded->sent, coded->code, NULL);
-    if (coded->sent != owned) // the update reads padding with its part of the whole
-        add_hop(m, HOP_CLEAR, event, coded->sent, coded->sent, NULL);
-    add_transfer(m, HOP_GATHER_CODES, event, coded->code, coded->codes, &wire);
-    add_hop(m, HOP_DECODE, event, coded->codes, coded->sent, NULL);
-    add_release(m, HOP_RELEASE_CODES, event, coded->code);
-    add_release(m, HOP_RELEASE_CODES, event, coded->codes);
+    if (coded->sent >= 0) {
+        struct axis_list wire =
+            placement_sum(m->placement, m->mesh, axis_list_mask(&m->tensor->wire));
+        add_hop(m, HOP_ENCODE, event, coded->sent, coded->code, NULL);
+        if (coded->sent != owned) // the update reads padding with its part of the whole
+            add_hop(m, HOP_CLEAR, event, coded->sent, coded->sent, NULL);
+        add_transfer(m, HOP_GATHER_CODES, event, coded->code, coded->codes, &wire);
+        add_hop(m, HOP_DECODE, event, coded->codes, coded->sent, NULL);
+        add_release(m, HOP_RELEASE_CODES, event, coded->code);
+        add_release(m, HOP_RELEASE_CODES, event, coded->codes);
+    }
+    if (own >= 0) {
+        add_hop(m, HOP_KEEP_LAST, event, own, owned, NULL);
+        add_release(m, HOP_RELEASE_LAST, event, last);
+    }
 }
 
 static void make_gradients(struct maker *m) {
@@ -303,7 +325,10 @@ static void make_gradients(struct maker *m) {
     axis_list_add_all(&cuts, &sums.scatter_each);
     int sum = m->route.sum =
         axis_list_equal(&cuts, owners) ? m->route.owned : add_window(m, rest, ".sum", &cuts);
-    struct coded coded = add_codes(m, rest);
+    int last = last_scattered(m, &sums, &cuts);
+    bool keeps = last != m->route.owned && last != sum;
+    int own = keeps ? add_window(m, last, ".own", owners) : -1;
+    struct coded coded = add_codes(m, last);
     int unreduced = -1, part = sum, kept = sum, reduced = -1;
     if (sums.scatter_each.n || shards->n || (!carries && sums.reduce_each.n)) {
         // Layers whose parameters are gathered together are reduced together.
@@ -328,7 +353,7 @@ static void make_gradients(struct maker *m) {
         add_hop(m, HOP_ADD, EVENT_BEHIND_WRITE, reduced >= 0 ? reduced : unreduced, sum, NULL);
     add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, unreduced);
     add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, reduced);
-    sum_last(m, &sums, &coded);
+    sum_last(m, &sums, last, own, &coded);
 }
 
 // ---- the whole --------------------------------------------------------------------------------
