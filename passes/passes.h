@@ -145,7 +145,7 @@ struct account {
     // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
     int64_t held[N_STATES];
     struct account_transfer *transfers;
-    uint32_t n_transfers, cap_transfers;
+    uint32_t n_transfers;
     int64_t *sent;       // by statement id: bytes that one device sends there in one step
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
 };
@@ -191,6 +191,10 @@ struct step_time {
 };
 struct step_time account_time(const struct program *, const struct account *,
                               const struct device_config *);
+// Of one axis alone, from the rows of an account.
+struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
+                                   const struct account_transfer *, uint32_t n_transfers,
+                                   unsigned axis);
 
 // account/traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
 // summed, over one axis, in one training step.
