@@ -692,6 +692,7 @@ int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
 int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
+struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *); // the same
 int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride
 int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 for a window
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer

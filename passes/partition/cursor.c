@@ -23,6 +23,7 @@ void push_unit_call(struct partitioner *p, struct cursor at, struct span span, u
 struct cursor inside_loop(struct cursor at, struct statement *loop) {
     at.block = &loop->loop.body;
     at.depth++;
+    at.trips = size_times(at.trips, loop->loop.end - loop->loop.begin);
     return at;
 }
 

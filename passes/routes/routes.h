@@ -103,6 +103,19 @@ struct route route_of(const struct placement *, const struct mesh *, const struc
 // The first hop of the kind; NULL: there is none.
 const struct hop *route_hop(const struct route *, enum hop_kind);
 
+// A route, and what it is of: the reference program's buffer of the state.
+struct stationed {
+    const struct placement *placement;
+    const struct mesh *mesh;
+    const struct placed_tensor *tensor;
+    const struct buffer *reference;
+    const struct route *route;
+    bool trained;
+};
+// The buffer that a station is, with its own bytes also where it is a window (buffers.c). What is not
+// stacked has `slots` items.
+struct buffer route_buffer(const struct stationed *, int station, int64_t slots);
+
 // The axes of `mask` as a sum over them is written, what is summed over first last: data axes, then
 // the others; those of one split in its order, splits in the order of the mesh.
 struct axis_list placement_sum(const struct placement *, const struct mesh *, uint64_t mask);
