@@ -692,9 +692,11 @@ int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
 int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
-struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *); // the same
 int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride
 int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 for a window
+// The same on a mesh, for buffers of no program.
+struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *);
+int64_t buffer_item_bytes_on(const struct mesh *, const struct buffer *);
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);

@@ -84,10 +84,14 @@ struct tensor_type buffer_type(const struct program *program, const struct buffe
     return buffer_type_on(&program->mesh, buffer);
 }
 
-int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
-    struct tensor_type type = buffer_type(program, buffer);
+int64_t buffer_item_bytes_on(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = buffer_type_on(mesh, buffer);
     int64_t elements = round_up(type_elements(&type), buffer->pad_elements);
     return size_times(elements, dtype_bytes[buffer->dtype]);
+}
+
+int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
+    return buffer_item_bytes_on(&program->mesh, buffer);
 }
 
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {

@@ -196,6 +196,40 @@ struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
                                    const struct account_transfer *, uint32_t n_transfers,
                                    unsigned axis);
 
+// ---- price (price/price.c) --------------------------------------------------------------------
+// What a strategy holds and sends, from routes, without its program. Of many strategies for one model,
+// mesh and training: what those have in common that divide work alike is found once.
+
+struct price {
+    // As an account has them, to the byte.
+    int64_t held[N_STATES];
+    struct account_transfer *transfers; // without statements
+    uint32_t n_transfers;
+    int64_t total_bytes;
+    // Transient buffers of parameters that are gathered and of gradients that are not reduced yet, all
+    // of them, though not all at once. `is_ahead`: at least so many, as gathers that start ahead of
+    // their use may take more.
+    int64_t gathered_bytes, unreduced_bytes;
+    bool is_ahead;
+    struct step_work work; // of units of forward and backward; the update's is not in it
+};
+
+struct pricing;
+// All that is said of the model and of training; which must outlive it.
+struct pricing *pricing_new(const struct config *);
+void pricing_free(struct pricing *);
+// Of the strategy of a configuration whose model and training are the pricing's. False: it has no
+// program, as `diagnostics` says. The rows are valid until the next is priced.
+bool pricing_price(struct pricing *, const struct config *, struct diagnostics *, struct price *);
+// Over one axis, at least, as account_time says of the final program.
+struct axis_time price_axis_time(const struct config *, const struct price *, unsigned axis);
+// How many strategies were priced, and for how many of them nothing was there yet.
+struct pricing_counts {
+    uint64_t priced, outlined;
+};
+struct pricing_counts pricing_counts(const struct pricing *);
+
+// ---- traffic ----------------------------------------------------------------------------------
 // account/traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
 // summed, over one axis, in one training step.
 struct traffic {

@@ -8,6 +8,9 @@
 #include "passes/passes.h"
 #include "passes/routes/routes.h"
 
+// Copies of an accumulator, for summands of different types.
+enum { MAX_VARIANTS = 8 };
+
 // What a moment is to one state of a tensor.
 struct chance {
     uint32_t way;    // 2 * its place in placement.tensors; of gradients plus one

@@ -85,8 +85,6 @@ struct unit_extra {
     struct sharding type; // of a variant
 };
 
-enum { MAX_VARIANTS = 8 };
-
 // Where a buffer of the reference program went. Tensors' parameters and gradients have more than
 // one place: those are the stations of their ways.
 struct buffer_state {

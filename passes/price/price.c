@@ -1,0 +1,244 @@
+// Price: what a strategy holds and sends, without its program.
+//
+// Two things decide about that. How work is divided says what units send and hold, at which calls of
+// the step states are needed, and what units leave of gradients: this is found by partition, once
+// for all strategies that divide work alike (outline.c), and looked up by what it follows from
+// (key.c). How states are stored says which hops stand at those calls: that is what routes say of
+// each strategy (sent.c, held.c). So a strategy is priced in the time that it takes to place it.
+#include "passes/price/price.h"
+
+#include <stdlib.h>
+
+#include "ir/diagnostic.h"
+#include "passes/reference/islands.h"
+
+// ---- what is found once -----------------------------------------------------------------------
+
+struct entry {
+    struct key key;
+    uint64_t hash;
+    void *value;
+    struct entry *next;
+};
+enum { N_BUCKETS = 1024 };
+struct cache {
+    struct entry *buckets[N_BUCKETS];
+};
+
+struct pricing {
+    struct arena arena, scratch; // for all strategies; for one
+    const struct config *config;
+    struct cache references, outlines;
+    struct pricing_counts counts;
+};
+
+static void *cache_find(const struct cache *cache, const struct key *key, uint64_t hash) {
+    for (const struct entry *entry = cache->buckets[hash % N_BUCKETS]; entry; entry = entry->next)
+        if (entry->hash == hash && key_equal(&entry->key, key))
+            return entry->value;
+    return NULL;
+}
+
+static void cache_add(struct cache *cache, struct arena *arena, const struct key *key,
+                      uint64_t hash, void *value) {
+    struct entry **bucket = &cache->buckets[hash % N_BUCKETS];
+    const struct entry made = {key_copy(arena, key), hash, value, *bucket};
+    *bucket = arena_copy(arena, &made, sizeof made);
+}
+
+struct pricing *pricing_new(const struct config *config) {
+    struct pricing *pricing = memory_given(calloc(1, sizeof *pricing));
+    pricing->config = config;
+    return pricing;
+}
+
+void pricing_free(struct pricing *pricing) {
+    if (!pricing)
+        return;
+    arena_free(&pricing->arena);
+    arena_free(&pricing->scratch);
+    free(pricing);
+}
+
+struct pricing_counts pricing_counts(const struct pricing *pricing) {
+    return pricing->counts;
+}
+
+// ---- reference programs -----------------------------------------------------------------------
+
+static struct program *make_reference(struct pricing *pricing, const struct config *config,
+                                      struct diagnostics *diagnostics) {
+    const struct pass_context context = {.config = config, .diagnostics = diagnostics};
+    struct program *program = program_new(&pricing->arena, "price");
+    bool made = build(program, &context) && differentiate(program, &context) &&
+                mark_blocks(program, &context) && append_updates(program, &context) &&
+                append_average(program, &context);
+    return made ? program : NULL;
+}
+
+static const struct program *find_reference(struct pricing *pricing, const struct config *config,
+                                            struct diagnostics *diagnostics, struct key *key) {
+    key_of_reference(&pricing->scratch, config, key);
+    uint64_t hash = key_hash(key);
+    struct program *program = cache_find(&pricing->references, key, hash);
+    if (!program && (program = make_reference(pricing, config, diagnostics)))
+        cache_add(&pricing->references, &pricing->arena, key, hash, program);
+    return program;
+}
+
+// ---- ways -------------------------------------------------------------------------------------
+
+static struct route route_in(const struct pricing_one *one, uint32_t number,
+                             const struct route_facts *facts, bool trained) {
+    const struct placed_tensor *tensor = &one->placement.tensors[number / 2];
+    return route_of(&one->placement, &one->config->mesh, tensor,
+                    number % 2 ? STATE_GRADIENTS : STATE_PARAMETERS, trained, facts);
+}
+
+// The first way of gradients that lies as this one where it is updated: `squares`, cut over the same
+// axes, so that one scalar sums the squares of both; else as shards in the same order.
+static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool squares) {
+    const struct priced_way *way = &one->ways[number];
+    uint64_t cuts = owned_cuts(way);
+    for (uint32_t i = 1; i < number; i += 2) {
+        const struct priced_way *other = &one->ways[i];
+        if (other->of.trained &&
+            (squares ? owned_cuts(other) == cuts
+                     : axis_list_equal(&owned_station(other)->flat, &owned_station(way)->flat)))
+            return i;
+    }
+    return number;
+}
+
+// What the storage of a gradient asks of the units that write it, and of those that sum its squares.
+static void key_add_way(struct pricing_one *one, struct key *key, uint32_t number) {
+    const struct priced_way *way = &one->ways[number];
+    const struct route *route = &way->route;
+    struct arena *arena = one->arena;
+    const struct placed_tensor *tensor = way->of.tensor;
+    if (route->state == STATE_PARAMETERS) {
+        key_add_number(arena, key, (uint64_t)tensor->gather_layers);
+        key_add_number(arena, key, tensor->prefetch > 0);
+        return;
+    }
+    key_add_number(arena, key, route->summand);
+    key_add_number(arena, key, route->stations[route->used].class == CLASS_TRANSIENT);
+    key_add_number(arena, key, route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
+    if (!way->of.trained)
+        return;
+    key_add_number(arena, key, first_alike(one, number, true));
+    key_add_number(arena, key, first_alike(one, number, false));
+}
+
+static void make_ways(struct pricing_one *one, const struct program *reference, struct key *key) {
+    const struct route_facts facts = {.step = STEP_TRAIN};
+    uint32_t n_tensors = one->placement.n_tensors;
+    one->n_ways = 2 * one->placement.n_ranges * n_tensors;
+    one->ways = ARENA_ARRAY(one->arena, struct priced_way, one->n_ways + 1);
+    for (uint32_t i = 0; i < one->n_ways; i++) {
+        struct priced_way *way = &one->ways[i];
+        const struct tensor *tensor = &reference->tensors[i / 2 % n_tensors];
+        way->role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE;
+        way->of = (struct stationed){.placement = &one->placement,
+                                     .mesh = &one->config->mesh,
+                                     .tensor = &one->placement.tensors[i / 2],
+                                     .route = &way->route,
+                                     .trained = tensor->trainable};
+        way->route = route_in(one, i, &facts, tensor->trainable);
+        key_add_way(one, key, i);
+    }
+}
+
+// What is known of ways by the outline.
+static void settle_ways(struct pricing_one *one) {
+    const struct outline *outline = one->outline;
+    for (uint32_t i = 0; i < one->n_ways; i++) {
+        struct priced_way *way = &one->ways[i];
+        const struct noted_way *noted = &outline->notes.ways[i];
+        way->of.reference = noted->reference;
+        if (!noted->reference)
+            continue;
+        struct route_facts facts = {
+            .step = STEP_TRAIN, .read_once = noted->read_once[STEP_TRAIN], .left = noted->left};
+        if (facts.read_once || facts.left)
+            way->route = route_in(one, i, &facts, way->of.trained);
+        if (!outline->averages)
+            continue;
+        facts =
+            (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
+        way->average = route_in(one, i, &facts, way->of.trained);
+    }
+}
+
+// ---- outlines ---------------------------------------------------------------------------------
+
+// What storage decides about how work is done: which layers are apart, and, where sums have an order,
+// what is summed in every microbatch.
+static void key_add_placement(struct pricing_one *one, struct key *key) {
+    key_add_number(one->arena, key, axis_list_mask(&one->placement.inner));
+    for (uint32_t r = 0; r < one->placement.n_ranges; r++) {
+        const struct layer_range *range = &one->placement.ranges[r];
+        key_add_number(one->arena, key, (uint64_t)range->begin);
+        key_add_number(one->arena, key, (uint64_t)range->end);
+        key_add_number(one->arena, key, (uint64_t)range->step);
+    }
+}
+
+static const struct outline *find_outline(struct pricing *pricing, struct pricing_one *one,
+                                          const struct program *reference, struct key *key,
+                                          struct diagnostics *diagnostics) {
+    key_add_placement(one, key);
+    make_ways(one, reference, key);
+    uint64_t hash = key_hash(key);
+    struct outline *outline = cache_find(&pricing->outlines, key, hash);
+    if (outline)
+        return outline;
+    pricing->counts.outlined++;
+    outline = outline_make(&pricing->arena, one->config, reference, &one->placement, diagnostics);
+    if (outline)
+        cache_add(&pricing->outlines, &pricing->arena, key, hash, outline);
+    return outline;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+static void add_rows(struct pricing_one *one, const struct account_transfer *rows, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        rows_add(&one->rows, &rows[i]);
+}
+
+static void fill_in(struct pricing_one *one, struct price *price) {
+    *price = (struct price){.work = one->outline->work};
+    add_rows(one, one->outline->transfers, one->outline->n_transfers);
+    price_sent(one);
+    price_held(one, price);
+    price->transfers = one->rows.items;
+    price->n_transfers = one->rows.n;
+    for (uint32_t i = 0; i < price->n_transfers; i++)
+        price->total_bytes = size_plus(price->total_bytes, price->transfers[i].bytes);
+}
+
+bool pricing_price(struct pricing *pricing, const struct config *config,
+                   struct diagnostics *diagnostics, struct price *price) {
+    arena_reuse(&pricing->scratch);
+    struct pricing_one one = {
+        .arena = &pricing->scratch, .config = config, .rows.arena = &pricing->scratch};
+    struct key key = {0};
+    const struct program *reference = find_reference(pricing, config, diagnostics, &key);
+    pricing->counts.priced++;
+    if (!reference || !placement_derive(config, reference, one.arena, diagnostics, &one.placement))
+        return false;
+    key_of_work(one.arena, config, &key);
+    one.outline = find_outline(pricing, &one, reference, &key, diagnostics);
+    if (!one.outline)
+        return false;
+    settle_ways(&one);
+    fill_in(&one, price);
+    return true;
+}
+
+struct axis_time price_axis_time(const struct config *config, const struct price *price,
+                                 unsigned axis) {
+    return account_axis_time(&config->mesh, steps_between_averages(config), price->transfers,
+                             price->n_transfers, axis);
+}
