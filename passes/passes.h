@@ -68,6 +68,10 @@ int64_t blocks_of(const struct policy *, enum dimension, int64_t size);
 // diagnostics, when the strategy has no meaning or is not compiled yet. Allocates in `arena`.
 bool placement_derive(const struct config *, const struct program *, struct arena *,
                       struct diagnostics *, struct placement *out);
+// The same where what is said of work, and of where layers begin to differ, is known to be right, as of a
+// strategy that says the same of it. Nothing is told of what is without effect.
+bool placement_derive_storage(const struct config *, const struct program *, struct arena *,
+                              struct diagnostics *, struct placement *out);
 // The same for a pass: what the first one of the run that asks derives, of the program as that pass
 // finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);

@@ -415,42 +415,74 @@ static bool check_squares(struct placing *p) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-bool placement_derive(const struct config *config, const struct program *program,
-                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+// What statements say of work, before layers are told apart.
+static void check_work(struct placing *p) {
+    if (!p->work_is_right)
+        check_splits(p);
+    check_modes(p);
+    check_islands(p);
+}
+
+// What sizes say of it, once they are.
+static void check_divided(struct placing *p) {
+    if (p->work_is_right)
+        return;
+    check_microbatch_splits(p);
+    check_sizes(p);
+}
+
+static bool derive(struct placing *p) {
+    static void (*const checks[])(struct placing *) = {check_states, check_island_states,
+                                                       check_wires, check_order, check_gathers};
+    const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
-    *out = (struct placement){0};
-    struct placing p = {config,      program, arena,
-                        diagnostics, out,     modes_by_layer(arena, &config->strategy)};
-    out->islands = islands_of(config);
-    out->ordered = config->train.reproducible > 0;
-    make_rules(&p);
-    find_ring(&p);
-    check_splits(&p);
-    check_modes(&p);
-    check_islands(&p);
-    find_wire(&p);
-    if (diagnostics->n_errors == errors)
-        check_ring(&p); // of what has a meaning: what is not compiled yet
+    p->placement->islands = islands_of(p->config);
+    p->placement->ordered = p->config->train.reproducible > 0;
+    make_rules(p);
+    find_ring(p);
+    check_work(p);
+    find_wire(p);
+    if (diagnostics->n_errors == errors && !p->work_is_right)
+        check_ring(p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
-    find_ranges(&p);
-    place_work(&p);
-    check_microbatch_splits(&p);
-    check_sizes(&p);
-    place_storage(&p);
-    if (diagnostics->n_errors == errors)
-        check_states(&p);
-    if (diagnostics->n_errors == errors)
-        check_island_states(&p);
-    if (diagnostics->n_errors == errors)
-        check_wires(&p);
-    if (diagnostics->n_errors == errors)
-        check_order(&p);
-    if (diagnostics->n_errors == errors)
-        check_gathers(&p);
-    if (diagnostics->n_errors == errors)
-        check_heard(&p);
-    return diagnostics->n_errors == errors && check_microbatches(&p) && check_squares(&p);
+    find_ranges(p);
+    place_work(p);
+    check_divided(p);
+    place_storage(p);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (diagnostics->n_errors == errors)
+            checks[i](p);
+    return diagnostics->n_errors == errors;
+}
+
+bool placement_derive(const struct config *config, const struct program *program,
+                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+    *out = (struct placement){0};
+    struct placing p = {.config = config,
+                        .program = program,
+                        .arena = arena,
+                        .diagnostics = diagnostics,
+                        .placement = out,
+                        .modes = modes_by_layer(arena, &config->strategy)};
+    if (!derive(&p))
+        return false;
+    check_heard(&p);
+    return check_microbatches(&p) && check_squares(&p);
+}
+
+bool placement_derive_storage(const struct config *config, const struct program *program,
+                              struct arena *arena, struct diagnostics *diagnostics,
+                              struct placement *out) {
+    *out = (struct placement){0};
+    struct placing p = {.config = config,
+                        .program = program,
+                        .arena = arena,
+                        .diagnostics = diagnostics,
+                        .placement = out,
+                        .modes = modes_by_layer(arena, &config->strategy),
+                        .work_is_right = true};
+    return derive(&p);
 }
 
 bool placement_for(const struct program *program, const struct pass_context *context,

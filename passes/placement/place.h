@@ -29,6 +29,7 @@ struct placing {
     struct diagnostics *diagnostics;
     struct placement *placement;
     struct modes_by_layer modes;
+    bool work_is_right; // as is known: of how work is divided nothing is checked
 };
 
 // The name of a list of axes as the user knows it: a product's name where there is one.

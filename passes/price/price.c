@@ -28,7 +28,7 @@ struct cache {
 struct pricing {
     struct arena arena, scratch; // for all strategies; for one
     const struct config *config;
-    struct cache references, outlines;
+    struct cache references, works, outlines; // `works`: those that are right
     struct pricing_counts counts;
 };
 
@@ -68,7 +68,10 @@ struct pricing_counts pricing_counts(const struct pricing *pricing) {
 
 static struct program *make_reference(struct pricing *pricing, const struct config *config,
                                       struct diagnostics *diagnostics) {
-    const struct pass_context context = {.config = config, .diagnostics = diagnostics};
+    struct config of = *pricing->config; // what programs keep of it outlives the strategy
+    of.mesh = config->mesh;
+    of.strategy = config->strategy;
+    const struct pass_context context = {.config = &of, .diagnostics = diagnostics};
     struct program *program = program_new(&pricing->arena, "price");
     bool made = build(program, &context) && differentiate(program, &context) &&
                 mark_blocks(program, &context) && append_updates(program, &context) &&
@@ -200,6 +203,23 @@ static const struct outline *find_outline(struct pricing *pricing, struct pricin
     return outline;
 }
 
+// ---- placements -------------------------------------------------------------------------------
+
+// Whether work is divided in a way that has a meaning is asked once of what says the same of it.
+static bool place_one(struct pricing *pricing, struct pricing_one *one,
+                      const struct program *reference, struct key *key,
+                      struct diagnostics *diagnostics) {
+    key_of_work(one->arena, one->config, key);
+    uint64_t hash = key_hash(key);
+    if (cache_find(&pricing->works, key, hash))
+        return placement_derive_storage(one->config, reference, one->arena, diagnostics,
+                                        &one->placement);
+    if (!placement_derive(one->config, reference, one->arena, diagnostics, &one->placement))
+        return false;
+    cache_add(&pricing->works, &pricing->arena, key, hash, pricing);
+    return true;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
 static void add_rows(struct pricing_one *one, const struct account_transfer *rows, uint32_t n) {
@@ -226,9 +246,8 @@ bool pricing_price(struct pricing *pricing, const struct config *config,
     struct key key = {0};
     const struct program *reference = find_reference(pricing, config, diagnostics, &key);
     pricing->counts.priced++;
-    if (!reference || !placement_derive(config, reference, one.arena, diagnostics, &one.placement))
+    if (!reference || !place_one(pricing, &one, reference, &key, diagnostics))
         return false;
-    key_of_work(one.arena, config, &key);
     one.outline = find_outline(pricing, &one, reference, &key, diagnostics);
     if (!one.outline)
         return false;
