@@ -70,13 +70,16 @@ static struct tensor_type whole_type(const struct mesh *mesh, const struct buffe
     return type;
 }
 
+int64_t flat_part(int64_t elements, int64_t parts, int64_t pad_elements) {
+    return round_up(round_up(elements, parts) / parts, pad_elements);
+}
+
 struct tensor_type buffer_type_on(const struct mesh *mesh, const struct buffer *buffer) {
     struct tensor_type type = whole_type(mesh, buffer);
     if (buffer->layout.flat.n == 0)
         return type;
     int64_t parts = mesh_group_size(mesh, &buffer->layout.flat);
-    int64_t padded = round_up(type_elements(&type), parts);
-    int64_t chunk = round_up(padded / parts, buffer->pad_elements);
+    int64_t chunk = flat_part(type_elements(&type), parts, buffer->pad_elements);
     return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
 }
 

@@ -80,7 +80,8 @@ static void count_start(struct counting *c, const struct statement *statement, i
         const struct buffer *to = &program->buffers[start->pieces[i].to.buffer];
         struct tensor_type given = buffer_type(program, from), made = buffer_type(program, to);
         carriage_add(&carriage, role_of_piece(program, &start->pieces[i]),
-                     state_of_piece(&start->exchange, from, to), &given, &made);
+                     state_of_piece(&start->exchange, from, to), given.dtype, type_elements(&given),
+                     type_elements(&made));
     }
     count_carriage(c, &carriage,
                    &(struct occurrence){.step = c->step,
@@ -102,7 +103,8 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
         struct carriage carriage = carriage_new(&c->program->mesh, &exchange, whole->dtype);
         carriage_add_whole(&carriage, outermost_role(op->roles, op->n_roles),
-                           whole->rank ? STATE_ACTIVATIONS : N_STATES, whole);
+                           whole->rank ? STATE_ACTIVATIONS : N_STATES, whole->dtype,
+                           type_elements(whole));
         count_carriage(c, &carriage,
                        &(struct occurrence){.step = c->step,
                                             .phase = c->phase,

@@ -45,24 +45,23 @@ static void add_bytes(struct carriage *carriage, enum role role, enum state stat
     carriage->unpadded_bytes = size_plus(carriage->unpadded_bytes, unpadded);
 }
 
-void carriage_add(struct carriage *carriage, enum role role, enum state state,
-                  const struct tensor_type *from, const struct tensor_type *to) {
+void carriage_add(struct carriage *carriage, enum role role, enum state state, enum dtype dtype,
+                  int64_t from, int64_t to) {
     bool gather = carriage->exchange.kind == COLLECTIVE_ALL_GATHER;
-    const struct tensor_type *part = gather ? from : to;
     if (!gather && carriage->exchange.kind != COLLECTIVE_REDUCE_SCATTER) {
-        carriage_add_whole(carriage, role, state, from);
+        carriage_add_whole(carriage, role, state, dtype, from);
         return;
     }
-    int64_t whole = size_times(type_elements(part), carriage->group);
-    add_bytes(carriage, role, state, size_times(whole, dtype_bytes[part->dtype]),
-              type_bytes(gather ? to : from));
+    int64_t whole = size_times(gather ? from : to, carriage->group);
+    add_bytes(carriage, role, state, size_times(whole, dtype_bytes[dtype]),
+              size_times(gather ? to : from, dtype_bytes[dtype]));
 }
 
 void carriage_add_whole(struct carriage *carriage, enum role role, enum state state,
-                        const struct tensor_type *whole) {
-    int64_t padded = round_up(type_elements(whole), carriage->group);
-    add_bytes(carriage, role, state, size_times(padded, dtype_bytes[whole->dtype]),
-              type_bytes(whole));
+                        enum dtype dtype, int64_t whole) {
+    int64_t padded = round_up(whole, carriage->group);
+    add_bytes(carriage, role, state, size_times(padded, dtype_bytes[dtype]),
+              size_times(whole, dtype_bytes[dtype]));
 }
 
 // ---- rows -------------------------------------------------------------------------------------

@@ -33,12 +33,11 @@ struct occurrence {
 };
 
 struct carriage carriage_new(const struct mesh *, const struct exchange *, enum dtype);
-// One piece: of what a device gives and what it has then. It travels padded, to a multiple of the
-// group or, of flat shards, to as much as these are padded.
-void carriage_add(struct carriage *, enum role, enum state, const struct tensor_type *from,
-                  const struct tensor_type *to);
+// One piece: elements that a device gives, and those that it has then. They travel padded, to a multiple
+// of the group or, of flat shards, to as much as these are padded.
+void carriage_add(struct carriage *, enum role, enum state, enum dtype, int64_t from, int64_t to);
 // The same of the whole alone, padded to a multiple of the group.
-void carriage_add_whole(struct carriage *, enum role, enum state, const struct tensor_type *whole);
+void carriage_add_whole(struct carriage *, enum role, enum state, enum dtype, int64_t whole);
 // A row for each role that is carried. A group of one sends nothing and has no row. Returns the bytes
 // that one device sends in all executions together.
 int64_t rows_add_carriage(struct transfer_rows *, const struct carriage *,

@@ -1,27 +1,36 @@
 // Price, memory: what the stations of routes hold.
-#include "ir/check.h"
+#include <string.h>
+
 #include "passes/price/price.h"
 
-const struct tensor_type *station_type(const struct pricing_one *one, struct priced_way *way,
-                                       int station) {
+// A tensor's states have as many elements as each other before they are cut flat.
+static int64_t whole_elements(const struct stationed *of) {
+    struct buffer buffer = *of->reference;
+    memcpy(buffer.layout.cuts, of->tensor->cuts, sizeof buffer.layout.cuts);
+    buffer.layout.flat.n = 0;
+    struct tensor_type type = buffer_type_on(of->mesh, &buffer);
+    return type_elements(&type);
+}
+
+const struct station_size *size_at(const struct pricing_one *one, struct priced_way *way,
+                                   int station) {
     if (!(way->known >> station & 1)) {
-        struct buffer buffer = route_buffer(&way->of, station, 1);
-        way->types[station] = buffer_type_on(&one->config->mesh, &buffer);
-        way->item_bytes[station] = buffer_item_bytes_on(&one->config->mesh, &buffer);
+        if (!way->whole)
+            way->whole = whole_elements(&way->of);
+        way->sizes[station] = station_size(&way->of, station, way->whole);
         way->known |= UINT32_C(1) << station;
     }
-    return &way->types[station];
+    return &way->sizes[station];
 }
 
 static int64_t item_bytes(const struct pricing_one *one, struct priced_way *way, int station) {
-    station_type(one, way, station);
-    return way->item_bytes[station];
+    return size_at(one, way, station)->bytes;
 }
 
 // How many items there are of a station, in all its buffers.
 static int64_t items_of(const struct pricing_one *one, const struct priced_way *way,
                         uint32_t number, int station) {
-    const struct station *of = &way->route.stations[station];
+    const struct station *of = &way->of.route->stations[station];
     if (of->stacked)
         return way->of.reference->count;
     if (!of->of_each_unit)
@@ -34,17 +43,17 @@ static int64_t items_of(const struct pricing_one *one, const struct priced_way *
 // level, the first of which is left out where the unit itself adds two.
 static int64_t counter_bytes(const struct pricing_one *one, struct priced_way *way,
                              uint32_t number) {
-    if (!route_hop(&way->route, HOP_CARRY))
+    if (!route_hop(way->of.route, HOP_CARRY))
         return 0;
     int levels = levels_of_microbatches(one->placement.ordered, one->placement.microbatches);
     int64_t items = (levels - one->outline->notes.ways[number].paired) *
-                    items_of(one, way, number, way->route.sum);
-    return size_times(items, item_bytes(one, way, way->route.sum));
+                    items_of(one, way, number, way->of.route->sum);
+    return size_times(items, item_bytes(one, way, way->of.route->sum));
 }
 
 static void add_way(struct pricing_one *one, uint32_t number, struct price *price) {
     struct priced_way *way = &one->ways[number];
-    const struct route *route = &way->route;
+    const struct route *route = way->of.route;
     int64_t *transient =
         route->state == STATE_GRADIENTS ? &price->unreduced_bytes : &price->gathered_bytes;
     for (unsigned i = 0; i < route->n_stations; i++) {
@@ -64,20 +73,14 @@ static void add_way(struct pricing_one *one, uint32_t number, struct price *pric
 // All that the optimizer has of a tensor lies alike, in elements of its own.
 static void add_optimizer(struct pricing_one *one, const struct buffer *reference,
                           struct price *price) {
-    const struct placed_tensor *tensor = placement_of(&one->placement, reference);
-    const struct route_facts facts = {.step = STEP_TRAIN};
-    struct route route =
-        route_of(&one->placement, &one->config->mesh, tensor, STATE_OPTIMIZER, true, &facts);
-    const struct stationed stationed = {.placement = &one->placement,
-                                        .mesh = &one->config->mesh,
-                                        .tensor = tensor,
-                                        .reference = reference,
-                                        .route = &route,
-                                        .trained = true};
-    struct buffer buffer = route_buffer(&stationed, route.owned, 1);
-    int64_t bytes = buffer_item_bytes_on(&one->config->mesh, &buffer);
+    struct priced_way *way = &one->ways[2 * placement_index(&one->placement, reference)];
+    struct stationed of = way->of;
+    of.reference = reference;
+    of.route = way->optimizer;
+    size_at(one, way, way->of.route->owned); // finds the whole
+    struct station_size size = station_size(&of, of.route->owned, way->whole);
     price->held[STATE_OPTIMIZER] =
-        size_plus(price->held[STATE_OPTIMIZER], size_times(buffer.count, bytes));
+        size_plus(price->held[STATE_OPTIMIZER], size_times(reference->count, size.bytes));
 }
 
 void price_held(struct pricing_one *one, struct price *price) {

@@ -91,11 +91,12 @@ static const struct program *find_reference(struct pricing *pricing, const struc
 
 // ---- ways -------------------------------------------------------------------------------------
 
-static struct route route_in(const struct pricing_one *one, uint32_t number,
-                             const struct route_facts *facts, bool trained) {
-    const struct placed_tensor *tensor = &one->placement.tensors[number / 2];
-    return route_of(&one->placement, &one->config->mesh, tensor,
-                    number % 2 ? STATE_GRADIENTS : STATE_PARAMETERS, trained, facts);
+static const struct route *new_route(struct pricing_one *one, const struct priced_way *way,
+                                     enum state state, const struct route_facts *facts) {
+    struct route *route = ARENA_NEW(one->arena, struct route);
+    *route = route_of(&one->placement, &one->config->mesh, way->of.tensor, state, way->of.trained,
+                      facts);
+    return route;
 }
 
 // The first way of gradients that lies as this one where it is updated: `squares`, cut over the same
@@ -116,7 +117,7 @@ static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool
 // What the storage of a gradient asks of the units that write it, and of those that sum its squares.
 static void key_add_way(struct pricing_one *one, struct key *key, uint32_t number) {
     const struct priced_way *way = &one->ways[number];
-    const struct route *route = &way->route;
+    const struct route *route = way->of.route;
     struct arena *arena = one->arena;
     const struct placed_tensor *tensor = way->of.tensor;
     if (route->state == STATE_PARAMETERS) {
@@ -133,43 +134,81 @@ static void key_add_way(struct pricing_one *one, struct key *key, uint32_t numbe
     key_add_number(arena, key, first_alike(one, number, false));
 }
 
-static void make_ways(struct pricing_one *one, const struct program *reference, struct key *key) {
+// A way of the same state, before this one, that has the same routes; NULL: there is none.
+static const struct priced_way *way_alike(const struct pricing_one *one, uint32_t number) {
+    const struct priced_way *way = &one->ways[number];
+    for (uint32_t i = number % 2; i < number; i += 2) {
+        const struct priced_way *other = &one->ways[i];
+        if (!other->is_copy && other->of.trained == way->of.trained &&
+            routes_alike(&one->placement, other->of.tensor, way->of.tensor))
+            return other;
+    }
+    return NULL;
+}
+
+static void make_way(struct pricing_one *one, const struct tensor *tensor, uint32_t number) {
     const struct route_facts facts = {.step = STEP_TRAIN};
+    enum state state = number % 2 ? STATE_GRADIENTS : STATE_PARAMETERS;
+    struct priced_way *way = &one->ways[number];
+    way->role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE;
+    way->of = (struct stationed){.placement = &one->placement,
+                                 .mesh = &one->config->mesh,
+                                 .tensor = &one->placement.tensors[number / 2],
+                                 .trained = tensor->trainable};
+    const struct priced_way *alike = way_alike(one, number);
+    way->is_copy = alike != NULL;
+    way->unknown = alike ? alike->unknown : new_route(one, way, state, &facts);
+    if (state == STATE_PARAMETERS)
+        way->optimizer = alike ? alike->optimizer : new_route(one, way, STATE_OPTIMIZER, &facts);
+    way->of.route = way->unknown;
+}
+
+static void make_ways(struct pricing_one *one, const struct program *reference, struct key *key) {
     uint32_t n_tensors = one->placement.n_tensors;
     one->n_ways = 2 * one->placement.n_ranges * n_tensors;
     one->ways = ARENA_ARRAY(one->arena, struct priced_way, one->n_ways + 1);
     for (uint32_t i = 0; i < one->n_ways; i++) {
-        struct priced_way *way = &one->ways[i];
-        const struct tensor *tensor = &reference->tensors[i / 2 % n_tensors];
-        way->role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE;
-        way->of = (struct stationed){.placement = &one->placement,
-                                     .mesh = &one->config->mesh,
-                                     .tensor = &one->placement.tensors[i / 2],
-                                     .route = &way->route,
-                                     .trained = tensor->trainable};
-        way->route = route_in(one, i, &facts, tensor->trainable);
+        make_way(one, &reference->tensors[i / 2 % n_tensors], i);
         key_add_way(one, key, i);
     }
 }
 
-// What is known of ways by the outline.
+static bool same_facts(const struct noted_way *a, const struct noted_way *b) {
+    return a->left == b->left && a->read_once[STEP_TRAIN] == b->read_once[STEP_TRAIN] &&
+           a->read_once[STEP_AVERAGE] == b->read_once[STEP_AVERAGE];
+}
+
+static void settle_routes(struct pricing_one *one, struct priced_way *way,
+                          const struct noted_way *noted) {
+    enum state state = way->unknown->state;
+    struct route_facts facts = {
+        .step = STEP_TRAIN, .read_once = noted->read_once[STEP_TRAIN], .left = noted->left};
+    if (facts.read_once || facts.left)
+        way->of.route = new_route(one, way, state, &facts);
+    facts = (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
+    if (one->outline->averages)
+        way->average = new_route(one, way, state, &facts);
+}
+
+// What is known of ways by the outline. Those that are alike are so afterwards if it knows the same.
 static void settle_ways(struct pricing_one *one) {
-    const struct outline *outline = one->outline;
+    const struct noted_way *noted = one->outline->notes.ways;
     for (uint32_t i = 0; i < one->n_ways; i++) {
         struct priced_way *way = &one->ways[i];
-        const struct noted_way *noted = &outline->notes.ways[i];
-        way->of.reference = noted->reference;
-        if (!noted->reference)
+        const struct priced_way *alike = NULL;
+        way->of.reference = noted[i].reference;
+        if (!noted[i].reference)
             continue;
-        struct route_facts facts = {
-            .step = STEP_TRAIN, .read_once = noted->read_once[STEP_TRAIN], .left = noted->left};
-        if (facts.read_once || facts.left)
-            way->route = route_in(one, i, &facts, way->of.trained);
-        if (!outline->averages)
+        for (uint32_t k = i % 2; k < i && !alike; k += 2)
+            if (one->ways[k].unknown == way->unknown && one->ways[k].of.reference &&
+                same_facts(&noted[k], &noted[i]))
+                alike = &one->ways[k];
+        if (!alike) {
+            settle_routes(one, way, &noted[i]);
             continue;
-        facts =
-            (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
-        way->average = route_in(one, i, &facts, way->of.trained);
+        }
+        way->of.route = alike->of.route;
+        way->average = alike->average;
     }
 }
 

@@ -48,14 +48,18 @@ struct outline *outline_make(struct arena *, const struct config *, const struct
                              const struct placement *, struct diagnostics *);
 
 // ---- one strategy -----------------------------------------------------------------------------
-// A state of a tensor in a range of its layers, and what its stations hold.
+// A state of a tensor in a range of its layers, and what its stations hold. Ways that are alike share
+// their routes.
 struct priced_way {
-    struct stationed of;
-    struct route route, average; // of the step of training, and of the one that averages
+    struct stationed of;         // its route is that of the step of training
+    const struct route *unknown; // the route before the facts are known
+    const struct route *average; // in the step that averages
+    const struct route *optimizer;
+    bool is_copy; // of one before it, as far as routes go
     enum role role;
-    uint32_t known; // stations whose types have been found, by their bits
-    struct tensor_type types[MAX_STATIONS];
-    int64_t item_bytes[MAX_STATIONS];
+    int64_t whole;  // elements; 0: not found yet
+    uint32_t known; // stations whose sizes have been found, by their bits
+    struct station_size sizes[MAX_STATIONS];
 };
 struct pricing_one {
     struct arena *arena; // for this strategy alone
@@ -66,9 +70,8 @@ struct pricing_one {
     uint32_t n_ways;
     struct transfer_rows rows;
 };
-// Of one item of a station, which has its bytes in `item_bytes` then.
-const struct tensor_type *station_type(const struct pricing_one *, struct priced_way *,
-                                       int station);
+// Of one item of a station.
+const struct station_size *size_at(const struct pricing_one *, struct priced_way *, int station);
 
 // Where a state is updated, and over which axes it is cut there (sent.c).
 const struct station *owned_station(const struct priced_way *);

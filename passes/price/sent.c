@@ -68,16 +68,17 @@ static enum collective_kind collective_of(enum hop_kind kind) {
 static void send_hop(struct filling *f, struct priced_way *way, const struct hop *hop,
                      enum collective_kind kind) {
     struct pricing_one *one = f->one;
-    const struct tensor_type *from = station_type(one, way, hop->from);
-    const struct tensor_type *to = station_type(one, way, hop->to);
-    int whole = kind == COLLECTIVE_ALL_GATHER ? hop->to : hop->from;
+    const struct station_size *from = size_at(one, way, hop->from);
+    const struct station_size *to = size_at(one, way, hop->to);
+    int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
     struct carriage *carriage =
-        with_room(f, kind, &hop->axes, from->dtype, way->item_bytes[whole], hop->bucket_bytes);
-    carriage_add(carriage, way->role, way->route.state, from, to);
+        with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
+    carriage_add(carriage, way->role, way->of.route->state, from->dtype, from->elements,
+                 to->elements);
 }
 
 static const struct route *route_at(const struct priced_way *way, enum step_kind step) {
-    return step == STEP_AVERAGE ? &way->average : &way->route;
+    return step == STEP_AVERAGE ? way->average : way->of.route;
 }
 
 // Finds the hops that are made, in the order of the chances. Returns their kinds, by bits.
@@ -116,7 +117,7 @@ static void send_moment(struct filling *f, const struct noted_moment *moment) {
 // ---- squares ----------------------------------------------------------------------------------
 
 const struct station *owned_station(const struct priced_way *way) {
-    return &way->route.stations[way->route.owned];
+    return &way->of.route->stations[way->of.route->owned];
 }
 
 uint64_t owned_cuts(const struct priced_way *way) {
@@ -132,28 +133,26 @@ static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
 
 // Where sums have an order, in bins: those that one call makes go side by side.
 static void send_bins(struct filling *f, const struct noted_moment *moment) {
-    const struct tensor_type bins = {
-        .dtype = DTYPE_F64, .rank = 1, .dims = {{DIM_FLAT, LIMIT_SQUARE_BINS}}};
+    const int64_t bins = LIMIT_SQUARE_BINS;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct priced_way *way = &f->one->ways[moment->chances[i].way];
         struct axis_list axes = sum_over(f->one, owned_cuts(way));
         if (axes.n == 0)
             continue;
-        struct carriage *carriage =
-            with_room(f, COLLECTIVE_ALL_REDUCE, &axes, bins.dtype, type_bytes(&bins), NO_BUCKET);
-        carriage_add(carriage, way->role, STATE_ACTIVATIONS, &bins, &bins);
+        struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
+                                              bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
+        carriage_add_whole(carriage, way->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
     }
     send_all(f);
 }
 
 // Else the norm has a scalar for all gradients that lie alike, and each is summed by itself.
 static void send_squares(struct filling *f) {
-    static const struct tensor_type scalar = {.dtype = DTYPE_F64};
     uint64_t known[MAX_VARIANTS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->one->n_ways; i++) {
         const struct priced_way *way = &f->one->ways[i];
-        bool squared = way->of.reference && way->route.state == STATE_GRADIENTS;
+        bool squared = way->of.reference && way->of.route->state == STATE_GRADIENTS;
         uint64_t mask = squared ? owned_cuts(way) : 0;
         uint32_t k = 0;
         while (k < n && known[k] != mask)
@@ -164,8 +163,8 @@ static void send_squares(struct filling *f) {
         known[n++] = mask;
         struct axis_list axes = sum_over(f->one, mask);
         struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
-        struct carriage carriage = carriage_new(&f->one->config->mesh, &exchange, scalar.dtype);
-        carriage_add(&carriage, ROLE_NONE, N_STATES, &scalar, &scalar);
+        struct carriage carriage = carriage_new(&f->one->config->mesh, &exchange, DTYPE_F64);
+        carriage_add_whole(&carriage, ROLE_NONE, N_STATES, DTYPE_F64, 1);
         rows_add_carriage(&f->one->rows, &carriage, &f->when);
     }
 }

@@ -11,13 +11,17 @@ static int64_t finest_parts(const struct stationed *s) {
                            &s->tensor->shards[s->trained ? STATE_OPTIMIZER : STATE_PARAMETERS]);
 }
 
+static int64_t padding_of(const struct stationed *s, const struct station *station) {
+    int64_t pad = finest_parts(s) / mesh_group_size(s->mesh, &station->flat);
+    return pad > 1 ? pad : 0;
+}
+
 static struct buffer tensor_buffer(const struct stationed *s, const struct station *station) {
     struct buffer buffer = *s->reference;
     buffer.class = station->class;
     memcpy(buffer.layout.cuts, s->tensor->cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = station->flat;
-    int64_t pad = finest_parts(s) / mesh_group_size(s->mesh, &station->flat);
-    buffer.pad_elements = pad > 1 ? pad : 0;
+    buffer.pad_elements = padding_of(s, station);
     return buffer;
 }
 
@@ -46,4 +50,22 @@ struct buffer route_buffer(const struct stationed *s, int station, int64_t slots
         buffer.first_layer = buffer.layer_step = 0;
     }
     return buffer;
+}
+
+static struct station_size size_of(int64_t elements, int64_t pad, enum dtype dtype) {
+    int64_t bytes = size_times(round_up(elements, pad), dtype_bytes[dtype]);
+    return (struct station_size){elements, bytes, dtype};
+}
+
+struct station_size station_size(const struct stationed *s, int station, int64_t whole) {
+    const struct station *of = &s->route->stations[station];
+    if (of->coded) {
+        struct buffer buffer = code_buffer(s, of);
+        struct tensor_type type = buffer_type_on(s->mesh, &buffer);
+        return size_of(type_elements(&type), 0, type.dtype);
+    }
+    int64_t pad = padding_of(s, of);
+    if (of->flat.n)
+        whole = flat_part(whole, mesh_group_size(s->mesh, &of->flat), pad);
+    return size_of(whole, pad, s->reference->dtype);
 }

@@ -10,6 +10,8 @@
 //   optimizer    lies where the update works.
 #include "passes/routes/routes.h"
 
+#include <string.h>
+
 #include "ir/check.h"
 
 const struct hop_row hop_rows[N_HOPS] = {
@@ -353,6 +355,19 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
         CHECK(false); // activations lie as the work of units is divided
     }
     return m.route;
+}
+
+// Of a tensor a route follows from what is placed of its states, and from which data axes cut it.
+bool routes_alike(const struct placement *placement, const struct placed_tensor *a,
+                  const struct placed_tensor *b) {
+    static const size_t from = offsetof(struct placed_tensor, shards);
+    uint64_t cuts = 0, other = 0;
+    for (unsigned d = 0; d < MAX_RANK; d++) {
+        cuts |= axis_list_mask(&a->cuts[d]);
+        other |= axis_list_mask(&b->cuts[d]);
+    }
+    return ((cuts ^ other) & axis_list_mask(&placement->tokens)) == 0 &&
+           memcmp((const char *)a + from, (const char *)b + from, sizeof *a - from) == 0;
 }
 
 const struct hop *route_hop(const struct route *route, enum hop_kind kind) {

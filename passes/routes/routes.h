@@ -104,6 +104,9 @@ struct route_facts {
 // The route of a state of a tensor; activations have none. `trained`: not frozen.
 struct route route_of(const struct placement *, const struct mesh *, const struct placed_tensor *,
                       enum state, bool trained, const struct route_facts *);
+// Whether two tensors, both trained or neither, have the same routes by the same facts.
+bool routes_alike(const struct placement *, const struct placed_tensor *,
+                  const struct placed_tensor *);
 // The first hop of the kind; NULL: there is none.
 const struct hop *route_hop(const struct route *, enum hop_kind);
 
@@ -119,6 +122,13 @@ struct stationed {
 // The buffer that a station is, with its own bytes also where it is a window (buffers.c). What is not
 // stacked has `slots` items.
 struct buffer route_buffer(const struct stationed *, int station, int64_t slots);
+// How large an item of that buffer is. `whole`: elements of the tensor that is cut by nothing but the
+// dimensions' axes.
+struct station_size {
+    int64_t elements, bytes; // with the padding of the buffer
+    enum dtype dtype;
+};
+struct station_size station_size(const struct stationed *, int station, int64_t whole);
 
 // The axes of `mask` as a sum over them is written, what is summed over first last: data axes, then
 // the others; those of one split in its order, splits in the order of the mesh.
