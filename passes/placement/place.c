@@ -214,7 +214,8 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
         report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
     if (winner < 0)
         return;
-    count_decided(w, state, t, axis, (uint32_t)winner);
+    if (!w->placing->work_is_right)
+        count_decided(w, state, t, axis, (uint32_t)winner);
     struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
     extent->mode = &strategy->modes[winner];
     extent->extent = extent->mode->extent;
@@ -341,6 +342,49 @@ static void place_tensor(struct weighing *w, uint32_t t) {
     place_wire(p, placed);
 }
 
+// ---- tensors of which the same is said --------------------------------------------------------
+
+// Most tensors of a layer are placed as others are, of which the same statements speak and which the
+// same splits cut.
+struct spoken {
+    uint64_t modes; // by their bits, and one more
+    uint64_t cuts;  // axes
+};
+
+static struct spoken spoken_of(const struct weighing *w, uint32_t t) {
+    const struct placing *p = w->placing;
+    const struct tensor *tensor = &p->program->tensors[t];
+    struct spoken spoken = {0};
+    for (uint32_t i = 0; i < w->stretch->n && p->config->strategy.n_modes <= 63; i++) {
+        uint32_t m = w->stretch->numbers[i];
+        const struct selector *selector = &p->config->strategy.modes[m].selector;
+        if (selector_matches(selector, tensor->roles, tensor->n_roles) &&
+            selector_covers(selector, p->placement->ranges[w->range].begin))
+            spoken.modes |= UINT64_C(1) << m;
+    }
+    spoken.modes |= UINT64_C(1) << 63;
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        spoken.cuts |= axis_list_mask(&placed_here(w, t)->cuts[d]);
+    return spoken;
+}
+
+// What is said of the tensor was said of one before it: it has the same storage then.
+static bool place_alike(struct weighing *w, const struct spoken *spoken, uint32_t t) {
+    static const size_t from = offsetof(struct placed_tensor, extents);
+    struct placed_tensor *placed = placed_here(w, t);
+    const struct tensor *tensors = w->placing->program->tensors;
+    for (uint32_t i = 0; i < t; i++) {
+        const struct placed_tensor *other = placed_here(w, i);
+        if (spoken[i].modes != spoken[t].modes || spoken[i].cuts != spoken[t].cuts ||
+            tensors[i].trainable != tensors[t].trainable ||
+            memcmp(other->cut_by, placed->cut_by, sizeof placed->cut_by) != 0)
+            continue;
+        memcpy((char *)placed + from, (const char *)other + from, sizeof *placed - from);
+        return true;
+    }
+    return false;
+}
+
 // A mode that reached no tensor says something about nothing; of one that others overrule wherever
 // it reaches, it is told if all else is well and the own text of the strategy says it.
 static void check_reach(struct weighing *w, bool well) {
@@ -365,13 +409,17 @@ static void place_storage(struct placing *p) {
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
+    struct spoken *spoken = ARENA_ARRAY(p->arena, struct spoken, p->program->n_tensors + 1);
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
-        for (uint32_t t = 0; t < p->program->n_tensors; t++)
-            place_tensor(&w, t);
+        for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+            spoken[t] = spoken_of(&w, t);
+            if (!place_alike(&w, spoken, t))
+                place_tensor(&w, t);
+        }
     }
     settle_ranges(p);
-    check_reach(&w, p->diagnostics->n_errors == errors);
+    check_reach(&w, p->diagnostics->n_errors == errors && !p->work_is_right);
 }
 
 static bool check_microbatches(struct placing *p) {

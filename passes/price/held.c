@@ -1,30 +1,13 @@
 // Price, memory: what the stations of routes hold.
-#include <string.h>
-
 #include "passes/price/price.h"
 
-// A tensor's states have as many elements as each other before they are cut flat.
-static int64_t whole_elements(const struct stationed *of) {
-    struct buffer buffer = *of->reference;
-    memcpy(buffer.layout.cuts, of->tensor->cuts, sizeof buffer.layout.cuts);
-    buffer.layout.flat.n = 0;
-    struct tensor_type type = buffer_type_on(of->mesh, &buffer);
-    return type_elements(&type);
-}
-
-const struct station_size *size_at(const struct pricing_one *one, struct priced_way *way,
-                                   int station) {
+const struct station_size *size_at(const struct pricing_one *one, uint32_t number, int station) {
+    struct priced_way *way = &one->ways[number];
     if (!(way->known >> station & 1)) {
-        if (!way->whole)
-            way->whole = whole_elements(&way->of);
-        way->sizes[station] = station_size(&way->of, station, way->whole);
+        way->sizes[station] = station_size(&way->of, station, one->outline->whole[number]);
         way->known |= UINT32_C(1) << station;
     }
     return &way->sizes[station];
-}
-
-static int64_t item_bytes(const struct pricing_one *one, struct priced_way *way, int station) {
-    return size_at(one, way, station)->bytes;
 }
 
 // How many items there are of a station, in all its buffers.
@@ -41,14 +24,14 @@ static int64_t items_of(const struct pricing_one *one, const struct priced_way *
 
 // A sum that is carried over microbatches has a counter: an item beside each of its own for every
 // level, the first of which is left out where the unit itself adds two.
-static int64_t counter_bytes(const struct pricing_one *one, struct priced_way *way,
-                             uint32_t number) {
+static int64_t counter_bytes(const struct pricing_one *one, uint32_t number) {
+    const struct priced_way *way = &one->ways[number];
     if (!route_hop(way->of.route, HOP_CARRY))
         return 0;
     int levels = levels_of_microbatches(one->placement.ordered, one->placement.microbatches);
     int64_t items = (levels - one->outline->notes.ways[number].paired) *
                     items_of(one, way, number, way->of.route->sum);
-    return size_times(items, item_bytes(one, way, way->of.route->sum));
+    return size_times(items, size_at(one, number, way->of.route->sum)->bytes);
 }
 
 static void add_way(struct pricing_one *one, uint32_t number, struct price *price) {
@@ -61,24 +44,23 @@ static void add_way(struct pricing_one *one, uint32_t number, struct price *pric
         if (station->window_of >= 0)
             continue;
         int64_t bytes =
-            size_times(items_of(one, way, number, (int)i), item_bytes(one, way, (int)i));
+            size_times(items_of(one, way, number, (int)i), size_at(one, number, (int)i)->bytes);
         enum state state = class_states[station->class];
         int64_t *to = state == N_STATES ? transient : &price->held[state];
         *to = size_plus(*to, bytes);
         price->is_ahead |= station->of_each_unit && way->of.tensor->prefetch > 0;
     }
-    *transient = size_plus(*transient, counter_bytes(one, way, number));
+    *transient = size_plus(*transient, counter_bytes(one, number));
 }
 
 // All that the optimizer has of a tensor lies alike, in elements of its own.
 static void add_optimizer(struct pricing_one *one, const struct buffer *reference,
                           struct price *price) {
-    struct priced_way *way = &one->ways[2 * placement_index(&one->placement, reference)];
-    struct stationed of = way->of;
+    uint32_t number = 2 * placement_index(&one->placement, reference);
+    struct stationed of = one->ways[number].of;
     of.reference = reference;
-    of.route = way->optimizer;
-    size_at(one, way, way->of.route->owned); // finds the whole
-    struct station_size size = station_size(&of, of.route->owned, way->whole);
+    of.route = one->ways[number].optimizer;
+    struct station_size size = station_size(&of, of.route->owned, one->outline->whole[number]);
     price->held[STATE_OPTIMIZER] =
         size_plus(price->held[STATE_OPTIMIZER], size_times(reference->count, size.bytes));
 }

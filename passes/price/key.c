@@ -13,9 +13,13 @@ void key_add(struct arena *arena, struct key *key, const void *from, size_t byte
         key->bytes = arena_grow(arena, key->bytes, key->n, cap);
         key->cap = cap;
     }
-    if (bytes)
-        memcpy(key->bytes + key->n, from, bytes);
-    key->n += (uint32_t)bytes;
+    uint64_t hash = key->n ? key->hash : UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t byte = ((const uint8_t *)from)[i];
+        key->bytes[key->n++] = byte;
+        hash = (hash ^ byte) * UINT64_C(0x100000001b3);
+    }
+    key->hash = hash;
 }
 
 // Small numbers, which nearly all are, take a byte.
@@ -29,18 +33,14 @@ void key_add_number(struct arena *arena, struct key *key, uint64_t number) {
 }
 
 bool key_equal(const struct key *a, const struct key *b) {
-    return a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
-}
-
-uint64_t key_hash(const struct key *key) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < key->n; i++)
-        hash = (hash ^ key->bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    return a->hash == b->hash && a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
 }
 
 struct key key_copy(struct arena *arena, const struct key *key) {
-    return (struct key){.bytes = arena_copy(arena, key->bytes, key->n), .n = key->n, .cap = key->n};
+    struct key copy = *key;
+    copy.bytes = arena_copy(arena, key->bytes, key->n);
+    copy.cap = key->n;
+    return copy;
 }
 
 // ---- parts ------------------------------------------------------------------------------------

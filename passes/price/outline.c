@@ -1,6 +1,8 @@
 // Price, outlines: what is found once for all strategies that divide work alike, by making the program of
 // one of them up to partition. What its units send and hold, and at which moments hops of routes may
 // happen, is the same for all; what the hops send is found from routes (sent.c).
+#include <string.h>
+
 #include "ir/diagnostic.h"
 #include "passes/price/price.h"
 
@@ -18,8 +20,7 @@ static bool plan_program(struct program *program, const struct config *config,
                          struct placement placement, struct diagnostics *diagnostics) {
     const struct pass_context context = {
         .config = config, .diagnostics = diagnostics, .placement = &placement};
-    return overlap(program, &context) && release(program, &context) && fuse(program, &context) &&
-           plan_memory(program, &context);
+    return overlap(program, &context) && fuse(program, &context) && plan_memory(program, &context);
 }
 
 // ---- communication ----------------------------------------------------------------------------
@@ -70,6 +71,21 @@ static void list_optimizer(struct outline *o, struct arena *arena) {
             o->optimizer[o->n_optimizer++] = reference->buffers[b];
 }
 
+// Work says which axes cut a tensor, so this is so however it is stored.
+static void find_wholes(struct outline *o, const struct placement *placement, struct arena *arena) {
+    o->whole = ARENA_ARRAY(arena, int64_t, o->notes.n_ways + 1);
+    for (uint32_t i = 0; i < o->notes.n_ways; i++) {
+        const struct buffer *reference = o->notes.ways[i].reference;
+        if (!reference)
+            continue;
+        struct buffer buffer = *reference;
+        memcpy(buffer.layout.cuts, placement->tensors[i / 2].cuts, sizeof buffer.layout.cuts);
+        buffer.layout.flat.n = 0;
+        struct tensor_type type = buffer_type(o->notes.program, &buffer);
+        o->whole[i] = type_elements(&type);
+    }
+}
+
 // Of a way and a unit one is enough, whatever the step.
 static void count_readers(struct outline *o, struct arena *arena) {
     uint32_t n_units = o->notes.reference->n_units;
@@ -102,6 +118,7 @@ struct outline *outline_make(struct arena *arena, const struct config *config,
     count_communication(o, arena);
     list_optimizer(o, arena);
     count_readers(o, arena);
+    find_wholes(o, placement, arena);
     if (!plan_program(program, config, *placement, diagnostics))
         return NULL;
     count_activations(o, program);

@@ -16,7 +16,6 @@
 
 struct entry {
     struct key key;
-    uint64_t hash;
     void *value;
     struct entry *next;
 };
@@ -32,17 +31,17 @@ struct pricing {
     struct pricing_counts counts;
 };
 
-static void *cache_find(const struct cache *cache, const struct key *key, uint64_t hash) {
-    for (const struct entry *entry = cache->buckets[hash % N_BUCKETS]; entry; entry = entry->next)
-        if (entry->hash == hash && key_equal(&entry->key, key))
-            return entry->value;
-    return NULL;
+static void *cache_find(const struct cache *cache, const struct key *key) {
+    const struct entry *entry = cache->buckets[key->hash % N_BUCKETS];
+    while (entry && !key_equal(&entry->key, key))
+        entry = entry->next;
+    return entry ? entry->value : NULL;
 }
 
 static void cache_add(struct cache *cache, struct arena *arena, const struct key *key,
-                      uint64_t hash, void *value) {
-    struct entry **bucket = &cache->buckets[hash % N_BUCKETS];
-    const struct entry made = {key_copy(arena, key), hash, value, *bucket};
+                      void *value) {
+    struct entry **bucket = &cache->buckets[key->hash % N_BUCKETS];
+    const struct entry made = {key_copy(arena, key), value, *bucket};
     *bucket = arena_copy(arena, &made, sizeof made);
 }
 
@@ -82,10 +81,9 @@ static struct program *make_reference(struct pricing *pricing, const struct conf
 static const struct program *find_reference(struct pricing *pricing, const struct config *config,
                                             struct diagnostics *diagnostics, struct key *key) {
     key_of_reference(&pricing->scratch, config, key);
-    uint64_t hash = key_hash(key);
-    struct program *program = cache_find(&pricing->references, key, hash);
+    struct program *program = cache_find(&pricing->references, key);
     if (!program && (program = make_reference(pricing, config, diagnostics)))
-        cache_add(&pricing->references, &pricing->arena, key, hash, program);
+        cache_add(&pricing->references, &pricing->arena, key, program);
     return program;
 }
 
@@ -99,16 +97,25 @@ static const struct route *new_route(struct pricing_one *one, const struct price
     return route;
 }
 
+static const struct axis_list *owned_flat(const struct priced_way *way) {
+    return &way->of.route->stations[way->of.route->owned].flat;
+}
+
+static uint64_t owned_cuts(const struct priced_way *way) {
+    uint64_t mask = axis_list_mask(owned_flat(way));
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        mask |= axis_list_mask(&way->of.tensor->cuts[d]);
+    return mask;
+}
+
 // The first way of gradients that lies as this one where it is updated: `squares`, cut over the same
 // axes, so that one scalar sums the squares of both; else as shards in the same order.
 static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool squares) {
     const struct priced_way *way = &one->ways[number];
-    uint64_t cuts = owned_cuts(way);
     for (uint32_t i = 1; i < number; i += 2) {
         const struct priced_way *other = &one->ways[i];
-        if (other->of.trained &&
-            (squares ? owned_cuts(other) == cuts
-                     : axis_list_equal(&owned_station(other)->flat, &owned_station(way)->flat)))
+        if (other->of.trained && (squares ? other->cuts == way->cuts
+                                          : axis_list_equal(owned_flat(other), owned_flat(way))))
             return i;
     }
     return number;
@@ -161,6 +168,7 @@ static void make_way(struct pricing_one *one, const struct tensor *tensor, uint3
     if (state == STATE_PARAMETERS)
         way->optimizer = alike ? alike->optimizer : new_route(one, way, STATE_OPTIMIZER, &facts);
     way->of.route = way->unknown;
+    way->cuts = owned_cuts(way);
 }
 
 static void make_ways(struct pricing_one *one, const struct program *reference, struct key *key) {
@@ -231,14 +239,13 @@ static const struct outline *find_outline(struct pricing *pricing, struct pricin
                                           struct diagnostics *diagnostics) {
     key_add_placement(one, key);
     make_ways(one, reference, key);
-    uint64_t hash = key_hash(key);
-    struct outline *outline = cache_find(&pricing->outlines, key, hash);
+    struct outline *outline = cache_find(&pricing->outlines, key);
     if (outline)
         return outline;
     pricing->counts.outlined++;
     outline = outline_make(&pricing->arena, one->config, reference, &one->placement, diagnostics);
     if (outline)
-        cache_add(&pricing->outlines, &pricing->arena, key, hash, outline);
+        cache_add(&pricing->outlines, &pricing->arena, key, outline);
     return outline;
 }
 
@@ -249,13 +256,12 @@ static bool place_one(struct pricing *pricing, struct pricing_one *one,
                       const struct program *reference, struct key *key,
                       struct diagnostics *diagnostics) {
     key_of_work(one->arena, one->config, key);
-    uint64_t hash = key_hash(key);
-    if (cache_find(&pricing->works, key, hash))
+    if (cache_find(&pricing->works, key))
         return placement_derive_storage(one->config, reference, one->arena, diagnostics,
                                         &one->placement);
     if (!placement_derive(one->config, reference, one->arena, diagnostics, &one->placement))
         return false;
-    cache_add(&pricing->works, &pricing->arena, key, hash, pricing);
+    cache_add(&pricing->works, &pricing->arena, key, pricing);
     return true;
 }
 

@@ -15,8 +15,8 @@
 struct key {
     uint8_t *bytes;
     uint32_t n, cap;
+    uint64_t hash; // FNV-1a of them (Fowler, Noll, Vo)
 };
-uint64_t key_hash(const struct key *); // FNV-1a (Fowler, Noll, Vo)
 // What the reference program follows from, beside model and training: mesh, islands, averages.
 void key_of_reference(struct arena *, const struct config *, struct key *);
 // And how work is divided: splits, where activations are, what is relaxed, where layers differ.
@@ -39,6 +39,7 @@ struct outline {
     struct readers {       // of a way: buffers into which it is gathered, if each unit has its own
         uint32_t layers, groups;
     } * readers;
+    int64_t *whole;           // of a way: elements of a device's tensor before it is cut flat
     struct buffer *optimizer; // of the reference program
     uint32_t n_optimizer;
     bool averages; // there is a step that does
@@ -57,7 +58,7 @@ struct priced_way {
     const struct route *optimizer;
     bool is_copy; // of one before it, as far as routes go
     enum role role;
-    int64_t whole;  // elements; 0: not found yet
+    uint64_t cuts;  // axes that cut it where it is updated
     uint32_t known; // stations whose sizes have been found, by their bits
     struct station_size sizes[MAX_STATIONS];
 };
@@ -71,11 +72,8 @@ struct pricing_one {
     struct transfer_rows rows;
 };
 // Of one item of a station.
-const struct station_size *size_at(const struct pricing_one *, struct priced_way *, int station);
+const struct station_size *size_at(const struct pricing_one *, uint32_t way, int station);
 
-// Where a state is updated, and over which axes it is cut there (sent.c).
-const struct station *owned_station(const struct priced_way *);
-uint64_t owned_cuts(const struct priced_way *);
 void price_sent(struct pricing_one *);                 // adds rows
 void price_held(struct pricing_one *, struct price *); // fills bytes in
 

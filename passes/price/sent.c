@@ -13,7 +13,7 @@ struct filled {
     int64_t bytes;
 };
 struct ready { // a hop that is made at a moment
-    struct priced_way *way;
+    uint32_t way;
     const struct hop *hop;
 };
 struct filling {
@@ -65,11 +65,12 @@ static enum collective_kind collective_of(enum hop_kind kind) {
     }
 }
 
-static void send_hop(struct filling *f, struct priced_way *way, const struct hop *hop,
-                     enum collective_kind kind) {
+static void send_hop(struct filling *f, const struct ready *ready, enum collective_kind kind) {
     struct pricing_one *one = f->one;
-    const struct station_size *from = size_at(one, way, hop->from);
-    const struct station_size *to = size_at(one, way, hop->to);
+    const struct priced_way *way = &one->ways[ready->way];
+    const struct hop *hop = ready->hop;
+    const struct station_size *from = size_at(one, ready->way, hop->from);
+    const struct station_size *to = size_at(one, ready->way, hop->to);
     int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
     struct carriage *carriage =
         with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
@@ -87,14 +88,13 @@ static uint32_t find_hops(struct filling *f, const struct noted_moment *moment) 
     f->n_ready = 0;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct chance *chance = &moment->chances[i];
-        struct priced_way *way = &f->one->ways[chance->way];
-        const struct route *route = route_at(way, moment->step);
+        const struct route *route = route_at(&f->one->ways[chance->way], moment->step);
         for (unsigned k = 0; k < route->n_hops; k++) {
             const struct hop *hop = &route->hops[k];
             if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
                 collective_of(hop->kind) == N_COLLECTIVES)
                 continue;
-            struct ready ready = {way, hop};
+            struct ready ready = {chance->way, hop};
             ARENA_PUSH(f->one->arena, f->ready, f->n_ready, f->cap_ready, ready);
             kinds |= UINT32_C(1) << hop->kind;
         }
@@ -109,23 +109,12 @@ static void send_moment(struct filling *f, const struct noted_moment *moment) {
             continue;
         for (uint32_t i = 0; i < f->n_ready; i++)
             if (f->ready[i].hop->kind == (enum hop_kind)kind)
-                send_hop(f, f->ready[i].way, f->ready[i].hop, collective_of((enum hop_kind)kind));
+                send_hop(f, &f->ready[i], collective_of((enum hop_kind)kind));
         send_all(f);
     }
 }
 
 // ---- squares ----------------------------------------------------------------------------------
-
-const struct station *owned_station(const struct priced_way *way) {
-    return &way->of.route->stations[way->of.route->owned];
-}
-
-uint64_t owned_cuts(const struct priced_way *way) {
-    uint64_t mask = axis_list_mask(&owned_station(way)->flat);
-    for (unsigned d = 0; d < MAX_RANK; d++)
-        mask |= axis_list_mask(&way->of.tensor->cuts[d]);
-    return mask;
-}
 
 static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
     return placement_sum(&one->placement, &one->config->mesh, mask);
@@ -136,7 +125,7 @@ static void send_bins(struct filling *f, const struct noted_moment *moment) {
     const int64_t bins = LIMIT_SQUARE_BINS;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct priced_way *way = &f->one->ways[moment->chances[i].way];
-        struct axis_list axes = sum_over(f->one, owned_cuts(way));
+        struct axis_list axes = sum_over(f->one, way->cuts);
         if (axes.n == 0)
             continue;
         struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
@@ -153,7 +142,7 @@ static void send_squares(struct filling *f) {
     for (uint32_t i = 0; i < f->one->n_ways; i++) {
         const struct priced_way *way = &f->one->ways[i];
         bool squared = way->of.reference && way->of.route->state == STATE_GRADIENTS;
-        uint64_t mask = squared ? owned_cuts(way) : 0;
+        uint64_t mask = squared ? way->cuts : 0;
         uint32_t k = 0;
         while (k < n && known[k] != mask)
             k++;
