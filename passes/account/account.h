@@ -16,6 +16,9 @@
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
 
+// The work of calls of some of the units; NULL: of all.
+struct step_work account_work_of(const struct program *, const bool *units);
+
 // Collectives are counted statement by statement, in the order of the text: a gather is of the phase
 // of the call that comes next, a reduction of that of the last.
 struct counting {

@@ -75,11 +75,11 @@ static struct step_work work_of_unit(const struct program *program, const struct
     return work;
 }
 
-struct step_work account_work(const struct program *program) {
+struct step_work account_work_of(const struct program *program, const bool *units) {
     struct step_work sum = {0};
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
-        if (walk.statement->kind != STATEMENT_CALL)
+        if (walk.statement->kind != STATEMENT_CALL || (units && !units[walk.statement->call.unit]))
             continue;
         struct step_work work = work_of_unit(program, &program->units[walk.statement->call.unit]);
         double trips = (double)walk_trips(&walk);
@@ -88,6 +88,10 @@ struct step_work account_work(const struct program *program) {
         sum.moved_bytes += trips * work.moved_bytes;
     }
     return sum;
+}
+
+struct step_work account_work(const struct program *program) {
+    return account_work_of(program, NULL);
 }
 
 // ---- links ------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ struct notes {
     uint32_t n_moments, cap_moments;
     struct noted_way *ways;
     uint32_t n_ways;
+    bool *works; // of the program's units: it is one of forward or backward
     // Buffers of the program through which squares are summed.
     buffer_id *sums;
     uint32_t n_sums, cap_sums;

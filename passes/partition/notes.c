@@ -63,6 +63,10 @@ void end_notes(struct partitioner *p) {
         return;
     notes->program = p->program;
     notes->reference = arena_copy(p->arena, p->reference, sizeof *p->reference);
+    notes->works = ARENA_ARRAY(p->arena, bool, p->program->n_units + 1);
+    for (uint32_t u = 0; u < p->reference->n_units; u++)
+        for (const struct unit_use *use = p->uses[u]; use; use = use->before)
+            notes->works[use->unit] = p->reference->units[u].phase != PHASE_UPDATE;
     for (uint32_t i = 0; i < notes->n_ways; i++)
         notes->ways[i].paired = is_gradient(i) && p->ways[i].paired;
 }

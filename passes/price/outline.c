@@ -116,6 +116,7 @@ struct outline *outline_make(struct arena *arena, const struct config *config,
         return NULL;
     o->averages = program->steps[STEP_AVERAGE].present;
     count_communication(o, arena);
+    o->work = account_work_of(o->notes.program, o->notes.works);
     list_optimizer(o, arena);
     count_readers(o, arena);
     find_wholes(o, placement, arena);

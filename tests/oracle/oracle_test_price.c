@@ -116,6 +116,10 @@ static const char *disagreement(const struct compiled *c, struct price *price,
         return arena_format(arena, "transients: %lld in the account, %s%lld in the price",
                             (long long)transient, price->is_ahead ? "at least " : "",
                             (long long)priced);
+    struct step_work work = account_work(c->final);
+    if (price->work.again_flops != work.again_flops || price->work.flops > work.flops ||
+        price->work.flops < 0.5 * work.flops || price->work.moved_bytes > work.moved_bytes)
+        return "the work of forward and backward";
     for (unsigned axis = 0; axis < c->config.mesh.n_axes; axis++) {
         struct step_time time = account_time(c->final, of, &c->config.device);
         struct axis_time alone = price_axis_time(&c->config, price, axis);
