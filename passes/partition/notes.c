@@ -44,6 +44,7 @@ void note_chance(struct partitioner *p, const struct way *way, struct chance cha
         return;
     struct noted_moment *moment = &notes->moments[notes->n_moments - 1];
     chance.way = number_of(p, way);
+    moment->phase = p->reference->units[chance.unit].phase;
     ARENA_PUSH(p->arena, moment->chances, moment->n_chances, moment->cap_chances, chance);
 }
 

@@ -105,15 +105,34 @@ static void count_readers(struct outline *o, struct arena *arena) {
     arena_free(&scratch);
 }
 
+// ---- what is kept -----------------------------------------------------------------------------
+
+// Moments of the steps that are accounted for, and ways with the buffers that they are of.
+static struct notes keep_notes(const struct notes *from, struct arena *arena) {
+    struct notes kept = {.n_ways = from->n_ways};
+    kept.ways = arena_copy(arena, from->ways, from->n_ways * sizeof *from->ways);
+    for (uint32_t i = 0; i < kept.n_ways; i++)
+        if (kept.ways[i].reference)
+            kept.ways[i].reference =
+                arena_copy(arena, kept.ways[i].reference, sizeof *kept.ways[i].reference);
+    for (uint32_t i = 0; i < from->n_moments; i++) {
+        struct noted_moment moment = from->moments[i];
+        if (moment.step == STEP_EVALUATE || moment.n_chances == 0)
+            continue;
+        moment.chances =
+            arena_copy(arena, moment.chances, moment.n_chances * sizeof *moment.chances);
+        ARENA_PUSH(arena, kept.moments, kept.n_moments, kept.cap_moments, moment);
+    }
+    return kept;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
-struct outline *outline_make(struct arena *arena, const struct config *config,
-                             const struct program *reference, const struct placement *placement,
-                             struct diagnostics *diagnostics) {
-    struct outline *o = ARENA_NEW(arena, struct outline);
-    struct program *program = program_clone(arena, reference);
+static bool fill_in(struct outline *o, struct arena *arena, const struct config *config,
+                    struct program *program, const struct placement *placement,
+                    struct diagnostics *diagnostics) {
     if (!make_program(program, config, *placement, diagnostics, &o->notes))
-        return NULL;
+        return false;
     o->averages = program->steps[STEP_AVERAGE].present;
     count_communication(o, arena);
     o->work = account_work_of(o->notes.program, o->notes.works);
@@ -121,7 +140,20 @@ struct outline *outline_make(struct arena *arena, const struct config *config,
     count_readers(o, arena);
     find_wholes(o, placement, arena);
     if (!plan_program(program, config, *placement, diagnostics))
-        return NULL;
+        return false;
     count_activations(o, program);
-    return o;
+    o->notes = keep_notes(&o->notes, arena);
+    return true;
+}
+
+// The program itself is gone afterwards.
+struct outline *outline_make(struct arena *arena, const struct config *config,
+                             const struct program *reference, const struct placement *placement,
+                             struct diagnostics *diagnostics) {
+    struct arena scratch = {0};
+    struct outline *o = ARENA_NEW(arena, struct outline);
+    struct program *program = program_clone(&scratch, reference);
+    bool made = fill_in(o, arena, config, program, placement, diagnostics);
+    arena_free(&scratch);
+    return made ? o : NULL;
 }

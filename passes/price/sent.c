@@ -165,10 +165,8 @@ void price_sent(struct pricing_one *one) {
     struct filling f = {.one = one};
     for (uint32_t i = 0; i < notes->n_moments; i++) {
         const struct noted_moment *moment = &notes->moments[i];
-        if (moment->step == STEP_EVALUATE || moment->n_chances == 0)
-            continue;
-        enum phase phase = notes->reference->units[moment->chances[0].unit].phase;
-        f.when = (struct occurrence){.step = moment->step, .phase = phase, .times = moment->times};
+        f.when = (struct occurrence){
+            .step = moment->step, .phase = moment->phase, .times = moment->times};
         (moment->squares ? send_bins : send_moment)(&f, moment);
     }
     f.when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
