@@ -27,18 +27,18 @@ bool key_equal(const struct key *, const struct key *);
 struct key key_copy(struct arena *, const struct key *);
 
 // ---- outlines (outline.c) ---------------------------------------------------------------------
+struct readers { // buffers into which it is gathered, if each unit has its own
+    uint32_t layers, groups;
+};
 // What programs have in common that divide work alike and of whose units storage asks the same,
 // found by making one of them.
 struct outline {
     struct notes notes;
-    struct account_transfer
-        *transfers; // of what units send, and of scalars: all but hops and squares
+    struct account_transfer *transfers; // of what units send and of scalars, not of squares
     uint32_t n_transfers;
-    struct step_work work; // of units of forward and backward
-    int64_t activations;   // bytes
-    struct readers {       // of a way: buffers into which it is gathered, if each unit has its own
-        uint32_t layers, groups;
-    } * readers;
+    struct step_work work;    // of units of forward and backward
+    int64_t activations;      // bytes
+    struct readers *readers;  // of a way
     int64_t *whole;           // of a way: elements of a device's tensor before it is cut flat
     struct buffer *optimizer; // of the reference program
     uint32_t n_optimizer;

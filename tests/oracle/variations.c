@@ -33,7 +33,19 @@ static const char *const *const lists[] = {
         "optimizer : sharded(dp)  in layers[1:] { parameters : gathered(dp) }",
         "optimizer : sharded(dp)  in attention { parameters : gathered(dp) }",
         "optimizer : sharded(dp)  in layers[:3:2] { gradients : sharded(dp) }",
-        "in layers[2:] { optimizer : sharded(inner) }"),
+        "in layers[2:] { optimizer : sharded(inner) }",
+        "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }",
+        "optimizer : sharded(dp)"
+        "  relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }",
+        "optimizer : sharded(inner)"
+        "  relax gradient_integrity over inner { gradients : replicated(inner, wire = int8) }",
+        "relax gradient_integrity, state_consistency over outer {"
+        " gradients : replicated(outer, reduce = never)"
+        "  parameters : replicated(outer, average = every(5)) }",
+        "optimizer : sharded(inner)  gradients : sharded(inner)  parameters : gathered(inner)"
+        "  relax gradient_integrity, state_consistency over outer {"
+        " gradients : replicated(outer, reduce = never)"
+        "  parameters : replicated(outer, average = every(5), outer = sgd(lr = 0.7)) }"),
     LIST("", "gradients : replicated(bucket = 4 KiB)",
          "in mlp { gradients : replicated(reduce = each) }"),
     LIST("", "split heads, kv_heads, ffn over tp", "split heads, kv_heads, ffn, vocab over tp"),
