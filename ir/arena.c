@@ -126,6 +126,19 @@ char *arena_format(struct arena *arena, const char *format, ...) {
 }
 
 // All at once, and the arena may be used again from empty.
+void arena_reuse(struct arena *arena) {
+    struct arena_block *newest = arena->blocks;
+    if (!newest)
+        return;
+    for (struct arena_block *block = newest->next, *next; block; block = next) {
+        next = block->next;
+        free_block(block);
+    }
+    newest->next = NULL;
+    memset(newest->bytes, 0, arena->used_bytes);
+    *arena = (struct arena){.blocks = newest, .total_bytes = newest->capacity_bytes};
+}
+
 void arena_free(struct arena *arena) {
     struct arena_block *block = arena->blocks;
     while (block) {

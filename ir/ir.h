@@ -210,9 +210,20 @@ const char *dimensions_text(uint32_t dimensions, struct arena *arena);
 // writes a product: "replica * shard".
 const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
                            struct arena *arena);
-uint64_t axis_list_mask(const struct axis_list *axes);
-bool axis_list_has(const struct axis_list *axes, unsigned axis);
-void axis_list_add(struct axis_list *axes, unsigned axis); // at the end, unless it is in the list
+static inline uint64_t axis_list_mask(const struct axis_list *axes) {
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < axes->n; i++)
+        mask |= UINT64_C(1) << axes->axes[i];
+    return mask;
+}
+static inline bool axis_list_has(const struct axis_list *axes, unsigned axis) {
+    return axis_list_mask(axes) >> axis & 1;
+}
+// At the end, unless it is in the list.
+static inline void axis_list_add(struct axis_list *axes, unsigned axis) {
+    if (!axis_list_has(axes, axis))
+        axes->axes[axes->n++] = (uint8_t)axis;
+}
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with);
 void axis_list_add_all(struct axis_list *axes, const struct axis_list *more); // each as with add
@@ -723,6 +734,11 @@ int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
 int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride
 int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 for a window
+// Elements of each of so many parts of a tensor that is flattened, padded to a multiple.
+int64_t flat_part(int64_t elements, int64_t parts, int64_t pad_elements);
+// The same on a mesh, for buffers of no program.
+struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *);
+int64_t buffer_item_bytes_on(const struct mesh *, const struct buffer *);
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);

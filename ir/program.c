@@ -86,22 +86,6 @@ const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes
     return text;
 }
 
-uint64_t axis_list_mask(const struct axis_list *axes) {
-    uint64_t mask = 0;
-    for (unsigned i = 0; i < axes->n; i++)
-        mask |= UINT64_C(1) << axes->axes[i];
-    return mask;
-}
-
-bool axis_list_has(const struct axis_list *axes, unsigned axis) {
-    return axis_list_mask(axes) >> axis & 1;
-}
-
-void axis_list_add(struct axis_list *axes, unsigned axis) {
-    if (!axis_list_has(axes, axis))
-        axes->axes[axes->n++] = (uint8_t)axis;
-}
-
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
     return a->n == b->n && memcmp(a->axes, b->axes, a->n) == 0;
 }

@@ -75,6 +75,10 @@ struct hop {
     int64_t bucket_bytes;  // the most that one collective carries; NO_BUCKET: all that is there
 };
 #define NO_BUCKET INT64_MAX
+// Whether a collective that carries `filled` bytes may carry so many more.
+static inline bool bucket_has_room(int64_t bucket_bytes, int64_t filled, int64_t bytes) {
+    return filled <= bucket_bytes - bytes;
+}
 
 enum { MAX_STATIONS = 12, MAX_ROUTE_HOPS = 16 };
 

@@ -59,31 +59,42 @@ int64_t least_common_multiple(int64_t a, int64_t b) {
 
 // One item before the flat cut: every dimension divided by the axes that cut it, a batch that is
 // stacked by microbatches by their number too.
-static struct tensor_type whole_type(const struct program *program, const struct buffer *buffer) {
+static struct tensor_type whole_type(const struct mesh *mesh, const struct buffer *buffer) {
     struct tensor_type type = {.dtype = buffer->dtype, .rank = buffer->rank};
     for (unsigned i = 0; i < buffer->rank; i++) {
         type.dims[i] = buffer->dims[i];
-        type.dims[i].size /= mesh_group_size(&program->mesh, &buffer->layout.cuts[i]);
+        type.dims[i].size /= mesh_group_size(mesh, &buffer->layout.cuts[i]);
         if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
             type.dims[i].size /= buffer->count;
     }
     return type;
 }
 
-struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
-    struct tensor_type type = whole_type(program, buffer);
+int64_t flat_part(int64_t elements, int64_t parts, int64_t pad_elements) {
+    return round_up(round_up(elements, parts) / parts, pad_elements);
+}
+
+struct tensor_type buffer_type_on(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = whole_type(mesh, buffer);
     if (buffer->layout.flat.n == 0)
         return type;
-    int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
-    int64_t padded = round_up(type_elements(&type), parts);
-    int64_t chunk = round_up(padded / parts, buffer->pad_elements);
+    int64_t parts = mesh_group_size(mesh, &buffer->layout.flat);
+    int64_t chunk = flat_part(type_elements(&type), parts, buffer->pad_elements);
     return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
 }
 
-int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
-    struct tensor_type type = buffer_type(program, buffer);
+struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
+    return buffer_type_on(&program->mesh, buffer);
+}
+
+int64_t buffer_item_bytes_on(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = buffer_type_on(mesh, buffer);
     int64_t elements = round_up(type_elements(&type), buffer->pad_elements);
     return size_times(elements, dtype_bytes[buffer->dtype]);
+}
+
+int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
+    return buffer_item_bytes_on(&program->mesh, buffer);
 }
 
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {

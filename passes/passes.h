@@ -78,6 +78,10 @@ int64_t blocks_of(const struct policy *, enum dimension, int64_t size);
 // diagnostics, when the strategy has no meaning or is not compiled yet. Allocates in `arena`.
 bool placement_derive(const struct config *, const struct program *, struct arena *,
                       struct diagnostics *, struct placement *out);
+// The same where what is said of work, and of where layers begin to differ, is known to be right, as of a
+// strategy that says the same of it. Nothing is told of what is without effect.
+bool placement_derive_storage(const struct config *, const struct program *, struct arena *,
+                              struct diagnostics *, struct placement *out);
 // The same for a pass: what the first one of the run that asks derives, of the program as that pass
 // finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
@@ -156,7 +160,7 @@ struct account {
     // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
     int64_t held[N_STATES];
     struct account_transfer *transfers;
-    uint32_t n_transfers, cap_transfers;
+    uint32_t n_transfers;
     // By statement id: bytes that one device sends there in one step; where devices differ, the
     // most.
     int64_t *sent;
@@ -214,7 +218,45 @@ struct step_time {
 };
 struct step_time account_time(const struct program *, const struct account *,
                               const struct device_config *);
+// Of one axis alone, from the rows of an account.
+struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
+                                   const struct account_transfer *, uint32_t n_transfers,
+                                   unsigned axis);
 
+// ---- price (price/price.c) --------------------------------------------------------------------
+// What a strategy holds and sends, from routes, without its program. Of many strategies for one model,
+// mesh and training: what those have in common that divide work alike is found once.
+
+struct price {
+    // As an account has them, to the byte.
+    int64_t held[N_STATES];
+    struct account_transfer *transfers; // without statements
+    uint32_t n_transfers;
+    int64_t total_bytes;
+    // Transient buffers of parameters that are gathered and of gradients that are not reduced yet, all
+    // of them, though not all at once. `is_ahead`: at least so many, as gathers that start ahead of
+    // their use may take more.
+    int64_t gathered_bytes, unreduced_bytes;
+    bool is_ahead;
+    struct step_work work; // of units of forward and backward; the update's is not in it
+};
+
+struct pricing;
+// All that is said of the model and of training; which must outlive it.
+struct pricing *pricing_new(const struct config *);
+void pricing_free(struct pricing *);
+// Of the strategy of a configuration whose model and training are the pricing's. False: it has no
+// program, as `diagnostics` says. The rows are valid until the next is priced.
+bool pricing_price(struct pricing *, const struct config *, struct diagnostics *, struct price *);
+// Over one axis, at least, as account_time says of the final program.
+struct axis_time price_axis_time(const struct config *, const struct price *, unsigned axis);
+// How many strategies were priced, and for how many of them nothing was there yet.
+struct pricing_counts {
+    uint64_t priced, outlined;
+};
+struct pricing_counts pricing_counts(const struct pricing *);
+
+// ---- traffic ----------------------------------------------------------------------------------
 // account/traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
 // summed, over one axis, in one training step.
 struct traffic {

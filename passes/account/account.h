@@ -1,13 +1,15 @@
 // The account, between its files. What others may use of it is in passes/passes.h.
 //
-//   account.c  memory and communication of a step
-//   routes.c   what each hop of a route sends, and how often
-//   time.c     what it takes of time, at least
-//   traffic.c  how one state of each tensor travels
+//   account.c        memory, and the whole
+//   communication.c  what the collectives of a program send
+//   routes.c         what each hop of a route sends, and how often
+//   rows.c           what one collective sends (rows.h)
+//   time.c           what it takes of time, at least
+//   traffic.c        how one state of each tensor travels
 #ifndef PLACE_PASSES_ACCOUNT_H
 #define PLACE_PASSES_ACCOUNT_H
 
-#include "passes/passes.h"
+#include "passes/account/rows.h"
 
 // Of which state what a collective carries is; N_STATES: of none, a scalar. Transients are parts or
 // wholes of the state that is gathered or reduced there: of that at the other end, where one is no
@@ -17,5 +19,20 @@ enum state state_of_piece(const struct exchange *, const struct buffer *from,
 
 // What one device sends of a piece in one execution of the transfer.
 int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);
+
+// The work of calls of some of the units; NULL: of all.
+struct step_work account_work_of(const struct program *, const bool *units);
+
+// Collectives are counted statement by statement, in the order of the text: a gather is of the phase
+// of the call that comes next, a reduction of that of the last.
+struct counting {
+    const struct program *program;
+    struct transfer_rows rows;
+    int64_t *sent;    // by statement id; NULL: it is not asked for
+    enum phase phase; // of the last call
+    enum step_kind step;
+};
+void count_statement(struct counting *, const struct statement_walk *);
+void account_communication(struct counting *, enum step_kind);
 
 #endif

@@ -76,11 +76,11 @@ static struct step_work work_of_unit(const struct program *program, const struct
     return work;
 }
 
-struct step_work account_work(const struct program *program) {
+struct step_work account_work_of(const struct program *program, const bool *units) {
     struct step_work sum = {0};
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
-        if (walk.statement->kind != STATEMENT_CALL)
+        if (walk.statement->kind != STATEMENT_CALL || (units && !units[walk.statement->call.unit]))
             continue;
         struct step_work work = work_of_unit(program, &program->units[walk.statement->call.unit]);
         double trips = (double)walk_trips(&walk);
@@ -89,6 +89,10 @@ struct step_work account_work(const struct program *program) {
         sum.moved_bytes += trips * work.moved_bytes;
     }
     return sum;
+}
+
+struct step_work account_work(const struct program *program) {
+    return account_work_of(program, NULL);
 }
 
 // ---- links ------------------------------------------------------------------------------------
@@ -166,9 +170,9 @@ static double share_seconds(const struct mesh_axis *axis, struct share share) {
 }
 
 // An average that is executed behind some steps counts its part of each.
-static struct share share_of_step(const struct program *program, const struct account_transfer *t,
+static struct share share_of_step(const struct account_transfer *t, int64_t average_every,
                                   struct share share) {
-    double every = t->step == STEP_AVERAGE ? (double)program->policy.average_every : 1;
+    double every = t->step == STEP_AVERAGE ? (double)average_every : 1;
     return (struct share){share.bytes / every, share.hops / every};
 }
 
@@ -190,31 +194,33 @@ static void add_kind(struct kinds_of_transfer *kinds, const struct account_trans
     kinds->items[kinds->n++] = (struct slowest_transfer){t->kind, t->state, t->role, seconds};
 }
 
-static struct axis_time time_of_axis(const struct program *program, const struct account *account,
-                                     unsigned axis) {
+struct axis_time account_axis_time(const struct mesh *mesh, int64_t average_every,
+                                   const struct account_transfer *transfers, uint32_t n_transfers,
+                                   unsigned axis) {
     struct axis_time time = {0};
-    struct kinds_of_transfer kinds = {.n = 0};
-    for (uint32_t i = 0; i < account->n_transfers; i++) {
-        const struct account_transfer *t = &account->transfers[i];
+    struct kinds_of_transfer kinds;
+    kinds.n = 0; // the rest is written before it is read
+    for (uint32_t i = 0; i < n_transfers; i++) {
+        const struct account_transfer *t = &transfers[i];
         struct axis_list axes = t->axes;
-        sort_by_link(&program->mesh, &axes);
+        sort_by_link(mesh, &axes);
         double before = 1;
         for (unsigned k = 0; k < axes.n; k++) {
-            double n = (double)program->mesh.axes[axes.axes[k]].size;
+            double n = (double)mesh->axes[axes.axes[k]].size;
             if (axes.axes[k] == axis) {
                 struct share share = share_of(t, before, n);
-                struct share rounds = doubling_share(&program->mesh, t, axis, &axes);
+                struct share rounds = doubling_share(mesh, t, axis, &axes);
                 share = share_of_step(
-                    program, t,
+                    t, average_every,
                     (struct share){share.bytes + rounds.bytes, share.hops + rounds.hops});
                 time.bytes += share.bytes;
                 time.hops += share.hops;
-                add_kind(&kinds, t, share_seconds(&program->mesh.axes[axis], share));
+                add_kind(&kinds, t, share_seconds(&mesh->axes[axis], share));
             }
             before *= n;
         }
     }
-    time.seconds = share_seconds(&program->mesh.axes[axis], (struct share){time.bytes, time.hops});
+    time.seconds = share_seconds(&mesh->axes[axis], (struct share){time.bytes, time.hops});
     for (unsigned i = 0; i < kinds.n; i++)
         if (kinds.items[i].seconds > time.slowest.seconds)
             time.slowest = kinds.items[i];
@@ -238,7 +244,8 @@ struct step_time account_time(const struct program *program, const struct accoun
     add_part(&time, time.compute_s);
     add_part(&time, time.memory_s);
     for (uint32_t axis = 0; axis < program->mesh.n_axes; axis++) {
-        time.axes[axis] = time_of_axis(program, account, axis);
+        time.axes[axis] = account_axis_time(&program->mesh, program->policy.average_every,
+                                            account->transfers, account->n_transfers, axis);
         if (time.axes[axis].bytes > 0)
             add_part(&time, time.axes[axis].seconds);
     }

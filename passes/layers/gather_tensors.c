@@ -16,6 +16,7 @@
 #include "ir/check.h"
 #include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
+#include "passes/routes/routes.h"
 
 // How a unit is cut. Ranges of layers that are placed differently may cut one differently.
 struct cut {
@@ -34,13 +35,10 @@ struct tensor_cutter {
 
 // ---- where ------------------------------------------------------------------------------------
 
-static bool is_gathered_alone(const struct tensor_cutter *c, struct reference at) {
+static bool reads_alone(const struct tensor_cutter *c, struct reference at) {
     const struct buffer *buffer = &c->program->buffers[at.buffer];
-    if (buffer->class != CLASS_PARAMETERS)
-        return false;
-    const struct placed_tensor *placed = placement_of(&c->placement, buffer);
-    return placed->gather_unit == UNIT_TENSOR && placed->shards[STATE_PARAMETERS].n > 0 &&
-           !placed->kept_after_forward;
+    return buffer->class == CLASS_PARAMETERS &&
+           is_gathered_alone(placement_of(&c->placement, buffer));
 }
 
 // The first of an op's operands that is gathered for it; NO_ID: none is.
@@ -48,7 +46,7 @@ static value_id gathered_operand(const struct tensor_cutter *c, const struct cal
                                  const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++)
         if (op->operands[i] < c->program->units[call->unit].n_parameters &&
-            is_gathered_alone(c, call->operands[op->operands[i]]))
+            reads_alone(c, call->operands[op->operands[i]]))
             return op->operands[i];
     return NO_ID;
 }

@@ -24,6 +24,7 @@ struct cursor inside_loop(struct cursor at, struct statement *loop) {
     at.block = &loop->loop.body;
     at.before = at.behind = NULL;
     at.depth++;
+    at.trips = size_times(at.trips, loop->loop.end - loop->loop.begin);
     return at;
 }
 

@@ -117,6 +117,16 @@ static bool happens(const struct partitioner *p, struct cursor at, const struct 
     }
 }
 
+// Of those of the moment.
+static unsigned events_of(const struct partitioner *p, struct cursor at,
+                          const struct moment *moment, struct reference of) {
+    unsigned events = 0;
+    for (int event = 0; event < N_EVENTS; event++)
+        if (moment->events & BIT(event) && happens(p, at, moment, (enum route_event)event, of))
+            events |= BIT(event);
+    return events;
+}
+
 // What happens at a moment, in the order of the call's operands or results.
 struct found {
     struct cargo *items;
@@ -130,10 +140,15 @@ static void find_hops(struct partitioner *p, struct cursor at, const struct mome
     if (!is_tensor_state(buffer) || class_states[buffer->class] != moment->state)
         return;
     struct way *way = way_of(p, buffer);
+    unsigned events = events_of(p, at, moment, of);
+    if (events)
+        note_chance(p, way,
+                    (struct chance){.unit = moment->call->call.unit,
+                                    .events = events,
+                                    .of_group = moment->use == USE_GROUP});
     for (unsigned i = 0; i < way->route.n_hops; i++) {
         const struct hop *hop = &way->route.hops[i];
-        if (!(moment->events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)) ||
-            !happens(p, at, moment, hop->event, of))
+        if (!(events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)))
             continue;
         struct cargo cargo = {way, hop, of};
         ARENA_PUSH(p->arena, found->items, found->n, found->cap, cargo);
@@ -149,6 +164,7 @@ static struct found find_all(struct partitioner *p, struct cursor at, const stru
     struct found found = {0};
     if (!written && call_updates(p, call))
         return found;
+    note_moment(p, at, moment->kinds, false);
     for (uint32_t i = 0; i < (written ? unit->n_results : unit->n_parameters); i++)
         find_hops(p, at, moment, written ? call->results[i] : call->operands[i], &found);
     return found;
@@ -190,6 +206,7 @@ static void settle_routes(struct partitioner *p, struct cursor at, const struct 
         struct route_facts facts = {.step = at.kind,
                                     .left = p->states[result.buffer].type.partial & ~p->token_axes};
         way->route = route_in(p, way, &facts);
+        note_left(p, way, facts.left);
     }
 }
 

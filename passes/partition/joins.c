@@ -98,11 +98,15 @@ void emit_keep(struct partitioner *p, struct cursor at, const struct load *load)
 
 // ---- the counter ------------------------------------------------------------------------------
 
-int levels_of_counter(const struct partitioner *p) {
+int levels_of_microbatches(bool reproducible, int64_t microbatches) {
     int levels = 0;
-    while (p->program->policy.reproducible && INT64_C(1) << levels < p->placement.microbatches)
+    while (reproducible && INT64_C(1) << levels < microbatches)
         levels++;
     return levels;
+}
+
+int levels_of_counter(const struct partitioner *p) {
+    return levels_of_microbatches(p->program->policy.reproducible, p->placement.microbatches);
 }
 
 buffer_id *make_counter(struct partitioner *p, buffer_id sum, int first) {

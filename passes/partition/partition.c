@@ -38,14 +38,16 @@ static void leave_routes(const struct partitioner *p, struct routes *routes) {
             routes->items[routes->n++] = routed_way(p, &p->reference->buffers[b]);
 }
 
-bool partition(struct program *program, const struct pass_context *context) {
+bool partition_noted(struct program *program, const struct pass_context *context,
+                     struct notes *notes) {
     struct program reference = *program;
     uint32_t errors = context->diagnostics->n_errors;
     struct partitioner p = {.arena = program->arena,
                             .unit_names.arena = program->arena,
                             .config = context->config,
                             .diagnostics = context->diagnostics,
-                            .reference = &reference};
+                            .reference = &reference,
+                            .notes = notes};
     if (!placement_for(&reference, context, &p.placement))
         return false;
     p.program = new_program(&p, &reference);
@@ -63,6 +65,7 @@ bool partition(struct program *program, const struct pass_context *context) {
     p.program->policy.wire = p.placement.wire;
     divide_values(&p);
     make_stations(&p);
+    begin_notes(&p);
     for (int kind = 0; kind < N_STEPS; kind++) {
         if (reference.steps[kind].present)
             partition_step(&p, (enum step_kind)kind);
@@ -74,6 +77,11 @@ bool partition(struct program *program, const struct pass_context *context) {
     if (p.placement.islands.n)
         deal_out(&p);
     program_number(p.program);
+    end_notes(&p);
     *program = *p.program;
     return true;
+}
+
+bool partition(struct program *program, const struct pass_context *context) {
+    return partition_noted(program, context, NULL);
 }

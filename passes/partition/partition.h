@@ -15,6 +15,7 @@
 //   codes.c        gradients that travel as codes
 //   load.c         hops that are made side by side
 //   hops.c         what routes ask for at each event
+//   notes.c        the moments at which they are looked for (moments.h)
 //   sums.c         scalars that devices and microbatches add to
 //   calls.c        calls of local units, with the places of what they read and make
 //   ring.c         the schedule of keys that travel
@@ -25,8 +26,7 @@
 #define PLACE_PASSES_PARTITION_H
 
 #include "passes/layers/cut_unit.h"
-#include "passes/passes.h"
-#include "passes/routes/routes.h"
+#include "passes/partition/moments.h"
 
 // What each device holds of a value: dimensions cut by axes (outermost first), the local tensor
 // flattened and cut again, the axes on which it is a summand, copies elsewhere.
@@ -86,8 +86,6 @@ struct unit_extra {
     uint32_t of;
     struct sharding type; // of a variant
 };
-
-enum { MAX_VARIANTS = 8 };
 
 // Where a buffer of the reference program went. Tensors' parameters and gradients have more than
 // one place: those are the stations of their ways.
@@ -164,6 +162,7 @@ struct cursor {
     struct step *step;
     struct block *block;
     int depth;                     // of the loops around the block
+    int64_t trips;                 // how often they execute it
     int64_t layer;                 // the first of the loop over layers that is made; 0: none
     const struct statement *group; // of the reference: the loop over groups of layers around it, at
                                    // whose front is gathered what a group reads; NULL: none
@@ -196,6 +195,7 @@ struct partitioner {
     struct way *ways;            // of placement.tensors: of each its parameters', its gradients'
     struct reference *zeroes;    // accumulators of the loop over microbatches that is made
     uint32_t n_zeroes, cap_zeroes;
+    struct notes *notes; // NULL: nothing is noted
 };
 
 // ---- shardings (sharding.c) ------------------------------------------------------------------
@@ -352,6 +352,18 @@ void before_group(struct partitioner *, struct cursor);
 // Around the loop over microbatches: once, for the calls inside it.
 void before_microbatches(struct partitioner *, struct cursor, const struct statement *, uint32_t n);
 void behind_microbatches(struct partitioner *, struct cursor, const struct statement *, uint32_t n);
+
+// ---- notes (notes.c) --------------------------------------------------------------------------
+// All without effect where nothing is noted.
+void begin_notes(struct partitioner *);
+void note_reads(struct partitioner *, const struct way *, enum step_kind, bool read_once);
+void note_left(struct partitioner *, const struct way *, uint64_t left);
+void note_moment(struct partitioner *, struct cursor, uint32_t kinds, bool squares);
+// At the moment noted last.
+void note_chance(struct partitioner *, const struct way *, struct chance);
+// A buffer through which squares are summed.
+void note_sum(struct partitioner *, buffer_id);
+void end_notes(struct partitioner *);
 
 // ---- sums (sums.c) ----------------------------------------------------------------------------
 // The copy of an accumulator for summands on `partial`; the first has the accumulator's own name.

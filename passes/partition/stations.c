@@ -11,58 +11,22 @@ static const struct placed_tensor *placed(const struct partitioner *p,
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// Every cut of a tensor's storage begins with the coarser ones, so all are padded for the finest:
-// shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
-static int64_t finest_parts(const struct partitioner *p, const struct buffer *reference) {
-    bool trained = p->reference->tensors[reference->tensor].trainable;
-    const struct axis_list *finest =
-        &placed(p, reference)->shards[trained ? STATE_OPTIMIZER : STATE_PARAMETERS];
-    return mesh_group_size(&p->program->mesh, finest);
-}
-
-static struct buffer tensor_buffer(const struct partitioner *p, const struct way *way,
-                                   const struct station *station) {
-    struct buffer buffer = *way->reference;
-    buffer.class = station->class;
-    memcpy(buffer.layout.cuts, placed(p, way->reference)->cuts, sizeof buffer.layout.cuts);
-    buffer.layout.flat = station->flat;
-    int64_t pad =
-        finest_parts(p, way->reference) / mesh_group_size(&p->program->mesh, &station->flat);
-    buffer.pad_elements = pad > 1 ? pad : 0;
-    return buffer;
-}
-
-// Of codes there are as many words as all members of the wire's group send.
-static struct buffer code_buffer(const struct partitioner *p, const struct way *way,
-                                 const struct station *station) {
-    struct buffer buffer = *way->reference;
-    const struct axis_list *wire = &placed(p, way->reference)->wire;
-    struct tensor_type sent =
-        buffer_type(p->program, &p->program->buffers[way->buffers[way->route.residual]]);
-    int64_t words = wire_words(p->placement.wire, type_elements(&sent));
-    buffer.class = station->class;
-    buffer.dtype = DTYPE_I32;
-    buffer.rank = 1;
-    buffer.dims[0] =
-        (struct dim){DIM_FLAT, size_times(words, mesh_group_size(&p->program->mesh, wire))};
-    buffer.layout = (struct layout){.flat = station->flat};
-    buffer.pad_elements = 0;
-    return buffer;
+static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
+    return p->reference->tensors[buffer->tensor].trainable;
 }
 
 // `whole`: of which it is a window; NO_ID: of none.
-static buffer_id add_buffer(struct partitioner *p, const struct way *way,
-                            const struct station *station, buffer_id whole, const char *suffix,
-                            int64_t slots) {
-    struct buffer buffer =
-        station->coded ? code_buffer(p, way, station) : tensor_buffer(p, way, station);
+static buffer_id add_buffer(struct partitioner *p, const struct way *way, int station,
+                            buffer_id whole, const char *suffix, int64_t slots) {
+    const struct stationed stationed = {.placement = &p->placement,
+                                        .mesh = &p->program->mesh,
+                                        .tensor = placed(p, way->reference),
+                                        .reference = way->reference,
+                                        .route = &way->route,
+                                        .trained = is_trained(p, way->reference)};
+    struct buffer buffer = route_buffer(&stationed, station, slots);
     buffer.name = name_with(p->arena, way->reference->name, suffix);
     buffer.window_of = whole;
-    if (!station->stacked) {
-        buffer.count = slots;
-        buffer.stack = slots > 1 ? STACK_SLOTS : STACK_NONE;
-        buffer.first_layer = buffer.layer_step = 0;
-    }
     return program_add_buffer(p->program, buffer);
 }
 
@@ -84,7 +48,7 @@ static void make_way(struct partitioner *p, const struct buffer *reference) {
         way->buffers[i] = NO_ID;
         if (!station->of_each_unit) {
             buffer_id whole = station->window_of >= 0 ? way->buffers[station->window_of] : NO_ID;
-            way->buffers[i] = add_buffer(p, way, station, whole, station->suffix, station->slots);
+            way->buffers[i] = add_buffer(p, way, (int)i, whole, station->suffix, station->slots);
             continue;
         }
         way->of_unit[i] = no_buffers(p);
@@ -108,9 +72,8 @@ struct way *way_of(const struct partitioner *p, const struct buffer *buffer) {
 
 struct route route_in(const struct partitioner *p, const struct way *way,
                       const struct route_facts *facts) {
-    bool trained = p->reference->tensors[way->reference->tensor].trainable;
     return route_of(&p->placement, &p->program->mesh, placed(p, way->reference),
-                    class_states[way->reference->class], trained, facts);
+                    class_states[way->reference->class], is_trained(p, way->reference), facts);
 }
 
 // Of a parameter that is used once no part need be kept.
@@ -122,6 +85,7 @@ void begin_routes(struct partitioner *p, struct cursor at) {
         struct way *way = way_of(p, buffer);
         struct route_facts facts = {.step = at.kind, .read_once = at.reach->uses[b] == 1};
         way->route = route_in(p, way, &facts);
+        note_reads(p, way, at.kind, facts.read_once);
     }
 }
 
@@ -160,7 +124,7 @@ buffer_id station_buffer(struct partitioner *p, struct cursor at, struct way *wa
         const char *suffix =
             arena_format(p->arena, "%s.%s", s->suffix, p->reference->units[unit].name);
         int64_t slots = use_of(p, at, of) == USE_GROUP ? s->slots : 1;
-        made[unit] = add_buffer(p, way, s, whole, suffix, slots);
+        made[unit] = add_buffer(p, way, station, whole, suffix, slots);
     }
     return made[unit];
 }

@@ -153,7 +153,8 @@ void partition_step(struct partitioner *p, enum step_kind kind) {
     const struct step *from = &p->reference->steps[kind];
     struct step *step = &p->program->steps[kind];
     struct reach reach = find_reach(p, kind);
-    struct cursor at = {.step = step, .kind = kind, .block = &step->body, .reach = &reach};
+    struct cursor at = {
+        .step = step, .kind = kind, .block = &step->body, .trips = 1, .reach = &reach};
     *step = (struct step){.present = true, .span = from->span};
     begin_routes(p, at);
     if (kind == STEP_AVERAGE)

@@ -73,6 +73,7 @@ static void add_variant(struct partitioner *p, struct cursor at, buffer_id of, u
 void finish_sum(struct partitioner *p, struct cursor at, buffer_id of) {
     struct buffer_state *state = &p->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++) {
+        note_sum(p, state->variants[i]);
         sum_over_devices(p, at, state->variants[i], state->variant_partial[i]);
         if (i > 0)
             add_variant(p, at, of, i);
@@ -140,12 +141,17 @@ static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
 void sum_squares(struct partitioner *p, struct cursor at, const struct statement *call) {
     const struct unit *unit = &p->reference->units[call->call.unit];
     struct transfers sums = {0};
+    note_moment(p, at, 0, true);
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct buffer_state *state = &p->states[call->call.results[i].buffer];
         uint32_t squared = squared_parameter(unit, i);
-        if (squared == NO_ID || !state->type.partial)
+        if (squared == NO_ID)
             continue;
         const struct buffer *of = reference_buffer(p, call->call.operands[squared]);
+        note_chance(p, way_of(p, of), (struct chance){.unit = call->call.unit});
+        note_sum(p, state->buffer);
+        if (!state->type.partial)
+            continue;
         struct axis_list axes = axes_of_sum(p, state->type.partial);
         struct reference bins = {state->buffer, index_constant(0)};
         add_piece(p, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,

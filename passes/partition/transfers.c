@@ -12,7 +12,7 @@ static struct filled_transfer *transfer_with_room(struct partitioner *p,
         const struct exchange *exchange = &filled->transfer.exchange;
         if (exchange->kind != kind || !axis_list_equal(&exchange->axes, axes))
             continue;
-        if (filled->bytes <= bucket_bytes - bytes)
+        if (bucket_has_room(bucket_bytes, filled->bytes, bytes))
             return filled;
         break; // the newest is full: pieces stay in the order in which they were added
     }

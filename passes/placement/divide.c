@@ -203,7 +203,8 @@ void make_rules(struct placing *p) {
 
 void place_work(struct placing *p) {
     const struct placement *placement = p->placement;
-    check_reach(p);
+    if (!p->work_is_right)
+        check_reach(p);
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
         struct placed_tensor *placed = &placement->tensors[i];

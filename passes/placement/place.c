@@ -7,6 +7,8 @@
 // placement/rules.c: they explain more than a refutation of the program that would come out.
 #include "passes/placement/place.h"
 
+#include <string.h>
+
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/placement/remedies.h"
@@ -127,7 +129,8 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
         report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
     if (winner < 0)
         return;
-    count_decided(w, state, t, axis, (uint32_t)winner);
+    if (!w->placing->work_is_right)
+        count_decided(w, state, t, axis, (uint32_t)winner);
     struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
     extent->mode = &strategy->modes[winner];
     extent->extent = extent->mode->extent;
@@ -207,6 +210,49 @@ static void place_tensor(struct weighing *w, uint32_t t) {
     place_wire(p, placed);
 }
 
+// ---- tensors of which the same is said --------------------------------------------------------
+
+// Most tensors of a layer are placed as others are, of which the same statements speak and which the
+// same splits cut.
+struct spoken {
+    uint64_t modes; // by their bits, and one more
+    uint64_t cuts;  // axes
+};
+
+static struct spoken spoken_of(const struct weighing *w, uint32_t t) {
+    const struct placing *p = w->placing;
+    const struct tensor *tensor = &p->program->tensors[t];
+    struct spoken spoken = {0};
+    for (uint32_t i = 0; i < w->stretch->n && p->config->strategy.n_modes <= 63; i++) {
+        uint32_t m = w->stretch->numbers[i];
+        const struct selector *selector = &p->config->strategy.modes[m].selector;
+        if (selector_matches(selector, tensor->roles, tensor->n_roles) &&
+            selector_covers(selector, p->placement->ranges[w->range].begin))
+            spoken.modes |= UINT64_C(1) << m;
+    }
+    spoken.modes |= UINT64_C(1) << 63;
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        spoken.cuts |= axis_list_mask(&placed_here(w, t)->cuts[d]);
+    return spoken;
+}
+
+// What is said of the tensor was said of one before it: it has the same storage then.
+static bool place_alike(struct weighing *w, const struct spoken *spoken, uint32_t t) {
+    static const size_t from = offsetof(struct placed_tensor, extents);
+    struct placed_tensor *placed = placed_here(w, t);
+    const struct tensor *tensors = w->placing->program->tensors;
+    for (uint32_t i = 0; i < t; i++) {
+        const struct placed_tensor *other = placed_here(w, i);
+        if (spoken[i].modes != spoken[t].modes || spoken[i].cuts != spoken[t].cuts ||
+            tensors[i].trainable != tensors[t].trainable ||
+            memcmp(other->cut_by, placed->cut_by, sizeof placed->cut_by) != 0)
+            continue;
+        memcpy((char *)placed + from, (const char *)other + from, sizeof *placed - from);
+        return true;
+    }
+    return false;
+}
+
 // A mode that reached no tensor says something about nothing; of one that others overrule wherever
 // it reaches, it is told if all else is well and the own text of the strategy says it.
 static void check_reach(struct weighing *w, bool well) {
@@ -231,13 +277,17 @@ static void place_storage(struct placing *p) {
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
+    struct spoken *spoken = ARENA_ARRAY(p->arena, struct spoken, p->program->n_tensors + 1);
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
-        for (uint32_t t = 0; t < p->program->n_tensors; t++)
-            place_tensor(&w, t);
+        for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+            spoken[t] = spoken_of(&w, t);
+            if (!place_alike(&w, spoken, t))
+                place_tensor(&w, t);
+        }
     }
     settle_ranges(p);
-    check_reach(&w, p->diagnostics->n_errors == errors);
+    check_reach(&w, p->diagnostics->n_errors == errors && !p->work_is_right);
 }
 
 static bool check_microbatches(struct placing *p) {
@@ -281,42 +331,74 @@ static bool check_squares(struct placing *p) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-bool placement_derive(const struct config *config, const struct program *program,
-                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+// What statements say of work, before layers are told apart.
+static void check_work(struct placing *p) {
+    if (!p->work_is_right)
+        check_splits(p);
+    check_modes(p);
+    check_islands(p);
+}
+
+// What sizes say of it, once they are.
+static void check_divided(struct placing *p) {
+    if (p->work_is_right)
+        return;
+    check_microbatch_splits(p);
+    check_sizes(p);
+}
+
+static bool derive(struct placing *p) {
+    static void (*const checks[])(struct placing *) = {check_states, check_island_states,
+                                                       check_wires, check_order, check_gathers};
+    const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
-    *out = (struct placement){0};
-    struct placing p = {config,      program, arena,
-                        diagnostics, out,     modes_by_layer(arena, &config->strategy)};
-    out->islands = islands_of(config);
-    out->ordered = config->train.reproducible > 0;
-    make_rules(&p);
-    find_ring(&p);
-    check_splits(&p);
-    check_modes(&p);
-    check_islands(&p);
-    find_wire(&p);
-    if (diagnostics->n_errors == errors)
-        check_ring(&p); // of what has a meaning: what is not compiled yet
+    p->placement->islands = islands_of(p->config);
+    p->placement->ordered = p->config->train.reproducible > 0;
+    make_rules(p);
+    find_ring(p);
+    check_work(p);
+    find_wire(p);
+    if (diagnostics->n_errors == errors && !p->work_is_right)
+        check_ring(p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
-    find_ranges(&p);
-    place_work(&p);
-    check_microbatch_splits(&p);
-    check_sizes(&p);
-    place_storage(&p);
-    if (diagnostics->n_errors == errors)
-        check_states(&p);
-    if (diagnostics->n_errors == errors)
-        check_island_states(&p);
-    if (diagnostics->n_errors == errors)
-        check_wires(&p);
-    if (diagnostics->n_errors == errors)
-        check_order(&p);
-    if (diagnostics->n_errors == errors)
-        check_gathers(&p);
-    if (diagnostics->n_errors == errors)
-        check_heard(&p);
-    return diagnostics->n_errors == errors && check_microbatches(&p) && check_squares(&p);
+    find_ranges(p);
+    place_work(p);
+    check_divided(p);
+    place_storage(p);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (diagnostics->n_errors == errors)
+            checks[i](p);
+    return diagnostics->n_errors == errors;
+}
+
+bool placement_derive(const struct config *config, const struct program *program,
+                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+    *out = (struct placement){0};
+    struct placing p = {.config = config,
+                        .program = program,
+                        .arena = arena,
+                        .diagnostics = diagnostics,
+                        .placement = out,
+                        .modes = modes_by_layer(arena, &config->strategy)};
+    if (!derive(&p))
+        return false;
+    check_heard(&p);
+    return check_microbatches(&p) && check_squares(&p);
+}
+
+bool placement_derive_storage(const struct config *config, const struct program *program,
+                              struct arena *arena, struct diagnostics *diagnostics,
+                              struct placement *out) {
+    *out = (struct placement){0};
+    struct placing p = {.config = config,
+                        .program = program,
+                        .arena = arena,
+                        .diagnostics = diagnostics,
+                        .placement = out,
+                        .modes = modes_by_layer(arena, &config->strategy),
+                        .work_is_right = true};
+    return derive(&p);
 }
 
 bool placement_for(const struct program *program, const struct pass_context *context,

@@ -12,6 +12,9 @@ struct placing {
     struct diagnostics *diagnostics;
     struct placement *placement;
     struct modes_by_layer modes;
+    // As is known: of how work is divided nothing is checked, and nothing is told of what is without
+    // effect.
+    bool work_is_right;
 };
 
 // The name of a list of axes as the user knows it: a product's name where there is one.

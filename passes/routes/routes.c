@@ -10,6 +10,8 @@
 //   optimizer    lies where the update works.
 #include "passes/routes/routes.h"
 
+#include <string.h>
+
 #include "ir/check.h"
 
 // ---- axes -------------------------------------------------------------------------------------
@@ -380,4 +382,22 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
         CHECK(false); // activations lie as the work of units is divided
     }
     return m.route;
+}
+
+bool is_gathered_alone(const struct placed_tensor *tensor) {
+    return tensor->gather_unit == UNIT_TENSOR && tensor->shards[STATE_PARAMETERS].n > 0 &&
+           !tensor->kept_after_forward;
+}
+
+// Of a tensor a route follows from what is placed of its states, and from which data axes cut it.
+bool routes_alike(const struct placement *placement, const struct placed_tensor *a,
+                  const struct placed_tensor *b) {
+    static const size_t from = offsetof(struct placed_tensor, shards);
+    uint64_t cuts = 0, other = 0;
+    for (unsigned d = 0; d < MAX_RANK; d++) {
+        cuts |= axis_list_mask(&a->cuts[d]);
+        other |= axis_list_mask(&b->cuts[d]);
+    }
+    return ((cuts ^ other) & axis_list_mask(&placement->tokens)) == 0 &&
+           memcmp((const char *)a + from, (const char *)b + from, sizeof *a - from) == 0;
 }

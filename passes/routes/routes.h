@@ -15,6 +15,32 @@ struct route_facts {
 // The route of a state of a tensor; activations have none. `trained`: not frozen.
 struct route route_of(const struct placement *, const struct mesh *, const struct placed_tensor *,
                       enum state, bool trained, const struct route_facts *);
+// Whether what is gathered is the tensor alone, for as long as it is used.
+bool is_gathered_alone(const struct placed_tensor *);
+// Whether two tensors, both trained or neither, have the same routes by the same facts.
+bool routes_alike(const struct placement *, const struct placed_tensor *,
+                  const struct placed_tensor *);
+
+// A route, and what it is of: the reference program's buffer of the state.
+struct stationed {
+    const struct placement *placement;
+    const struct mesh *mesh;
+    const struct placed_tensor *tensor;
+    const struct buffer *reference;
+    const struct route *route;
+    bool trained;
+};
+// The buffer that a station is, with its own bytes also where it is a window (buffers.c). What is not
+// stacked has `slots` items.
+struct buffer route_buffer(const struct stationed *, int station, int64_t slots);
+// How large an item of that buffer is. `whole`: elements of the tensor that is cut by nothing but the
+// dimensions' axes.
+struct station_size {
+    int64_t elements, bytes; // with the padding of the buffer
+    enum dtype dtype;
+};
+struct station_size station_size(const struct stationed *, int station, int64_t whole);
+
 // The axes of `mask` as a sum over them is written, what is summed over first last: data axes, then
 // the others; those of one split in its order, splits in the order of the mesh.
 struct axis_list placement_sum(const struct placement *, const struct mesh *, uint64_t mask);

@@ -1,0 +1,175 @@
+// Price, communication: what the hops of routes send, moment by moment, and what it takes to sum the
+// squares of gradients that devices have parts of.
+#include "passes/price/price.h"
+
+#include "ir/check.h"
+#include "ir/limits.h"
+
+// ---- side by side -----------------------------------------------------------------------------
+
+// A collective that is filled, as partition fills one (transfers.c).
+struct filled {
+    struct carriage carriage;
+    int64_t bytes;
+};
+struct ready { // a hop that is made at a moment
+    uint32_t way;
+    const struct hop *hop;
+};
+struct filling {
+    struct pricing_one *one;
+    struct occurrence when;
+    struct ready *ready;
+    uint32_t n_ready, cap_ready;
+    struct filled *items; // of one kind
+    uint32_t n, cap;
+};
+
+static struct carriage *with_room(struct filling *f, enum collective_kind kind,
+                                  const struct axis_list *axes, enum dtype dtype, int64_t bytes,
+                                  int64_t bucket_bytes) {
+    for (uint32_t i = f->n; i-- > 0;) {
+        struct filled *filled = &f->items[i];
+        if (!axis_list_equal(&filled->carriage.exchange.axes, axes))
+            continue;
+        if (!bucket_has_room(bucket_bytes, filled->bytes, bytes))
+            break;
+        filled->bytes += bytes;
+        return &filled->carriage;
+    }
+    struct exchange exchange = exchange_flat(kind, axes);
+    struct filled made = {carriage_new(&f->one->config->mesh, &exchange, dtype), bytes};
+    ARENA_PUSH(f->one->arena, f->items, f->n, f->cap, made);
+    return &f->items[f->n - 1].carriage;
+}
+
+static void send_all(struct filling *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        rows_add_carriage(&f->one->rows, &f->items[i].carriage, &f->when);
+    f->n = 0;
+}
+
+// ---- hops -------------------------------------------------------------------------------------
+
+// The collective that a hop is; N_COLLECTIVES: none.
+static enum collective_kind collective_of(enum hop_kind kind) {
+    switch (hop_rows[kind].action) {
+    case ACTION_GATHER:
+        return COLLECTIVE_ALL_GATHER;
+    case ACTION_SCATTER:
+        return COLLECTIVE_REDUCE_SCATTER;
+    case ACTION_REDUCE:
+        return COLLECTIVE_ALL_REDUCE;
+    default:
+        return N_COLLECTIVES;
+    }
+}
+
+static void send_hop(struct filling *f, const struct ready *ready, enum collective_kind kind) {
+    struct pricing_one *one = f->one;
+    const struct priced_way *way = &one->ways[ready->way];
+    const struct hop *hop = ready->hop;
+    const struct station_size *from = size_at(one, ready->way, hop->from);
+    const struct station_size *to = size_at(one, ready->way, hop->to);
+    int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
+    struct carriage *carriage =
+        with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
+    carriage_add(carriage, way->role, way->of.route->state, from->dtype, from->elements,
+                 to->elements);
+}
+
+static const struct route *route_at(const struct priced_way *way, enum step_kind step) {
+    return step == STEP_AVERAGE ? way->average : way->of.route;
+}
+
+// Finds the hops that are made, in the order of the chances. Returns their kinds, by bits.
+static uint32_t find_hops(struct filling *f, const struct noted_moment *moment) {
+    uint32_t kinds = 0;
+    f->n_ready = 0;
+    for (uint32_t i = 0; i < moment->n_chances; i++) {
+        const struct chance *chance = &moment->chances[i];
+        const struct route *route = route_at(&f->one->ways[chance->way], moment->step);
+        for (unsigned k = 0; k < route->n_hops; k++) {
+            const struct hop *hop = &route->hops[k];
+            if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
+                collective_of(hop->kind) == N_COLLECTIVES)
+                continue;
+            struct ready ready = {chance->way, hop};
+            ARENA_PUSH(f->one->arena, f->ready, f->n_ready, f->cap_ready, ready);
+            kinds |= UINT32_C(1) << hop->kind;
+        }
+    }
+    return kinds;
+}
+
+static void send_moment(struct filling *f, const struct noted_moment *moment) {
+    uint32_t kinds = find_hops(f, moment);
+    for (int kind = 0; kinds >> kind; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        for (uint32_t i = 0; i < f->n_ready; i++)
+            if (f->ready[i].hop->kind == (enum hop_kind)kind)
+                send_hop(f, &f->ready[i], collective_of((enum hop_kind)kind));
+        send_all(f);
+    }
+}
+
+// ---- squares ----------------------------------------------------------------------------------
+
+static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
+    return placement_sum(&one->placement, &one->config->mesh, mask);
+}
+
+// Where sums have an order, in bins: those that one call makes go side by side.
+static void send_bins(struct filling *f, const struct noted_moment *moment) {
+    const int64_t bins = LIMIT_SQUARE_BINS;
+    for (uint32_t i = 0; i < moment->n_chances; i++) {
+        const struct priced_way *way = &f->one->ways[moment->chances[i].way];
+        struct axis_list axes = sum_over(f->one, way->cuts);
+        if (axes.n == 0)
+            continue;
+        struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
+                                              bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
+        carriage_add_whole(carriage, way->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
+    }
+    send_all(f);
+}
+
+// Else the norm has a scalar for all gradients that lie alike, and each is summed by itself.
+static void send_squares(struct filling *f) {
+    uint64_t known[MAX_VARIANTS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->one->n_ways; i++) {
+        const struct priced_way *way = &f->one->ways[i];
+        bool squared = way->of.reference && way->of.route->state == STATE_GRADIENTS;
+        uint64_t mask = squared ? way->cuts : 0;
+        uint32_t k = 0;
+        while (k < n && known[k] != mask)
+            k++;
+        if (mask == 0 || k < n)
+            continue;
+        CHECK(n < MAX_VARIANTS);
+        known[n++] = mask;
+        struct axis_list axes = sum_over(f->one, mask);
+        struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
+        struct carriage carriage = carriage_new(&f->one->config->mesh, &exchange, DTYPE_F64);
+        carriage_add_whole(&carriage, ROLE_NONE, N_STATES, DTYPE_F64, 1);
+        rows_add_carriage(&f->one->rows, &carriage, &f->when);
+    }
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+void price_sent(struct pricing_one *one) {
+    const struct notes *notes = &one->outline->notes;
+    struct filling f = {.one = one};
+    for (uint32_t i = 0; i < notes->n_moments; i++) {
+        const struct noted_moment *moment = &notes->moments[i];
+        f.when = (struct occurrence){
+            .step = moment->step, .phase = moment->phase, .times = moment->times};
+        (moment->squares ? send_bins : send_moment)(&f, moment);
+    }
+    f.when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
+    if (!one->config->train.reproducible)
+        send_squares(&f);
+}

@@ -1,0 +1,93 @@
+// See variations.h: the statements are chosen one from each list, as the digits of a number.
+#include "tests/oracle/variations.h"
+
+#include "ir/check.h"
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+// Storage first, so that strategies that divide work alike follow one another.
+static const char *const *const lists[] = {
+    // What an optimizer's shards leave of parameters and gradients to be cut.
+    LIST(
+        "", "optimizer : sharded(dp)", "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
+        "in mlp { optimizer : sharded(dp) }", "optimizer : sharded(dp)  gradients : sharded(dp)",
+        "optimizer : sharded(dp)  gradients : sharded(dp, reduce = each)",
+        "optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)",
+        "optimizer : sharded(inner)  gradients : sharded(inner)",
+        "optimizer : sharded(dp)  parameters : gathered(dp)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp, prefetch = 0)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp, unit = "
+        "tensor)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(dp, unit = tensor, after_forward = kept)",
+        "optimizer : sharded(dp)  in mlp { parameters : gathered(dp, unit = tensor) }",
+        "optimizer : sharded(dp)"
+        "  parameters : gathered(outer * inner, unit = tensor, after_forward = sharded(outer))",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(dp, after_forward = kept)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(outer * inner, after_forward = sharded(inner))",
+        "optimizer : sharded(dp)  parameters : gathered(dp, after_forward = kept, after_backward = "
+        "kept)",
+        "optimizer : sharded(dp)  gradients : sharded(inner)  parameters : gathered(inner)",
+        "optimizer : sharded(inner)  gradients : sharded(inner)  parameters : gathered(inner)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(dp, unit = layers(2))",
+        "optimizer : sharded(dp)  in layers[1:] { gradients : sharded(dp) }",
+        "optimizer : sharded(dp)  in layers[1:] { parameters : gathered(dp) }",
+        "optimizer : sharded(dp)  in attention { parameters : gathered(dp) }",
+        "optimizer : sharded(dp)  in layers[:3:2] { gradients : sharded(dp) }",
+        "in layers[2:] { optimizer : sharded(inner) }",
+        "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }",
+        "optimizer : sharded(dp)"
+        "  relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }",
+        "optimizer : sharded(dp)"
+        "  relax gradient_integrity over outer { gradients : replicated(outer, wire = int8) }",
+        "optimizer : sharded(inner)"
+        "  relax gradient_integrity over inner { gradients : replicated(inner, wire = int8) }",
+        "relax gradient_integrity, state_consistency over outer {"
+        " gradients : replicated(outer, reduce = never)"
+        "  parameters : replicated(outer, average = every(5)) }",
+        "optimizer : sharded(inner)  gradients : sharded(inner)  parameters : gathered(inner)"
+        "  relax gradient_integrity, state_consistency over outer {"
+        " gradients : replicated(outer, reduce = never)"
+        "  parameters : replicated(outer, average = every(5), outer = sgd(lr = 0.7)) }"),
+    LIST("", "gradients : replicated(bucket = 4 KiB)",
+         "in mlp { gradients : replicated(reduce = each) }"),
+    LIST("", "split heads, kv_heads, ffn over tp", "split heads, kv_heads, ffn, vocab over tp"),
+    LIST("", "activations : sharded(tp by sequence)",
+         "activations.layers : gathered(tp by sequence)"),
+    LIST("", "activations : recomputed", "activations : recomputed(unit = layers(2))",
+         "activations.mlp : recomputed"),
+};
+enum { N_LISTS = sizeof lists / sizeof *lists };
+
+static uint32_t length_of(const char *const *list) {
+    uint32_t n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+uint32_t n_variations(void) {
+    uint32_t n = 1;
+    for (unsigned i = 0; i < N_LISTS; i++)
+        n *= length_of(lists[i]);
+    return n;
+}
+
+uint32_t n_storages(void) {
+    return length_of(lists[0]);
+}
+
+const char *variation(struct arena *arena, uint32_t i) {
+    const char *text = "strategy main {\n  split batch over dp\n";
+    CHECK(i < n_variations());
+    for (unsigned k = 0; k < N_LISTS; k++) {
+        uint32_t n = length_of(lists[k]);
+        text = arena_format(arena, "%s  %s\n", text, lists[k][i % n]);
+        i /= n;
+    }
+    return arena_format(arena, "%s}\n", text);
+}

@@ -1,0 +1,16 @@
+// Strategies for one model on one mesh, of axes `outer`, `inner` and `tp`, `dp` being the product of the
+// first two: ways to divide work, each with many ways to store the states.
+#ifndef PLACE_TESTS_ORACLE_VARIATIONS_H
+#define PLACE_TESTS_ORACLE_VARIATIONS_H
+
+#include <stdint.h>
+
+#include "ir/arena.h"
+
+uint32_t n_variations(void);
+// Of so many, one behind the other, the first of which is a multiple, only the storage of states differs.
+uint32_t n_storages(void);
+// The text of a strategy `main`: some have no meaning.
+const char *variation(struct arena *, uint32_t i);
+
+#endif
