@@ -30,7 +30,8 @@ static struct layers layers_of(const struct statement_walk *walk) {
 }
 
 // Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
-// writes the next. Of every buffer, in which layers it is handed on.
+// writes the next. Where that is a transient, what is kept of it stands for it: a copy, or a part. Of
+// every buffer, in which layers it is handed on.
 struct handed_on {
     bool found;
     struct layers in;
@@ -42,6 +43,21 @@ static void add_handed_on(struct handed_on *handed, struct layers here) {
         here.end = handed->in.end > here.end ? handed->in.end : here.end;
     }
     *handed = (struct handed_on){true, here};
+}
+
+static void find_kept(const struct program *program, struct handed_on *all) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &program->units[call->unit];
+        if (unit->phase != PHASE_FORWARD || unit->n_parameters != 1 || unit->n_results != 1)
+            continue;
+        buffer_id from = call->operands[0].buffer, to = call->results[0].buffer;
+        if (all[from].found && program->buffers[from].class == CLASS_TRANSIENT)
+            add_handed_on(&all[to], all[from].in);
+    }
 }
 
 static const struct handed_on *find_handed_on(struct compilation *c) {
@@ -58,6 +74,7 @@ static const struct handed_on *find_handed_on(struct compilation *c) {
                 if (call->operands[k].buffer == call->results[i].buffer)
                     add_handed_on(&all[call->results[i].buffer], layers_of(&walk));
     }
+    find_kept(program, all);
     return all;
 }
 
