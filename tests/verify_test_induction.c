@@ -190,7 +190,8 @@ static void agrees_where_once_it_did_not(void **state) {
     static const struct {
         uint64_t seed;
         enum mutation kind;
-    } mistakes[] = {{547, MUTATION_WRONG_SHARD}, {1571, MUTATION_SWAP_GROUP}};
+    } mistakes[] = {
+        {547, MUTATION_WRONG_SHARD}, {1482, MUTATION_SWAP_GROUP}, {1571, MUTATION_SWAP_GROUP}};
     unsigned n_judged = 0;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
         assert_true(agrees_on_random_mistake(mistakes[i].seed, mistakes[i].kind, &n_judged));

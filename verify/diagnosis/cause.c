@@ -392,9 +392,12 @@ static bool tell_misfit(struct proof *p, struct fault *fault, const struct makin
     const struct making *first = NULL;
     for (uint32_t i = 0; i < reader->n_operands && !first; i++) {
         struct lineage way = lineage_of(p, making_operand(p->history, reader, i), true);
-        for (uint32_t id; (id = lineage_next(&way));)
-            if (making_at(p, id)->is_transfer && making_at(p, id)->is_misfit)
-                first = making_at(p, id);
+        for (uint32_t id; (id = lineage_next(&way));) {
+            if (!making_at(p, id)->is_transfer || !making_at(p, id)->is_misfit)
+                continue;
+            first = making_at(p, id);
+            way.brought = first->name;
+        }
     }
     if (first)
         move_fault(fault, first->span,

@@ -392,13 +392,29 @@ struct lineage lineage_of(struct proof *p, uint32_t made, bool sums) {
     struct history *history = p->history;
     make_room(history);
     history->reached[made] = ++history->way;
-    return (struct lineage){history, sums, history->way, made + 1};
+    return (struct lineage){
+        .history = history, .sums = sums, .number = history->way, .id = made + 1};
 }
 
-// Only an evaluation says of which of a call's operands its result is a sum: what it is like.
+// Reaches what transfers have brought to the call's operands, into the buffer that is looked for.
+static bool reach_brought(const struct lineage *way, const struct making *call) {
+    bool any = false;
+    for (uint32_t i = 0; way->brought && i < call->n_operands; i++) {
+        uint32_t id = making_operand(way->history, call, i);
+        const struct making *operand = id ? making_of(way->history, id) : NULL;
+        if (!operand || !operand->is_transfer || strcmp(operand->name, way->brought) != 0)
+            continue;
+        way->history->reached[id] = way->number;
+        any = true;
+    }
+    return any;
+}
+
+// Only an evaluation says of which of a call's operands its result is a sum: what it is like, which
+// is another call's.
 static void reach_operands(const struct lineage *way, const struct making *making) {
     uint32_t *reached = way->history->reached;
-    if (making->recalled)
+    if (making->recalled && !reach_brought(way, making))
         reached[making->recalled] = way->number;
     bool adds = !making->recalled && (!making->op || op_is_sum(making->op->kind));
     bool passes = !way->sums || adds;

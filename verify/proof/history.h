@@ -87,6 +87,10 @@ static inline uint32_t making_operand(const struct history *history, const struc
 struct lineage {
     struct history *history;
     bool sums; // by way of sums and of what has no op only
+    // The buffer into which a transfer on the way brings; NULL: none is looked for. A sum that such
+    // transfers go round by is made of what the one before has brought, also by a call that was not
+    // evaluated.
+    const char *brought;
     uint32_t number, id;
 };
 struct lineage lineage_of(struct proof *, uint32_t made, bool sums); // made 0: nothing
