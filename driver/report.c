@@ -47,10 +47,7 @@ static void add_handed_on(struct handed_on *handed, struct layers here) {
 
 static void find_kept(const struct program *program, struct handed_on *all) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL)
-            continue;
+    for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->units[call->unit];
         if (unit->phase != PHASE_FORWARD || unit->n_parameters != 1 || unit->n_results != 1)
             continue;
@@ -64,10 +61,7 @@ static const struct handed_on *find_handed_on(struct compilation *c) {
     const struct program *program = c->final;
     struct handed_on *all = ARENA_ARRAY(&c->arena, struct handed_on, program->n_buffers + 1);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL)
-            continue;
+    for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->units[call->unit];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_results; i++)
             for (uint32_t k = 0; k < unit->n_parameters; k++)

@@ -650,7 +650,8 @@ struct statement_walk {
 };
 struct statement_walk walk_statements(const struct block *);
 bool walk_next(struct statement_walk *);
-int64_t walk_trips(const struct statement_walk *); // how often one step executes the statement
+struct call *walk_next_call(struct statement_walk *); // moves to the next call; NULL: the end
+int64_t walk_trips(const struct statement_walk *);    // how often one step executes the statement
 // The loop around the statement whose variable has this number; depth - 1: the innermost. NULL:
 // none.
 const struct loop *walk_loop(const struct statement_walk *, int variable);

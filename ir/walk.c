@@ -23,6 +23,13 @@ bool walk_next(struct statement_walk *walk) {
     return true;
 }
 
+struct call *walk_next_call(struct statement_walk *walk) {
+    while (walk_next(walk))
+        if (walk->statement->kind == STATEMENT_CALL)
+            return &walk->statement->call;
+    return NULL;
+}
+
 const struct loop *walk_loop(const struct statement_walk *walk, int variable) {
     if (variable < 0 || variable >= walk->depth)
         return NULL;

@@ -45,10 +45,7 @@ static bool names_value(const struct unit *unit, const struct call *call, const 
 // Of a value that calls hand on: that of the first op which makes or reads it.
 static enum role role_of_value(const struct program *program, buffer_id id) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL)
-            continue;
+    for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->units[call->unit];
         for (uint32_t i = 0; i < unit->n_ops; i++)
             if (names_value(unit, call, &unit->ops[i], id))

@@ -18,10 +18,8 @@ struct unit_cutter {
 static int64_t layers_at_once(const struct unit_cutter *c, const struct statement *loop) {
     int64_t most = 1;
     struct statement_walk walk = walk_statements(&loop->loop.body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL ||
-            c->program->units[call->unit].phase == PHASE_UPDATE)
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        if (c->program->units[call->unit].phase == PHASE_UPDATE)
             continue;
         for (uint32_t i = 0; i < c->program->units[call->unit].n_parameters; i++) {
             const struct buffer *buffer = &c->program->buffers[call->operands[i].buffer];

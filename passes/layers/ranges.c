@@ -60,10 +60,7 @@ static void note_handed_on(struct cutter *c, const struct step *step) {
 
 static bool is_kept(const struct cutter *c, buffer_id id) {
     struct statement_walk walk = walk_statements(&c->program->steps[STEP_TRAIN].body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL)
-            continue;
+    for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &c->program->units[call->unit];
         for (uint32_t i = 0; unit->phase == PHASE_BACKWARD && i < unit->n_parameters; i++)
             if (call->operands[i].buffer == id)
@@ -76,9 +73,8 @@ static bool is_kept(const struct cutter *c, buffer_id id) {
 static bool find_writer(const struct cutter *c, const struct step *step, buffer_id id,
                         uint32_t *unit, uint32_t *result) {
     struct statement_walk walk = walk_statements(&step->body);
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL || walk.depth == 0)
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        if (walk.depth == 0)
             continue;
         for (uint32_t i = 0; i < c->program->units[call->unit].n_results; i++)
             if (call->results[i].buffer == id) {

@@ -11,9 +11,8 @@ static void extend_calls(struct program *program, const struct block *block, uin
                          struct reference result) {
     uint32_t n = program->units[unit].n_results; // with the new one
     struct statement_walk walk = walk_statements(block);
-    while (walk_next(&walk)) {
-        struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL || call->unit != unit)
+    for (struct call *call; (call = walk_next_call(&walk));) {
+        if (call->unit != unit)
             continue;
         call->results = arena_grow(program->arena, call->results, (n - 1) * sizeof *call->results,
                                    n * sizeof *call->results);
