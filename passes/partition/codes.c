@@ -49,40 +49,37 @@ static struct op *add_op(struct partitioner *p, struct unit *unit, enum op_kind 
     return op;
 }
 
-// Of every gradient itself and its residual. Ranges of layers share the unit, if they lie alike.
-static uint32_t compressing_unit(struct partitioner *p, const struct load *load,
-                                 const struct reference *operands) {
-    static const char *const parts[2] = {"gradient", "residual"};
-    const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_ENCODE, 0, operands, 2 * load->n);
-    if (id != NO_ID)
-        return id;
-    struct unit *unit = add_unit(p, load, parts, operands, &id);
-    for (uint32_t i = 0; i < load->n; i++) {
-        value_id pair[2] = {2 * i, 2 * i + 1};
-        struct op *op = add_op(p, unit, OP_COMPRESS, "sent", pair, operands[2 * i], call->span);
-        unit_add_result(p->program, unit, op->results[0], NO_ID);
-        unit_add_result(p->program, unit, op->results[1], pair[1]);
-    }
-    note_moving_unit(p, call->call.unit, ACTION_ENCODE, 0, id);
-    return id;
-}
+// The two ends of the way: of every gradient itself and its residual is made a code and a new residual
+// in its place; of the codes of all devices, and the gradient in whose place it is, their sum.
+struct end {
+    enum action action;
+    const char *operands[2];
+    enum op_kind op;
+    const char *made;
+    uint32_t places[2]; // of the results: the operand in whose place they are; NO_ID: none
+    unsigned n_results;
+};
+static const struct end compressing = {
+    ACTION_ENCODE, {"gradient", "residual"}, OP_COMPRESS, "sent", {NO_ID, 1}, 2};
+static const struct end decompressing = {
+    ACTION_DECODE, {"codes", "gradient"}, OP_DECOMPRESS, "total", {1}, 1};
 
-// The codes of all devices, and the gradient in whose place their sum is.
-static uint32_t decompressing_unit(struct partitioner *p, const struct load *load,
-                                   const struct reference *operands) {
-    static const char *const parts[2] = {"codes", "gradient"};
+// Ranges of layers share the unit, if they lie alike.
+static uint32_t coding_unit(struct partitioner *p, const struct load *load, const struct end *end,
+                            const struct reference *operands) {
     const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_DECODE, 0, operands, 2 * load->n);
+    uint32_t id = find_moving_unit(p, call->call.unit, end->action, 0, operands, 2 * load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, load, parts, operands, &id);
+    struct unit *unit = add_unit(p, load, end->operands, operands, &id);
     for (uint32_t i = 0; i < load->n; i++) {
         value_id pair[2] = {2 * i, 2 * i + 1};
-        struct op *op = add_op(p, unit, OP_DECOMPRESS, "total", pair, operands[2 * i], call->span);
-        unit_add_result(p->program, unit, op->results[0], pair[1]);
+        struct op *op = add_op(p, unit, end->op, end->made, pair, operands[2 * i], call->span);
+        for (unsigned k = 0; k < end->n_results; k++)
+            unit_add_result(p->program, unit, op->results[k],
+                            end->places[k] == NO_ID ? NO_ID : pair[end->places[k]]);
     }
-    note_moving_unit(p, call->call.unit, ACTION_DECODE, 0, id);
+    note_moving_unit(p, call->call.unit, end->action, 0, id);
     return id;
 }
 
@@ -98,7 +95,8 @@ void emit_encode(struct partitioner *p, struct cursor at, const struct load *loa
             cargo_item(p, at, load, i, load->items[i].way->route.residual);
         results[2 * i] = cargo_item(p, at, load, i, hop->to);
     }
-    push_unit_call(p, at, load->call->span, compressing_unit(p, load, operands), operands, results);
+    push_unit_call(p, at, load->call->span, coding_unit(p, load, &compressing, operands), operands,
+                   results);
 }
 
 void emit_decode(struct partitioner *p, struct cursor at, const struct load *load) {
@@ -108,6 +106,6 @@ void emit_decode(struct partitioner *p, struct cursor at, const struct load *loa
         operands[2 * i] = cargo_item(p, at, load, i, load->items[i].hop->from);
         operands[2 * i + 1] = results[i] = cargo_item(p, at, load, i, load->items[i].hop->to);
     }
-    push_unit_call(p, at, load->call->span, decompressing_unit(p, load, operands), operands,
-                   results);
+    push_unit_call(p, at, load->call->span, coding_unit(p, load, &decompressing, operands),
+                   operands, results);
 }

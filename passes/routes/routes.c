@@ -309,52 +309,72 @@ static void sum_last(struct maker *m, const struct gradient_sums *sums, int last
     }
 }
 
-static void make_gradients(struct maker *m) {
+// Where one microbatch's gradient comes by before it is added: what units write, this device's part of
+// it, what of it data axes sum, and that sum; all the place of the sums where there is no transient.
+struct term {
+    int written, part, kept, reduced; // reduced -1: what is summed is there already
+};
+
+static struct term add_term(struct maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = m->tensor;
+    bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
+    struct term term = {-1, m->route.sum, m->route.sum, -1};
+    if (!sums->scatter_each.n && !tensor->shards[STATE_GRADIENTS].n &&
+        ((several && ordered) || !sums->reduce_each.n))
+        return term;
+    // Layers whose parameters are gathered together are reduced together.
+    term.written = add_transient(m, ".unreduced", &none, tensor->gather_layers);
+    term.part = add_window(m, term.written, ".part", &sums->keep_first);
+    if (sums->scatter_each.n || sums->keep_first.n == 0)
+        term.kept = term.part;
+    if (sums->scatter_each.n && several && !ordered)
+        term.reduced = add_transient(m, ".reduced", &sums->scatter_each, tensor->gather_layers);
+    return term;
+}
+
+// Behind each microbatch: its sums, then they are added to those of the microbatches before.
+static void sum_each(struct maker *m, const struct gradient_sums *sums, const struct term *term) {
+    const enum route_event behind = EVENT_BEHIND_WRITE;
+    bool several = m->placement->microbatches > 1;
+    int sum = m->route.sum, shard = term->reduced >= 0 ? term->reduced : sum;
+    int whole = sums->scatter_each.n ? shard : term->kept;
+    if (m->placement->ordered)
+        sum_first(m, sums, term->part, term->kept);
+    add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
+    add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
+    if (several && m->placement->ordered)
+        add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
+    else if (several && term->written >= 0)
+        add_hop(m, HOP_ADD, behind, term->reduced >= 0 ? term->reduced : term->written, sum, NULL);
+    add_release(m, HOP_RELEASE_TERM, behind, term->written);
+    add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
+}
+
+static void make_gradients(struct maker *m) {
+    const struct placed_tensor *tensor = m->tensor;
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    const struct axis_list *shards = &tensor->shards[STATE_GRADIENTS];
-    bool several = m->placement->microbatches > 1, carries = several && m->placement->ordered;
     struct gradient_sums sums = gradient_sums(m->placement, tensor);
     m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
     // Codes are summed over their axes, to the whole that all of these have.
     sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);
     sums.reduce_last = axis_list_without(&sums.reduce_last, &tensor->wire);
 
-    int rest = m->route.used = add_station(m, "", CLASS_GRADIENTS, shards);
-    m->route.owned = add_window(m, rest, ".window", owners);
+    int rest = add_station(m, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
+    int owned = m->route.owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);
     int sum = m->route.sum =
-        axis_list_equal(&cuts, owners) ? m->route.owned : add_window(m, rest, ".sum", &cuts);
+        axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
     int last = last_scattered(m, &sums, &cuts);
-    bool keeps = last != m->route.owned && last != sum;
-    int own = keeps ? add_window(m, last, ".own", owners) : -1;
+    int own = last != owned && last != sum ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
-    int unreduced = -1, part = sum, kept = sum, reduced = -1;
-    if (sums.scatter_each.n || shards->n || (!carries && sums.reduce_each.n)) {
-        // Layers whose parameters are gathered together are reduced together.
-        unreduced = m->route.used = add_transient(m, ".unreduced", &none, tensor->gather_layers);
-        part = add_window(m, unreduced, ".part", &sums.keep_first);
-        if (sums.scatter_each.n || sums.keep_first.n == 0)
-            kept = part;
-        if (sums.scatter_each.n && several && !carries)
-            reduced = add_transient(m, ".reduced", &sums.scatter_each, tensor->gather_layers);
-    }
+    struct term term = add_term(m, &sums);
+    m->route.used = term.written >= 0 ? term.written : rest;
 
-    int shard = reduced >= 0 ? reduced : sum, whole = sums.scatter_each.n ? shard : kept;
-    if (several && !carries)
+    if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
-    if (m->placement->ordered)
-        sum_first(m, &sums, part, kept);
-    add_transfer(m, HOP_SCATTER_EACH, EVENT_BEHIND_WRITE, kept, shard, &sums.scatter_each);
-    add_transfer(m, HOP_SUM_EACH, EVENT_BEHIND_WRITE, whole, whole, &sums.reduce_each);
-    if (carries)
-        add_hop(m, HOP_CARRY, EVENT_BEHIND_WRITE, sum, sum, NULL);
-    else if (several && unreduced >= 0)
-        add_hop(m, HOP_ADD, EVENT_BEHIND_WRITE, reduced >= 0 ? reduced : unreduced, sum, NULL);
-    add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, unreduced);
-    add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, reduced);
+    sum_each(m, &sums, &term);
     sum_last(m, &sums, last, own, &coded);
 }
 
