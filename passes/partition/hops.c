@@ -86,6 +86,7 @@ struct moment {
 };
 #define BIT(number) (UINT32_C(1) << (number))
 #define ALL_KINDS   UINT32_MAX
+_Static_assert((int)N_HOPS <= 32 && (int)N_EVENTS <= 32, "a bit for each");
 
 // The microbatches are around the first and the last of the calls that use a state.
 static bool happens(const struct partitioner *p, struct cursor at, const struct moment *moment,
