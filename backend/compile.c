@@ -113,8 +113,8 @@ struct work {
 
 // Both steps are one module: they are small, and change together.
 static void emit_piece(struct emitter *e, const struct program *program, uint32_t piece) {
-    if (piece < program->n_units) {
-        emit_unit(e, &program->units[piece]);
+    if (piece < program->job->n_units) {
+        emit_unit(e, &program->job->units[piece]);
         return;
     }
     for (int s = 0; s < N_STEPS; s++)
@@ -163,8 +163,8 @@ static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
 
 static void compile_piece(struct work *work, uint32_t piece, struct arena *arena) {
     const struct program *program = work->program;
-    bool is_unit = piece < program->n_units;
-    const char *name = is_unit ? program->units[piece].name : "step", *why = NULL;
+    bool is_unit = piece < program->job->n_units;
+    const char *name = is_unit ? program->job->units[piece].name : "step", *why = NULL;
     struct effort effort = is_unit ? effort_units : effort_steps;
     LLVMTargetMachineRef machine = machine_open(arena, work->options, effort, &why);
     if (!machine) {
@@ -227,7 +227,7 @@ bool compile_objects(struct arena *arena, const struct program *program,
                         .objects = objects,
                         .cache = cache_open(options->cache),
                         .arena = arena};
-    objects->n = program->n_units + 1;
+    objects->n = program->job->n_units + 1;
     objects->buffers = ARENA_ARRAY(arena, LLVMMemoryBufferRef, objects->n);
     pthread_mutex_init(&work.message_lock, NULL);
     run_threads(&work, thread_count(options, objects->n));

@@ -83,9 +83,9 @@ static void describe_parts(const struct tensor *tensor, struct place_tensor *out
 
 static void describe_tensors(struct arena *arena, const struct program *program,
                              struct place_program *out) {
-    struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, program->n_tensors);
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        const struct tensor *tensor = &program->tensors[i];
+    struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, program->job->n_tensors);
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        const struct tensor *tensor = &program->job->tensors[i];
         tensors[i] = (struct place_tensor){
             .name = tensor->name,
             .layers = tensor->layers,
@@ -99,7 +99,7 @@ static void describe_tensors(struct arena *arena, const struct program *program,
         };
         describe_parts(tensor, &tensors[i]);
     }
-    out->n_tensors = (int32_t)program->n_tensors;
+    out->n_tensors = (int32_t)program->job->n_tensors;
     out->tensors = tensors;
 }
 
@@ -149,7 +149,7 @@ static struct place_buffer describe_buffer(const struct program *program,
     };
     for (unsigned i = 0; i < buffer->rank; i++) {
         const struct axis_list *cuts = &buffer->layout.cuts[i];
-        struct order order = order_of_cuts(&program->mesh, cuts, buffer->layout.zigzag[i] - 1);
+        struct order order = order_of_cuts(&program->job->mesh, cuts, buffer->layout.zigzag[i] - 1);
         out.dims[i] = (struct place_dimension){.name = dimension_names[buffer->dims[i].dimension],
                                                .size = item_size(buffer, i),
                                                .cut = describe_axes(cuts),
@@ -217,7 +217,7 @@ static void describe_ops(struct describer *d, const struct unit *unit) {
         struct exchange exchange;
         if (op_exchange(op, &exchange)) {
             text = arena_format(d->arena, "%s %s", text,
-                                mesh_axes_text(&d->program->mesh, &exchange.axes, d->arena));
+                                mesh_axes_text(&d->program->job->mesh, &exchange.axes, d->arena));
         }
         describe_statement(d, op->id, op->span,
                            arena_format(d->arena, "%s in %s", text, unit->name), 0);
@@ -231,10 +231,11 @@ static const char *statement_text(struct describer *d, const struct step *step,
     case STATEMENT_LOOP:
         return arena_format(d->arena, "for %s", s->loop.name);
     case STATEMENT_CALL:
-        return arena_format(d->arena, "call %s", program->units[s->call.unit].name);
+        return arena_format(d->arena, "call %s", program->job->units[s->call.unit].name);
     case STATEMENT_START:
-        return arena_format(d->arena, "%s %s", collective_names[s->start.exchange.kind],
-                            mesh_axes_text(&d->program->mesh, &s->start.exchange.axes, d->arena));
+        return arena_format(
+            d->arena, "%s %s", collective_names[s->start.exchange.kind],
+            mesh_axes_text(&d->program->job->mesh, &s->start.exchange.axes, d->arena));
     case STATEMENT_WAIT:
         return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
     case STATEMENT_ZERO:
@@ -248,16 +249,16 @@ static const char *statement_text(struct describer *d, const struct step *step,
 static void describe_statements(struct arena *arena, const struct program *program,
                                 const struct source_files *sources, struct place_program *out) {
     struct describer d = {arena, program, sources,
-                          ARENA_ARRAY(arena, struct place_statement, program->n_ids)};
-    for (uint32_t u = 0; u < program->n_units; u++)
-        describe_ops(&d, &program->units[u]);
+                          ARENA_ARRAY(arena, struct place_statement, program->job->n_ids)};
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        describe_ops(&d, &program->job->units[u]);
     for (int s = 0; s < N_STEPS; s++) {
         struct statement_walk walk = walk_statements(&program->steps[s].body);
         while (walk_next(&walk))
             describe_statement(&d, walk.statement->id, walk.statement->span,
                                statement_text(&d, &program->steps[s], walk.statement), walk.depth);
     }
-    out->n_statements = (int32_t)program->n_ids;
+    out->n_statements = (int32_t)program->job->n_ids;
     out->statements = d.statements;
 }
 
@@ -269,9 +270,10 @@ static void describe_groups(struct arena *arena, const struct program *program,
     const struct axis_list *lists = program_groups(program, arena, &n);
     struct place_group *groups = ARENA_ARRAY(arena, struct place_group, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        groups[i] = (struct place_group){.axes = describe_axes(&lists[i]),
-                                         .name = mesh_axes_text(&program->mesh, &lists[i], arena),
-                                         .train_bytes = bytes ? bytes[i] : 0};
+        groups[i] =
+            (struct place_group){.axes = describe_axes(&lists[i]),
+                                 .name = mesh_axes_text(&program->job->mesh, &lists[i], arena),
+                                 .train_bytes = bytes ? bytes[i] : 0};
     out->n_groups = (int32_t)n;
     out->groups = groups;
 }
@@ -302,8 +304,8 @@ static void describe_relaxed(struct arena *arena, const struct descriptor_facts 
 // 6 per parameter and token, forward and backward: the figure that rates of training are given in.
 static double flops_per_token(const struct program *program) {
     double parameters = 0;
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        const struct tensor *tensor = &program->tensors[i];
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        const struct tensor *tensor = &program->job->tensors[i];
         double copies = tensor->layers ? (double)tensor->layers : 1;
         parameters += copies * (double)tensor_elements(tensor);
     }
@@ -313,9 +315,9 @@ static double flops_per_token(const struct program *program) {
 // The first step at which a schedule that ends at 0 has ended; 0: none does.
 static int64_t rate_ends(const struct program *program) {
     int64_t first = 0;
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
-            const struct op *op = &program->units[u].ops[i];
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
+            const struct op *op = &program->job->units[u].ops[i];
             if (op->kind != OP_LEARNING_RATE || op_rate(op) == RATE_CONSTANT ||
                 op_real(op, ATTRIBUTE_MINIMUM, 0) > 0)
                 continue;
@@ -326,9 +328,9 @@ static int64_t rate_ends(const struct program *program) {
 }
 
 static bool has_library_products(const struct program *program) {
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
-            if (is_library_product(program, &program->units[u].ops[i]))
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
+            if (is_library_product(program, &program->job->units[u].ops[i]))
                 return true;
     return false;
 }
@@ -338,7 +340,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
     struct place_program *out = ARENA_NEW(arena, struct place_program);
     *out = (struct place_program){
         .abi_version = PLACE_ABI_VERSION,
-        .name = program->name,
+        .name = program->job->name,
         .plan_hash =
             facts->plan_hash ? facts->plan_hash : text_sum(arena, program_text(program, arena)),
         .model = facts->config ? model_text(arena, &facts->config->model) : NULL,
@@ -350,19 +352,19 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .n_handles = (int32_t)handle_count(program),
         .direct_members = LIMIT_DIRECT_MEMBERS,
         .memory = facts->memory,
-        .batch = program->sizes.batch,
-        .sequence = program->sizes.sequence,
-        .microbatches = program->sizes.microbatches,
-        .vocab = program->sizes.vocab,
-        .islands = describe_axes(&program->policy.islands),
-        .average_every = program->policy.average_every,
+        .batch = program->job->sizes.batch,
+        .sequence = program->job->sizes.sequence,
+        .microbatches = program->job->sizes.microbatches,
+        .vocab = program->job->sizes.vocab,
+        .islands = describe_axes(&program->job->policy.islands),
+        .average_every = program->job->policy.average_every,
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(program),
         .rate_ends = rate_ends(program),
         .library_products = has_library_products(program),
         .library_directory = library_directory(arena),
     };
-    describe_mesh(arena, &program->mesh, out);
+    describe_mesh(arena, &program->job->mesh, out);
     describe_groups(arena, program, facts->group_bytes, out);
     describe_tensors(arena, program, out);
     describe_buffers(arena, program, out);

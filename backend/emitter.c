@@ -243,7 +243,7 @@ LLVMValueRef element_pointer(struct emitter *e, LLVMTypeRef element, LLVMValueRe
 // Mixed radix, the outermost axis first, as layouts are. Axes of size one have no digit. The code
 // is the same for all ranks, so that this is the only thing it reads that differs between them.
 LLVMValueRef coordinate(struct emitter *e, const struct axis_list *axes) {
-    const struct mesh *mesh = &e->program->mesh;
+    const struct mesh *mesh = &e->program->job->mesh;
     LLVMValueRef result = constant_i64(e, 0);
     for (unsigned i = 0; i < axes->n; i++) {
         unsigned axis = axes->axes[i];

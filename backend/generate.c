@@ -12,8 +12,8 @@
 
 // In one module, in the order of the program: what is printed reads from units to steps.
 static void emit_program(struct emitter *e, const struct program *program) {
-    for (uint32_t u = 0; u < program->n_units; u++)
-        emit_unit(e, &program->units[u]);
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        emit_unit(e, &program->job->units[u]);
     for (int s = 0; s < N_STEPS; s++)
         if (program->steps[s].present)
             emit_step(e, s);
@@ -51,7 +51,7 @@ char *generate(struct arena *arena, const struct program *program,
     if (!machine)
         return NULL;
     struct emitter e;
-    emitter_open(&e, arena, program, program->name);
+    emitter_open(&e, arena, program, program->job->name);
     e.has_fma = machine_has_fma(machine);
     emit_program(&e, program);
     module_finish(&e, machine);
@@ -124,9 +124,9 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
 }
 
 static const char *refusal(struct arena *arena, const struct program *program) {
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
-            const struct unit *unit = &program->units[u];
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
+            const struct unit *unit = &program->job->units[u];
             const char *why = op_refusal(arena, unit, &unit->ops[i]);
             if (why)
                 return why;

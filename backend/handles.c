@@ -26,8 +26,8 @@ int64_t unit_handle_count(const struct unit *unit, uint32_t n_ops) {
 
 int64_t handle_count(const struct program *program) {
     int64_t most = 0;
-    for (uint32_t u = 0; u < program->n_units; u++) {
-        int64_t starts = unit_handle_count(&program->units[u], program->units[u].n_ops);
+    for (uint32_t u = 0; u < program->job->n_units; u++) {
+        int64_t starts = unit_handle_count(&program->job->units[u], program->job->units[u].n_ops);
         most = starts > most ? starts : most;
     }
     return step_handle_count(program) + most;

@@ -6,7 +6,7 @@
 
 // By the product library, unless sums have a promised order, which only our own kernel keeps.
 static inline bool is_library_product(const struct program *program, const struct op *op) {
-    return op->kind == OP_EINSUM && !program->policy.reproducible &&
+    return op->kind == OP_EINSUM && !program->job->policy.reproducible &&
            !op_attribute(op, ATTRIBUTE_BLOCKS);
 }
 

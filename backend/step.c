@@ -61,7 +61,7 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
 static void emit_call(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct call *call = &statement->call;
-    const struct unit *unit = &e->program->units[call->unit];
+    const struct unit *unit = &e->program->job->units[call->unit];
     unsigned n = 0, count = unit_pointer_count(unit);
     LLVMValueRef *arguments = ARENA_ARRAY(e->arena, LLVMValueRef, count + 1);
     arguments[n++] = e->function.context;
@@ -96,7 +96,7 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
-        pieces[i] = piece_of(&transfer->exchange, &program->mesh, &from, &to);
+        pieces[i] = piece_of(&transfer->exchange, &program->job->mesh, &from, &to);
         pieces[i].from = reference_pointer(s, piece->from);
         pieces[i].to = reference_pointer(s, piece->to);
     }

@@ -17,7 +17,7 @@ struct cheaper with_larger_microbatches(struct compilation *c, const struct opti
     struct diagnostic d = {.set = c->diagnostics};
     struct cheaper cheaper = {0};
     int64_t twice = size_times(2, c->config.train.microbatch);
-    if (c->final->sizes.microbatches > 1 && !c->edited && edit_microbatch(c, twice, &d) &&
+    if (c->final->job->sizes.microbatches > 1 && !c->edited && edit_microbatch(c, twice, &d) &&
         try_edits(c, options, &d, &cheaper.tried))
         cheaper.words = arena_format(&c->arena, "`train.microbatch = %" PRId64 "`", twice);
     return cheaper;

@@ -165,7 +165,7 @@ static const char *peak_cell(struct columns *all, const struct column *column, c
 
 static const char *axes_text(const struct columns *all, const struct column *column,
                              const struct account_transfer *t) {
-    return mesh_axes_text(&column->c.final->mesh, &t->axes, (struct arena *)&all->arena);
+    return mesh_axes_text(&column->c.final->job->mesh, &t->axes, (struct arena *)&all->arena);
 }
 
 // Over these axes, or all.
@@ -205,7 +205,7 @@ static const char *memory_cell(struct columns *all, const struct column *column,
 }
 
 static uint32_t find_axis(const struct column *column, const char *name) {
-    const struct mesh *mesh = column->right ? &column->c.final->mesh : NULL;
+    const struct mesh *mesh = column->right ? &column->c.final->job->mesh : NULL;
     for (uint32_t i = 0; mesh && i < mesh->n_axes; i++)
         if (strcmp(mesh->axes[i].name, name) == 0)
             return i;
@@ -322,8 +322,9 @@ static void add_new_word(struct arena *arena, struct words *words, const char *w
 static struct words all_axes(struct columns *all) {
     struct words words = {0};
     for (uint32_t i = 0; i < all->n; i++)
-        for (uint32_t k = 0; all->items[i]->right && k < all->items[i]->c.final->mesh.n_axes; k++)
-            add_new_word(&all->arena, &words, all->items[i]->c.final->mesh.axes[k].name);
+        for (uint32_t k = 0; all->items[i]->right && k < all->items[i]->c.final->job->mesh.n_axes;
+             k++)
+            add_new_word(&all->arena, &words, all->items[i]->c.final->job->mesh.axes[k].name);
     return words;
 }
 

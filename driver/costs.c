@@ -12,7 +12,7 @@ static const char *bytes(struct compilation *c, int64_t n) {
 }
 
 static const char *axes(struct compilation *c, const struct axis_list *list) {
-    return mesh_axes_text(&c->final->mesh, list, &c->arena);
+    return mesh_axes_text(&c->final->job->mesh, list, &c->arena);
 }
 
 // ---- W811: gathers in every microbatch --------------------------------------------------------
@@ -34,7 +34,7 @@ static bool in_microbatch(const struct program *program, const struct statement_
 static void check_gathers(struct compilation *c) {
     const struct program *program = c->final;
     const struct statement *first = NULL;
-    int64_t sent = 0, microbatches = program->sizes.microbatches;
+    int64_t sent = 0, microbatches = program->job->sizes.microbatches;
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (microbatches > 1 && walk_next(&walk)) {
         if (!gathers_parameters(program, walk.statement) || !in_microbatch(program, &walk))
@@ -90,7 +90,7 @@ static void check_units(struct compilation *c) {
 // What is sent by the statements that stand at a place.
 static int64_t sent_at(const struct compilation *c, const struct span *spans, struct span span) {
     int64_t sent = 0;
-    for (uint32_t id = 0; id < c->final->n_ids; id++)
+    for (uint32_t id = 0; id < c->final->job->n_ids; id++)
         if (spans[id].source == span.source && spans[id].begin == span.begin)
             sent += c->account->sent[id];
     return sent;
@@ -101,7 +101,7 @@ static void check_sums_of_copies(struct compilation *c) {
     const struct span *spans = program_spans(c->final, &c->arena);
     for (uint32_t i = 0; i < c->verdict.n_copies; i++) {
         const struct copies_summed *sum = &c->verdict.copies[i];
-        const struct mesh_axis *axis = &c->final->mesh.axes[sum->axis];
+        const struct mesh_axis *axis = &c->final->job->mesh.axes[sum->axis];
         struct diagnostic *d = report(c->diagnostics, W812, sum->span,
                                       "this adds up %" PRId64
                                       " equal copies: all devices of `%s` already hold the same",
@@ -171,7 +171,7 @@ static struct axis_list parts_wanted(const struct program *program,
 // place of twice; a small sum sends all to each other, or all in every round.
 static int64_t sent_scattered(const struct program *program, const struct transfer *sum,
                               int64_t sent) {
-    int64_t members = mesh_group_size(&program->mesh, &sum->exchange.axes), bytes = 0;
+    int64_t members = mesh_group_size(&program->job->mesh, &sum->exchange.axes), bytes = 0;
     for (uint32_t i = 0; i < sum->n_pieces; i++) {
         struct tensor_type type =
             buffer_type(program, &program->buffers[sum->pieces[i].from.buffer]);
@@ -194,14 +194,14 @@ static int64_t sent_by_parts(const struct program *program, const struct transfe
     for (unsigned i = 0; i < sum->exchange.axes.n; i++)
         if (axis_list_has(parts, sum->exchange.axes.axes[i]))
             return sent_scattered(program, sum, sent);
-    return sent / mesh_group_size(&program->mesh, parts);
+    return sent / mesh_group_size(&program->job->mesh, parts);
 }
 
 // Where sums are ordered, one over other axes than the parts' cannot change places with theirs.
 static bool must_come_first(const struct program *program, const struct transfer *sum,
                             const struct axis_list *parts) {
     uint64_t before = axis_list_mask(parts) & ~axis_list_mask(&sum->exchange.axes);
-    return program->policy.reproducible && before;
+    return program->job->policy.reproducible && before;
 }
 
 // Sums in steps; inside units partition sums what an operation needs whole.
@@ -241,7 +241,7 @@ static int64_t activations_sent(const struct compilation *c, unsigned axis) {
 
 // The fastest link of the axes that carry nothing of the kind; NULL: no link's speed is known.
 static const struct mesh_axis *fastest_other(const struct compilation *c) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     const struct mesh_axis *fastest = NULL;
     for (uint32_t i = 0; i < mesh->n_axes; i++) {
         const struct mesh_axis *axis = &mesh->axes[i];
@@ -255,7 +255,7 @@ static const struct mesh_axis *fastest_other(const struct compilation *c) {
 // Only where both speeds are known. What an axis carries for gradients and parameters is not asked:
 // it travels while devices compute.
 static void check_links(struct compilation *c) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     const struct mesh_axis *other = fastest_other(c);
     for (uint32_t i = 0; i < mesh->n_axes && other; i++) {
         const struct mesh_axis *axis = &mesh->axes[i];

@@ -37,11 +37,11 @@ static void report_uncalled(struct compilation *c, const struct program *edited,
     const char *name = item->program.unit.text;
     struct diagnostic *d = report(c->diagnostics, E620, item->program.unit.span,
                                   "no statement of the step calls unit `%s`", name);
-    const char **names = ARENA_ARRAY(&c->arena, const char *, edited->n_units);
+    const char **names = ARENA_ARRAY(&c->arena, const char *, edited->job->n_units);
     size_t n = 0;
-    for (uint32_t i = 0; i < edited->n_units; i++)
+    for (uint32_t i = 0; i < edited->job->n_units; i++)
         if (i != unit)
-            names[n++] = edited->units[i].name;
+            names[n++] = edited->job->units[i].name;
     diagnostic_meant(d, item->program.unit.span, name, names, n);
 }
 
@@ -88,7 +88,7 @@ bool edited_replace(struct compilation *c) {
     if (!edited_agrees(c, edited) || !all_called(c, edited, &written))
         return false;
     // Speeds of links and names of products are the file's: they change no result.
-    edited->mesh = c->final->mesh;
+    edited->job->mesh = c->final->job->mesh;
     if (!edited_settle_plan(c, edited))
         return false;
     c->derived = c->final;

@@ -41,7 +41,7 @@ static bool differ(const struct comparison *w, struct span span, const char *wha
 
 // Each with where the file, its default or the command line says it.
 static bool sizes_differ(const struct comparison *w) {
-    const struct sizes *text = &w->text->sizes, *file = &w->file->sizes;
+    const struct sizes *text = &w->text->job->sizes, *file = &w->file->job->sizes;
     const struct train_config *train = &w->c->config.train;
     const struct origin *model = &w->c->config.model.origin;
     const struct {
@@ -56,7 +56,7 @@ static bool sizes_differ(const struct comparison *w) {
         {"vocab", text->vocab, file->vocab, model},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (differ(w, w->text->sizes_span, rows[i].what,
+        if (differ(w, w->text->job->sizes_span, rows[i].what,
                    arena_format(&w->c->arena, "%" PRId64, rows[i].text),
                    arena_format(&w->c->arena, "%" PRId64, rows[i].file), rows[i].origin))
             return true;
@@ -64,20 +64,20 @@ static bool sizes_differ(const struct comparison *w) {
 }
 
 static const char *relaxation_text(struct arena *arena, const struct program *program) {
-    const struct policy *policy = &program->policy;
+    const struct policy *policy = &program->job->policy;
     if (policy->islands.n == 0)
         return "nothing";
     return arena_format(arena, "%s, every = %" PRId64,
-                        mesh_axes_text(&program->mesh, &policy->islands, arena),
+                        mesh_axes_text(&program->job->mesh, &policy->islands, arena),
                         policy->average_every);
 }
 
 static const char *compression_text(struct arena *arena, const struct program *program) {
-    const struct policy *policy = &program->policy;
+    const struct policy *policy = &program->job->policy;
     if (policy->wire_axes.n == 0)
         return "nothing";
     return arena_format(arena, "%s, way = %s",
-                        mesh_axes_text(&program->mesh, &policy->wire_axes, arena),
+                        mesh_axes_text(&program->job->mesh, &policy->wire_axes, arena),
                         wire_text(policy->wire, arena));
 }
 
@@ -91,10 +91,10 @@ static const char *dealing_text(struct arena *arena, const struct program *progr
     struct axis_list inner = tokens ? buffer_inner_axes(tokens) : (struct axis_list){0};
     if (!tokens || tokens->layout.cuts[0].n == 0)
         return "nothing";
-    const char *axes = mesh_axes_text(&program->mesh, &tokens->layout.cuts[0], arena);
+    const char *axes = mesh_axes_text(&program->job->mesh, &tokens->layout.cuts[0], arena);
     return inner.n == 0 ? axes
                         : arena_format(arena, "%s around %s", axes,
-                                       mesh_axes_text(&program->mesh, &inner, arena));
+                                       mesh_axes_text(&program->job->mesh, &inner, arena));
 }
 
 static const struct buffer *tokens_of(const struct program *program) {
@@ -116,8 +116,8 @@ static const struct origin *batch_origin(const struct strategy_config *strategy,
 static bool dealing_differs(const struct comparison *w, const struct origin *said) {
     const struct buffer *text = tokens_of(w->text), *file = tokens_of(w->file);
     struct arena *arena = &w->c->arena;
-    return is_relaxed(&w->file->policy) &&
-           differ(w, text ? text->span : w->text->policy_span, "batch over",
+    return is_relaxed(&w->file->job->policy) &&
+           differ(w, text ? text->span : w->text->job->policy_span, "batch over",
                   dealing_text(arena, w->text, text), dealing_text(arena, w->file, file),
                   batch_origin(&w->c->config.strategy, said));
 }
@@ -128,7 +128,7 @@ static const struct buffer *residual_of(const struct program *program, const cha
     for (buffer_id id = 0; id < program->n_buffers; id++) {
         const struct buffer *buffer = &program->buffers[id];
         if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
-            strcmp(program->tensors[buffer->tensor].name, tensor) == 0 &&
+            strcmp(program->job->tensors[buffer->tensor].name, tensor) == 0 &&
             buffer_item_of_layer(buffer, layer) >= 0)
             return buffer;
     }
@@ -156,8 +156,8 @@ static const struct buffer *other_residual(const struct program *of, const struc
         const struct buffer *buffer = &of->buffers[id];
         bool coded = buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID;
         for (int64_t item = 0; coded && item < buffer->count; item++) {
-            const struct buffer *like =
-                residual_of(other, of->tensors[buffer->tensor].name, buffer_layer(buffer, item));
+            const struct buffer *like = residual_of(other, of->job->tensors[buffer->tensor].name,
+                                                    buffer_layer(buffer, item));
             if (!like || !lie_alike(buffer, like))
                 return buffer;
         }
@@ -166,16 +166,16 @@ static const struct buffer *other_residual(const struct program *of, const struc
 }
 
 static bool codes_differ(const struct comparison *w, const struct origin *said) {
-    if (w->file->policy.wire_axes.n == 0)
+    if (w->file->job->policy.wire_axes.n == 0)
         return false;
     const struct buffer *text = other_residual(w->text, w->file);
     const struct buffer *file = text ? NULL : other_residual(w->file, w->text);
     if (!text && !file)
         return false;
     const char *tensor =
-        text ? w->text->tensors[text->tensor].name : w->file->tensors[file->tensor].name;
+        text ? w->text->job->tensors[text->tensor].name : w->file->job->tensors[file->tensor].name;
     struct diagnostic *d =
-        report(w->c->diagnostics, E620, text ? text->span : w->text->policy_span,
+        report(w->c->diagnostics, E620, text ? text->span : w->text->job->policy_span,
                text ? "this step does not code the gradient of `%s` as the strategy does, or codes "
                       "other parts of it"
                     : "this step does not code the gradient of `%s`; the strategy does",
@@ -192,9 +192,9 @@ static bool relaxation_differs(const struct comparison *w) {
     const struct origin here = {.kind = ORIGIN_STATEMENT, .span = strategy->name_span};
     const struct origin *said = strategy->n_relaxations ? &strategy->relaxations[0].origin : &here;
     struct arena *arena = &w->c->arena;
-    return differ(w, w->text->policy_span, "relax over", relaxation_text(arena, w->text),
+    return differ(w, w->text->job->policy_span, "relax over", relaxation_text(arena, w->text),
                   relaxation_text(arena, w->file), said) ||
-           differ(w, w->text->policy_span, "wire over", compression_text(arena, w->text),
+           differ(w, w->text->job->policy_span, "wire over", compression_text(arena, w->text),
                   compression_text(arena, w->file), said) ||
            dealing_differs(w, said) || codes_differ(w, said);
 }
@@ -206,12 +206,12 @@ static const char *reproducible_text(struct arena *arena, const struct policy *p
 }
 
 static bool order_differs(const struct comparison *w) {
-    const struct policy *text = &w->text->policy, *file = &w->file->policy;
+    const struct policy *text = &w->text->job->policy, *file = &w->file->job->policy;
     const struct train_config *train = &w->c->config.train;
-    return differ(w, w->text->policy_span, "reproducible", reproducible_text(&w->c->arena, text),
-                  reproducible_text(&w->c->arena, file),
+    return differ(w, w->text->job->policy_span, "reproducible",
+                  reproducible_text(&w->c->arena, text), reproducible_text(&w->c->arena, file),
                   train->reproducible ? &train->reproducible_origin : &train->origin) ||
-           differ(w, w->text->policy_span, "microbatch",
+           differ(w, w->text->job->policy_span, "microbatch",
                   arena_format(&w->c->arena, "%" PRId64, text->microbatch),
                   arena_format(&w->c->arena, "%" PRId64, file->microbatch),
                   &train->microbatch_origin);
@@ -220,7 +220,7 @@ static bool order_differs(const struct comparison *w) {
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's
 // would let a lossy step pass.
 static bool policy_differs(const struct comparison *w) {
-    const struct policy *text = &w->text->policy, *file = &w->file->policy;
+    const struct policy *text = &w->text->job->policy, *file = &w->file->job->policy;
     const struct {
         const char *what;
         enum dtype text, file;
@@ -235,7 +235,7 @@ static bool policy_differs(const struct comparison *w) {
         {"reduce", text->reduce, file->reduce},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (differ(w, w->text->policy_span, rows[i].what, dtype_names[rows[i].text],
+        if (differ(w, w->text->job->policy_span, rows[i].what, dtype_names[rows[i].text],
                    dtype_names[rows[i].file], &w->c->config.train.precision.origin))
             return true;
     return order_differs(w) || relaxation_differs(w);
@@ -251,7 +251,7 @@ static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
 
 // Names and sizes in order. Links and products may differ: they change no result.
 static bool mesh_differs(const struct comparison *w) {
-    const struct mesh *text = &w->text->mesh, *file = &w->file->mesh;
+    const struct mesh *text = &w->text->job->mesh, *file = &w->file->job->mesh;
     const char *ours = mesh_text(&w->c->arena, text), *theirs = mesh_text(&w->c->arena, file);
     if (strcmp(ours, theirs) == 0)
         return false;
@@ -301,8 +301,8 @@ static const char *tensor_difference(const struct tensor *text, const struct ten
 static bool tensors_differ(const struct comparison *w) {
     const struct program *text = w->text, *file = w->file;
     struct diagnostic *d = NULL;
-    for (uint32_t i = 0; i < text->n_tensors && i < file->n_tensors && !d; i++) {
-        const struct tensor *ours = &text->tensors[i], *theirs = &file->tensors[i];
+    for (uint32_t i = 0; i < text->job->n_tensors && i < file->job->n_tensors && !d; i++) {
+        const struct tensor *ours = &text->job->tensors[i], *theirs = &file->job->tensors[i];
         const char *difference = tensor_difference(ours, theirs);
         if (strcmp(ours->name, theirs->name) != 0)
             d = report(w->c->diagnostics, E620, ours->span,
@@ -311,10 +311,10 @@ static bool tensors_differ(const struct comparison *w) {
             d = report(w->c->diagnostics, E620, ours->span, "tensor `%s` is not the model's: %s",
                        ours->name, difference);
     }
-    if (!d && text->n_tensors != file->n_tensors)
+    if (!d && text->job->n_tensors != file->job->n_tensors)
         d = report(w->c->diagnostics, E620, text->steps[STEP_TRAIN].span,
-                   "this step has %" PRIu32 " tensors, the model %" PRIu32, text->n_tensors,
-                   file->n_tensors);
+                   "this step has %" PRIu32 " tensors, the model %" PRIu32, text->job->n_tensors,
+                   file->job->n_tensors);
     if (!d)
         return false;
     const struct origin *model = &w->c->config.model.origin;
@@ -329,8 +329,8 @@ static bool tensors_differ(const struct comparison *w) {
 static bool parts_are_missing(const struct comparison *w) {
     for (int s = 0; s < N_STEPS; s++)
         if (w->file->steps[s].present && !w->text->steps[s].present) {
-            report(w->c->diagnostics, E620, w->text->policy_span, "this step has no `%s { ... }`",
-                   step_names[s]);
+            report(w->c->diagnostics, E620, w->text->job->policy_span,
+                   "this step has no `%s { ... }`", step_names[s]);
             return true;
         }
     return false;

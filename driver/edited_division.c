@@ -62,7 +62,7 @@ static void check_split(const struct divisions *all, const struct split_statemen
                 continue;
             struct diagnostic *d = report_unheard(all->c, &split->origin, at, "split");
             diagnostic_label(d, step_span(all), "this divides no `%s` over `%s`",
-                             dimension_names[dimension], all->c->final->mesh.axes[axis].name);
+                             dimension_names[dimension], all->c->final->job->mesh.axes[axis].name);
             diagnostic_help(d, "print the step anew without the written-out one");
             return;
         }
@@ -105,7 +105,7 @@ static bool check_extent(const struct divisions *all, const struct mode_statemen
         if (rings && parts)
             continue;
         struct arena *arena = &all->c->arena;
-        const char *name = all->c->final->mesh.axes[axis].name, *what = extent_text(mode);
+        const char *name = all->c->final->job->mesh.axes[axis].name, *what = extent_text(mode);
         struct diagnostic *d = report_unheard(all->c, &mode->origin, at, what);
         diagnostic_say(d, "by it activations %s", axis_text(arena, &all->file, axis, name));
         diagnostic_label(d, step_span(all), "in this they %s",

@@ -5,12 +5,12 @@
 // NULL: none.
 static const struct op *find_unlike(const struct program *a, const struct program *b,
                                     const struct value **value) {
-    for (uint32_t u = 0; u < a->n_units; u++)
-        for (uint32_t i = 0; i < a->units[u].n_ops; i++) {
-            const struct op *op = &a->units[u].ops[i];
+    for (uint32_t u = 0; u < a->job->n_units; u++)
+        for (uint32_t i = 0; i < a->job->units[u].n_ops; i++) {
+            const struct op *op = &a->job->units[u].ops[i];
             for (unsigned k = 0; k < op->n_results; k++) {
-                *value = &a->units[u].values[op->results[k]];
-                const struct value *other = &b->units[u].values[op->results[k]];
+                *value = &a->job->units[u].values[op->results[k]];
+                const struct value *other = &b->job->units[u].values[op->results[k]];
                 if (((*value)->storage == STORAGE_INLINE) != (other->storage == STORAGE_INLINE))
                     return op;
             }

@@ -28,8 +28,8 @@ static const char *letter_words(const char *letter) {
 // At the buffer of the text that lies otherwise, with the statement that declares it.
 static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
                            const char *found, const char *declared, const struct origin *origin) {
-    const char *name = c->final->mesh.axes[axis].name;
-    const char *tensor = c->final->tensors[row->buffer->tensor].name;
+    const char *name = c->final->job->mesh.axes[axis].name;
+    const char *tensor = c->final->job->tensors[row->buffer->tensor].name;
     struct diagnostic *d = report(
         c->diagnostics, E621, row->buffer->span, "this program keeps the %s of `%s` %s over `%s`",
         row->state == STATE_OPTIMIZER ? "optimizer's state" : state_names[row->state], tensor,
@@ -85,7 +85,7 @@ static void check_state_storage(struct compilation *c, const struct placement *p
 
 void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
-            if (c->final->mesh.axes[axis].size > 1)
+        for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
+            if (c->final->job->mesh.axes[axis].size > 1)
                 check_state_storage(c, placement, (enum state)state, axis);
 }

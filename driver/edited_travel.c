@@ -99,7 +99,7 @@ static void measure_traffic(struct hearing *h, enum state state) {
 static bool tell_option(struct hearing *h, const struct mode_statement *mode,
                         const struct said_option *option, const struct decided *what,
                         uint32_t tensor, unsigned axis) {
-    uint32_t at = tensor * h->c->final->mesh.n_axes + axis;
+    uint32_t at = tensor * h->c->final->job->mesh.n_axes + axis;
     struct measured text = measure(&h->text[mode->state][at], what->quantity);
     struct measured file = measure(&h->file[mode->state][at], what->quantity);
     if (!text.known || !file.known || text.amount == file.amount)
@@ -107,9 +107,10 @@ static bool tell_option(struct hearing *h, const struct mode_statement *mode,
     bool gathers = mode->state == STATE_PARAMETERS;
     struct arena *arena = &h->c->arena;
     struct diagnostic *d = report_unheard(h->c, &mode->origin, option->span, option->name);
-    diagnostic_say(
-        d, "by it `%s` would be %s %s", h->c->final->tensors[tensor % h->placement->n_tensors].name,
-        gathers ? "gathered" : "summed", amount_text(arena, what->quantity, file.amount));
+    diagnostic_say(d, "by it `%s` would be %s %s",
+                   h->c->final->job->tensors[tensor % h->placement->n_tensors].name,
+                   gathers ? "gathered" : "summed",
+                   amount_text(arena, what->quantity, file.amount));
     diagnostic_label(d, span_or_step(h->c, text.span), "this %s it %s",
                      gathers ? "gathers" : "sums", amount_text(arena, what->quantity, text.amount));
     help_unheard(d, option->name);
@@ -122,7 +123,7 @@ static bool check_option(struct hearing *h, const struct mode_statement *mode,
     const struct placement *placement = h->placement;
     measure_traffic(h, mode->state);
     for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++)
-        for (unsigned axis = 0; axis < h->c->final->mesh.n_axes; axis++)
+        for (unsigned axis = 0; axis < h->c->final->job->mesh.n_axes; axis++)
             if (placement->tensors[t].extents[mode->state][axis].mode == mode &&
                 tell_option(h, mode, option, what, t, axis))
                 return true;

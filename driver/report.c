@@ -48,7 +48,7 @@ static void add_handed_on(struct handed_on *handed, struct layers here) {
 static void find_kept(const struct program *program, struct handed_on *all) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &program->units[call->unit];
+        const struct unit *unit = &program->job->units[call->unit];
         if (unit->phase != PHASE_FORWARD || unit->n_parameters != 1 || unit->n_results != 1)
             continue;
         buffer_id from = call->operands[0].buffer, to = call->results[0].buffer;
@@ -62,7 +62,7 @@ static const struct handed_on *find_handed_on(struct compilation *c) {
     struct handed_on *all = ARENA_ARRAY(&c->arena, struct handed_on, program->n_buffers + 1);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &program->units[call->unit];
+        const struct unit *unit = &program->job->units[call->unit];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_results; i++)
             for (uint32_t k = 0; k < unit->n_parameters; k++)
                 if (call->operands[k].buffer == call->results[i].buffer)
@@ -114,7 +114,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
-    const struct tensor *tensor = activation ? NULL : &c->final->tensors[buffer->tensor];
+    const struct tensor *tensor = activation ? NULL : &c->final->job->tensors[buffer->tensor];
     struct layers layers = {0, 0, 1, 1};
     if (activation)
         layers = (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1};
@@ -211,7 +211,7 @@ static void find_work(struct compilation *c, struct placement_table *table) {
     while (walk_next(&walk)) {
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
-        const struct unit *unit = &c->final->units[walk.statement->call.unit];
+        const struct unit *unit = &c->final->job->units[walk.statement->call.unit];
         for (uint32_t i = 0; i < unit->n_ops; i++) {
             enum op_kernel kernel = op_rows[unit->ops[i].kind].kernel;
             if (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL)
@@ -264,7 +264,7 @@ struct placement_table placement_rows(struct compilation *c) {
     find_work(c, &table);
     sort_roles(&table);
     for (int state = 0; state < N_STATES; state++)
-        for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
+        for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
             table.most_bytes[state][axis] = state_letter(&table, (enum state)state, axis);
     return table;
 }

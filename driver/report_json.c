@@ -141,7 +141,7 @@ static json_t *row_axis_json(const struct placement_row *row, unsigned axis) {
 
 // One object for each row of the table, with how it is cut on each axis.
 static json_t *placement_json(struct compilation *c, const struct placement_table *table) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     json_t *array = json_array();
     for (uint32_t i = 0; i < table->n; i++) {
         const struct placement_row *row = &table->rows[i];
@@ -252,7 +252,7 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
     struct source_place place = source_place(&c->sources, t->span);
     json_t *object = json_object();
     json_object_set_new(object, "axis",
-                        json_string(mesh_axes_text(&c->final->mesh, &t->axes, &c->arena)));
+                        json_string(mesh_axes_text(&c->final->job->mesh, &t->axes, &c->arena)));
     json_object_set_new(object, "op", json_string(collective_names[t->kind]));
     json_object_set_new(object, "state",
                         text_or_null(t->state == N_STATES ? NULL : state_names[t->state]));
@@ -264,7 +264,7 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
     json_object_set_new(object, "stage", json_integer(0));
     json_object_set_new(object, "count", json_integer(t->count));
     json_object_set_new(object, "bytes", json_integer(t->bytes));
-    int64_t every = t->step == STEP_AVERAGE ? c->final->policy.average_every : 1;
+    int64_t every = t->step == STEP_AVERAGE ? c->final->job->policy.average_every : 1;
     json_object_set_new(object, "every", json_integer(every)); // beyond the contract: steps
     json_object_set_new(object, "line", place.file ? json_integer(place.line) : json_null());
     return object;
@@ -281,7 +281,7 @@ static json_t *communication_json(struct compilation *c) {
 // are null.
 static void set_program(struct compilation *c, json_t *root) {
     struct placement_table table = placement_rows(c);
-    json_object_set_new(root, "modes", modes_json(&c->final->mesh, &table));
+    json_object_set_new(root, "modes", modes_json(&c->final->job->mesh, &table));
     json_object_set_new(root, "placement", placement_json(c, &table));
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
@@ -310,7 +310,7 @@ void report_json(struct compilation *c, FILE *to) {
                         resolved ? json_integer(mesh_devices(&c->config.mesh)) : json_null());
     json_object_set_new(root, "mesh", resolved ? mesh_json(&c->config.mesh) : json_null());
     json_object_set_new(root, "microbatches",
-                        c->final ? json_integer(c->final->sizes.microbatches) : json_null());
+                        c->final ? json_integer(c->final->job->sizes.microbatches) : json_null());
     json_object_set_new(root, "relaxed", relaxed_json(c));
     json_object_set_new(root, "diagnostics", diagnostics_json(c));
     if (is_right_but_for_memory(c))

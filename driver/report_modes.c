@@ -39,7 +39,7 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
 
 static const char **tuples_of(struct compilation *c, const struct placement_table *table,
                               struct part part, uint32_t tensor) {
-    uint32_t n = c->final->mesh.n_axes;
+    uint32_t n = c->final->job->mesh.n_axes;
     const char **tuples = ARENA_ARRAY(&c->arena, const char *, n + 1);
     for (uint32_t axis = 0; axis < n; axis++)
         tuples[axis] = tuple_text(c, table, part, tensor, axis);
@@ -79,7 +79,7 @@ static bool same_alikes(const struct alikes *a, const struct alikes *b) {
 
 // The last word of a tensor's name, once: queries', keys' and values' biases are all "bias".
 static const char *with_last_word(struct compilation *c, const char *names, uint32_t tensor) {
-    const char *name = c->final->tensors[tensor].name, *dot = strrchr(name, '.');
+    const char *name = c->final->job->tensors[tensor].name, *dot = strrchr(name, '.');
     const char *word = dot ? dot + 1 : name;
     size_t length = strlen(word);
     if (!*names)
@@ -126,7 +126,7 @@ static uint32_t find_tensors(struct compilation *c, const struct placement_table
 // Those with most bytes first.
 static struct alikes find_alikes(struct compilation *c, const struct placement_table *table,
                                  struct part part) {
-    struct alikes all = {.n_axes = c->final->mesh.n_axes};
+    struct alikes all = {.n_axes = c->final->job->mesh.n_axes};
     struct row_tensor *tensors;
     uint32_t n = find_tensors(c, table, part, &tensors), most = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -148,7 +148,7 @@ static struct alikes find_alikes(struct compilation *c, const struct placement_t
 // how many layers they speak again, where layers take turns. It is the first of a turn then.
 static struct layer_range stretch_from(struct compilation *c, const struct placement_table *table,
                                        struct part part) {
-    struct layer_range stretch = {part.layer, c->final->sizes.layers, 1};
+    struct layer_range stretch = {part.layer, c->final->job->sizes.layers, 1};
     for (int state = 0; state < N_STATES; state++) {
         struct layer_search search = search_layer(&table->roles[part.role].rows[state], part.layer);
         uint32_t at;
@@ -187,7 +187,7 @@ static void add_lines(struct compilation *c, struct mode_lines *lines, const cha
 
 const char *sliced_role(struct compilation *c, const char *role, struct layer_range layers) {
     int head = (int)strcspn(role, ".");
-    if (layers.begin == 0 && layers.end == c->final->sizes.layers && layers.step == 1)
+    if (layers.begin == 0 && layers.end == c->final->job->sizes.layers && layers.step == 1)
         return role;
     const char *step = layers.step > 1 ? arena_format(&c->arena, ":%" PRId64, layers.step) : "";
     return arena_format(&c->arena, "%.*s[%" PRId64 ":%" PRId64 "%s]%s", head, role, layers.begin,
@@ -198,7 +198,7 @@ const char *sliced_role(struct compilation *c, const char *role, struct layer_ra
 static void add_role(struct compilation *c, const struct placement_table *table,
                      const struct placement_row *row, struct mode_lines *lines) {
     uint32_t role = row->role;
-    int64_t layers = row->layers.end ? c->final->sizes.layers : 0;
+    int64_t layers = row->layers.end ? c->final->job->sizes.layers : 0;
     const char *path = table->roles[role].path;
     if (layers == 0) {
         struct alikes all = find_alikes(c, table, (struct part){role, 0});
@@ -287,7 +287,7 @@ static void print_cell(FILE *to, const struct columns *columns, uint32_t axis, c
 
 static void print_lines(struct compilation *c, const struct mode_lines *lines,
                         const struct columns *columns, FILE *to) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     fprintf(to, "  %-*s", columns->name, "");
     for (uint32_t axis = columns->first; axis < columns->end; axis++)
         print_cell(to, columns, axis, mesh->axes[axis].name);
@@ -300,7 +300,7 @@ static void print_lines(struct compilation *c, const struct mode_lines *lines,
 
 // Axes that do not fit side by side follow below.
 void report_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     struct mode_lines lines = find_mode_lines(c, table);
     struct columns columns = {.name = LEAST_NAME_COLUMNS};
     if (mesh->n_axes == 0)

@@ -38,7 +38,7 @@ struct text {
 };
 
 static const char *axes_text(const struct text *t, const struct axis_list *axes) {
-    return mesh_axes_text(&t->program->mesh, axes, t->arena);
+    return mesh_axes_text(&t->program->job->mesh, axes, t->arena);
 }
 
 static const char *joined(struct arena *arena, const char *a, const char *between, const char *b) {
@@ -152,13 +152,13 @@ static void add_paragraph(struct text *t, struct paragraphs *all, const struct p
 static const char *role_text(const struct text *t, const struct tensor *tensor,
                              const struct layer_range *range) {
     const char *path = role_path(t->arena, tensor->roles, tensor->n_roles);
-    bool all = range_layers(range) == t->program->sizes.layers;
+    bool all = range_layers(range) == t->program->job->sizes.layers;
     return tensor->layers && !all ? sliced_role(t->c, path, *range) : path;
 }
 
 static struct paragraph begin_paragraph(const struct text *t, const struct buffer *buffer,
                                         uint32_t range) {
-    const struct tensor *tensor = &t->program->tensors[buffer->tensor];
+    const struct tensor *tensor = &t->program->job->tensors[buffer->tensor];
     const struct layer_range *layers = &t->c->placement.ranges[range];
     return (struct paragraph){.state = class_states[buffer->class],
                               .role = role_text(t, tensor, layers),
@@ -197,8 +197,8 @@ static void add_optimizer(struct text *t, struct paragraphs *all, uint32_t tenso
 }
 
 static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t u = 0; u < program->n_units; u++)
-        if (program->units[u].frame == id)
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        if (program->job->units[u].frame == id)
             return true;
     return false;
 }
@@ -311,7 +311,7 @@ void report_routes(struct compilation *c, FILE *to) {
     const struct program *program = c->derived ? c->derived : c->final;
     struct text t = {c, &c->arena, program, account_routes(program, &c->routes, &c->arena)};
     struct paragraphs all = {0};
-    for (uint32_t tensor = 0; tensor < program->n_tensors; tensor++) {
+    for (uint32_t tensor = 0; tensor < program->job->n_tensors; tensor++) {
         for (uint32_t i = 0; i < c->routes.n; i++)
             if (c->routes.items[i].tensor == tensor)
                 add_route(&t, &all, i);

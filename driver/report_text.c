@@ -33,8 +33,8 @@ struct parameters {
 
 static struct parameters count_parameters(struct compilation *c, const char *role) {
     struct parameters sum = {0};
-    for (uint32_t i = 0; i < c->reference->n_tensors; i++) {
-        const struct tensor *tensor = &c->reference->tensors[i];
+    for (uint32_t i = 0; i < c->reference->job->n_tensors; i++) {
+        const struct tensor *tensor = &c->reference->job->tensors[i];
         if (role && strcmp(role_path(&c->arena, tensor->roles, tensor->n_roles), role) != 0)
             continue;
         sum.all += elements(tensor);
@@ -53,13 +53,13 @@ static const char *parameters_text(struct compilation *c, struct parameters sum,
 
 // With a line for each role, in the order of the model, where more is asked for.
 static void print_model(struct compilation *c, bool verbose, FILE *to) {
-    const struct sizes *sizes = &c->final->sizes;
+    const struct sizes *sizes = &c->final->job->sizes;
     struct names shown = {.arena = &c->arena};
     fprintf(to, "  model          %s, %s tokens a step\n",
             parameters_text(c, count_parameters(c, NULL), " parameters"),
             quantity_text(&c->arena, (double)sizes->batch * (double)sizes->sequence, COUNTS));
-    for (uint32_t i = 0; i < c->reference->n_tensors && verbose; i++) {
-        const struct tensor *tensor = &c->reference->tensors[i];
+    for (uint32_t i = 0; i < c->reference->job->n_tensors && verbose; i++) {
+        const struct tensor *tensor = &c->reference->job->tensors[i];
         const char *role = role_path(&c->arena, tensor->roles, tensor->n_roles);
         if (names_find(&shown, role) != NOT_NAMED)
             continue;
@@ -70,7 +70,7 @@ static void print_model(struct compilation *c, bool verbose, FILE *to) {
 
 // The size of the problem, so that the figures below can be judged.
 static void print_mesh_line(struct compilation *c, FILE *to) {
-    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh *mesh = &c->final->job->mesh;
     fprintf(to, "  devices        %" PRId64 " (", mesh_devices(mesh));
     for (uint32_t i = 0; i < mesh->n_axes; i++)
         fprintf(to, "%s%s = %" PRId64, i ? ", " : "", mesh->axes[i].name, mesh->axes[i].size);
@@ -81,9 +81,9 @@ static void print_mesh_line(struct compilation *c, FILE *to) {
     fprintf(to,
             "  step           %" PRId64 " sequence%s of %" PRId64 " token%s in %" PRId64
             " microbatch%s\n",
-            c->final->sizes.batch, plural_s(c->final->sizes.batch), c->final->sizes.sequence,
-            plural_s(c->final->sizes.sequence), c->final->sizes.microbatches,
-            c->final->sizes.microbatches == 1 ? "" : "es");
+            c->final->job->sizes.batch, plural_s(c->final->job->sizes.batch),
+            c->final->job->sizes.sequence, plural_s(c->final->job->sizes.sequence),
+            c->final->job->sizes.microbatches, c->final->job->sizes.microbatches == 1 ? "" : "es");
 }
 
 // What does not equal training on one device, where the file says so.
@@ -112,7 +112,7 @@ static const char *unit_at_peak(const struct compilation *c) {
     while (walk_next(&walk)) {
         reached |= walk.statement->id == c->account->peak_statement;
         if (reached && walk.statement->kind == STATEMENT_CALL)
-            return c->final->units[walk.statement->call.unit].name;
+            return c->final->job->units[walk.statement->call.unit].name;
     }
     return NULL;
 }
@@ -189,7 +189,7 @@ static void print_transfers(struct compilation *c, enum step_kind step, FILE *to
         const struct axis_list *axes = &account->transfers[i].axes;
         if (account->transfers[i].step != step || !names_axes(account, i))
             continue;
-        print_sum(c, mesh_axes_text(&c->final->mesh, axes, &c->arena),
+        print_sum(c, mesh_axes_text(&c->final->job->mesh, axes, &c->arena),
                   bytes_sent(account, step, axes), to);
         fprintf(to, "\n");
         print_transfers_over(c, step, axes, to);
@@ -198,7 +198,7 @@ static void print_transfers(struct compilation *c, enum step_kind step, FILE *to
 }
 
 static void print_communication(struct compilation *c, FILE *to) {
-    int64_t every = c->final->policy.average_every;
+    int64_t every = c->final->job->policy.average_every;
     if (c->account->n_transfers == 0) {
         fprintf(to, "\n  nothing is sent\n");
         return;

@@ -23,9 +23,9 @@ static json_t *time_value(double seconds) {
 json_t *time_json(struct compilation *c) {
     struct step_time time = time_of(c);
     json_t *axes = json_object();
-    for (uint32_t axis = 0; axis < c->final->mesh.n_axes; axis++)
+    for (uint32_t axis = 0; axis < c->final->job->mesh.n_axes; axis++)
         if (time.axes[axis].bytes > 0)
-            json_object_set_new(axes, c->final->mesh.axes[axis].name,
+            json_object_set_new(axes, c->final->job->mesh.axes[axis].name,
                                 time_value(time.axes[axis].seconds));
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s), "axes",
                      axes, "memory", time_value(time.memory_s), "best", time_value(time.best_s),
@@ -77,8 +77,8 @@ static struct parts parts_of(struct compilation *c, const struct step_time *time
     parts.items[MEMORY] =
         (struct part){"memory", time->memory_s,
                       moved_text(c, device->bandwidth_bytes_per_s, time->work.moved_bytes), NULL};
-    for (uint32_t i = 0; i < c->final->mesh.n_axes; i++) {
-        const struct mesh_axis *axis = &c->final->mesh.axes[i];
+    for (uint32_t i = 0; i < c->final->job->mesh.n_axes; i++) {
+        const struct mesh_axis *axis = &c->final->job->mesh.axes[i];
         const struct axis_time *of = &time->axes[i];
         if (of->bytes > 0)
             parts.items[parts.n++] = (struct part){axis->name, of->seconds,
@@ -138,8 +138,8 @@ static void print_lacking(struct compilation *c, const struct parts *parts, cons
 // Of what all devices could compute meanwhile, what one device would have to for the same step:
 // neither what is computed again counts nor what several devices compute alike.
 static double share_of_peak(const struct compilation *c, double seconds) {
-    const struct mesh *mesh = &c->final->mesh;
-    int64_t islands = mesh_group_size(mesh, &c->final->policy.islands);
+    const struct mesh *mesh = &c->final->job->mesh;
+    int64_t islands = mesh_group_size(mesh, &c->final->job->policy.islands);
     double devices = (double)mesh_devices(mesh) / (double)islands;
     double could = devices * seconds * c->config.device.flops_per_s;
     return 100 * account_work(c->reference).flops / could;

@@ -318,7 +318,7 @@ static bool says_something(const struct mode_statement *mode) {
 void check_said(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
     const struct program *step = c->derived ? c->derived : c->final;
-    struct saying s = {.c = c, .step = step, .length = step->n_ids + step->n_buffers};
+    struct saying s = {.c = c, .step = step, .length = step->job->n_ids + step->n_buffers};
     for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED && !c->trial; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (!says_something(mode) || is_rehearsed(&s, mode))

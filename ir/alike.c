@@ -94,7 +94,8 @@ static bool buffers_alike(const struct pair *p, const struct buffer *a, const st
         return false;
     return (!windows ||
             same_text(p->a->buffers[a->window_of].name, p->b->buffers[b->window_of].name)) &&
-           (!tensors || same_text(p->a->tensors[a->tensor].name, p->b->tensors[b->tensor].name));
+           (!tensors ||
+            same_text(p->a->job->tensors[a->tensor].name, p->b->job->tensors[b->tensor].name));
 }
 
 // ---- units ------------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ static bool statements_alike(const struct pair *p, const struct statement *a,
     case STATEMENT_LOOP:
         return loops_alike(p, &a->loop, &b->loop);
     case STATEMENT_CALL:
-        return same_text(p->a->units[a->call.unit].name, p->b->units[b->call.unit].name);
+        return same_text(p->a->job->units[a->call.unit].name, p->b->job->units[b->call.unit].name);
     case STATEMENT_START:
         return starts_alike(p, &a->start, &b->start);
     case STATEMENT_WAIT:
@@ -227,8 +228,8 @@ static bool blocks_alike(const struct pair *p, const struct block *a, const stru
 // ---- the whole --------------------------------------------------------------------------------
 
 static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t i = 0; i < program->n_units; i++)
-        if (program->units[i].frame == id)
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (program->job->units[i].frame == id)
             return true;
     return false;
 }
@@ -244,18 +245,20 @@ static uint32_t count_buffers(const struct program *program) {
 bool program_is_alike(const struct program *a, const struct program *b) {
     struct pair p = {.a = a, .b = b};
     uint32_t n = count_buffers(a);
-    if (!same_text(a->name, b->name) || !meshes_alike(&a->mesh, &b->mesh) ||
-        !sizes_alike(&a->sizes, &b->sizes) || !policies_alike(&a->policy, &b->policy) ||
-        a->n_tensors != b->n_tensors || n != count_buffers(b) || a->n_units != b->n_units)
+    if (!same_text(a->job->name, b->job->name) || !meshes_alike(&a->job->mesh, &b->job->mesh) ||
+        !sizes_alike(&a->job->sizes, &b->job->sizes) ||
+        !policies_alike(&a->job->policy, &b->job->policy) ||
+        a->job->n_tensors != b->job->n_tensors || n != count_buffers(b) ||
+        a->job->n_units != b->job->n_units)
         return false;
-    for (uint32_t i = 0; i < a->n_tensors; i++)
-        if (!tensors_alike(&a->tensors[i], &b->tensors[i]))
+    for (uint32_t i = 0; i < a->job->n_tensors; i++)
+        if (!tensors_alike(&a->job->tensors[i], &b->job->tensors[i]))
             return false;
     for (uint32_t i = 0; i < n; i++)
         if (!buffers_alike(&p, &a->buffers[i], &b->buffers[i]))
             return false;
-    for (uint32_t i = 0; i < a->n_units; i++)
-        if (!units_alike(&a->units[i], &b->units[i]))
+    for (uint32_t i = 0; i < a->job->n_units; i++)
+        if (!units_alike(&a->job->units[i], &b->job->units[i]))
             return false;
     for (int kind = 0; kind < N_STEPS; kind++) {
         p.step_a = &a->steps[kind];

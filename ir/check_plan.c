@@ -228,8 +228,8 @@ const char *program_check_plan(const struct program *program, struct arena *aren
         c.at = program->buffers[i].span;
         wrong = check_offset(&c, &program->buffers[i]);
     }
-    for (uint32_t i = 0; i < program->n_units && !wrong; i++) {
-        c.unit = &program->units[i];
+    for (uint32_t i = 0; i < program->job->n_units && !wrong; i++) {
+        c.unit = &program->job->units[i];
         wrong = check_unit(&c);
     }
     if (wrong && at)

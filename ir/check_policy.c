@@ -6,9 +6,9 @@
 // Between islands something must average, and only there. The reference program is one island's: it
 // has no mesh to name them by.
 static const char *check_islands(const struct program *program) {
-    const struct policy *policy = &program->policy;
+    const struct policy *policy = &program->job->policy;
     bool averages = program->steps[STEP_AVERAGE].present;
-    if (averages ? policy->islands.n == 0 && program->mesh.n_axes > 0 : policy->islands.n > 0)
+    if (averages ? policy->islands.n == 0 && program->job->mesh.n_axes > 0 : policy->islands.n > 0)
         return "a step `average` and `relax over` in the policy go together";
     return policy->islands.n > 0 && policy->average_every < 1
                ? "`every` in the policy is less than one step"
@@ -41,8 +41,8 @@ static const char *check_reproducible(const struct policy *policy, struct arena 
 }
 
 const char *program_check_policy(const struct program *program, struct arena *arena) {
-    const char *wrong = check_reproducible(&program->policy, arena);
+    const char *wrong = check_reproducible(&program->job->policy, arena);
     if (!wrong)
         wrong = check_islands(program);
-    return wrong ? wrong : check_wire(&program->policy);
+    return wrong ? wrong : check_wire(&program->job->policy);
 }

@@ -83,7 +83,7 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
             exchange.kind != COLLECTIVE_PERMUTE)
             return arena_format(c->arena, "unit %s: `%s` lacks a `dim`: flat cuts are a step's",
                                 unit->name, op_rows[op->kind].text);
-        fits = exchange_fits(&exchange, &c->program->mesh, from, to);
+        fits = exchange_fits(&exchange, &c->program->job->mesh, from, to);
     }
     if (!fits)
         return arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes", unit->name,
@@ -92,7 +92,7 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
 }
 
 static const char *check_iota(struct checker *c, const struct unit *unit, const struct op *op) {
-    const struct mesh *mesh = &c->program->mesh;
+    const struct mesh *mesh = &c->program->job->mesh;
     struct axis_list axes = op_axes(op);
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     int zigzag = op_zigzag(op);
@@ -257,7 +257,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);
     struct axis_list axes = buffer_window_axes(program, buffer);
-    int64_t parts = mesh_group_size(&program->mesh, &axes);
+    int64_t parts = mesh_group_size(&program->job->mesh, &axes);
     return size_times(parts, type_bytes(&shard)) <= buffer_item_bytes(program, parent)
                ? NULL
                : arena_format(c->arena, "the last shard of buffer %s lies outside of %s",
@@ -273,8 +273,8 @@ static const char *dims_text(struct arena *arena, const enum dimension *dims, un
 
 // Does the host know every item?
 static bool host_knows_items(const struct program *program, const struct buffer *buffer) {
-    int64_t all =
-        buffer->stack == STACK_LAYERS ? program->sizes.layers : program->sizes.microbatches;
+    int64_t all = buffer->stack == STACK_LAYERS ? program->job->sizes.layers
+                                                : program->job->sizes.microbatches;
     return buffer->stack == STACK_NONE ||
            (buffer->stack == host_role_rows[buffer->host].stack && buffer->count == all);
 }
@@ -309,10 +309,10 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
 // layers that the tensor has.
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
-    if (buffer->tensor != NO_ID && buffer->tensor >= program->n_tensors)
+    if (buffer->tensor != NO_ID && buffer->tensor >= program->job->n_tensors)
         return arena_format(c->arena, "buffer %s is about no tensor", buffer->name);
     for (unsigned i = 0; i < buffer->rank; i++) {
-        int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.cuts[i]);
+        int64_t parts = mesh_group_size(&program->job->mesh, &buffer->layout.cuts[i]);
         if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
             parts = size_times(parts, buffer->count);
         if (buffer->dims[i].size % parts)
@@ -323,7 +323,7 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
             return arena_format(c->arena, "buffer %s: what persists is not kept in zigzag",
                                 buffer->name);
         if (buffer->layout.zigzag[i] &&
-            !order_fits(order_of_cuts(&program->mesh, &buffer->layout.cuts[i],
+            !order_fits(order_of_cuts(&program->job->mesh, &buffer->layout.cuts[i],
                                       buffer->layout.zigzag[i] - 1),
                         buffer->dims[i].size))
             return arena_format(c->arena, "buffer %s: %s=%" PRId64 " has no chunks of equal size",
@@ -336,7 +336,7 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
                             buffer->name);
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
-    int64_t layers = buffer->tensor == NO_ID ? 0 : program->tensors[buffer->tensor].layers;
+    int64_t layers = buffer->tensor == NO_ID ? 0 : program->job->tensors[buffer->tensor].layers;
     int64_t step = buffer_layer_step(buffer);
     int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
     if (buffer->first_layer < 0 || (buffer->first_layer > 0 && buffer->stack != STACK_LAYERS) ||
@@ -393,9 +393,9 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
 
 // Operands and results alike: a result in a parameter's place is the operand's buffer again.
 static const char *check_call(struct checker *c, const struct call *call) {
-    if (call->unit >= c->program->n_units)
+    if (call->unit >= c->program->job->n_units)
         return "a call of no unit";
-    const struct unit *unit = &c->program->units[call->unit];
+    const struct unit *unit = &c->program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         const char *wrong = check_argument(c, unit, i, call->operands[i]);
         if (wrong)
@@ -423,10 +423,10 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     if (wrong)
         return wrong;
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
-    int64_t parts = mesh_group_size(&program->mesh, &start->exchange.axes);
+    int64_t parts = mesh_group_size(&program->job->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
                 size_times(parts, type_bytes(&from_type)) <= buffer_item_bytes(program, to);
-    return room && exchange_fits(&start->exchange, &program->mesh, &from_type, &to_type)
+    return room && exchange_fits(&start->exchange, &program->job->mesh, &from_type, &to_type)
                ? NULL
                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
                               from->name, to->name, collective_names[start->exchange.kind]);
@@ -538,13 +538,13 @@ static const char *check_program(struct checker *c) {
     c->at = too_large.at;
     if (too_large.what)
         return too_large.what;
-    c->at = program->policy_span;
+    c->at = program->job->policy_span;
     const char *policy = program_check_policy(program, c->arena);
     if (policy)
         return policy;
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        c->at = program->tensors[i].span;
-        const char *wrong = check_tensor(c, &program->tensors[i]);
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        c->at = program->job->tensors[i].span;
+        const char *wrong = check_tensor(c, &program->job->tensors[i]);
         if (wrong)
             return wrong;
     }
@@ -554,8 +554,8 @@ static const char *check_program(struct checker *c) {
         if (wrong)
             return wrong;
     }
-    for (uint32_t i = 0; i < program->n_units; i++) {
-        const char *wrong = check_unit(c, &program->units[i]);
+    for (uint32_t i = 0; i < program->job->n_units; i++) {
+        const char *wrong = check_unit(c, &program->job->units[i]);
         if (wrong)
             return wrong;
     }

@@ -72,7 +72,7 @@ static int64_t check_buffer(struct size_checker *c, const struct buffer *buffer)
     check_items(c, buffer);
     if (c->found.what)
         return 0;
-    int64_t parts = mesh_group_size(&c->program->mesh, &buffer->layout.flat);
+    int64_t parts = mesh_group_size(&c->program->job->mesh, &buffer->layout.flat);
     int64_t item = buffer_item_bytes(c->program, buffer);
     check_bytes(c, &whole, 1, size_times(item, parts), kind, name, buffer->span); // padded
     check_bytes(c, &whole, buffer->count, size_times(item, buffer->count), kind, name,
@@ -119,10 +119,10 @@ static void check_unit(struct size_checker *c, const struct unit *unit) {
 
 struct too_large program_too_large(const struct program *program, struct arena *arena) {
     struct size_checker c = {.program = program, .arena = arena};
-    for (uint32_t i = 0; i < program->n_tensors; i++)
-        check_tensor(&c, &program->tensors[i]);
+    for (uint32_t i = 0; i < program->job->n_tensors; i++)
+        check_tensor(&c, &program->job->tensors[i]);
     check_buffers(&c);
-    for (uint32_t i = 0; i < program->n_units && !c.found.what; i++)
-        check_unit(&c, &program->units[i]);
+    for (uint32_t i = 0; i < program->job->n_units && !c.found.what; i++)
+        check_unit(&c, &program->job->units[i]);
     return c.found;
 }

@@ -199,10 +199,10 @@ static void add_group(struct groups *groups, const struct axis_list *axes) {
 // start.
 struct axis_list *program_groups(const struct program *program, struct arena *arena, uint32_t *n) {
     struct groups groups = {.arena = arena};
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
             struct exchange exchange;
-            if (op_exchange(&program->units[u].ops[i], &exchange))
+            if (op_exchange(&program->job->units[u].ops[i], &exchange))
                 add_group(&groups, &exchange.axes);
         }
     for (int s = 0; s < N_STEPS; s++) {

@@ -558,23 +558,29 @@ struct sizes { // of the whole step, over all devices
     int64_t batch, sequence, microbatches, layers, vocab;
 };
 
-struct program {
+// What all devices of a mesh do.
+struct job {
     struct arena *arena;
     const char *name; // the strategy's
-    struct mesh mesh; // the reference program's has no axis
+    struct mesh mesh; // the reference's has no axis
     struct policy policy;
     struct sizes sizes;
     struct tensor *tensors;
     uint32_t n_tensors, cap_tensors;
-    struct buffer *buffers;
-    uint32_t n_buffers, cap_buffers;
     struct unit *units;
     uint32_t n_units, cap_units;
-    struct step steps[N_STEPS];
-    int64_t arena_bytes; // -1: not planned
-    // Where a text said them; nowhere in a program that was derived.
+    // Where a text said them; nowhere in a job that was derived.
     struct span sizes_span, policy_span;
     uint32_t n_ids; // statement ids are 0 .. n_ids-1 after program_number
+};
+
+struct program {
+    struct arena *arena; // the job's
+    struct job *job;
+    struct buffer *buffers;
+    uint32_t n_buffers, cap_buffers;
+    struct step steps[N_STEPS];
+    int64_t arena_bytes; // -1: not planned
 };
 
 // A name with a suffix, in the arena; where the suffix is empty the name itself, no copy.

@@ -87,17 +87,17 @@ static void check_signature_kept(struct parser *p, const struct unit *unit,
 static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool step_given) {
     move_to(p, at);
     uint32_t id = program_find_unit(p->program, name);
-    struct unit old = id == NO_ID ? (struct unit){0} : p->program->units[id];
+    struct unit old = id == NO_ID ? (struct unit){0} : p->program->job->units[id];
     if (id == NO_ID)
         id = program_add_unit(p->program, name, (struct span){p->source, at, at + 1});
     else
-        p->program->units[id] = (struct unit){
+        p->program->job->units[id] = (struct unit){
             .name = name, .frame_bytes = -1, .frame = NO_ID, .span = {p->source, at, at + 1}};
-    struct unit unit = p->program->units[id];
+    struct unit unit = p->program->job->units[id];
     parse_unit_body(p, &unit);
     if (old.name && !step_given)
         check_signature_kept(p, &unit, &old, at);
-    p->program->units[id] = unit;
+    p->program->job->units[id] = unit;
 }
 
 // `step STRATEGY` or `unit STRATEGY.UNIT`, as a file reads them too: words, and one dot. A text is
@@ -117,11 +117,11 @@ static struct program_part parse_part_name(struct parser *p) {
         text_fail_at(p, at.begin, at.end, "expected `unit STRATEGY.UNIT {` here, with one dot");
     part.unit = dot ? dot + 1 : NULL;
     const char *strategy = arena_string(p->arena, name, length);
-    if (!p->program->name[0])
-        p->program->name = strategy;
-    else if (strcmp(p->program->name, strategy) != 0)
+    if (!p->program->job->name[0])
+        p->program->job->name = strategy;
+    else if (strcmp(p->program->job->name, strategy) != 0)
         text_fail_at(p, at.begin, at.end, "this text is about strategy `%s`, not `%s`",
-                     p->program->name, strategy);
+                     p->program->job->name, strategy);
     return part;
 }
 
@@ -164,11 +164,11 @@ static void parse_parts(struct parser *p, const struct program_part *parts, uint
             if (parts[i].unit)
                 continue;
             if (round == ROUND_HEADER) // what a derived program had is replaced as a whole
-                p->program->n_tensors = p->program->n_buffers = 0;
+                p->program->job->n_tensors = p->program->n_buffers = 0;
             move_to(p, parts[i].braces.begin);
             if (round == ROUND_HEADER) {
                 p->lines = 0;
-                p->program->mesh = (struct mesh){.name = p->program->mesh.name};
+                p->program->job->mesh = (struct mesh){.name = p->program->job->mesh.name};
                 p->program->arena_bytes = -1;
             } else {
                 memset(p->program->steps, 0, sizeof p->program->steps);
@@ -199,15 +199,15 @@ static void adopt_units(struct parser *p, const struct program *derived,
     struct program *program = p->program;
     const bool *called = program_called_units(program, p->arena);
     struct names given = {.arena = p->arena}, buffers = {.arena = p->arena};
-    uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, program->n_units + 1), n = 0;
+    uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, program->job->n_units + 1), n = 0;
     for (uint32_t i = 0; i < n_parts; i++)
         if (parts[i].unit && names_find(&given, parts[i].unit) == NOT_NAMED)
             names_add(&given, parts[i].unit, i);
     for (buffer_id i = 0; i < program->n_buffers; i++)
         if (names_find(&buffers, program->buffers[i].name) == NOT_NAMED)
             names_add(&buffers, program->buffers[i].name, i);
-    for (uint32_t i = 0; i < program->n_units; i++) {
-        struct unit unit = program->units[i];
+    for (uint32_t i = 0; i < program->job->n_units; i++) {
+        struct unit unit = program->job->units[i];
         bool is_given = names_find(&given, unit.name) != NOT_NAMED;
         if (!is_given && !called[i])
             continue;
@@ -216,9 +216,9 @@ static void adopt_units(struct parser *p, const struct program *derived,
             unit.frame_bytes = unit.frame == NO_ID ? -1 : unit.frame_bytes;
         }
         numbers[i] = n;
-        program->units[n++] = unit;
+        program->job->units[n++] = unit;
     }
-    program->n_units = n;
+    program->job->n_units = n;
     renumber_calls(program, numbers);
 }
 

@@ -4,14 +4,14 @@
 
 // An axis and a product share one space of names: both may stand wherever an axis may.
 static void check_new_axis(struct parser *p, uint32_t begin, const char *name) {
-    const struct mesh *mesh = &p->program->mesh;
+    const struct mesh *mesh = &p->program->job->mesh;
     if (mesh_find_axis(mesh, name) >= 0 || mesh_find_product(mesh, name))
         text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice", name);
 }
 
 // `axis dp = 4 link 1e+10 1e-06`
 static void parse_axis(struct parser *p) {
-    struct mesh *mesh = &p->program->mesh;
+    struct mesh *mesh = &p->program->job->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_axis axis = {.name = text_name(p, "an axis")};
     check_new_axis(p, begin, axis.name);
@@ -35,7 +35,7 @@ static void parse_axis(struct parser *p) {
 
 // `product dp = replica*shard`, of axes and products that stand above it.
 static void parse_product(struct parser *p) {
-    struct mesh *mesh = &p->program->mesh;
+    struct mesh *mesh = &p->program->job->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_product product = {.name = text_name(p, "a product")};
     check_new_axis(p, begin, product.name);
@@ -61,13 +61,13 @@ static int64_t parse_field(struct parser *p, const char *name) {
 // All fields, in one order: a text has no defaults that a reader would have to know.
 static void parse_sizes(struct parser *p) {
     uint32_t begin = p->token.begin;
-    struct sizes *sizes = &p->program->sizes;
+    struct sizes *sizes = &p->program->job->sizes;
     sizes->batch = parse_field(p, "batch");
     sizes->sequence = parse_field(p, "sequence");
     sizes->microbatches = parse_field(p, "microbatches");
     sizes->layers = parse_field(p, "layers");
     sizes->vocab = parse_field(p, "vocab");
-    p->program->sizes_span = text_span(p, begin);
+    p->program->job->sizes_span = text_span(p, begin);
 }
 
 static enum dtype parse_dtype_field(struct parser *p, const char *name) {
@@ -103,7 +103,7 @@ static uint32_t parse_dimensions(struct parser *p) {
 // own.
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
-    struct policy *policy = &p->program->policy;
+    struct policy *policy = &p->program->job->policy;
     *policy = (struct policy){0};
     policy->parameters = parse_dtype_field(p, "parameters");
     policy->master = parse_dtype_field(p, "master");
@@ -128,7 +128,7 @@ static void parse_policy(struct parser *p) {
         policy->wire_axes = text_axes(p);
         policy->wire = parse_wire(p);
     }
-    p->program->policy_span = text_span(p, begin);
+    p->program->job->policy_span = text_span(p, begin);
 }
 
 // `parts NAME N, NAME N`
@@ -239,7 +239,7 @@ static void parse_buffer(struct parser *p) {
         struct token at = p->token;
         buffer.tensor = program_find_tensor(p->program, text_name(p, "a tensor"));
         if (buffer.tensor == NO_ID) {
-            text_meant(p, &at, COLUMN(p->program->tensors, p->program->n_tensors, name));
+            text_meant(p, &at, COLUMN(p->program->job->tensors, p->program->job->n_tensors, name));
             text_fail_at(p, at.begin, at.end, "there is no tensor of this name");
         }
     }

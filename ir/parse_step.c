@@ -73,11 +73,11 @@ static void parse_call(struct parser *p, struct statement *statement) {
     struct token at = p->token;
     uint32_t id = program_find_unit(p->program, text_name(p, "a unit"));
     if (id == NO_ID) {
-        text_meant(p, &at, COLUMN(p->program->units, p->program->n_units, name));
+        text_meant(p, &at, COLUMN(p->program->job->units, p->program->job->n_units, name));
         text_fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
         return;
     }
-    const struct unit *unit = &p->program->units[id];
+    const struct unit *unit = &p->program->job->units[id];
     struct call *call = &statement->call;
     call->unit = id;
     call->operands = ARENA_ARRAY(p->arena, struct reference, unit->n_parameters);

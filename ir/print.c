@@ -83,7 +83,7 @@ static void put_real(struct printer *p, double value) {
 
 static void put_axes(struct printer *p, const struct axis_list *axes) {
     for (unsigned i = 0; i < axes->n; i++)
-        put(p, "%s%s", i ? "*" : "", p->program->mesh.axes[axes->axes[i]].name);
+        put(p, "%s%s", i ? "*" : "", p->program->job->mesh.axes[axes->axes[i]].name);
 }
 
 // A cut stands behind the size of its dimension: `heads=4/tp`.
@@ -96,7 +96,7 @@ static void put_dims(struct printer *p, const struct dim *dims, unsigned rank,
             put(p, "/");
             put_axes(p, &layout->cuts[i]);
             if (layout->zigzag[i])
-                put(p, " zigzag %s", p->program->mesh.axes[layout->zigzag[i] - 1].name);
+                put(p, " zigzag %s", p->program->job->mesh.axes[layout->zigzag[i] - 1].name);
         }
     }
     put(p, "]");
@@ -114,7 +114,7 @@ static void put_roles(struct printer *p, const uint8_t *roles, unsigned n) {
 
 // Names of products are printed for the reader; lists of axes are printed by their axes.
 static void print_mesh(struct printer *p) {
-    const struct mesh *mesh = &p->program->mesh;
+    const struct mesh *mesh = &p->program->job->mesh;
     for (uint32_t i = 0; i < mesh->n_axes; i++) {
         put(p, "axis %s = %" PRId64, mesh->axes[i].name, mesh->axes[i].size);
         if (mesh->axes[i].link_bytes_per_s > 0) {
@@ -133,7 +133,7 @@ static void print_mesh(struct printer *p) {
 }
 
 static void print_sizes(struct printer *p) {
-    const struct sizes *sizes = &p->program->sizes;
+    const struct sizes *sizes = &p->program->job->sizes;
     put(p, "sizes batch = %" PRId64 " sequence = %" PRId64, sizes->batch, sizes->sequence);
     put(p, " microbatches = %" PRId64 " layers = %" PRId64, sizes->microbatches, sizes->layers);
     put(p, " vocab = %" PRId64, sizes->vocab);
@@ -141,7 +141,7 @@ static void print_sizes(struct printer *p) {
 }
 
 static void print_policy(struct printer *p) {
-    const struct policy *policy = &p->program->policy;
+    const struct policy *policy = &p->program->job->policy;
     put(p, "policy parameters = %s master = %s moments = %s gradients = %s",
         dtype_names[policy->parameters], dtype_names[policy->master], dtype_names[policy->moments],
         dtype_names[policy->gradients]);
@@ -214,8 +214,8 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
         put_axes(p, &buffer->layout.flat);
     }
     if (buffer->tensor != NO_ID) {
-        break_before(p, (int)strlen(p->program->tensors[buffer->tensor].name) + 4);
-        put(p, " of %s", p->program->tensors[buffer->tensor].name);
+        break_before(p, (int)strlen(p->program->job->tensors[buffer->tensor].name) + 4);
+        put(p, " of %s", p->program->job->tensors[buffer->tensor].name);
     }
     if (buffer->host != HOST_NONE)
         put(p, " host %s", host_role_names[buffer->host]);
@@ -327,7 +327,7 @@ static void print_op(struct printer *p, const struct unit *unit, const struct op
 
 // Parameters, results, ops: results are named before the ops that make them, as a head is.
 static void print_unit(struct printer *p, const struct unit *unit) {
-    put(p, "unit %s.%s {", p->program->name, unit->name);
+    put(p, "unit %s.%s {", p->program->job->name, unit->name);
     put_spanned_end(p, unit->span);
     p->indent++;
     put(p, "phase %s", phase_names[unit->phase]);
@@ -385,7 +385,7 @@ static void put_argument(struct printer *p, const char *name, struct reference r
 
 // Every argument by the unit's name for it. Results in a parameter's place are not said twice.
 static void print_call(struct printer *p, const struct call *call) {
-    const struct unit *unit = &p->program->units[call->unit];
+    const struct unit *unit = &p->program->job->units[call->unit];
     put(p, "call %s(", unit->name);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         put_argument(p, unit->values[i].name, call->operands[i], i == 0);
@@ -509,7 +509,7 @@ static void print_step(struct printer *p, enum step_kind kind) {
 void program_print(const struct program *program, FILE *to, const struct print_options *options) {
     static const struct print_options defaults = {0};
     struct printer p = {.to = to, .program = program, .options = options ? options : &defaults};
-    put(&p, "step %s {", program->name);
+    put(&p, "step %s {", program->job->name);
     end_line(&p);
     p.indent++;
     print_mesh(&p);
@@ -519,8 +519,8 @@ void program_print(const struct program *program, FILE *to, const struct print_o
         put(&p, "arena %" PRId64, program->arena_bytes);
         end_line(&p);
     }
-    for (uint32_t i = 0; i < program->n_tensors; i++)
-        print_tensor(&p, &program->tensors[i]);
+    for (uint32_t i = 0; i < program->job->n_tensors; i++)
+        print_tensor(&p, &program->job->tensors[i]);
     for (uint32_t i = 0; i < program->n_buffers; i++)
         print_buffer(&p, &program->buffers[i]);
     for (int s = 0; s < N_STEPS; s++)
@@ -529,8 +529,8 @@ void program_print(const struct program *program, FILE *to, const struct print_o
     p.indent--;
     put(&p, "}");
     end_line(&p);
-    for (uint32_t i = 0; i < program->n_units; i++)
-        print_unit(&p, &program->units[i]);
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        print_unit(&p, &program->job->units[i]);
     arena_free(&p.scratch);
 }
 

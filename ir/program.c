@@ -136,17 +136,21 @@ static bool same_name(const char *a, const char *b) {
 
 // Empty, on one device, nothing planned.
 struct program *program_new(struct arena *arena, const char *name) {
+    struct job *job = ARENA_NEW(arena, struct job);
+    job->arena = arena;
+    job->name = name;
+    job->sizes_span = job->policy_span = span_nowhere();
     struct program *program = ARENA_NEW(arena, struct program);
     program->arena = arena;
-    program->name = name;
+    program->job = job;
     program->arena_bytes = -1;
-    program->sizes_span = program->policy_span = span_nowhere();
     return program;
 }
 
 uint32_t program_add_tensor(struct program *program, struct tensor tensor) {
-    ARENA_PUSH(program->arena, program->tensors, program->n_tensors, program->cap_tensors, tensor);
-    return program->n_tensors - 1;
+    ARENA_PUSH(program->arena, program->job->tensors, program->job->n_tensors,
+               program->job->cap_tensors, tensor);
+    return program->job->n_tensors - 1;
 }
 
 void program_reserve_buffers(struct program *program, uint32_t n) {
@@ -165,8 +169,9 @@ buffer_id program_add_buffer(struct program *program, struct buffer buffer) {
 
 uint32_t program_add_unit(struct program *program, const char *name, struct span span) {
     struct unit unit = {.name = name, .frame_bytes = -1, .frame = NO_ID, .span = span};
-    ARENA_PUSH(program->arena, program->units, program->n_units, program->cap_units, unit);
-    return program->n_units - 1;
+    ARENA_PUSH(program->arena, program->job->units, program->job->n_units, program->job->cap_units,
+               unit);
+    return program->job->n_units - 1;
 }
 
 buffer_id program_find_buffer(const struct program *program, const char *name) {
@@ -189,9 +194,9 @@ void program_remove_buffers(struct program *program, const bool *removed) {
     for (uint32_t i = 0; i < n; i++)
         if (program->buffers[i].window_of != NO_ID)
             program->buffers[i].window_of = renumbered[program->buffers[i].window_of];
-    for (uint32_t i = 0; i < program->n_units; i++)
-        if (program->units[i].frame != NO_ID)
-            program->units[i].frame = renumbered[program->units[i].frame];
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (program->job->units[i].frame != NO_ID)
+            program->job->units[i].frame = renumbered[program->job->units[i].frame];
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         struct access access;
@@ -213,21 +218,21 @@ buffer_id program_host_buffer(const struct program *program, enum host_role role
 }
 
 uint32_t program_find_tensor(const struct program *program, const char *name) {
-    for (uint32_t i = 0; i < program->n_tensors; i++)
-        if (strcmp(program->tensors[i].name, name) == 0)
+    for (uint32_t i = 0; i < program->job->n_tensors; i++)
+        if (strcmp(program->job->tensors[i].name, name) == 0)
             return i;
     return NO_ID;
 }
 
 uint32_t program_find_unit(const struct program *program, const char *name) {
-    for (uint32_t i = 0; i < program->n_units; i++)
-        if (strcmp(program->units[i].name, name) == 0)
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (strcmp(program->job->units[i].name, name) == 0)
             return i;
     return NO_ID;
 }
 
 bool *program_called_units(const struct program *program, struct arena *arena) {
-    bool *called = ARENA_ARRAY(arena, bool, program->n_units + 1);
+    bool *called = ARENA_ARRAY(arena, bool, program->job->n_units + 1);
     for (int s = 0; s < N_STEPS; s++) {
         struct statement_walk walk = walk_statements(&program->steps[s].body);
         while (walk_next(&walk))
@@ -482,22 +487,22 @@ bool index_equal(struct index a, struct index b) {
 // An id is a position in the text, so equal programs have equal ids, whatever made them.
 void program_number(struct program *program) {
     uint32_t next = 0;
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
-            program->units[u].ops[i].id = next++;
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
+            program->job->units[u].ops[i].id = next++;
     for (int s = 0; s < N_STEPS; s++) {
         struct statement_walk walk = walk_statements(&program->steps[s].body);
         while (walk_next(&walk))
             walk.statement->id = next++;
     }
-    program->n_ids = next;
+    program->job->n_ids = next;
 }
 
 struct span *program_spans(const struct program *program, struct arena *arena) {
-    struct span *spans = ARENA_ARRAY(arena, struct span, program->n_ids);
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
-            spans[program->units[u].ops[i].id] = program->units[u].ops[i].span;
+    struct span *spans = ARENA_ARRAY(arena, struct span, program->job->n_ids);
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
+            spans[program->job->units[u].ops[i].id] = program->job->units[u].ops[i].span;
     for (int s = 0; s < N_STEPS; s++) {
         struct statement_walk walk = walk_statements(&program->steps[s].body);
         while (walk_next(&walk))
@@ -517,8 +522,8 @@ static bool unit_needs_plan(const struct unit *unit) {
 
 // One place without an offset is enough: what is left of a plan that a person edited fits nothing.
 bool program_needs_plan(const struct program *program) {
-    for (uint32_t i = 0; i < program->n_units; i++)
-        if (unit_needs_plan(&program->units[i]))
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (unit_needs_plan(&program->job->units[i]))
             return true;
     for (uint32_t i = 0; i < program->n_buffers; i++)
         if (program->buffers[i].window_of == NO_ID && program->buffers[i].offset_bytes < 0)
@@ -527,8 +532,8 @@ bool program_needs_plan(const struct program *program) {
 }
 
 static void drop_places(struct program *program, bool inline_too) {
-    for (uint32_t i = 0; i < program->n_units; i++) {
-        struct unit *unit = &program->units[i];
+    for (uint32_t i = 0; i < program->job->n_units; i++) {
+        struct unit *unit = &program->job->units[i];
         for (uint32_t k = unit->n_parameters; k < unit->n_values; k++) {
             if (unit->values[k].storage == STORAGE_INLINE && !inline_too)
                 continue;
@@ -568,7 +573,7 @@ struct statement statement_clone(struct arena *arena, const struct program *prog
     if (made.kind == STATEMENT_LOOP) {
         clone_block(arena, &made.loop.body, program);
     } else if (made.kind == STATEMENT_CALL) {
-        const struct unit *unit = &program->units[made.call.unit];
+        const struct unit *unit = &program->job->units[made.call.unit];
         COPY_ARRAY(arena, made.call.operands, unit->n_parameters);
         COPY_ARRAY(arena, made.call.results, unit->n_results);
     } else if (made.kind == STATEMENT_START) {
@@ -593,25 +598,29 @@ static void clone_unit(struct arena *arena, struct unit *unit) {
 }
 
 uint32_t program_clone_unit(struct program *program, uint32_t unit, const char *name) {
-    struct unit made = program->units[unit];
+    struct unit made = program->job->units[unit];
     made.name = name;
     clone_unit(program->arena, &made);
-    ARENA_PUSH(program->arena, program->units, program->n_units, program->cap_units, made);
-    return program->n_units - 1;
+    ARENA_PUSH(program->arena, program->job->units, program->job->n_units, program->job->cap_units,
+               made);
+    return program->job->n_units - 1;
 }
 
 // Deep but for names, which are never changed. Capacities are what is used: adding copies first.
 struct program *program_clone(struct arena *arena, const struct program *from) {
+    struct job *job = arena_copy(arena, from->job, sizeof *from->job);
+    job->arena = arena;
+    COPY_ARRAY(arena, job->tensors, job->n_tensors);
+    COPY_ARRAY(arena, job->units, job->n_units);
+    job->cap_tensors = job->n_tensors;
+    job->cap_units = job->n_units;
+    for (uint32_t i = 0; i < job->n_units; i++)
+        clone_unit(arena, &job->units[i]);
     struct program *program = arena_copy(arena, from, sizeof *from);
     program->arena = arena;
-    COPY_ARRAY(arena, program->tensors, program->n_tensors);
+    program->job = job;
     COPY_ARRAY(arena, program->buffers, program->n_buffers);
-    COPY_ARRAY(arena, program->units, program->n_units);
-    program->cap_tensors = program->n_tensors;
     program->cap_buffers = program->n_buffers;
-    program->cap_units = program->n_units;
-    for (uint32_t i = 0; i < program->n_units; i++)
-        clone_unit(arena, &program->units[i]);
     for (int s = 0; s < N_STEPS; s++) {
         struct step *step = &program->steps[s];
         COPY_ARRAY(arena, step->handles, step->n_handles);

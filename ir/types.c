@@ -84,7 +84,7 @@ struct tensor_type buffer_type_on(const struct mesh *mesh, const struct buffer *
 }
 
 struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
-    return buffer_type_on(&program->mesh, buffer);
+    return buffer_type_on(&program->job->mesh, buffer);
 }
 
 int64_t buffer_item_bytes_on(const struct mesh *mesh, const struct buffer *buffer) {
@@ -94,7 +94,7 @@ int64_t buffer_item_bytes_on(const struct mesh *mesh, const struct buffer *buffe
 }
 
 int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
-    return buffer_item_bytes_on(&program->mesh, buffer);
+    return buffer_item_bytes_on(&program->job->mesh, buffer);
 }
 
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {

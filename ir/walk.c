@@ -104,7 +104,7 @@ struct access statement_access(const struct program *program, const struct state
     const struct access none = {NULL, false};
     switch (statement->kind) {
     case STATEMENT_CALL:
-        return access_of_call(&program->units[statement->call.unit], &statement->call, i);
+        return access_of_call(&program->job->units[statement->call.unit], &statement->call, i);
     case STATEMENT_START: {
         struct transfer_piece *piece = &statement->start.pieces[i / 2];
         if (i / 2 == statement->start.n_pieces)

@@ -112,7 +112,7 @@ void harness_open(struct harness *h, enum dtype dtype) {
     *h = (struct harness){.dtype = dtype, .random = 1};
     h->program = program_new(&h->arena, "test");
     uint32_t unit = program_add_unit(h->program, "test", span_nowhere());
-    h->unit = &h->program->units[unit];
+    h->unit = &h->program->job->units[unit];
 }
 
 void harness_close(struct harness *h) {

@@ -97,7 +97,7 @@ static void describes(void **state) {
     assert_string_equal(p->buffers[p->wellknown.tokens].name, "tokens");
     assert_string_equal(p->buffers[p->wellknown.loss].name, "loss");
     assert_string_equal(p->buffers[p->wellknown.logits].name, "logits"); // for sampling
-    assert_int_equal(p->n_statements, f->program->n_ids);
+    assert_int_equal(p->n_statements, f->program->job->n_ids);
     for (int i = 0; i < p->n_statements; i++)
         assert_non_null(p->statements[i].text);
     for (int i = 0; i < p->n_tensors; i++) // [heads=2, group=3, head_dim=8, hidden=10]
@@ -227,13 +227,13 @@ static void caches_objects(void **state) {
     const char *cache = arena_format(&f->arena, "%s/a/b", f->directory);
     jit_with_cache(f, cache);
     int n = files_in(cache);
-    assert_int_equal(n, f->program->n_units + 1);
+    assert_int_equal(n, f->program->job->n_units + 1);
     jit_with_cache(f, cache);
     assert_int_equal(files_in(cache), n);
-    for (uint32_t u = 0; u < f->program->n_units; u++)
-        for (uint32_t i = 0; i < f->program->units[u].n_ops; i++)
-            if (f->program->units[u].ops[i].kind == OP_LEARNING_RATE)
-                op_set_real(f->program, &f->program->units[u].ops[i], ATTRIBUTE_BASE, 0.5);
+    for (uint32_t u = 0; u < f->program->job->n_units; u++)
+        for (uint32_t i = 0; i < f->program->job->units[u].n_ops; i++)
+            if (f->program->job->units[u].ops[i].kind == OP_LEARNING_RATE)
+                op_set_real(f->program, &f->program->job->units[u].ops[i], ATTRIBUTE_BASE, 0.5);
     jit_with_cache(f, cache);
     assert_int_equal(files_in(cache), n + 1);
     system(arena_format(&f->arena, "for f in %s/*.o; do echo > $f; done", cache));

@@ -68,7 +68,8 @@ static double number_for(struct model *m, const struct buffer *buffer) {
         return (double)(random_bits(&m->random) % 5);
     if (buffer->dtype == DTYPE_I32) {
         bool masked = buffer->host == HOST_TARGETS && random_bits(&m->random) % 5 == 0;
-        return masked ? -1 : (double)(random_bits(&m->random) % (uint64_t)m->program->sizes.vocab);
+        return masked ? -1
+                      : (double)(random_bits(&m->random) % (uint64_t)m->program->job->sizes.vocab);
     }
     if (buffer->class == CLASS_PARAMETERS)
         return 0.5 * random_real(&m->random);
@@ -117,7 +118,7 @@ static void fill(struct model *m) {
 
 // Scalars are f64 whatever they are sums of.
 static double tolerance(const struct model *m) {
-    return m->program->policy.compute == DTYPE_F32 ? 1e-4 : 1e-9;
+    return m->program->job->policy.compute == DTYPE_F32 ? 1e-4 : 1e-9;
 }
 
 // Padding is anything.

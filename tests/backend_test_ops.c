@@ -247,7 +247,7 @@ static void rest_of_a_sum_comes_first(void **state) {
     for (int reproducible = 0; reproducible < 2; reproducible++) {
         struct harness h;
         harness_open(&h, DTYPE_F32);
-        h.program->policy.reproducible = reproducible;
+        h.program->job->policy.reproducible = reproducible;
         value_id a = INPUT(&h, 5, 3), b = INPUT(&h, 3, 7), bias = INPUT(&h, 7);
         finish(&h, OP(&h, ADD_BIAS, product_of(&h, a, b), bias));
         harness_ready(&h);
@@ -771,7 +771,7 @@ static void pairs_are_added_as_one(void **state) {
         for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
             struct harness *made = &h[by_kernel];
             harness_open(made, dtypes[i]);
-            made->program->policy.reproducible = 8;
+            made->program->job->policy.reproducible = 8;
             value_id number = harness_input(made, DTYPE_F64, SIZES());
             build_terms(made, terms, sums);
             for (int k = 0; k < N_ADDED; k++) {

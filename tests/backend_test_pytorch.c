@@ -97,8 +97,8 @@ static void begin(struct trial *t, enum dtype dtype) {
     ranks_open(&t->ranks, &t->arena, t->program, 2);
     memset(t->ranks.contexts[0].head.arena, 0,
            (size_t)t->program->arena_bytes); // moments start at zero
-    for (uint32_t i = 0; i < t->program->n_tensors; i++)
-        load_parameter(t, &t->program->tensors[i]);
+    for (uint32_t i = 0; i < t->program->job->n_tensors; i++)
+        load_parameter(t, &t->program->job->tensors[i]);
 }
 
 static void finish(struct trial *t) {
@@ -159,8 +159,8 @@ static void check_model(enum model_family family, enum dtype dtype, bool fused, 
         check_scalar(&t, "learning_rate", step, STEPS);
         if (step == 0 || dtype == DTYPE_F64)
             check_scalar(&t, "grad_norm", step, STEPS);
-        for (uint32_t i = 0; step == 0 && i < t.program->n_tensors; i++)
-            check_gradient(&t, &t.program->tensors[i]);
+        for (uint32_t i = 0; step == 0 && i < t.program->job->n_tensors; i++)
+            check_gradient(&t, &t.program->job->tensors[i]);
     }
     finish(&t);
 }
@@ -172,8 +172,8 @@ static void check_kind(const char *kind, enum dtype dtype) {
     begin(&t, dtype);
     run_step(&t, 0, 1);
     check_scalar(&t, "loss", 0, 1);
-    for (uint32_t i = 0; i < t.program->n_tensors; i++)
-        check_gradient(&t, &t.program->tensors[i]);
+    for (uint32_t i = 0; i < t.program->job->n_tensors; i++)
+        check_gradient(&t, &t.program->job->tensors[i]);
     finish(&t);
 }
 

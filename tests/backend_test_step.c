@@ -322,7 +322,7 @@ static void expect_sent(struct ranks *ranks, const struct program *program, stru
         int64_t all = 0, most = 0;
         for (int r = 0; r < ranks->n; r++) {
             struct place_context *context = &ranks->contexts[r];
-            int64_t place = mesh_part_of(&program->mesh, r, &groups[g]), expected = 0;
+            int64_t place = mesh_part_of(&program->job->mesh, r, &groups[g]), expected = 0;
             int64_t sent = context->transport->sent_bytes(context, (int32_t)g);
             all = 0;
             for (uint32_t i = 0; i < accounted->n_transfers; i++)

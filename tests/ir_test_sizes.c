@@ -52,18 +52,18 @@ static void what_is_beyond_stays_beyond(void **unused) {
 // ---- buffers ----------------------------------------------------------------------------------
 
 struct trial {
-    struct program program;
+    struct program *program; // on a mesh of two axes
     struct buffer buffer;
     wide whole_bytes, item_bytes, bytes; // of all devices, of an item, of all items on one device
 };
 
 // Dimensions that one axis may cut, a flat cut by another, padding, items.
 static struct trial random_buffer(uint64_t *state, struct arena *arena) {
-    struct trial t = {
-        .program = {.arena = arena, .mesh = {.axes = {{.name = "a"}, {.name = "b"}}, .n_axes = 2}}};
+    struct trial t = {.program = program_new(arena, "trial")};
+    t.program->job->mesh = (struct mesh){.axes = {{.name = "a"}, {.name = "b"}}, .n_axes = 2};
     struct buffer *buffer = &t.buffer;
     for (int i = 0; i < 2; i++)
-        t.program.mesh.axes[i].size = random_size(state, 15);
+        t.program->job->mesh.axes[i].size = random_size(state, 15);
     *buffer = (struct buffer){.name = "it",
                               .tensor = NO_ID,
                               .window_of = NO_ID,
@@ -76,14 +76,15 @@ static struct trial random_buffer(uint64_t *state, struct arena *arena) {
     for (unsigned i = 0; i < buffer->rank; i++) {
         int64_t part = random_size(state, 30);
         bool cut = i == 0 && random_bits(state) % 2;
-        buffer->dims[i] = (struct dim){DIM_HIDDEN, cut ? part * t.program.mesh.axes[0].size : part};
+        buffer->dims[i] =
+            (struct dim){DIM_HIDDEN, cut ? part * t.program->job->mesh.axes[0].size : part};
         if (cut)
             axis_list_add(&buffer->layout.cuts[i], 0);
         local *= part;
         whole = clamp(whole * buffer->dims[i].size);
     }
     bool flat = random_bits(state) % 2;
-    wide parts = flat ? t.program.mesh.axes[1].size : 1;
+    wide parts = flat ? t.program->job->mesh.axes[1].size : 1;
     if (flat)
         axis_list_add(&buffer->layout.flat, 1);
     wide padded = wide_round_up((local + parts - 1) / parts, buffer->pad_elements);
@@ -101,13 +102,13 @@ static void buffers_are_counted_or_refused(void **unused) {
     for (int i = 0; i < N_TRIALS; i++) {
         struct arena arena = {0};
         struct trial t = random_buffer(&state, &arena);
-        program_add_buffer(&t.program, t.buffer);
+        program_add_buffer(t.program, t.buffer);
         bool counted = t.whole_bytes <= (wide)LIMIT_DEVICE_BYTES &&
                        t.bytes <= (wide)LIMIT_DEVICE_BYTES && t.buffer.count <= LIMIT_COUNTED;
-        assert_int_equal(program_too_large(&t.program, &arena).what == NULL, counted);
+        assert_int_equal(program_too_large(t.program, &arena).what == NULL, counted);
         if (counted) {
-            assert_true(buffer_item_bytes(&t.program, &t.buffer) == t.item_bytes);
-            assert_true(buffer_bytes(&t.program, &t.buffer) == t.bytes);
+            assert_true(buffer_item_bytes(t.program, &t.buffer) == t.item_bytes);
+            assert_true(buffer_bytes(t.program, &t.buffer) == t.bytes);
         }
         n_counted += counted;
         arena_free(&arena);
@@ -118,7 +119,7 @@ static void buffers_are_counted_or_refused(void **unused) {
 // No buffer is too large alone.
 static void all_buffers_together(void **unused) {
     struct arena arena = {0};
-    struct program program = {.arena = &arena};
+    struct program *program = program_new(&arena, "quarters");
     struct buffer buffer = {.name = "quarter",
                             .tensor = NO_ID,
                             .window_of = NO_ID,
@@ -127,10 +128,10 @@ static void all_buffers_together(void **unused) {
                             .dims = {{DIM_FLAT, LIMIT_DEVICE_BYTES / 8 / 4}},
                             .count = 1};
     for (int i = 0; i < 4; i++)
-        program_add_buffer(&program, buffer);
-    assert_null(program_too_large(&program, &arena).what);
-    program_add_buffer(&program, buffer);
-    assert_non_null(program_too_large(&program, &arena).what);
+        program_add_buffer(program, buffer);
+    assert_null(program_too_large(program, &arena).what);
+    program_add_buffer(program, buffer);
+    assert_non_null(program_too_large(program, &arena).what);
     arena_free(&arena);
 }
 

@@ -72,8 +72,8 @@ static void drop_frees(struct block *block) {
 }
 
 static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t i = 0; i < program->n_units; i++)
-        if (program->units[i].frame == id)
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (program->job->units[i].frame == id)
             return true;
     return false;
 }

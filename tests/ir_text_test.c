@@ -366,8 +366,8 @@ static void replaces_a_unit_of_a_derived_program(void **state) {
     struct program_part part = {.unit = "project", .braces = {0, 0, (uint32_t)strlen(text)}};
     struct program *edited = program_parse_parts(&arena, derived, text, &part, 1, &error);
     assert_non_null(edited);
-    assert_int_equal(edited->units[0].n_ops, 2);
-    assert_int_equal(derived->units[0].n_ops, 5);
+    assert_int_equal(edited->job->units[0].n_ops, 2);
+    assert_int_equal(derived->job->units[0].n_ops, 5);
     const char *other = "{ parameter %x : f32[batch=2, sequence=4, hidden=6]\nresult %x }";
     part.braces.end = (uint32_t)strlen(other);
     assert_null(program_parse_parts(&arena, derived, other, &part, 1, &error));

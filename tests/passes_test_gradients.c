@@ -53,7 +53,7 @@ static void begin(struct trial *trial) {
     trial->emitter.program = program_new(&trial->arena, "main");
     trial->emitter.span.source = NO_SOURCE;
     uint32_t id = program_add_unit(trial->emitter.program, "u_forward", trial->emitter.span);
-    trial->emitter.unit = &trial->emitter.program->units[id];
+    trial->emitter.unit = &trial->emitter.program->job->units[id];
 }
 
 static value_id add_input(struct trial *trial, enum dtype dtype, unsigned rank,
@@ -106,7 +106,7 @@ static void add_results(struct trial *trial, struct op made, unsigned with_direc
 }
 
 static double function(struct trial *trial) {
-    const struct unit *unit = &trial->emitter.program->units[0];
+    const struct unit *unit = &trial->emitter.program->job->units[0];
     struct arena scratch = {0};
     interpret_unit(unit, trial->values, &scratch);
     double sum = 0;
@@ -139,11 +139,11 @@ static void finish(struct trial *trial) {
     struct backward backward =
         derive_backward(program, 0, "u_backward", trial->given, trial->wanted, trial->added);
     assert_int_not_equal(backward.unit, NO_ID);
-    const struct unit *unit = &program->units[backward.unit];
+    const struct unit *unit = &program->job->units[backward.unit];
     struct arena scratch = {0};
     struct array *forward = ARENA_ARRAY(&scratch, struct array, 64);
     memcpy(forward, trial->values, sizeof trial->values);
-    interpret_unit(&program->units[0], forward, &scratch);
+    interpret_unit(&program->job->units[0], forward, &scratch);
     struct array *values = ARENA_ARRAY(&scratch, struct array, unit->n_values);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct backward_operand from = backward.operands[i];
@@ -159,7 +159,7 @@ static void finish(struct trial *trial) {
     }
     interpret_unit(unit, values, &scratch);
     uint32_t n_wanted = 0;
-    for (uint32_t i = 0; i < trial->emitter.program->units[0].n_parameters; i++)
+    for (uint32_t i = 0; i < trial->emitter.program->job->units[0].n_parameters; i++)
         n_wanted += trial->wanted[i];
     assert_int_equal(unit->n_results, n_wanted);
     for (uint32_t i = 0; i < unit->n_results; i++) {
@@ -436,8 +436,8 @@ static void check_model(const struct config *config, uint32_t n_frozen) {
     buffer_id loss = program_find_buffer(program, "loss");
     assert_float_equal(*machine_item(trained, loss, 0), model_loss(&trial), 1e-12);
     uint32_t frozen = 0;
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        const char *name = program->tensors[i].name;
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        const char *name = program->job->tensors[i].name;
         buffer_id buffer = program_find_buffer(program, name);
         buffer_id gradient =
             program_find_buffer(program, arena_format(&trial.arena, "%s.gradient", name));

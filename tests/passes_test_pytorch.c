@@ -50,8 +50,8 @@ static void load(struct trial *trial) {
     trial->program = program_new(&trial->arena, "main");
     assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
     trial->machine = machine_new(&trial->arena, trial->program);
-    for (uint32_t i = 0; i < trial->program->n_tensors; i++) {
-        const struct tensor *tensor = &trial->program->tensors[i];
+    for (uint32_t i = 0; i < trial->program->job->n_tensors; i++) {
+        const struct tensor *tensor = &trial->program->job->tensors[i];
         memcpy(buffer_data(trial, tensor->name),
                reference_state(&trial->arena, &trial->data, "parameter", tensor),
                (size_t)tensor_elements(trial, tensor) * sizeof(double));
@@ -131,11 +131,11 @@ static void check_adamw(enum model_family family, bool fused) {
         check_scalar(&trial, "loss", losses, step);
         check_scalar(&trial, "grad_norm", norms, step);
         check_scalar(&trial, "learning_rate", rates, step);
-        for (uint32_t i = 0; step == 0 && i < trial.program->n_tensors; i++)
-            check_gradient(&trial, &trial.program->tensors[i]);
+        for (uint32_t i = 0; step == 0 && i < trial.program->job->n_tensors; i++)
+            check_gradient(&trial, &trial.program->job->tensors[i]);
     }
-    for (uint32_t i = 0; i < trial.program->n_tensors; i++)
-        check_final(&trial, &trial.program->tensors[i]);
+    for (uint32_t i = 0; i < trial.program->job->n_tensors; i++)
+        check_final(&trial, &trial.program->job->tensors[i]);
     arena_free(&trial.arena);
 }
 
@@ -183,9 +183,9 @@ static void check_kind(const char *kind) {
     *buffer_data(&trial, "step") = 1;
     machine_run(trial.machine, STEP_TRAIN);
     check_scalar(&trial, "loss", reference_tensor(&trial.arena, &trial.data, "loss", 1), 0);
-    for (uint32_t i = 0; i < trial.program->n_tensors; i++) {
-        check_gradient(&trial, &trial.program->tensors[i]);
-        elements += tensor_elements(&trial, &trial.program->tensors[i]);
+    for (uint32_t i = 0; i < trial.program->job->n_tensors; i++) {
+        check_gradient(&trial, &trial.program->job->tensors[i]);
+        elements += tensor_elements(&trial, &trial.program->job->tensors[i]);
     }
     assert_int_equal(elements, reference_elements(&trial.data, "parameter"));
     arena_free(&trial.arena);

@@ -123,28 +123,29 @@ enum { NODE, GPU, RACK };
 static const double fast = 400e9, slow = 50e9, fast_latency = 1e-6, slow_latency = 10e-6;
 
 // Two nodes of four, on a mesh whose outer axis has the slow link.
-static struct program nodes(void) {
-    return (struct program){.mesh = {.axes = {{.name = "node",
-                                               .size = 2,
-                                               .link_bytes_per_s = slow,
-                                               .link_latency_s = slow_latency},
-                                              {.name = "gpu",
-                                               .size = 4,
-                                               .link_bytes_per_s = fast,
-                                               .link_latency_s = fast_latency},
-                                              {.name = "rack", .size = 2}},
-                                     .n_axes = 3}};
+static struct program *nodes(struct arena *arena) {
+    struct program *program = program_new(arena, "nodes");
+    program->job->mesh = (struct mesh){
+        .axes =
+            {{.name = "node", .size = 2, .link_bytes_per_s = slow, .link_latency_s = slow_latency},
+             {.name = "gpu", .size = 4, .link_bytes_per_s = fast, .link_latency_s = fast_latency},
+             {.name = "rack", .size = 2}},
+        .n_axes = 3};
+    return program;
 }
 
 static const struct axis_list over_node = {1, {NODE}}, over_gpu = {1, {GPU}},
                               over_both = {2, {NODE, GPU}}, over_rack = {1, {RACK}};
 
 static struct step_time time_of(struct account_transfer transfer) {
-    struct program program = nodes();
+    struct arena arena = {0};
+    struct program *program = nodes(&arena);
     struct account account = {.transfers = &transfer, .n_transfers = 1};
     struct device_config device = {.name = "gpu"};
-    transfer.group = mesh_group_size(&program.mesh, &transfer.axes);
-    return account_time(&program, &account, &device);
+    transfer.group = mesh_group_size(&program->job->mesh, &transfer.axes);
+    struct step_time time = account_time(program, &account, &device);
+    arena_free(&arena);
+    return time;
 }
 
 static void expect_axis(const struct axis_time *axis, double bytes, double hops) {
@@ -240,8 +241,9 @@ static void rounds_of_pairs_wait_once_each(void **state) {
 
 // Three devices in a node: each round has a pair that is in two.
 static void pairs_cross_nodes_that_are_no_power_of_two(void **state) {
-    struct program program = nodes();
-    program.mesh.axes[GPU].size = 3;
+    struct arena arena = {0};
+    struct program *program = nodes(&arena);
+    program->job->mesh.axes[GPU].size = 3;
     struct account_transfer sum = {.axes = over_both,
                                    .kind = COLLECTIVE_ALL_REDUCE,
                                    .group = 6,
@@ -251,9 +253,10 @@ static void pairs_cross_nodes_that_are_no_power_of_two(void **state) {
                                    .bytes = 3 * 1000};
     struct account account = {.transfers = &sum, .n_transfers = 1};
     struct device_config device = {.name = "gpu"};
-    struct step_time time = account_time(&program, &account, &device);
+    struct step_time time = account_time(program, &account, &device);
     expect_axis(&time.axes[NODE], 3 * 1000, 3);
     assert_true(time.axes[GPU].bytes == 0 && time.axes[GPU].hops == 0);
+    arena_free(&arena);
 }
 
 static void what_is_not_said_is_not_known(void **state) {
@@ -266,8 +269,9 @@ static void what_is_not_said_is_not_known(void **state) {
 
 // An average behind every fourth step is a quarter of one for each.
 static void averages_count_their_part(void **state) {
-    struct program program = nodes();
-    program.policy.average_every = 4;
+    struct arena arena = {0};
+    struct program *program = nodes(&arena);
+    program->job->policy.average_every = 4;
     struct account_transfer average = {.axes = over_node,
                                        .kind = COLLECTIVE_ALL_REDUCE,
                                        .step = STEP_AVERAGE,
@@ -277,8 +281,9 @@ static void averages_count_their_part(void **state) {
                                        .bytes = 800};
     struct account account = {.transfers = &average, .n_transfers = 1};
     struct device_config device = {.name = "gpu"};
-    struct step_time time = account_time(&program, &account, &device);
+    struct step_time time = account_time(program, &account, &device);
     expect_axis(&time.axes[NODE], 200, 2.0 * 2 / 4);
+    arena_free(&arena);
 }
 
 // ---- both -------------------------------------------------------------------------------------
@@ -292,10 +297,11 @@ static void ddp_sends_twice_its_gradients(void **state) {
     struct device_config device = {.name = "gpu", .flops_per_s = 1e12};
     struct step_time time = account_time(program, account_of, &device);
     double parameters = 0;
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        double elements = program->tensors[i].layers ? (double)program->tensors[i].layers : 1;
-        for (unsigned k = 0; k < program->tensors[i].rank; k++)
-            elements *= (double)program->tensors[i].dims[k].size;
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        double elements =
+            program->job->tensors[i].layers ? (double)program->job->tensors[i].layers : 1;
+        for (unsigned k = 0; k < program->job->tensors[i].rank; k++)
+            elements *= (double)program->job->tensors[i].dims[k].size;
         parameters += elements;
     }
     expect_near(time.axes[0].bytes, 1.5 * 8 * parameters, 1e-3);

@@ -55,11 +55,11 @@ static void begin(struct trial *t) {
                                 .uses = ARENA_ARRAY(&t->arena, struct unit_use *, 1),
                                 .time = TIME,
                                 .token_axes = 1 << DP | 1 << TIME};
-    t->p.program->mesh = t->config.mesh;
+    t->p.program->job->mesh = t->config.mesh;
 }
 
 static struct unit *unit_of(struct trial *t) {
-    return &t->reference->units[0];
+    return &t->reference->job->units[0];
 }
 
 static value_id parameter(struct trial *t, const char *name, struct dim a, struct dim b) {
@@ -107,7 +107,7 @@ static void make(struct trial *t) {
             cut(t, i, 0, TIME);
         }
     t->use = partition_unit(&t->p, &request);
-    t->made = &t->p.program->units[t->p.program->n_units - 1];
+    t->made = &t->p.program->job->units[t->p.program->job->n_units - 1];
 }
 
 static unsigned count(const struct trial *t, enum op_kind kind) {

@@ -48,7 +48,7 @@ static const struct op *update_of(const struct trial *trial, const char *unit_na
     uint32_t id = program_find_unit(trial->program, unit_name);
     if (id == NO_ID)
         return NULL;
-    const struct unit *unit = &trial->program->units[id];
+    const struct unit *unit = &trial->program->job->units[id];
     value_id value = unit_find_value(unit, parameter);
     for (uint32_t i = 0; i < unit->n_ops; i++)
         if (unit->ops[i].operands[0] == value)

@@ -126,7 +126,7 @@ void overlap_buffers(struct program *program, const struct overlap *overlap) {
 }
 
 void overlap_keys_and_queries(struct program *program) {
-    struct unit *unit = &program->units[program_find_unit(program, "block_forward")];
+    struct unit *unit = &program->job->units[program_find_unit(program, "block_forward")];
     struct value *q = &unit->values[unit_find_value(unit, "attention.q")];
     struct value *k = &unit->values[unit_find_value(unit, "attention.k")];
     k->offset_bytes = q->offset_bytes + type_bytes(&q->type) - 8;

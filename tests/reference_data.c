@@ -188,8 +188,8 @@ double reference_gradient_scale(struct arena *arena, const struct reference_data
                                 const struct program *program, const struct tensor *tensor,
                                 int64_t layer) {
     double scale = 0;
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        const struct tensor *other = &program->tensors[i];
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        const struct tensor *other = &program->job->tensors[i];
         if (other->roles[0] != tensor->roles[0])
             continue;
         struct tensor_type type = {.rank = other->rank};

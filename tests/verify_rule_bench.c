@@ -16,7 +16,7 @@
 // ---- meshes and parts -------------------------------------------------------------------------
 
 int axis_size(const struct bench *b, int axis) {
-    return (int)b->program.mesh.axes[axis].size;
+    return (int)b->program->job->mesh.axes[axis].size;
 }
 
 int coordinate(const struct bench *b, int device, int axis) {
@@ -192,19 +192,19 @@ void begin_bench(struct bench *b, int first, int second) {
     static const char *const names[] = {"a", "b"};
     *b = (struct bench){.random = 11, .n_axes = second ? 2 : 1};
     b->n_devices = first * (second ? second : 1);
-    b->program.arena = &b->arena;
-    b->program.sizes.microbatches = 1;
+    b->program = program_new(&b->arena, "bench");
+    b->program->job->sizes.microbatches = 1;
     for (int a = 0; a < b->n_axes; a++)
-        b->program.mesh.axes[b->program.mesh.n_axes++] =
+        b->program->job->mesh.axes[b->program->job->mesh.n_axes++] =
             (struct mesh_axis){.name = names[a], .size = a ? second : first};
     struct terms *terms = ARENA_NEW(&b->arena, struct terms);
     terms_init(terms, &b->arena, 1);
-    world_init(&b->world, terms, &b->program.mesh, &b->arena);
+    world_init(&b->world, terms, &b->program->job->mesh, &b->arena);
     static const struct statement nothing;
     b->cursor.statement = &nothing;
     b->proof = (struct proof){.world = &b->world,
                               .cursor = &b->cursor,
-                              .program = &b->program,
+                              .program = b->program,
                               .diagnostics = diagnostics_new(&b->arena, &b->sources)};
 }
 
@@ -416,7 +416,7 @@ static struct array seen_whole(struct bench *b, unsigned draw, const struct judg
         b->unit.values[i].type = operands[i].type;
     }
     const char *why;
-    assert_true(op_infer_types(&b->program, &b->unit, &b->op, &why));
+    assert_true(op_infer_types(b->program, &b->unit, &b->op, &why));
     for (unsigned i = 0; i < b->op.n_results; i++)
         results[i] = array_new(&b->arena, b->unit.values[b->op.n_operands + i].type);
     interpret_op(&b->op, operands, results);

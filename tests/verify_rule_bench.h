@@ -21,7 +21,7 @@ struct bench {
     struct world world;
     struct cursor cursor;
     struct proof proof;
-    struct program program;
+    struct program *program;
     struct diagnostics *diagnostics;
     struct source_files sources;
     struct unit unit; // of one op, on one device

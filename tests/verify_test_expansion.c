@@ -28,9 +28,9 @@ static void begin(struct scene *w) {
     memset(w, 0, sizeof *w);
     begin_bench(&w->bench, 2, 0);
     w->terms = w->bench.world.terms;
-    w->bench.program.tensors = w->tensors;
+    w->bench.program->job->tensors = w->tensors;
     w->bench.proof.sought = &w->bench.proof.outcomes;
-    expansion_init(&w->expansion, BUILDER(w->terms), &w->bench.program, &w->bench.arena);
+    expansion_init(&w->expansion, BUILDER(w->terms), w->bench.program, &w->bench.arena);
 }
 
 static void end(struct scene *w) {
@@ -45,7 +45,7 @@ static struct scaled value_of(struct term term) {
 
 // A parameter of its own; `layer` < 0: it is of none.
 static struct scaled state(struct scene *w, unsigned rank, int layer) {
-    unsigned i = w->bench.program.n_tensors++;
+    unsigned i = w->bench.program->job->n_tensors++;
     assert_true(i < MAX_STATES);
     const char *name = arena_format(&w->bench.arena, "%ct%u", 'A' + CLASS_PARAMETERS, i);
     w->tensors[i] = (struct tensor){.name = name + 1, .rank = (uint8_t)rank};

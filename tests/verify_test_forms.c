@@ -239,7 +239,7 @@ static void parts_are_joined_of_one_contraction_only(void **state) {
     }
     assert_false(coverage_join(m.world, MONOID_ATTENTION, part, next, &join));
     assert_int_equal(coverage_shift(m.world, COVERAGE_UNKNOWN, 0, 1), COVERAGE_UNKNOWN);
-    t.program->mesh.axes[0].size = LIMIT_RING + 1;
+    t.program->job->mesh.axes[0].size = LIMIT_RING + 1;
     assert_int_equal(coverage_of(m.world, MONOID_SUM, 0, 'x', by_b), COVERAGE_UNKNOWN);
     arena_free(&t.arena);
 }

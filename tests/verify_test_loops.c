@@ -340,7 +340,7 @@ static const char *const ways[] = {"by induction", "one by one", "without memo"}
 
 static void execute(struct trial *t, struct abstract_machine *m, enum way way, bool is_reference) {
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
-    terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
+    terms_init(terms, &t->arena, (int32_t)t->program->job->sizes.microbatches);
     abstract_machine_init(m, t->program, terms, &t->arena, t->diagnostics,
                           (struct proof_kind){.is_reference = is_reference});
     m->one_by_one = way != BY_INDUCTION;

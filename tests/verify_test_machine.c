@@ -428,7 +428,7 @@ static void steps_stop_and_go_on(void **state) {
         "for m = 0 .. 8 { call look(t = table, x = targets[m]) -> (y = rows[m]) }\n");
     for (int i = 1; i < 3; i++) {
         struct terms *terms = ARENA_NEW(&t.arena, struct terms);
-        terms_init(terms, &t.arena, (int32_t)t.program->sizes.microbatches);
+        terms_init(terms, &t.arena, (int32_t)t.program->job->sizes.microbatches);
         abstract_machine_init(&machines[i], t.program, terms, &t.arena, t.diagnostics,
                               (struct proof_kind){0});
         step_begin(&machines[i], STEP_TRAIN);

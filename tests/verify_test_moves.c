@@ -133,7 +133,7 @@ static struct judgement judge_move(struct bench *b, const struct moving *m) {
 
 static void try_move(struct bench *b, const struct moving *m) {
     struct judgement plain = judge_operand(b, 0);
-    int64_t members = mesh_group_size(&b->program.mesh, m->axes);
+    int64_t members = mesh_group_size(&b->program->job->mesh, m->axes);
     int64_t local = part_type(b, &b->whole[0][0].type, &b->spread[0]).dims[m->dim].size;
     b->judged[0] = judge_move(b, m);
     if (cuts(m->move) && local % members) {

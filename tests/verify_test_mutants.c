@@ -85,7 +85,7 @@ static uint32_t find_loop(const struct program *program, const char *unit) {
             loop->loop.body.statements[0].kind != STATEMENT_CALL)
             continue;
         uint32_t called = loop->loop.body.statements[0].call.unit;
-        if (strcmp(program->units[called].name, unit) == 0)
+        if (strcmp(program->job->units[called].name, unit) == 0)
             return i;
     }
     fail_msg("no loop calls %s", unit);
@@ -109,7 +109,7 @@ static void sums_over_layers_are_not_mixed_up(void **state) {
     struct statement head = {0}; // norm_embedding, which the second sum has to begin with again
     for (uint32_t i = 0; i < at; i++)
         if (body->statements[i].kind == STATEMENT_CALL &&
-            strcmp(program->units[body->statements[i].call.unit].name, "norm_embedding") == 0)
+            strcmp(program->job->units[body->statements[i].call.unit].name, "norm_embedding") == 0)
             head = body->statements[i];
     for (int i = 3; i >= 0; i--) {
         struct statement part = loop;

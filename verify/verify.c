@@ -53,8 +53,8 @@ static bool loops_fit_numbers(const struct block *block, int64_t outer) {
 
 // Layers, microbatches, items and slots are counted in numbers of limited size (number.h).
 static bool check_numbers(struct check *c, const struct program *program) {
-    bool fit = fits_numbers(program->sizes.microbatches);
-    struct span span = program->sizes_span;
+    bool fit = fits_numbers(program->job->sizes.microbatches);
+    struct span span = program->job->sizes_span;
     for (buffer_id i = 0; i < program->n_buffers; i++)
         if (!fits_numbers(buffer_layer(&program->buffers[i], program->buffers[i].count))) {
             fit = false;
@@ -229,7 +229,7 @@ static struct check *examine(const struct program *reference, const struct progr
                              struct examination how) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
-    terms_init(terms, arena, (int32_t) final->sizes.microbatches);
+    terms_init(terms, arena, (int32_t) final->job->sizes.microbatches);
     for (int i = 0; i < 2; i++) {
         struct proof_kind kind = {.is_reference = i == 0, .ordered = how.ordered};
         abstract_machine_init(i ? &c->final : &c->reference,
@@ -245,8 +245,8 @@ static struct check *examine(const struct program *reference, const struct progr
         m->one_by_one = m->without_memo = how.one_by_one;
         m->proof->history = how.history;
     }
-    if (how.ordered && final->policy.wire_axes.n)
-        check_add_fault(c, fault_make(c->final.proof, E416, final->policy_span, NULL,
+    if (how.ordered && final->job->policy.wire_axes.n)
+        check_add_fault(c, fault_make(c->final.proof, E416, final->job->policy_span, NULL,
                                       "gradients that travel as codes are added in another order"));
     if (check_numbers(c, reference) && check_numbers(c, final) && c->n_faults == 0) {
         run_reference(c);
@@ -277,7 +277,7 @@ static struct verdict judge(const struct program *reference, const struct progra
         last = c = examine(reference, final, arena, diagnostics, how);
         n_statements += n_executed(c);
     }
-    if (c->n_faults == 0 && reference->policy.reproducible) {
+    if (c->n_faults == 0 && reference->job->policy.reproducible) {
         how = (struct examination){.one_by_one = one_by_one, .ordered = true};
         last = examine(reference, final, arena, diagnostics, how);
         n_statements += n_executed(last);

@@ -55,7 +55,7 @@ static double *reference_item(const struct machine *machine, struct reference re
 // Operands are read where they lie; nothing is written before the whole unit has run, so a result
 // in the place of a parameter needs no care.
 static void run_call(struct machine *machine, const struct call *call, const int64_t *variables) {
-    const struct unit *unit = &machine->program->units[call->unit];
+    const struct unit *unit = &machine->program->job->units[call->unit];
     struct arena scratch = {0};
     struct array *values = ARENA_ARRAY(&scratch, struct array, unit->n_values);
     for (uint32_t i = 0; i < unit->n_parameters; i++)

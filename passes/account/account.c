@@ -206,7 +206,7 @@ struct account *account_followed(const struct program *program, const struct fol
                                  struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
-    result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
+    result->sent = ARENA_ARRAY(arena, int64_t, program->job->n_ids + 1);
     struct counting counting = {
         .program = program, .rows.arena = arena, .sent = result->sent, .phase = PHASE_FORWARD};
     account_memory(program, arena, result);

@@ -46,7 +46,7 @@ static bool names_value(const struct unit *unit, const struct call *call, const 
 static enum role role_of_value(const struct program *program, buffer_id id) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &program->units[call->unit];
+        const struct unit *unit = &program->job->units[call->unit];
         for (uint32_t i = 0; i < unit->n_ops; i++)
             if (names_value(unit, call, &unit->ops[i], id))
                 return outermost_role(unit->ops[i].roles, unit->ops[i].n_roles);
@@ -59,14 +59,14 @@ static enum role role_of_piece(const struct program *program, const struct trans
     const struct buffer *from = &program->buffers[piece->from.buffer];
     if (from->tensor == NO_ID)
         return from->rank ? role_of_value(program, piece->from.buffer) : ROLE_NONE;
-    const struct tensor *tensor = &program->tensors[from->tensor];
+    const struct tensor *tensor = &program->job->tensors[from->tensor];
     return outermost_role(tensor->roles, tensor->n_roles);
 }
 
 // ---- statements -------------------------------------------------------------------------------
 
 static struct carriage carriage_of(const struct program *program, const struct transfer *start) {
-    return carriage_new(&program->mesh, &start->exchange,
+    return carriage_new(&program->job->mesh, &start->exchange,
                         program->buffers[start->pieces[0].from.buffer].dtype);
 }
 
@@ -115,7 +115,7 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
         bool gather = exchange.kind == COLLECTIVE_ALL_GATHER;
         const struct tensor_type *whole =
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
-        struct carriage carriage = carriage_new(&c->program->mesh, &exchange, whole->dtype);
+        struct carriage carriage = carriage_new(&c->program->job->mesh, &exchange, whole->dtype);
         carriage_add_whole(&carriage, outermost_role(op->roles, op->n_roles),
                            whole->rank ? STATE_ACTIVATIONS : N_STATES, whole->dtype,
                            type_elements(whole));
@@ -138,7 +138,7 @@ static bool brings_what_is_read_next(const struct program *program, const struct
 static enum phase phase_of_gather(const struct counting *c, struct statement_walk walk) {
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)
-            return c->program->units[walk.statement->call.unit].phase;
+            return c->program->job->units[walk.statement->call.unit].phase;
     return c->phase;
 }
 
@@ -148,7 +148,7 @@ void count_statement(struct counting *c, const struct statement_walk *walk) {
         bool ahead = brings_what_is_read_next(c->program, &statement->start);
         count_start(c, statement, walk_trips(walk), ahead ? phase_of_gather(c, *walk) : c->phase);
     } else if (statement->kind == STATEMENT_CALL) {
-        const struct unit *unit = &c->program->units[statement->call.unit];
+        const struct unit *unit = &c->program->job->units[statement->call.unit];
         c->phase = unit->phase;
         count_unit(c, unit, walk_trips(walk));
     }

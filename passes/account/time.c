@@ -38,8 +38,8 @@ static bool is_done_again(const struct program *program, const struct unit *unit
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (unit->phase != PHASE_BACKWARD || (kernel != KERNEL_PRODUCT && kernel != KERNEL_CALL))
         return false;
-    for (uint32_t u = 0; u < program->n_units; u++) {
-        const struct unit *other = &program->units[u];
+    for (uint32_t u = 0; u < program->job->n_units; u++) {
+        const struct unit *other = &program->job->units[u];
         for (uint32_t i = 0; other->phase == PHASE_FORWARD && i < other->n_ops; i++)
             if (same_work(unit, op, other, &other->ops[i]))
                 return true;
@@ -82,7 +82,8 @@ struct step_work account_work_of(const struct program *program, const bool *unit
     while (walk_next(&walk)) {
         if (walk.statement->kind != STATEMENT_CALL || (units && !units[walk.statement->call.unit]))
             continue;
-        struct step_work work = work_of_unit(program, &program->units[walk.statement->call.unit]);
+        struct step_work work =
+            work_of_unit(program, &program->job->units[walk.statement->call.unit]);
         double trips = (double)walk_trips(&walk);
         sum.flops += trips * work.flops;
         sum.again_flops += trips * work.again_flops;
@@ -243,8 +244,8 @@ struct step_time account_time(const struct program *program, const struct accoun
     time.memory_s = seconds_for(time.work.moved_bytes, device->bandwidth_bytes_per_s);
     add_part(&time, time.compute_s);
     add_part(&time, time.memory_s);
-    for (uint32_t axis = 0; axis < program->mesh.n_axes; axis++) {
-        time.axes[axis] = account_axis_time(&program->mesh, program->policy.average_every,
+    for (uint32_t axis = 0; axis < program->job->mesh.n_axes; axis++) {
+        time.axes[axis] = account_axis_time(&program->job->mesh, program->job->policy.average_every,
                                             account->transfers, account->n_transfers, axis);
         if (time.axes[axis].bytes > 0)
             add_part(&time, time.axes[axis].seconds);

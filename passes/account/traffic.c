@@ -46,7 +46,7 @@ static uint32_t place_of(const struct reader *r, const struct buffer *buffer, in
 }
 
 static struct traffic *traffic_of(const struct reader *r, uint32_t place, unsigned axis) {
-    return &r->traffic[place * r->program->mesh.n_axes + axis];
+    return &r->traffic[place * r->program->job->mesh.n_axes + axis];
 }
 
 // ---- how often, with how much -----------------------------------------------------------------
@@ -225,7 +225,7 @@ static void take_arrived(struct follower *f, buffer_id buffer, enum phase phase)
 
 static void follow_call(struct follower *f, const struct execution *now) {
     const struct call *call = &now->statement->call;
-    const struct unit *unit = &f->reader->program->units[call->unit];
+    const struct unit *unit = &f->reader->program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference read = call->operands[i];
         struct clock *clock = f->clock_of[read.buffer];
@@ -253,7 +253,8 @@ static struct follower follower_new(const struct reader *reader, const struct sh
                              .shortened = shortened,
                              .first_slot = first_slot,
                              .flights = ARENA_ARRAY(arena, struct flight, slots + 1),
-                             .clocks = ARENA_ARRAY(arena, struct clock, program->n_tensors + 1),
+                             .clocks =
+                                 ARENA_ARRAY(arena, struct clock, program->job->n_tensors + 1),
                              .clock_of = ARENA_ARRAY(arena, struct clock *, program->n_buffers + 1),
                              .arrived = ARENA_ARRAY(arena, struct arrived, program->n_buffers + 1),
                              .arena = arena};
@@ -281,7 +282,7 @@ static void follow_gathers(const struct reader *reader) {
 
 struct traffic *account_traffic(const struct program *program, const struct placement *placement,
                                 enum state state, struct arena *arena) {
-    size_t n = (size_t)placement->n_ranges * placement->n_tensors * program->mesh.n_axes;
+    size_t n = (size_t)placement->n_ranges * placement->n_tensors * program->job->mesh.n_axes;
     struct reader reader = {program, placement, state, ARENA_ARRAY(arena, struct traffic, n + 1)};
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk))

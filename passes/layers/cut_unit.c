@@ -20,7 +20,7 @@ static void find_borders(struct unit_cutter *c) {
 
 struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const uint32_t *piece_of) {
     struct unit_cutter c = {
-        .program = program, .whole = program->units[unit], .piece_of = piece_of};
+        .program = program, .whole = program->job->units[unit], .piece_of = piece_of};
     c.made_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
     c.last_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
     c.here = ARENA_ARRAY(program->arena, value_id, c.whole.n_values);
@@ -32,14 +32,14 @@ struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const u
 
 void begin_piece(struct unit_cutter *c, const char *name) {
     uint32_t id = program_add_unit(c->program, name, c->whole.span);
-    c->to = (struct emitter){.program = c->program, .unit = &c->program->units[id]};
+    c->to = (struct emitter){.program = c->program, .unit = &c->program->job->units[id]};
     c->to.unit->phase = c->whole.phase;
     for (value_id v = 0; v < c->whole.n_values; v++)
         c->here[v] = NO_ID;
 }
 
 uint32_t piece_unit(const struct unit_cutter *c) {
-    return (uint32_t)(c->to.unit - c->program->units);
+    return (uint32_t)(c->to.unit - c->program->job->units);
 }
 
 value_id add_piece_parameter(struct unit_cutter *c, value_id like, const char *name,

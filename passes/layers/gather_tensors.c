@@ -45,7 +45,7 @@ static bool reads_alone(const struct tensor_cutter *c, struct reference at) {
 static value_id gathered_operand(const struct tensor_cutter *c, const struct call *call,
                                  const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (op->operands[i] < c->program->units[call->unit].n_parameters &&
+        if (op->operands[i] < c->program->job->units[call->unit].n_parameters &&
             reads_alone(c, call->operands[op->operands[i]]))
             return op->operands[i];
     return NO_ID;
@@ -55,7 +55,7 @@ static value_id gathered_operand(const struct tensor_cutter *c, const struct cal
 // gathered tensors is. Returns how many there are.
 static uint32_t divide_ops(const struct tensor_cutter *c, const struct call *call,
                            uint32_t *piece_of, value_id *first) {
-    const struct unit *unit = &c->program->units[call->unit];
+    const struct unit *unit = &c->program->job->units[call->unit];
     uint32_t n = 0;
     first[0] = NO_ID;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
@@ -86,7 +86,7 @@ static const char *piece_name(const struct tensor_cutter *c, const struct unit *
 
 static const struct cut *find_cut(struct tensor_cutter *c, uint32_t unit, const uint32_t *piece_of,
                                   bool *another) {
-    uint32_t n_ops = c->program->units[unit].n_ops;
+    uint32_t n_ops = c->program->job->units[unit].n_ops;
     *another = false;
     for (uint32_t i = 0; i < c->n_cuts; i++) {
         if (c->cuts[i].unit != unit)
@@ -123,7 +123,7 @@ static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit, const 
 static void push_pieces(struct tensor_cutter *c, struct block *to, const struct statement *s,
                         const struct loop *loop) {
     struct arena *arena = c->program->arena;
-    const struct unit *unit = &c->program->units[s->call.unit];
+    const struct unit *unit = &c->program->job->units[s->call.unit];
     uint32_t *piece_of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1);
     value_id *first = ARENA_ARRAY(arena, value_id, unit->n_ops + 1);
     uint32_t n = unit->phase == PHASE_UPDATE ? 1 : divide_ops(c, &s->call, piece_of, first);

@@ -19,9 +19,9 @@ static int64_t layers_at_once(const struct unit_cutter *c, const struct statemen
     int64_t most = 1;
     struct statement_walk walk = walk_statements(&loop->loop.body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
-        if (c->program->units[call->unit].phase == PHASE_UPDATE)
+        if (c->program->job->units[call->unit].phase == PHASE_UPDATE)
             continue;
-        for (uint32_t i = 0; i < c->program->units[call->unit].n_parameters; i++) {
+        for (uint32_t i = 0; i < c->program->job->units[call->unit].n_parameters; i++) {
             const struct buffer *buffer = &c->program->buffers[call->operands[i].buffer];
             if (buffer->class != CLASS_PARAMETERS)
                 continue;

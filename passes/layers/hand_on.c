@@ -46,11 +46,11 @@ struct hander {
 };
 
 static bool is_call_of(const struct hander *h, const struct statement *s, enum phase phase) {
-    return s->kind == STATEMENT_CALL && h->program->units[s->call.unit].phase == phase;
+    return s->kind == STATEMENT_CALL && h->program->job->units[s->call.unit].phase == phase;
 }
 
 static bool reads(const struct hander *h, const struct statement *s, buffer_id buffer) {
-    for (uint32_t i = 0; i < h->program->units[s->call.unit].n_parameters; i++)
+    for (uint32_t i = 0; i < h->program->job->units[s->call.unit].n_parameters; i++)
         if (s->call.operands[i].buffer == buffer)
             return true;
     return false;
@@ -68,7 +68,7 @@ static bool reads_at_once(const struct hander *h, const struct block *block, uin
 static void note_writer(struct hander *h, const struct call *call, uint32_t result, int depth,
                         int64_t layer) {
     struct handed *handed = &h->handed[call->results[result].buffer];
-    const struct unit *unit = &h->program->units[call->unit];
+    const struct unit *unit = &h->program->job->units[call->unit];
     if (unit->phase != PHASE_FORWARD || depth <= handed->depth)
         return;
     handed->unit = call->unit;
@@ -82,7 +82,7 @@ static void note_reader(struct hander *h, const struct block *block, uint32_t i,
     const struct call *call = &block->statements[i].call;
     struct reference at = call->operands[operand];
     struct handed *handed = &h->handed[at.buffer];
-    bool forward = h->program->units[call->unit].phase == PHASE_FORWARD;
+    bool forward = h->program->job->units[call->unit].phase == PHASE_FORWARD;
     handed->forward |= forward;
     if (forward && at.index.variable >= 0)
         handed->read = at.index.offset;
@@ -97,7 +97,7 @@ static void note_block(struct hander *h, const struct block *block, int depth, i
             note_block(h, &s->loop.body, depth + 1, s->loop.begin);
         if (s->kind != STATEMENT_CALL)
             continue;
-        const struct unit *unit = &h->program->units[s->call.unit];
+        const struct unit *unit = &h->program->job->units[s->call.unit];
         for (uint32_t k = 0; k < unit->n_parameters; k++)
             note_reader(h, block, i, k);
         for (uint32_t k = 0; k < unit->n_results; k++)
@@ -106,7 +106,7 @@ static void note_block(struct hander *h, const struct block *block, int depth, i
 }
 
 static bool lies_otherwise(const struct hander *h, const struct handed *handed) {
-    const struct unit *unit = &h->program->units[handed->unit];
+    const struct unit *unit = &h->program->job->units[handed->unit];
     struct axis_list kept[MAX_RANK], whole[MAX_RANK];
     if (!work_cuts_of_result(&h->placement, unit, handed->result, handed->layer, true, kept) ||
         !work_cuts_of_result(&h->placement, unit, handed->result, handed->layer, false, whole))
@@ -129,7 +129,7 @@ static bool is_to_hand_on(const struct hander *h, buffer_id id) {
 // of them hands on is kept by nobody.
 static void add_slots(struct hander *h, buffer_id id) {
     struct handed *handed = &h->handed[id];
-    const struct unit *unit = &h->program->units[handed->unit];
+    const struct unit *unit = &h->program->job->units[handed->unit];
     struct buffer slots = h->program->buffers[id];
     bool onwards = handed->written > handed->read;
     value_id value = unit->results[handed->result].value;
@@ -179,7 +179,7 @@ static bool is_handed_on(const struct hander *h, buffer_id id) {
 static void hand_on_in_call(struct hander *h, struct block *made, const struct block *block,
                             uint32_t i) {
     struct statement s = block->statements[i];
-    const struct unit *unit = &h->program->units[s.call.unit];
+    const struct unit *unit = &h->program->job->units[s.call.unit];
     bool forward = unit->phase == PHASE_FORWARD;
     struct call from = s.call;
     s.call.operands =

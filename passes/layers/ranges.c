@@ -61,7 +61,7 @@ static void note_handed_on(struct cutter *c, const struct step *step) {
 static bool is_kept(const struct cutter *c, buffer_id id) {
     struct statement_walk walk = walk_statements(&c->program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &c->program->units[call->unit];
+        const struct unit *unit = &c->program->job->units[call->unit];
         for (uint32_t i = 0; unit->phase == PHASE_BACKWARD && i < unit->n_parameters; i++)
             if (call->operands[i].buffer == id)
                 return true;
@@ -76,7 +76,7 @@ static bool find_writer(const struct cutter *c, const struct step *step, buffer_
     for (const struct call *call; (call = walk_next_call(&walk));) {
         if (walk.depth == 0)
             continue;
-        for (uint32_t i = 0; i < c->program->units[call->unit].n_results; i++)
+        for (uint32_t i = 0; i < c->program->job->units[call->unit].n_results; i++)
             if (call->results[i].buffer == id) {
                 *unit = call->unit;
                 *result = i;
@@ -113,7 +113,7 @@ static void find_borders(struct cutter *c, buffer_id id) {
     bool kept = is_kept(c, id);
     for (uint32_t r = 1; r < n; r++)
         any |= borders[r] =
-            !divided_alike(c, &c->program->units[unit], result, kept, r) ||
+            !divided_alike(c, &c->program->job->units[unit], result, kept, r) ||
             (c->old[id].stack == STACK_LAYERS && (has_groups(c, r - 1) || has_groups(c, r)));
     if (any)
         c->borders[id] = borders;
@@ -145,7 +145,7 @@ static void add_handed_on(struct cutter *c, buffer_id id) {
         piece.name = range_name(c->program->arena, whole->name, &layers);
         if (whole->stack == STACK_LAYERS) {
             piece.first_layer = layers.begin;
-            piece.count -= c->program->sizes.layers - range_layers(&layers);
+            piece.count -= c->program->job->sizes.layers - range_layers(&layers);
         }
         program_add_buffer(c->program, piece);
     }
@@ -284,7 +284,7 @@ static uint32_t border_unit(struct cutter *c, buffer_id id, uint32_t of, uint32_
     struct program *program = c->program;
     if (c->border_units[id] != NO_ID)
         return c->border_units[id];
-    const struct unit *unit = &program->units[of];
+    const struct unit *unit = &program->job->units[of];
     const struct op *made_by = unit_producer(unit, unit->results[i].value);
     CHECK(made_by);
     return c->border_units[id] =
@@ -299,7 +299,7 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
     int64_t last = loop->loop.descending ? from->begin : from->end - 1;
     for (uint32_t i = 0; i < loop->loop.body.n; i++) {
         const struct statement *s = &loop->loop.body.statements[i];
-        for (uint32_t k = 0; k < c->program->units[s->call.unit].n_results; k++) {
+        for (uint32_t k = 0; k < c->program->job->units[s->call.unit].n_results; k++) {
             const struct reference *at = &s->call.results[k];
             if (!c->borders[at->buffer] || !c->borders[at->buffer][border])
                 continue;
@@ -338,7 +338,7 @@ static uint32_t nearest_range(const struct cutter *c, const struct step *step, u
     uint32_t last = c->placement->n_ranges - 1;
     const struct statement *s = &step->body.statements[at];
     bool forward =
-        s->kind == STATEMENT_CALL && c->program->units[s->call.unit].phase == PHASE_FORWARD;
+        s->kind == STATEMENT_CALL && c->program->job->units[s->call.unit].phase == PHASE_FORWARD;
     for (uint32_t i = at + 1; i < step->body.n && !forward; i++)
         if (step->body.statements[i].kind == STATEMENT_LOOP)
             return step->body.statements[i].loop.descending ? last : 0;
@@ -354,7 +354,7 @@ static void cut_step(struct cutter *c, struct step *step) {
             continue;
         }
         // The reference program's loops are those over layers.
-        CHECK(statement->loop.begin == 0 && statement->loop.end == c->program->sizes.layers);
+        CHECK(statement->loop.begin == 0 && statement->loop.end == c->program->job->sizes.layers);
         if (statement->loop.descending)
             push_downwards(c, &made, statement);
         else

@@ -23,7 +23,8 @@
 
 static bool is_call_of(const struct program *program, const struct statement *statement,
                        enum phase phase) {
-    return statement->kind == STATEMENT_CALL && program->units[statement->call.unit].phase == phase;
+    return statement->kind == STATEMENT_CALL &&
+           program->job->units[statement->call.unit].phase == phase;
 }
 
 static void find_forward(struct recomputing *r) {
@@ -49,7 +50,7 @@ static void find_forward(struct recomputing *r) {
 // The value of the writer's unit that a buffer holds.
 static value_id left_value(const struct recomputing *r, buffer_id buffer) {
     const struct call *call = &r->writer[buffer]->call;
-    const struct unit *unit = &r->program->units[call->unit];
+    const struct unit *unit = &r->program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (call->results[i].buffer == buffer)
             return unit->results[i].value;
@@ -62,7 +63,7 @@ static bool is_dropped(const struct recomputing *r, buffer_id buffer,
     if (r->program->buffers[buffer].class != CLASS_ACTIVATIONS || !r->writer[buffer] ||
         r->feeds_forward[buffer] || r->writer[buffer] + 1 == backward)
         return false;
-    const struct unit *unit = &r->program->units[r->writer[buffer]->call.unit];
+    const struct unit *unit = &r->program->job->units[r->writer[buffer]->call.unit];
     const struct op *op = unit_producer(unit, left_value(r, buffer));
     return op && is_recomputed(r, op, r->layers[buffer]);
 }
@@ -71,7 +72,7 @@ static bool is_dropped(const struct recomputing *r, buffer_id buffer,
 // one forward call, so all of it was left by that one.
 static buffer_id drop_operands(struct recomputing *r, const struct statement *backward) {
     buffer_id found = NO_ID;
-    for (uint32_t i = 0; i < r->program->units[backward->call.unit].n_parameters; i++) {
+    for (uint32_t i = 0; i < r->program->job->units[backward->call.unit].n_parameters; i++) {
         buffer_id buffer = backward->call.operands[i].buffer;
         if (!is_dropped(r, buffer, backward))
             continue;
@@ -87,12 +88,12 @@ static buffer_id drop_operands(struct recomputing *r, const struct statement *ba
 // Whether results are dropped, of each unit; NULL: none of it is.
 static bool **find_gone(const struct recomputing *r) {
     const struct program *program = r->program;
-    bool **gone = ARENA_ARRAY(program->arena, bool *, program->n_units + 1);
+    bool **gone = ARENA_ARRAY(program->arena, bool *, program->job->n_units + 1);
     for (uint32_t b = 0; b < r->n_buffers; b++) {
         if (!r->dropped[b])
             continue;
         const struct call *call = &r->writer[b]->call;
-        uint32_t n_results = program->units[call->unit].n_results;
+        uint32_t n_results = program->job->units[call->unit].n_results;
         if (!gone[call->unit])
             gone[call->unit] = ARENA_ARRAY(program->arena, bool, n_results);
         for (uint32_t i = 0; i < n_results; i++)
@@ -102,7 +103,7 @@ static bool **find_gone(const struct recomputing *r) {
 }
 
 static void drop_of_call(const struct program *program, struct call *call, const bool *gone) {
-    for (uint32_t i = 0, n = 0; i < program->units[call->unit].n_results; i++)
+    for (uint32_t i = 0, n = 0; i < program->job->units[call->unit].n_results; i++)
         if (!gone[i])
             call->results[n++] = call->results[i];
 }
@@ -125,9 +126,9 @@ static void forward_leaves_less(struct recomputing *r) {
             if (walk.statement->kind == STATEMENT_CALL && gone[walk.statement->call.unit])
                 drop_of_call(program, &walk.statement->call, gone[walk.statement->call.unit]);
     }
-    for (uint32_t u = 0; u < program->n_units; u++)
+    for (uint32_t u = 0; u < program->job->n_units; u++)
         if (gone[u])
-            drop_of_unit(&program->units[u], gone[u]);
+            drop_of_unit(&program->job->units[u], gone[u]);
 }
 
 // Buffers that nothing is left of: those of groups have become slots.
@@ -179,7 +180,7 @@ static struct ranged_call *list_calls(struct program *program, struct arena *are
 
 static const char *own_name(const struct program *program, struct arena *arena,
                             const struct ranged_call *at) {
-    return arena_format(arena, "%s_%" PRId64, program->units[at->unit].name, at->layer);
+    return arena_format(arena, "%s_%" PRId64, program->job->units[at->unit].name, at->layer);
 }
 
 // Ranges of layers share their units until here, but what one recomputes another may keep: where
@@ -191,7 +192,7 @@ static void separate_ranges(struct program *program) {
     struct ranged_call *calls = list_calls(program, &scratch, &n);
     for (uint32_t i = 0; i < n; i++) {
         bool behind = i > 0 && calls[i - 1].unit == calls[i].unit && calls[i - 1].trains;
-        if (!calls[i].trains || !behind || program->units[calls[i].unit].phase == PHASE_UPDATE)
+        if (!calls[i].trains || !behind || program->job->units[calls[i].unit].phase == PHASE_UPDATE)
             continue;
         const char *name = own_name(program, program->arena, &calls[i]);
         if (names_find(&own, name) == NOT_NAMED)

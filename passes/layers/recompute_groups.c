@@ -29,7 +29,7 @@
 
 // The result of a layer that the next one reads; NO_ID: there is none.
 static uint32_t handed_on(const struct program *program, const struct call *call) {
-    const struct unit *unit = &program->units[call->unit];
+    const struct unit *unit = &program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)
         for (uint32_t k = 0; k < unit->n_parameters; k++)
             if (call->results[i].buffer == call->operands[k].buffer)
@@ -54,7 +54,7 @@ static bool has_backward(const struct program *program, const struct loop *loop)
 
 static void find_group(struct recomputing *r, const struct loop *loop) {
     const struct call *call = &loop->body.statements[0].call;
-    const struct unit *unit = &r->program->units[call->unit];
+    const struct unit *unit = &r->program->job->units[call->unit];
     int64_t n = layers_recomputed_at_once(&r->modes, loop->begin);
     uint32_t result = handed_on(r->program, call);
     n = n < loop->end - loop->begin ? n : loop->end - loop->begin;
@@ -96,7 +96,7 @@ const struct layer_group *layer_group_of(const struct recomputing *r, const stru
 static struct call recompute_layer(struct recomputing *r, const struct layer_group *group,
                                    const char *suffix) {
     struct arena *arena = r->program->arena;
-    const struct unit *unit = &r->program->units[group->forward->unit];
+    const struct unit *unit = &r->program->job->units[group->forward->unit];
     bool last = suffix[0];
     value_id *wanted = ARENA_ARRAY(arena, value_id, unit->n_results);
     struct reference *results = ARENA_ARRAY(arena, struct reference, unit->n_results);
@@ -152,7 +152,7 @@ static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n
 // What is kept and what is recomputed lies as what layers hand on does: so the copies have the
 // roles of the op that makes it.
 static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phase phase) {
-    const struct unit *unit = &c->program->units[c->group->forward->unit];
+    const struct unit *unit = &c->program->job->units[c->group->forward->unit];
     const struct buffer *hidden = &c->program->buffers[c->group->hidden];
     uint32_t result = handed_on(c->program, c->group->forward);
     return add_copying_unit(c->program, verb, hidden,
@@ -264,7 +264,7 @@ static void cut_group(struct recomputing *r, const struct layer_group *group) {
     c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);
     c.take_unit = copying_unit(&c, "take", PHASE_BACKWARD);
     give_slots(c.program, group->hidden, 2);
-    for (uint32_t i = 0; i < c.program->units[group->again.unit].n_results; i++)
+    for (uint32_t i = 0; i < c.program->job->units[group->again.unit].n_results; i++)
         if (group->again.results[i].buffer != group->hidden)
             give_slots(c.program, group->again.results[i].buffer, group->n);
     for (int kind = 0; kind < N_STEPS; kind++)

@@ -186,9 +186,9 @@ static struct segment segment_of(struct recomputing *r, const struct call *forwa
         .program = r->program,
         .call = forward,
         .layers = layers,
-        .forward = &r->program->units[forward->unit],
-        .old = r->program->units[unit],
-        .unit = &r->program->units[unit],
+        .forward = &r->program->job->units[forward->unit],
+        .old = r->program->job->units[unit],
+        .unit = &r->program->job->units[unit],
     };
     s.here = ARENA_ARRAY(arena, value_id, s.forward->n_values);
     s.source = ARENA_ARRAY(arena, value_id, s.old.n_parameters + 1);
@@ -230,10 +230,10 @@ struct call make_recomputing(struct recomputing *r, const struct call *forward,
                              const struct layer_range *layers, const char *suffix,
                              const value_id *wanted, uint32_t n) {
     struct program *program = r->program;
-    const struct unit *from = &program->units[forward->unit];
+    const struct unit *from = &program->job->units[forward->unit];
     uint32_t made =
         program_add_unit(program, recomputing_name(program, from->name, suffix), from->span);
-    program->units[made].phase = PHASE_BACKWARD;
+    program->job->units[made].phase = PHASE_BACKWARD;
     struct segment s = segment_of(r, forward, layers, made);
     bool *visited = ARENA_ARRAY(program->arena, bool, s.forward->n_values);
     for (uint32_t i = 0; i < n; i++)

@@ -188,7 +188,7 @@ struct making_call begin_call(struct partitioner *p, struct cursor at, const str
     struct making_call c = {.from = from,
                             .at = at,
                             .whole = whole,
-                            .unit = &p->reference->units[from->call.unit],
+                            .unit = &p->reference->job->units[from->call.unit],
                             .per_microbatch = is_per_microbatch(p, whole),
                             .updates = call_updates(p, &whole->call)};
     c.types = ARENA_ARRAY(p->scratch, struct sharding, c.unit->n_parameters + 1);

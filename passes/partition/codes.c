@@ -20,11 +20,11 @@ static struct unit *add_unit(struct partitioner *p, const struct load *load,
                              const char *const parts[2], const struct reference *operands,
                              uint32_t *id) {
     *id = add_local_unit(p, load_name(p, load, '_'), load->call->span);
-    struct unit *unit = &p->program->units[*id];
+    struct unit *unit = &p->program->job->units[*id];
     unit->phase = PHASE_BACKWARD;
     for (uint32_t i = 0; i < 2 * load->n; i++) {
         const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        const char *tensor = p->program->tensors[buffer->tensor].name;
+        const char *tensor = p->program->job->tensors[buffer->tensor].name;
         unit_add_parameter(p->program, unit, arena_format(p->arena, "%s.%s", tensor, parts[i % 2]),
                            buffer_type(p->program, buffer), false);
     }
@@ -34,7 +34,8 @@ static struct unit *add_unit(struct partitioner *p, const struct load *load,
 static struct op *add_op(struct partitioner *p, struct unit *unit, enum op_kind kind,
                          const char *suffix, const value_id *operands, struct reference place,
                          struct span span) {
-    const struct tensor *tensor = &p->program->tensors[p->program->buffers[place.buffer].tensor];
+    const struct tensor *tensor =
+        &p->program->job->tensors[p->program->buffers[place.buffer].tensor];
     struct op *op =
         unit_add_op(p->program, unit, kind, arena_format(p->arena, "%s.%s", tensor->name, suffix),
                     operands, 2, span);

@@ -69,14 +69,14 @@ static bool has_types(const struct partitioner *p, const struct unit *unit,
 
 // Those for no unit stand behind those for all.
 static struct moving_unit **moving_units_for(const struct partitioner *p, uint32_t of) {
-    return &p->moving_units[of == NO_ID ? p->reference->n_units : of];
+    return &p->moving_units[of == NO_ID ? p->reference->job->n_units : of];
 }
 
 uint32_t find_moving_unit(const struct partitioner *p, uint32_t of, enum action action, int level,
                           const struct reference *operands, uint32_t n) {
     for (const struct moving_unit *made = *moving_units_for(p, of); made; made = made->before)
         if (made->action == action && made->level == level &&
-            has_types(p, &p->program->units[made->unit], operands, n))
+            has_types(p, &p->program->job->units[made->unit], operands, n))
             return made->unit;
     return NO_ID;
 }

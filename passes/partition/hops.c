@@ -160,7 +160,7 @@ static void find_hops(struct partitioner *p, struct cursor at, const struct mome
 // Parameters are used by who reads them, gradients made and parameters updated by who writes them.
 static struct found find_all(struct partitioner *p, struct cursor at, const struct moment *moment) {
     const struct call *call = &moment->call->call;
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     bool written = moment->state == STATE_GRADIENTS || moment->events & BIT(EVENT_BEHIND_UPDATE);
     struct found found = {0};
     if (!written && call_updates(p, call))
@@ -197,7 +197,7 @@ void before_call(struct partitioner *p, struct cursor at, const struct statement
 
 // What units have left of a gradient is known once the last has written it.
 static void settle_routes(struct partitioner *p, struct cursor at, const struct statement *call) {
-    const struct unit *unit = &p->reference->units[call->call.unit];
+    const struct unit *unit = &p->reference->job->units[call->call.unit];
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = call->call.results[i];
         const struct buffer *buffer = reference_buffer(p, result);
@@ -227,7 +227,7 @@ void behind_call(struct partitioner *p, struct cursor at, const struct statement
 void behind_update(struct partitioner *p, struct cursor at, const struct statement *call) {
     const unsigned behind = BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
     emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
-    for (uint32_t i = 0; i < p->reference->units[call->call.unit].n_results; i++)
+    for (uint32_t i = 0; i < p->reference->job->units[call->call.unit].n_results; i++)
         if (reference_buffer(p, call->call.results[i])->class == CLASS_PARAMETERS)
             p->states[call->call.results[i].buffer].type.partial = 0;
 }
@@ -256,7 +256,7 @@ static void emit_for_calls(struct partitioner *p, struct cursor at,
 // All calls of a group read what is gathered for the first that goes through all of its layers; of
 // layers that are recomputed, for backward.
 static void share_gathered(struct partitioner *p, struct cursor at, const struct statement *first) {
-    for (uint32_t i = 0; i < p->reference->units[first->call.unit].n_parameters; i++) {
+    for (uint32_t i = 0; i < p->reference->job->units[first->call.unit].n_parameters; i++) {
         struct reference of = first->call.operands[i];
         if (!is_tensor_state(reference_buffer(p, of)) || !begins_use(p, at, first, of, USE_GROUP))
             continue;

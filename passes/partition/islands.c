@@ -8,7 +8,8 @@
 // ---- the step that averages -------------------------------------------------------------------
 
 static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
-    return buffer->class == CLASS_PARAMETERS && p->reference->tensors[buffer->tensor].trainable;
+    return buffer->class == CLASS_PARAMETERS &&
+           p->reference->job->tensors[buffer->tensor].trainable;
 }
 
 void begin_average(struct partitioner *p) {
@@ -35,10 +36,10 @@ static struct axis_list batch_axes(const struct partitioner *p, const struct axi
 // So far the program is that of one island. What is by sequences is dealt out to all of them; a
 // device keeps what it has.
 void deal_out(struct partitioner *p) {
-    int64_t islands = mesh_group_size(&p->program->mesh, &p->placement.islands);
-    p->program->policy.islands = p->placement.islands;
-    p->program->policy.average_every = steps_between_averages(p->config);
-    p->program->sizes.batch *= islands;
+    int64_t islands = mesh_group_size(&p->program->job->mesh, &p->placement.islands);
+    p->program->job->policy.islands = p->placement.islands;
+    p->program->job->policy.average_every = steps_between_averages(p->config);
+    p->program->job->sizes.batch *= islands;
     for (uint32_t b = 0; b < p->program->n_buffers; b++) {
         struct buffer *buffer = &p->program->buffers[b];
         for (unsigned d = 0; d < buffer->rank; d++)

@@ -22,8 +22,9 @@ static void add_parameters(struct partitioner *p, struct unit *unit,
 static struct unit *add_unit(struct partitioner *p, uint32_t of, const char *name, struct span span,
                              uint32_t *id) {
     *id = add_local_unit(p, name, span);
-    p->program->units[*id].phase = of == NO_ID ? PHASE_BACKWARD : p->reference->units[of].phase;
-    return &p->program->units[*id];
+    p->program->job->units[*id].phase =
+        of == NO_ID ? PHASE_BACKWARD : p->reference->job->units[of].phase;
+    return &p->program->job->units[*id];
 }
 
 // ---- adding -----------------------------------------------------------------------------------
@@ -39,7 +40,7 @@ static uint32_t adding_unit(struct partitioner *p, const struct load *load,
     struct unit *unit = add_unit(p, call->call.unit, load_name(p, load, '_'), call->span, &id);
     for (uint32_t i = 0; i < 2 * load->n; i++) {
         const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        const char *of = p->program->tensors[buffer->tensor].name;
+        const char *of = p->program->job->tensors[buffer->tensor].name;
         unit_add_parameter(p->program, unit,
                            arena_format(p->arena, "%s.%s", of, i % 2 ? "term" : "sum"),
                            buffer_type(p->program, buffer), false);
@@ -106,7 +107,7 @@ int levels_of_microbatches(bool reproducible, int64_t microbatches) {
 }
 
 int levels_of_counter(const struct partitioner *p) {
-    return levels_of_microbatches(p->program->policy.reproducible, p->placement.microbatches);
+    return levels_of_microbatches(p->program->job->policy.reproducible, p->placement.microbatches);
 }
 
 buffer_id *make_counter(struct partitioner *p, buffer_id sum, int first) {

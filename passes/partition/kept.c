@@ -31,7 +31,7 @@ void find_kept(struct partitioner *p) {
         const struct call *call = &walk.statement->call;
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
-        const struct unit *unit = &p->reference->units[call->unit];
+        const struct unit *unit = &p->reference->job->units[call->unit];
         for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_BACKWARD; i++)
             p->states[call->operands[i].buffer].kept |=
                 reference_buffer(p, call->operands[i])->class != CLASS_TRANSIENT;
@@ -90,7 +90,7 @@ static void note_written(struct partitioner *p, struct kept *kept, const struct 
 
 static void note_call(struct partitioner *p, struct kept *kept, const struct call *call,
                       int64_t layer) {
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct kept *of = &kept[call->operands[i].buffer];
         of->handed_on |= unit->phase == PHASE_FORWARD;

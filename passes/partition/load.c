@@ -3,7 +3,7 @@
 
 const char *load_name(const struct partitioner *p, const struct load *load, char between) {
     return arena_format(p->arena, "%s%c%s", hop_rows[load->kind].handle, between,
-                        p->reference->units[load->call->call.unit].name);
+                        p->reference->job->units[load->call->call.unit].name);
 }
 
 struct reference cargo_item(struct partitioner *p, struct cursor at, const struct load *load,

@@ -44,7 +44,7 @@ void note_chance(struct partitioner *p, const struct way *way, struct chance cha
         return;
     struct noted_moment *moment = &notes->moments[notes->n_moments - 1];
     chance.way = number_of(p, way);
-    moment->phase = p->reference->units[chance.unit].phase;
+    moment->phase = p->reference->job->units[chance.unit].phase;
     ARENA_PUSH(p->arena, moment->chances, moment->n_chances, moment->cap_chances, chance);
 }
 
@@ -64,10 +64,10 @@ void end_notes(struct partitioner *p) {
         return;
     notes->program = p->program;
     notes->reference = arena_copy(p->arena, p->reference, sizeof *p->reference);
-    notes->works = ARENA_ARRAY(p->arena, bool, p->program->n_units + 1);
-    for (uint32_t u = 0; u < p->reference->n_units; u++)
+    notes->works = ARENA_ARRAY(p->arena, bool, p->program->job->n_units + 1);
+    for (uint32_t u = 0; u < p->reference->job->n_units; u++)
         for (const struct unit_use *use = p->uses[u]; use; use = use->before)
-            notes->works[use->unit] = p->reference->units[u].phase != PHASE_UPDATE;
+            notes->works[use->unit] = p->reference->job->units[u].phase != PHASE_UPDATE;
     for (uint32_t i = 0; i < notes->n_ways; i++)
         notes->ways[i].paired = is_gradient(i) && p->ways[i].paired;
 }

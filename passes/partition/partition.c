@@ -19,13 +19,13 @@
 #include "ir/diagnostic.h"
 
 static struct program *new_program(const struct partitioner *p, const struct program *reference) {
-    struct program *program = program_new(p->arena, reference->name);
-    program->mesh = p->config->mesh;
-    program->policy = reference->policy;
-    program->sizes = reference->sizes;
-    program->sizes.microbatches = p->placement.microbatches;
-    for (uint32_t i = 0; i < reference->n_tensors; i++)
-        program_add_tensor(program, reference->tensors[i]);
+    struct program *program = program_new(p->arena, reference->job->name);
+    program->job->mesh = p->config->mesh;
+    program->job->policy = reference->job->policy;
+    program->job->sizes = reference->job->sizes;
+    program->job->sizes.microbatches = p->placement.microbatches;
+    for (uint32_t i = 0; i < reference->job->n_tensors; i++)
+        program_add_tensor(program, reference->job->tensors[i]);
     program_reserve_buffers(program, 2 * reference->n_buffers); // with transients
     return program;
 }
@@ -52,17 +52,17 @@ bool partition_noted(struct program *program, const struct pass_context *context
         return false;
     p.program = new_program(&p, &reference);
     // The axis in time exists only where there is more than one microbatch.
-    p.time = p.program->mesh.n_axes;
+    p.time = p.program->job->mesh.n_axes;
     CHECK(p.time < MAX_AXES);
     p.token_axes = axis_list_mask(&p.placement.tokens) | UINT64_C(1) << p.time;
     cut_at_rings(&p, &reference);
-    p.uses = ARENA_ARRAY(p.arena, struct unit_use *, reference.n_units + 1);
-    p.moving_units = ARENA_ARRAY(p.arena, struct moving_unit *, reference.n_units + 1);
+    p.uses = ARENA_ARRAY(p.arena, struct unit_use *, reference.job->n_units + 1);
+    p.moving_units = ARENA_ARRAY(p.arena, struct moving_unit *, reference.job->n_units + 1);
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;
-    p.program->policy.wire_axes = p.placement.wire_axes;
-    p.program->policy.wire = p.placement.wire;
+    p.program->job->policy.wire_axes = p.placement.wire_axes;
+    p.program->job->policy.wire = p.placement.wire;
     divide_values(&p);
     make_stations(&p);
     begin_notes(&p);

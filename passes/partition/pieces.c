@@ -150,7 +150,7 @@ static uint32_t make_add(struct unit_cutter *c, const struct op *op, const struc
 static const struct ring *make_ring(struct unit_cutter *c, const struct op *op,
                                     const struct pairing *pairing, const struct unit_piece *own) {
     struct ring *ring = ARENA_NEW(c->program->arena, struct ring);
-    const char *name = c->program->units[own->unit].name;
+    const char *name = c->program->job->units[own->unit].name;
     for (uint32_t i = 0; i < own->n_parameters; i++)
         for (unsigned k = 0; k < op->n_operands; k++)
             if (op->operands[k] == own->parameters[i]) {
@@ -188,7 +188,7 @@ static struct unit_piece make_own(struct unit_cutter *c, uint32_t number, const 
 static struct cut_unit *cut_unit(struct partitioner *p, struct program *reference, uint32_t unit,
                                  int64_t layer) {
     struct arena *arena = p->arena;
-    const struct unit *whole = &reference->units[unit];
+    const struct unit *whole = &reference->job->units[unit];
     uint32_t *piece_of = ARENA_ARRAY(arena, uint32_t, whole->n_ops + 1), n = 0;
     struct pairing *pairings = ARENA_ARRAY(arena, struct pairing, whole->n_ops + 1);
     for (uint32_t i = 0; i < whole->n_ops; i++) {
@@ -242,7 +242,7 @@ static void cut_call(struct partitioner *p, struct program *reference,
                      const struct statement *statement, int64_t layer) {
     const struct placement *placement = &p->placement;
     uint32_t unit = statement->call.unit;
-    if (!has_ring(p, &reference->units[unit], layer))
+    if (!has_ring(p, &reference->job->units[unit], layer))
         return;
     const struct layer_range *range =
         placement->n_ranges > 1 ? &placement->ranges[placement_range(placement, layer)] : NULL;

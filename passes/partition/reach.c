@@ -19,7 +19,7 @@ bool has_batch(const struct buffer *buffer) {
 }
 
 bool call_updates(const struct partitioner *p, const struct call *call) {
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (reference_buffer(p, call->results[i])->class == CLASS_PARAMETERS)
             return true;
@@ -52,7 +52,7 @@ bool is_per_microbatch(const struct partitioner *p, const struct statement *stat
 static void reach_call(const struct partitioner *p, const struct statement *statement,
                        struct reach *reach) {
     const struct call *call = &statement->call;
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     bool updates = call_updates(p, call);
     for (uint32_t i = 0; i < unit->n_parameters && !updates; i++) {
         buffer_id b = call->operands[i].buffer;
@@ -71,7 +71,7 @@ static void reach_call(const struct partitioner *p, const struct statement *stat
 bool reads_parameter(const struct partitioner *p, const struct statement *s, buffer_id buffer) {
     if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
         return false;
-    for (uint32_t i = 0; i < p->reference->units[s->call.unit].n_parameters; i++)
+    for (uint32_t i = 0; i < p->reference->job->units[s->call.unit].n_parameters; i++)
         if (s->call.operands[i].buffer == buffer)
             return true;
     return false;
@@ -82,7 +82,7 @@ static bool is_read_beside(const struct partitioner *p, const struct statement *
                            struct reference parameter) {
     if (!beside || !reads_parameter(p, beside, parameter.buffer))
         return false;
-    for (uint32_t i = 0; i < p->reference->units[beside->call.unit].n_parameters; i++)
+    for (uint32_t i = 0; i < p->reference->job->units[beside->call.unit].n_parameters; i++)
         if (beside->call.operands[i].buffer == parameter.buffer &&
             index_equal(beside->call.operands[i].index, parameter.index))
             return true;
@@ -99,7 +99,7 @@ static void count_uses(const struct partitioner *p, const struct block *block,
             count_uses(p, &s->loop.body, reach);
         if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
             continue;
-        for (uint32_t k = 0; k < p->reference->units[s->call.unit].n_parameters; k++)
+        for (uint32_t k = 0; k < p->reference->job->units[s->call.unit].n_parameters; k++)
             reach->uses[s->call.operands[k].buffer] +=
                 !is_read_beside(p, at.before, s->call.operands[k]);
     }

@@ -225,7 +225,7 @@ static int64_t cost_of(const struct partitioner *p, const struct tensor_type *lo
         return 0;
     CHECK(sharding_local(p, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
     int64_t bytes = type_bytes(&whole);
-    int64_t members = mesh_group_size(&p->program->mesh, &move->axes);
+    int64_t members = mesh_group_size(&p->program->job->mesh, &move->axes);
     return exchange_sent_bytes(&exchange, exchange_algorithm(&exchange, members, bytes),
                                whole.dtype, members, bytes, bytes);
 }

@@ -60,7 +60,8 @@ static struct reference in_slot(const struct rounds *r, buffer_id slots, struct 
 // ---- buffers ----------------------------------------------------------------------------------
 
 static const char *local_name(const struct rounds *r, const char *name) {
-    return arena_format(r->p->arena, "%s.%s", r->p->program->units[r->own->use->unit].name, name);
+    return arena_format(r->p->arena, "%s.%s", r->p->program->job->units[r->own->use->unit].name,
+                        name);
 }
 
 // The transient buffer of a name, or a new one that is like `like`. Both steps use the same.
@@ -193,7 +194,7 @@ static struct sharding positions_type(const struct rounds *r) {
 static void push_begin(struct rounds *r) {
     struct sharding type = positions_type(r);
     struct wanted_result wanted = {.type = type};
-    const struct unit *unit = &r->p->reference->units[r->ring->begin];
+    const struct unit *unit = &r->p->reference->job->units[r->ring->begin];
     const struct value *value = &unit->values[unit->results[0].value];
     struct buffer buffer = {.tensor = NO_ID,
                             .dtype = value->type.dtype,
@@ -325,7 +326,7 @@ void push_ring(struct partitioner *p, struct making_call *own, const struct ring
                        .at = own->at,
                        .own = own,
                        .ring = ring,
-                       .n = mesh_group_size(&p->program->mesh, &p->placement.ring)};
+                       .n = mesh_group_size(&p->program->job->mesh, &p->placement.ring)};
     r.keys = handle_of(&r, "keys");
     r.places = handle_of(&r, "places");
     push_begin(&r);

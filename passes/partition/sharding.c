@@ -5,7 +5,7 @@
 #include "passes/routes/routes.h"
 
 static int64_t partition_axis_size(const struct partitioner *p, unsigned axis) {
-    return axis == p->time ? p->placement.microbatches : p->program->mesh.axes[axis].size;
+    return axis == p->time ? p->placement.microbatches : p->program->job->mesh.axes[axis].size;
 }
 
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank) {
@@ -44,8 +44,8 @@ bool sharding_local(const struct partitioner *p, const struct tensor_type *logic
 }
 
 struct axis_list axes_of_sum(const struct partitioner *p, uint64_t mask) {
-    CHECK(mask >> p->program->mesh.n_axes == 0); // microbatches are summed by accumulating
-    return placement_sum(&p->placement, &p->program->mesh, mask);
+    CHECK(mask >> p->program->job->mesh.n_axes == 0); // microbatches are summed by accumulating
+    return placement_sum(&p->placement, &p->program->job->mesh, mask);
 }
 
 struct span split_span(const struct partitioner *p, unsigned axis) {

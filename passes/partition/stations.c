@@ -12,14 +12,14 @@ static const struct placed_tensor *placed(const struct partitioner *p,
 // ---- buffers ----------------------------------------------------------------------------------
 
 static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
-    return p->reference->tensors[buffer->tensor].trainable;
+    return p->reference->job->tensors[buffer->tensor].trainable;
 }
 
 // `whole`: of which it is a window; NO_ID: of none.
 static buffer_id add_buffer(struct partitioner *p, const struct way *way, int station,
                             buffer_id whole, const char *suffix, int64_t slots) {
     const struct stationed stationed = {.placement = &p->placement,
-                                        .mesh = &p->program->mesh,
+                                        .mesh = &p->program->job->mesh,
                                         .tensor = placed(p, way->reference),
                                         .reference = way->reference,
                                         .route = &way->route,
@@ -33,8 +33,8 @@ static buffer_id add_buffer(struct partitioner *p, const struct way *way, int st
 // A step has wholes of its own, as each of its units does: what another step does with its bytes
 // need not fit.
 static buffer_id *no_buffers(const struct partitioner *p) {
-    buffer_id *none = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
-    for (uint32_t unit = 0; unit < p->reference->n_units; unit++)
+    buffer_id *none = ARENA_ARRAY(p->arena, buffer_id, p->reference->job->n_units);
+    for (uint32_t unit = 0; unit < p->reference->job->n_units; unit++)
         none[unit] = NO_ID;
     return none;
 }
@@ -72,7 +72,7 @@ struct way *way_of(const struct partitioner *p, const struct buffer *buffer) {
 
 struct route route_in(const struct partitioner *p, const struct way *way,
                       const struct route_facts *facts) {
-    return route_of(&p->placement, &p->program->mesh, placed(p, way->reference),
+    return route_of(&p->placement, &p->program->job->mesh, placed(p, way->reference),
                     class_states[way->reference->class], is_trained(p, way->reference), facts);
 }
 
@@ -95,7 +95,7 @@ struct routed routed_way(const struct partitioner *p, const struct buffer *buffe
     struct routed routed = {.route = way->route,
                             .tensor = buffer->tensor,
                             .range = at / p->placement.n_tensors,
-                            .n_units = p->reference->n_units};
+                            .n_units = p->reference->job->n_units};
     memcpy(routed.buffers, way->buffers, sizeof routed.buffers);
     memcpy(routed.of_unit, way->of_unit, sizeof routed.of_unit);
     return routed;
@@ -122,7 +122,7 @@ buffer_id station_buffer(struct partitioner *p, struct cursor at, struct way *wa
         buffer_id whole =
             s->window_of >= 0 ? station_buffer(p, at, way, s->window_of, of, unit) : NO_ID;
         const char *suffix =
-            arena_format(p->arena, "%s.%s", s->suffix, p->reference->units[unit].name);
+            arena_format(p->arena, "%s.%s", s->suffix, p->reference->job->units[unit].name);
         int64_t slots = use_of(p, at, of) == USE_GROUP ? s->slots : 1;
         made[unit] = add_buffer(p, way, station, whole, suffix, slots);
     }

@@ -37,7 +37,7 @@ static void lower_call(struct partitioner *p, struct cursor at, const struct sta
     p->scratch = NULL;
     arena_free(&scratch);
     behind_call(p, at, from);
-    if (p->program->policy.reproducible)
+    if (p->program->job->policy.reproducible)
         sum_squares(p, at, from);
     behind_update(p, at, from);
 }

@@ -53,7 +53,7 @@ static void add_variant(struct partitioner *p, struct cursor at, buffer_id of, u
     uint32_t id = names_find(&p->unit_names, name);
     if (id == NOT_NAMED) {
         id = add_local_unit(p, name, state->zero_span);
-        struct unit *unit = &program->units[id];
+        struct unit *unit = &program->job->units[id];
         unit->phase = PHASE_UPDATE;
         struct tensor_type type = buffer_type(program, &program->buffers[state->variants[0]]);
         value_id pair[2];
@@ -139,7 +139,7 @@ static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
 }
 
 void sum_squares(struct partitioner *p, struct cursor at, const struct statement *call) {
-    const struct unit *unit = &p->reference->units[call->call.unit];
+    const struct unit *unit = &p->reference->job->units[call->call.unit];
     struct transfers sums = {0};
     note_moment(p, at, 0, true);
     for (uint32_t i = 0; i < unit->n_results; i++) {

@@ -110,8 +110,8 @@ static uint64_t staying_summands(const struct maker *m, const struct work *w, un
     if (w->op->kind == OP_ACCUMULATE && operands[0] < m->from->n_parameters)
         mask |= summands_of(m, operands[0]);
     // In what order devices' summands are added is said of one sum, not of a sum of several.
-    bool follows =
-        op_rows[w->op->kind].partition == PARTITION_FOLLOW && !m->p->program->policy.reproducible;
+    bool follows = op_rows[w->op->kind].partition == PARTITION_FOLLOW &&
+                   !m->p->program->job->policy.reproducible;
     return follows ? mask : mask & m->p->token_axes;
 }
 
@@ -373,7 +373,7 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
                      const struct unit_use *b) {
     if (!work_is_alike(&p->placement, a->layer, b->layer))
         return false;
-    const struct unit *unit = &p->reference->units[a->reference];
+    const struct unit *unit = &p->reference->job->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (!sharding_equal(&a->requested[i], &b->operands[i], unit->values[i].type.rank))
             return false;
@@ -384,13 +384,14 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
 }
 
 static void make_unit(struct partitioner *p, struct unit_use *use) {
-    const struct unit *from = unit_by_parts(p, &p->reference->units[use->reference], use->layer);
+    const struct unit *from =
+        unit_by_parts(p, &p->reference->job->units[use->reference], use->layer);
     use->unit = add_local_unit(p, from->name, from->span);
-    p->program->units[use->unit].phase = from->phase;
+    p->program->job->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);
     struct maker m = {.p = p,
                       .from = from,
-                      .to = &p->program->units[use->unit],
+                      .to = &p->program->job->units[use->unit],
                       .use = use,
                       .forms = ARENA_ARRAY(p->scratch, struct forms, from->n_values + 1),
                       .chained = ARENA_ARRAY(p->scratch, bool, from->n_values + 1),
@@ -411,7 +412,7 @@ const struct unit_use *partition_unit(struct partitioner *p, const struct unit_u
     for (const struct unit_use *use = p->uses[request->reference]; use; use = use->before)
         if (same_use(p, use, request))
             return use;
-    const struct unit *from = &p->reference->units[request->reference];
+    const struct unit *from = &p->reference->job->units[request->reference];
     struct unit_use *use = ARENA_NEW(p->arena, struct unit_use);
     *use = *request;
     use->requested =

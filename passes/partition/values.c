@@ -13,7 +13,7 @@
 // often than they take from what stands before them.
 static void divide_result(struct partitioner *p, const struct call *call, uint32_t i, int depth,
                           int64_t layer) {
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     struct buffer_state *state = &p->states[call->results[i].buffer];
     if (state->depth < depth &&
         work_cuts_of_result(&p->placement, unit, i, layer, state->kept, state->work.cuts))
@@ -33,7 +33,7 @@ static int64_t local_elements(const struct partitioner *p, const struct tensor_t
 // the device would have to keep, and send on, more of it than its part.
 static void divide_operands(struct partitioner *p, const struct call *call,
                             const struct ring *ring) {
-    const struct unit *unit = &p->reference->units[call->unit];
+    const struct unit *unit = &p->reference->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct buffer_state *state = &p->states[call->operands[i].buffer];
         const struct tensor_type *type = &unit->values[i].type;
@@ -50,7 +50,7 @@ static void divide_call(struct partitioner *p, const struct statement *statement
     uint32_t n = cut ? cut->n_pieces : 1;
     for (uint32_t k = 0; k < n; k++) {
         const struct call *call = cut ? &cut->pieces[k].call : &statement->call;
-        for (uint32_t i = 0; i < p->reference->units[call->unit].n_results; i++)
+        for (uint32_t i = 0; i < p->reference->job->units[call->unit].n_results; i++)
             divide_result(p, call, i, depth, layer);
         if (cut && cut->rings[k])
             divide_operands(p, call, cut->rings[k]);

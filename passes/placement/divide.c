@@ -178,8 +178,8 @@ static void report_idle(struct placing *p, const struct mode_statement *mode,
 static void check_reach(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     struct reach *reach = ARENA_ARRAY(p->arena, struct reach, strategy->n_modes + 1);
-    for (uint32_t u = 0; u < p->program->n_units; u++) {
-        const struct unit *unit = &p->program->units[u];
+    for (uint32_t u = 0; u < p->program->job->n_units; u++) {
+        const struct unit *unit = &p->program->job->units[u];
         for (uint32_t i = 0; i < unit->n_ops && unit->phase != PHASE_UPDATE; i++)
             for (uint32_t r = 0; unit->ops[i].n_operands && r < p->placement->n_ranges; r++)
                 reach_op(p, unit, &unit->ops[i], p->placement->ranges[r].begin, reach);
@@ -206,7 +206,7 @@ void place_work(struct placing *p) {
     if (!p->work_is_right)
         check_reach(p);
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
         struct placed_tensor *placed = &placement->tensors[i];
         const struct work_rule *by[MAX_AXES];
         int64_t layer = placement->ranges[i / placement->n_tensors].begin;

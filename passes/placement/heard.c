@@ -102,7 +102,7 @@ static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
     int64_t least = INT64_MAX;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (p->program->tensors[t].layers && placed->shards[STATE_PARAMETERS].n &&
+        if (p->program->job->tensors[t].layers && placed->shards[STATE_PARAMETERS].n &&
             placed->prefetch < least)
             least = placed->prefetch;
     }
@@ -126,7 +126,7 @@ static struct gathered_layers find_gathered(const struct placing *p,
     const struct placed_tensor *placed;
     for (unsigned axis; (placed = next_placed(&walk, &axis));) {
         uint32_t at = walk.at - 1, t = at % n;
-        if (!p->program->tensors[t].layers || at == last)
+        if (!p->program->job->tensors[t].layers || at == last)
             continue;
         units[t] += range_layers(&p->placement->ranges[at / n]) / placed->gather_layers;
         found.any = true;

@@ -100,8 +100,8 @@ static bool has_several_terms(const struct program *program, uint32_t tensor) {
     while (walk_next(&walk)) {
         const struct call *call = &walk.statement->call;
         bool adds = walk.statement->kind == STATEMENT_CALL &&
-                    program->units[call->unit].phase == PHASE_BACKWARD;
-        for (uint32_t i = 0; adds && i < program->units[call->unit].n_results; i++) {
+                    program->job->units[call->unit].phase == PHASE_BACKWARD;
+        for (uint32_t i = 0; adds && i < program->job->units[call->unit].n_results; i++) {
             const struct buffer *buffer = &program->buffers[call->results[i].buffer];
             terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
         }
@@ -113,7 +113,7 @@ static bool has_several_terms(const struct program *program, uint32_t tensor) {
 // them.
 static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) {
     const struct placement *placement = p->placement;
-    const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+    const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
     struct part part = {tensor->roles, tensor->n_roles,
                         placement->ranges[i / placement->n_tensors].begin};
     struct work_label labels[MAX_RANK + 1] = {{.dimensions = UINT32_C(1) << DIM_SEQUENCE}};
@@ -132,7 +132,7 @@ static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) 
 static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     const struct mesh *mesh = &p->config->mesh;
     const struct placed_tensor *placed = &p->placement->tensors[i];
-    const struct tensor *tensor = &p->program->tensors[i % p->placement->n_tensors];
+    const struct tensor *tensor = &p->program->job->tensors[i % p->placement->n_tensors];
     struct axis_list kept = gradient_sums(p->placement, placed).keep_first;
     struct axis_list sum = sum_over_sequences(p, i);
     bool scattered = axis_list_begins(&sum, &kept) &&
@@ -163,7 +163,7 @@ static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
-        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
         int between = axis_between(p, placed), of_short = axis_of_short_parts(p, i);
         if (between >= 0)
             report_parts_inside(p, placed, (unsigned)between);
@@ -273,7 +273,7 @@ static void check_sum_over(struct placing *p, const struct division *division) {
 // Every device has whole blocks of what it is given a part of.
 static void check_blocks(struct placing *p, const struct division *division) {
     const struct dim *dim = &division->dim;
-    int64_t blocks = blocks_of(&p->program->policy, dim->dimension, dim->size);
+    int64_t blocks = blocks_of(&p->program->job->policy, dim->dimension, dim->size);
     int64_t parts = mesh_group_size(&p->config->mesh, &division->cuts);
     if (blocks % parts == 0)
         return;
@@ -326,7 +326,7 @@ static void check_dimensions(struct placing *p) {
     const struct placement *placement = p->placement;
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
         const struct placed_tensor *placed = &placement->tensors[i];
         for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++) {
             const struct axis_list *cuts = &placed->cuts[d];

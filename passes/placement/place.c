@@ -82,7 +82,7 @@ static bool names_axis(const struct mode_statement *mode, unsigned axis) {
 static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t, unsigned axis) {
     struct placing *p = w->placing;
     const struct mode_statement *mode = &p->config->strategy.modes[m];
-    const struct tensor *tensor = &p->program->tensors[t];
+    const struct tensor *tensor = &p->program->job->tensors[t];
     if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
         !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
         !selector_covers(&mode->selector, p->placement->ranges[w->range].begin))
@@ -98,7 +98,7 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
 static void count_decided(struct weighing *w, enum state state, uint32_t t, unsigned axis,
                           uint32_t winner) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
-    if (state != STATE_PARAMETERS && !w->placing->program->tensors[t].trainable)
+    if (state != STATE_PARAMETERS && !w->placing->program->job->tensors[t].trainable)
         return;
     w->decided[winner]++;
     for (uint32_t i = 0; i < w->stretch->n; i++) {
@@ -221,7 +221,7 @@ struct spoken {
 
 static struct spoken spoken_of(const struct weighing *w, uint32_t t) {
     const struct placing *p = w->placing;
-    const struct tensor *tensor = &p->program->tensors[t];
+    const struct tensor *tensor = &p->program->job->tensors[t];
     struct spoken spoken = {0};
     for (uint32_t i = 0; i < w->stretch->n && p->config->strategy.n_modes <= 63; i++) {
         uint32_t m = w->stretch->numbers[i];
@@ -240,7 +240,7 @@ static struct spoken spoken_of(const struct weighing *w, uint32_t t) {
 static bool place_alike(struct weighing *w, const struct spoken *spoken, uint32_t t) {
     static const size_t from = offsetof(struct placed_tensor, extents);
     struct placed_tensor *placed = placed_here(w, t);
-    const struct tensor *tensors = w->placing->program->tensors;
+    const struct tensor *tensors = w->placing->program->job->tensors;
     for (uint32_t i = 0; i < t; i++) {
         const struct placed_tensor *other = placed_here(w, i);
         if (spoken[i].modes != spoken[t].modes || spoken[i].cuts != spoken[t].cuts ||
@@ -277,10 +277,10 @@ static void place_storage(struct placing *p) {
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
-    struct spoken *spoken = ARENA_ARRAY(p->arena, struct spoken, p->program->n_tensors + 1);
+    struct spoken *spoken = ARENA_ARRAY(p->arena, struct spoken, p->program->job->n_tensors + 1);
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
-        for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+        for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
             spoken[t] = spoken_of(&w, t);
             if (!place_alike(&w, spoken, t))
                 place_tensor(&w, t);
@@ -314,8 +314,8 @@ static int64_t elements_of(const struct tensor *tensor) {
 static bool check_squares(struct placing *p) {
     const struct train_config *train = &p->config->train;
     const int64_t most = LIMIT_SQUARES;
-    for (uint32_t t = 0; t < p->program->n_tensors && train->reproducible; t++) {
-        const struct tensor *tensor = &p->program->tensors[t];
+    for (uint32_t t = 0; t < p->program->job->n_tensors && train->reproducible; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
         if (elements_of(tensor) <= most)
             continue;
         struct diagnostic *d =

@@ -64,13 +64,13 @@ static struct by_layer find_stretches(const struct placing *p) {
 void find_ranges(struct placing *p) {
     struct placement *placement = p->placement;
     struct by_layer by_layer = find_stretches(p);
-    int64_t layers = p->program->sizes.layers;
+    int64_t layers = p->program->job->sizes.layers;
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < by_layer.n && by_layer.stretches[i].begin < layers; i++) {
         int64_t end = stretch_end(&by_layer, &by_layer.stretches[i]);
         add_ranges(p, &capacity, by_layer.stretches[i].begin, end < layers ? end : layers);
     }
-    placement->n_tensors = p->program->n_tensors;
+    placement->n_tensors = p->program->job->n_tensors;
     // Each may have two shorter groups at its end (cut_last_groups).
     struct layer_range *ranges =
         ARENA_ARRAY(p->arena, struct layer_range, 3 * placement->n_ranges + 1);
@@ -90,8 +90,8 @@ static enum residency residency_at(const struct placing *p, const struct op *op,
 
 // Whether the same is recomputed in both ranges.
 static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
-    for (uint32_t u = 0; u < p->program->n_units; u++) {
-        const struct unit *unit = &p->program->units[u];
+    for (uint32_t u = 0; u < p->program->job->n_units; u++) {
+        const struct unit *unit = &p->program->job->units[u];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++)
             if (residency_at(p, &unit->ops[i], a) != residency_at(p, &unit->ops[i], b))
                 return false;
@@ -171,8 +171,8 @@ static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32
 // The most turns in which there are no more summands than a proof may have.
 static int64_t most_turns(const struct placing *p) {
     int64_t tensors = 0;
-    for (uint32_t t = 0; t < p->program->n_tensors; t++)
-        tensors += p->program->tensors[t].layers > 0;
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++)
+        tensors += p->program->job->tensors[t].layers > 0;
     return LIMIT_TURN_SUMMANDS / (tensors ? tensors : 1);
 }
 
@@ -236,7 +236,7 @@ static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
     int64_t most = 1;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
-        if (p->program->tensors[t].layers && n > most)
+        if (p->program->job->tensors[t].layers && n > most)
             most = n;
     }
     return most;
@@ -276,7 +276,7 @@ static void bound_gathers(const struct placing *p) {
         for (uint32_t t = 0; t < placement->n_tensors; t++) {
             int64_t *n = &placement->tensors[r * placement->n_tensors + t].gather_layers;
             int64_t layers =
-                p->program->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
+                p->program->job->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
             *n = *n < layers ? *n : layers;
         }
 }

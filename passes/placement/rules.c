@@ -85,8 +85,8 @@ static void check_kept_part(struct placing *p, const struct mode_statement *mode
 
 // Is there an op of the model for which all of the selectors hold?
 static bool reaches(const struct placing *p, const struct selector *const *selectors, unsigned n) {
-    for (uint32_t u = 0; u < p->program->n_units; u++) {
-        const struct unit *unit = &p->program->units[u];
+    for (uint32_t u = 0; u < p->program->job->n_units; u++) {
+        const struct unit *unit = &p->program->job->units[u];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
             unsigned k = 0;
             while (k < n &&

@@ -279,7 +279,7 @@ static int64_t gathered_bytes(const struct placing *p, const struct tensor *tens
     int64_t elements = 1;
     for (unsigned d = 0; d < tensor->rank; d++)
         elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
-    return elements * dtype_bytes[p->program->policy.gather];
+    return elements * dtype_bytes[p->program->job->policy.gather];
 }
 
 static bool is_gathered(const struct placed_tensor *placed) {
@@ -349,8 +349,8 @@ static void add_gathered(const struct placing *p, struct gathered *sum, const st
 static void check_gathers_fit(struct placing *p, uint32_t range) {
     struct placement *placement = p->placement;
     struct gathered gathered[N_ROLES] = {0};
-    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
-        const struct tensor *tensor = &p->program->tensors[t];
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
         const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
         if (is_gathered(placed))
             add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);

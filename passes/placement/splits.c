@@ -68,16 +68,16 @@ static bool reads_both(const struct unit *unit, const struct op *op, enum dimens
 // Is there an op in both scopes that has both dimensions, and could be cut along each?
 static bool meet_in_an_op(const struct placing *p, const struct selector *first, enum dimension a,
                           const struct selector *second, enum dimension b) {
-    for (uint32_t u = 0; u < p->program->n_units && selectors_overlap(first, second); u++)
-        for (uint32_t i = 0; i < p->program->units[u].n_ops; i++) {
-            const struct op *op = &p->program->units[u].ops[i];
+    for (uint32_t u = 0; u < p->program->job->n_units && selectors_overlap(first, second); u++)
+        for (uint32_t i = 0; i < p->program->job->units[u].n_ops; i++) {
+            const struct op *op = &p->program->job->units[u].ops[i];
             struct work_label labels[MAX_LABELS];
             char letters[MAX_LABELS + 1];
             if (!selector_matches(first, op->roles, op->n_roles) ||
                 !selector_matches(second, op->roles, op->n_roles) ||
-                !reads_both(&p->program->units[u], op, a, b))
+                !reads_both(&p->program->job->units[u], op, a, b))
                 continue;
-            unsigned n = work_labels(&p->program->units[u], op, letters, labels);
+            unsigned n = work_labels(&p->program->job->units[u], op, letters, labels);
             if (meet_in_labels(labels, n, a, b))
                 return true;
         }
@@ -222,8 +222,8 @@ static const struct split_statement *split_of(const struct placing *p, enum dime
 
 static bool has_tensor(const struct placing *p, const struct selector *scope,
                        enum dimension dimension) {
-    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
-        const struct tensor *tensor = &p->program->tensors[t];
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
         for (unsigned d = 0; d < tensor->rank; d++)
             if (tensor->dims[d].dimension == dimension &&
                 selector_matches(scope, tensor->roles, tensor->n_roles))

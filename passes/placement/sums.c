@@ -67,7 +67,7 @@ static const struct mode_statement *said_of(const struct placing *p,
 }
 
 static const char *tensor_name(const struct placing *p, uint32_t i) {
-    return p->program->tensors[i % p->placement->n_tensors].name;
+    return p->program->job->tensors[i % p->placement->n_tensors].name;
 }
 
 // The shards of the tensor if its products named the axes as the split of the batch does.
@@ -140,7 +140,7 @@ static void report_other_order(struct placing *p, const struct axis_list *digits
 static uint32_t find_model(const struct placing *p, uint32_t n) {
     uint32_t first = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        if (!p->program->tensors[i % p->placement->n_tensors].trainable)
+        if (!p->program->job->tensors[i % p->placement->n_tensors].trainable)
             continue;
         struct sum_order order = order_of(p, &p->placement->tensors[i]);
         if (axis_list_equal(&order.digits, &p->placement->batch))
@@ -160,7 +160,7 @@ void check_sums(struct placing *p) {
     placement->inner = wanted.inner;
     for (uint32_t i = 0; i < n; i++) {
         struct sum_order order = order_of(p, &placement->tensors[i]);
-        if (!p->program->tensors[i % placement->n_tensors].trainable ||
+        if (!p->program->job->tensors[i % placement->n_tensors].trainable ||
             order_equal(&order, &wanted))
             continue;
         report_two_orders(p, i, model);

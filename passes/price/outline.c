@@ -89,7 +89,7 @@ static void find_wholes(struct outline *o, const struct placement *placement, st
 
 // Of a way and a unit one is enough, whatever the step.
 static void count_readers(struct outline *o, struct arena *arena) {
-    uint32_t n_units = o->notes.reference->n_units;
+    uint32_t n_units = o->notes.reference->job->n_units;
     struct arena scratch = {0};
     bool *known = ARENA_ARRAY(&scratch, bool, (size_t)o->notes.n_ways *n_units + 1);
     o->readers = ARENA_ARRAY(arena, struct readers, o->notes.n_ways + 1);

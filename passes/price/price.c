@@ -177,7 +177,7 @@ static void make_ways(struct pricing_one *one, const struct program *reference, 
     one->n_ways = 2 * one->placement.n_ranges * n_tensors;
     one->ways = ARENA_ARRAY(one->arena, struct priced_way, one->n_ways + 1);
     for (uint32_t i = 0; i < one->n_ways; i++) {
-        make_way(one, &reference->tensors[i / 2 % n_tensors], i);
+        make_way(one, &reference->job->tensors[i / 2 % n_tensors], i);
         key_add_way(one, key, i);
     }
 }

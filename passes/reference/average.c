@@ -18,7 +18,7 @@
 #include "passes/reference/islands.h"
 
 static bool is_averaged(const struct program *program, const struct buffer *buffer, bool layers) {
-    return buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable &&
+    return buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable &&
            layers == (buffer->stack == STACK_LAYERS);
 }
 
@@ -47,7 +47,8 @@ static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
     if (a->layers)
         name = arena_format(program->arena, "%s_block", name);
     uint32_t id = program_add_unit(program, name, span);
-    a->emitter = (struct emitter){.program = program, .unit = &program->units[id], .span = span};
+    a->emitter =
+        (struct emitter){.program = program, .unit = &program->job->units[id], .span = span};
     a->emitter.unit->phase = PHASE_UPDATE;
     a->call = (struct call){.unit = id,
                             .operands = ARENA_ARRAY(program->arena, struct reference, n_bound)};
@@ -74,14 +75,14 @@ static void push_call(struct averager *a) {
                      loop = call;
     if (a->layers) {
         loop.kind = STATEMENT_LOOP;
-        loop.loop = (struct loop){.name = "l", .end = program->sizes.layers};
+        loop.loop = (struct loop){.name = "l", .end = program->job->sizes.layers};
         block_push(program, &loop.loop.body, call);
     }
     block_push(program, &program->steps[STEP_AVERAGE].body, a->layers ? loop : call);
 }
 
 static const char *inherit(struct averager *a, buffer_id parameter, const char *suffix) {
-    const struct tensor *tensor = &a->program->tensors[a->program->buffers[parameter].tensor];
+    const struct tensor *tensor = &a->program->job->tensors[a->program->buffers[parameter].tensor];
     a->emitter.n_roles = tensor->n_roles;
     memcpy(a->emitter.roles, tensor->roles, sizeof a->emitter.roles);
     return arena_format(a->program->arena, "%s.%s", tensor->name, suffix);

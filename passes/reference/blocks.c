@@ -35,7 +35,7 @@ static bool has_logits_in_blocks(const void *chooser, const struct unit *unit,
     const struct tensor_type *logits = &unit->values[op->operands[0]].type;
     int64_t blocks = 1;
     for (unsigned i = 0; i < logits->rank; i++)
-        blocks *= blocks_of(&program->policy, logits->dims[i].dimension, logits->dims[i].size);
+        blocks *= blocks_of(&program->job->policy, logits->dims[i].dimension, logits->dims[i].size);
     return blocks > 1;
 }
 
@@ -60,7 +60,7 @@ static void mark(struct program *program, const struct unit *unit, struct op *op
         const struct tensor_type *type = &unit->values[op->operands[i]].type;
         for (unsigned d = 0; d < type->rank; d++) {
             const struct dim *dim = &type->dims[d];
-            int64_t n = blocks_of(&program->policy, dim->dimension, dim->size);
+            int64_t n = blocks_of(&program->job->policy, dim->dimension, dim->size);
             if (n == 1 || seen >> dim->dimension & 1 ||
                 !works_in_blocks(op, &labels, labels.operands[i][d]))
                 continue;
@@ -91,7 +91,7 @@ static bool has_blocks_inside(const struct unit *unit, const struct op *op) {
 
 static bool report_blocks_inside(const struct program *program, const struct op *op,
                                  const struct pass_context *context) {
-    const struct policy *policy = &program->policy;
+    const struct policy *policy = &program->job->policy;
     uint32_t fewer = policy->reproducible_of & ~(UINT32_C(1) << DIM_SEQUENCE);
     struct diagnostic *d =
         report(context->diagnostics, E199, op->span,
@@ -114,10 +114,10 @@ static bool check_rows(const struct program *program, const struct unit *unit,
 }
 
 bool mark_blocks(struct program *program, const struct pass_context *context) {
-    if (!program->policy.reproducible)
+    if (!program->job->policy.reproducible)
         return true;
-    for (uint32_t u = 0; u < program->n_units; u++) {
-        struct unit *unit = &program->units[u];
+    for (uint32_t u = 0; u < program->job->n_units; u++) {
+        struct unit *unit = &program->job->units[u];
         *unit = *unit_by_loss_parts(program, unit, has_logits_in_blocks, program);
         for (uint32_t i = 0; i < unit->n_ops; i++)
             if (op_takes(unit->ops[i].kind, ATTRIBUTE_BLOCKS))

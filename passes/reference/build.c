@@ -176,12 +176,12 @@ static struct tensor tensor_of(const struct config *config, enum parameter id) {
 // GPT-2 saves queries, keys and values as one matrix [hidden, q | k | v]. We hold them apart, since
 // a mesh may cut them differently.
 static void set_saved_columns(struct program *program) {
-    for (uint32_t i = 0; i < program->n_tensors; i++) {
-        struct tensor *tensor = &program->tensors[i];
+    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
+        struct tensor *tensor = &program->job->tensors[i];
         int64_t begin = 0;
         bool shared = false;
-        for (uint32_t k = 0; k < program->n_tensors; k++) {
-            const struct tensor *other = &program->tensors[k];
+        for (uint32_t k = 0; k < program->job->n_tensors; k++) {
+            const struct tensor *other = &program->job->tensors[k];
             if (k == i || strcmp(other->saved_name, tensor->saved_name) != 0)
                 continue;
             shared = true;
@@ -280,7 +280,7 @@ static void add_draw_inputs(struct builder *b) {
 static void begin_unit(struct builder *b, struct site *site, const char *name) {
     *site = (struct site){.unit = program_add_unit(b->program, name, b->emitter.span)};
     b->site = site;
-    b->emitter.unit = &b->program->units[site->unit];
+    b->emitter.unit = &b->program->job->units[site->unit];
 }
 
 static struct reference at(buffer_id buffer, struct index index) {
@@ -617,7 +617,7 @@ static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss
 
 // References are copied: passes edit the calls of one step without touching the other's.
 static void push_call(struct builder *b, struct block *block, const struct site *site) {
-    const struct unit *unit = &b->program->units[site->unit];
+    const struct unit *unit = &b->program->job->units[site->unit];
     struct arena *arena = b->program->arena;
     struct statement call = {
         .kind = STATEMENT_CALL,
@@ -654,22 +654,22 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
 static void set_sizes(struct program *program, const struct config *config) {
     const struct precision_config *precision = &config->train.precision;
     bool ordered = config->train.reproducible > 0;
-    program->sizes = (struct sizes){.batch = island_batch(config),
-                                    .sequence = config->train.sequence,
-                                    .microbatches = 1,
-                                    .layers = config->model.layers,
-                                    .vocab = config->model.vocab};
-    program->policy = (struct policy){.parameters = precision->parameters,
-                                      .master = precision->master,
-                                      .moments = precision->moments,
-                                      .gradients = precision->gradients,
-                                      .compute = precision->compute,
-                                      .accumulate = precision->accumulate,
-                                      .gather = precision->gather,
-                                      .reduce = precision->reduce,
-                                      .reproducible = config->train.reproducible,
-                                      .reproducible_of = config->train.reproducible_of,
-                                      .microbatch = ordered ? config->train.microbatch : 0};
+    program->job->sizes = (struct sizes){.batch = island_batch(config),
+                                         .sequence = config->train.sequence,
+                                         .microbatches = 1,
+                                         .layers = config->model.layers,
+                                         .vocab = config->model.vocab};
+    program->job->policy = (struct policy){.parameters = precision->parameters,
+                                           .master = precision->master,
+                                           .moments = precision->moments,
+                                           .gradients = precision->gradients,
+                                           .compute = precision->compute,
+                                           .accumulate = precision->accumulate,
+                                           .gather = precision->gather,
+                                           .reduce = precision->reduce,
+                                           .reproducible = config->train.reproducible,
+                                           .reproducible_of = config->train.reproducible_of,
+                                           .microbatch = ordered ? config->train.microbatch : 0};
 }
 
 bool build(struct program *program, const struct pass_context *context) {

@@ -30,12 +30,12 @@ struct tape {
 
 static bool is_trainable(const struct program *program, buffer_id buffer) {
     uint32_t tensor = program->buffers[buffer].tensor;
-    return tensor != NO_ID && program->tensors[tensor].trainable;
+    return tensor != NO_ID && program->job->tensors[tensor].trainable;
 }
 
 // One active operand makes all results active. Returns whether that was news.
 static bool mark_call(struct tape *tape, const struct call *call) {
-    const struct unit *unit = &tape->program->units[call->unit];
+    const struct unit *unit = &tape->program->job->units[call->unit];
     bool active = false, changed = false;
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         active |= tape->active[call->operands[i].buffer];
@@ -75,7 +75,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     if (buffer.tensor != NO_ID) {
         buffer.name = arena_format(program->arena, "%s.gradient", buffer.name);
         buffer.class = CLASS_GRADIENTS;
-        buffer.dtype = program->policy.gradients;
+        buffer.dtype = program->job->policy.gradients;
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
         buffer.host = HOST_NONE;
@@ -107,7 +107,7 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
 // Where a forward value is after the call: it came from there, is left there, or now will be.
 static struct reference forward_value(struct tape *tape, const struct call *call, value_id value,
                                       const struct loop *loop) {
-    const struct unit *unit = &tape->program->units[call->unit];
+    const struct unit *unit = &tape->program->job->units[call->unit];
     if (value < unit->n_parameters)
         return call->operands[value];
     for (uint32_t i = 0; i < unit->n_results; i++)
@@ -149,7 +149,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
                          struct block *block) {
     struct program *program = tape->program;
     struct arena *arena = program->arena;
-    const struct unit *unit = &program->units[call->unit];
+    const struct unit *unit = &program->job->units[call->unit];
     uint32_t n_results = unit->n_results, n_parameters = unit->n_parameters;
     bool *given = ARENA_ARRAY(arena, bool, n_results);
     bool *wanted = ARENA_ARRAY(arena, bool, n_parameters);
@@ -172,10 +172,10 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
         program, call->unit, backward_name(program, unit->name), given, wanted, added);
     if (backward.unit == NO_ID)
         return;
-    uint32_t n_in = program->units[backward.unit].n_parameters;
-    uint32_t n_out = program->units[backward.unit].n_results;
+    uint32_t n_in = program->job->units[backward.unit].n_parameters;
+    uint32_t n_out = program->job->units[backward.unit].n_results;
     struct statement made = {.kind = STATEMENT_CALL,
-                             .span = program->units[backward.unit].span,
+                             .span = program->job->units[backward.unit].span,
                              .call = {.unit = backward.unit,
                                       .operands = ARENA_ARRAY(arena, struct reference, n_in),
                                       .results = ARENA_ARRAY(arena, struct reference, n_out)}};
@@ -209,8 +209,8 @@ static void reverse_loop(struct tape *tape, const struct statement *statement,
 // Else the backward would be empty, and a step would do nothing. Of a file that is wrong `build`
 // has said so (optimizer_rules.c); a text may say it, too.
 static bool something_to_train(const struct program *program, const struct pass_context *context) {
-    for (uint32_t i = 0; i < program->n_tensors; i++)
-        if (program->tensors[i].trainable)
+    for (uint32_t i = 0; i < program->job->n_tensors; i++)
+        if (program->job->tensors[i].trainable)
             return true;
     report(context->diagnostics, E121, program->steps[STEP_TRAIN].span,
            "every parameter is frozen: there is nothing to train");
@@ -232,11 +232,11 @@ static bool holds_calls_only(const struct block *block, bool loops) {
 // A text may hold any program; what `build` makes is forward alone, on one device.
 static bool is_forward(const struct program *program, const struct pass_context *context) {
     const struct step *train = &program->steps[STEP_TRAIN];
-    bool forward = program->mesh.n_axes == 0 && holds_calls_only(&train->body, true) &&
+    bool forward = program->job->mesh.n_axes == 0 && holds_calls_only(&train->body, true) &&
                    program_find_buffer(program, "loss_sum") != NO_ID &&
                    program_find_buffer(program, "inverse_count") != NO_ID;
-    for (uint32_t i = 0; i < program->n_units; i++)
-        forward = forward && program->units[i].phase == PHASE_FORWARD;
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        forward = forward && program->job->units[i].phase == PHASE_FORWARD;
     if (!forward)
         report(context->diagnostics, E600, train->span,
                "this is not the forward program of one device, which `build` makes: only that has "

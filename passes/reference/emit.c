@@ -99,7 +99,7 @@ uint32_t add_copying_unit(struct program *program, const char *verb, const struc
                           const struct op *like, enum phase phase) {
     const char *name = name_of_unit(program->arena, verb, of->name);
     uint32_t made = program_add_unit(program, name, like->span);
-    struct unit *unit = &program->units[made];
+    struct unit *unit = &program->job->units[made];
     struct tensor_type type = buffer_type(program, of);
     value_id x = unit_add_parameter(program, unit, "x", type, false);
     struct op *op = unit_add_op(program, unit, OP_CAST, "y", &x, 1, like->span);

@@ -414,10 +414,10 @@ static void find_needed(struct reverse *r, const bool *wanted) {
 struct backward derive_backward(struct program *program, uint32_t forward, const char *name,
                                 const bool *given, const bool *wanted, const bool *added) {
     struct arena *arena = program->arena;
-    uint32_t id = program_add_unit(program, name, program->units[forward].span);
-    const struct unit *from = &program->units[forward];
-    program->units[id].phase = PHASE_BACKWARD;
-    struct reverse r = {.emitter = {.program = program, .unit = &program->units[id]},
+    uint32_t id = program_add_unit(program, name, program->job->units[forward].span);
+    const struct unit *from = &program->job->units[forward];
+    program->job->units[id].phase = PHASE_BACKWARD;
+    struct reverse r = {.emitter = {.program = program, .unit = &program->job->units[id]},
                         .forward = from,
                         .needed = ARENA_ARRAY(arena, bool, from->n_values),
                         .here = ARENA_ARRAY(arena, value_id, from->n_values),
@@ -436,7 +436,7 @@ struct backward derive_backward(struct program *program, uint32_t forward, const
     uint32_t *results = add_results(&r, wanted);
     drop_unread(&r);
     if (r.emitter.unit->n_results == 0) {
-        program->n_units--; // the unit just added
+        program->job->n_units--; // the unit just added
         return (struct backward){.unit = NO_ID};
     }
     return (struct backward){.unit = id, .operands = r.operands, .results = results};

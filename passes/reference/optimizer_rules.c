@@ -21,8 +21,8 @@ static void check_layers(const struct rules *r, const struct optimizer_rule *rul
 }
 
 static void check_selects(const struct rules *r, const struct optimizer_rule *rule) {
-    for (uint32_t t = 0; t < r->program->n_tensors; t++)
-        if (selects(rule, &r->program->tensors[t]))
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
+        if (selects(rule, &r->program->job->tensors[t]))
             return;
     struct diagnostic *d = report_selects_no("no tensor of", r->diagnostics, &r->config->model,
                                              &rule->selector, rule->selector.span, "optimizer");
@@ -70,8 +70,8 @@ static void check_tie(const struct rules *r, const struct optimizer_rule *first,
     if (first->selector.n_roles != second->selector.n_roles ||
         !*optimizer_differences(r->program->arena, &first->optimizer, &second->optimizer))
         return;
-    for (uint32_t t = 0; t < r->program->n_tensors; t++) {
-        const struct tensor *tensor = &r->program->tensors[t];
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &r->program->job->tensors[t];
         const struct optimizer_rule *best = optimizer_rule_of(&r->config->train, tensor);
         if (selects(first, tensor) && selects(second, tensor) &&
             best->selector.n_roles == first->selector.n_roles) {
@@ -87,8 +87,8 @@ static void check_tie(const struct rules *r, const struct optimizer_rule *first,
 static void check_decides(const struct rules *r, const struct optimizer_rule *rule) {
     const struct train_config *train = &r->config->train;
     const struct optimizer_rule *instead = NULL;
-    for (uint32_t t = 0; t < r->program->n_tensors; t++) {
-        const struct tensor *tensor = &r->program->tensors[t];
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &r->program->job->tensors[t];
         const struct optimizer_rule *best = optimizer_rule_of(train, tensor);
         if (best == rule)
             return;
@@ -108,8 +108,8 @@ static void check_decides(const struct rules *r, const struct optimizer_rule *ru
 
 // Else the backward would be empty, and a step would do nothing.
 static void check_trains(const struct rules *r) {
-    for (uint32_t t = 0; t < r->program->n_tensors; t++)
-        if (r->program->tensors[t].trainable)
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
+        if (r->program->job->tensors[t].trainable)
             return;
     const struct train_config *train = &r->config->train;
     struct diagnostic *d = report(r->diagnostics, E121, origin_span(&train->optimizers[0].origin),

@@ -9,7 +9,7 @@
 // Every call of the unit, in both steps, has to say where the new result goes.
 static void extend_calls(struct program *program, const struct block *block, uint32_t unit,
                          struct reference result) {
-    uint32_t n = program->units[unit].n_results; // with the new one
+    uint32_t n = program->job->units[unit].n_results; // with the new one
     struct statement_walk walk = walk_statements(block);
     for (struct call *call; (call = walk_next_call(&walk));) {
         if (call->unit != unit)
@@ -23,13 +23,13 @@ static void extend_calls(struct program *program, const struct block *block, uin
 static const char *saved_name(const struct program *program, const char *value,
                               const struct layer_range *layers) {
     const char *name = arena_format(program->arena, "saved.%s", value);
-    bool all = !layers || range_layers(layers) == program->sizes.layers;
+    bool all = !layers || range_layers(layers) == program->job->sizes.layers;
     return all ? name : range_name(program->arena, name, layers);
 }
 
 struct reference save_value(struct program *program, const struct call *call, value_id value,
                             const struct layer_range *layers) {
-    struct unit *unit = &program->units[call->unit];
+    struct unit *unit = &program->job->units[call->unit];
     const struct tensor_type *type = &unit->values[value].type;
     struct buffer buffer = {
         .name = saved_name(program, unit->values[value].name, layers),

@@ -111,7 +111,7 @@ static enum group group_of(const struct tensor *tensor) {
 
 static struct trained state_of(struct updater *u, buffer_id parameter) {
     struct program *program = u->program;
-    const struct tensor *tensor = &program->tensors[program->buffers[parameter].tensor];
+    const struct tensor *tensor = &program->job->tensors[program->buffers[parameter].tensor];
     const char *name = name_with(program->arena, tensor->name, ".gradient");
     struct trained state = {.tensor = tensor,
                             .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
@@ -137,7 +137,7 @@ static void collect_states(struct updater *u) {
     u->states = ARENA_ARRAY(program->arena, struct trained, n);
     for (buffer_id i = 0; i < n; i++) {
         const struct buffer *buffer = &program->buffers[i];
-        if (buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable)
+        if (buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable)
             u->states[u->n_states++] = state_of(u, i);
     }
 }
@@ -147,9 +147,9 @@ static void collect_states(struct updater *u) {
 // `max_bound`: at most so many parameters, and so many results.
 static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
     uint32_t id = program_add_unit(u->program, name, u->config->train.origin.span);
-    u->program->units[id].phase = PHASE_UPDATE;
+    u->program->job->units[id].phase = PHASE_UPDATE;
     u->emitter = (struct emitter){.program = u->program,
-                                  .unit = &u->program->units[id],
+                                  .unit = &u->program->job->units[id],
                                   .span = u->config->train.origin.span};
     u->operands = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
     u->results = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
@@ -179,7 +179,7 @@ static void bind_in_place(struct updater *u, value_id value, value_id parameter)
 }
 
 static struct statement finished_call(const struct updater *u) {
-    uint32_t id = (uint32_t)(u->emitter.unit - u->program->units);
+    uint32_t id = (uint32_t)(u->emitter.unit - u->program->job->units);
     return (struct statement){.kind = STATEMENT_CALL,
                               .span = u->emitter.unit->span,
                               .call = {.unit = id, .operands = u->operands, .results = u->results}};
@@ -189,9 +189,10 @@ static struct statement finished_call(const struct updater *u) {
 static void push_group_calls(struct updater *u, enum group group, const struct statement *calls,
                              uint32_t n) {
     struct block *step = &u->program->steps[STEP_TRAIN].body;
-    struct statement loop = {.kind = STATEMENT_LOOP,
-                             .span = calls[0].span,
-                             .loop = {.name = "l", .begin = 0, .end = u->program->sizes.layers}};
+    struct statement loop = {
+        .kind = STATEMENT_LOOP,
+        .span = calls[0].span,
+        .loop = {.name = "l", .begin = 0, .end = u->program->job->sizes.layers}};
     struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
     for (uint32_t i = 0; i < n; i++)
         block_push(u->program, body, calls[i]);

@@ -187,8 +187,8 @@ static bool inline_index(const struct unit *unit, const struct uses *uses, uint3
 
 // Only marks: the ops stay where they are, and generated code follows the marks.
 bool fuse(struct program *program, const struct pass_context *context) {
-    for (uint32_t u = 0; u < program->n_units; u++) {
-        struct unit *unit = &program->units[u];
+    for (uint32_t u = 0; u < program->job->n_units; u++) {
+        struct unit *unit = &program->job->units[u];
         struct uses uses = count_uses(program, unit);
         for (uint32_t i = 0; i < unit->n_ops; i++)
             for (unsigned k = 0; k < unit->ops[i].n_results; k++)

@@ -210,9 +210,9 @@ static void plan_frames(struct program *program) {
     for (buffer_id id = 0; id < program->n_buffers; id++)
         if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
             names_add(&names, program->buffers[id].name, id);
-    for (uint32_t i = 0; i < program->n_units; i++) {
-        plan_frame(program, &program->units[i], &scratch);
-        add_frame_buffer(program, &names, &program->units[i]);
+    for (uint32_t i = 0; i < program->job->n_units; i++) {
+        plan_frame(program, &program->job->units[i], &scratch);
+        add_frame_buffer(program, &names, &program->job->units[i]);
     }
     arena_free(&scratch);
 }

@@ -421,8 +421,8 @@ bool overlap(struct program *program, const struct pass_context *context) {
         sink_block(&o, &o.step->body, 0);
     }
     arena_free(&scratch);
-    for (uint32_t u = 0; u < program->n_units; u++)
-        start_early(&program->units[u]);
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        start_early(&program->job->units[u]);
     program_number(program);
     return true;
 }

@@ -193,14 +193,14 @@ static void count_from(const struct mesh *mesh, const struct op *op, int64_t par
 static void compute(struct activation *a, const struct op *op, int64_t device,
                     const struct array *operands, struct array *results) {
     struct axis_list axes = op_axes(op);
-    int64_t part = mesh_part_of(&a->d->program->mesh, device, &axes);
+    int64_t part = mesh_part_of(&a->d->program->job->mesh, device, &axes);
     if (op->kind == OP_SLICE) {
         slice_take(&operands[0], (int)op_integer(op, ATTRIBUTE_DIM, -1), part, &results[0]);
         return;
     }
     interpret_op(op, operands, results);
     if (op->kind == OP_IOTA)
-        count_from(&a->d->program->mesh, op, part, &results[0]);
+        count_from(&a->d->program->job->mesh, op, part, &results[0]);
 }
 
 static bool same_numbers(const struct op *op, const struct array *a, const struct array *b) {
@@ -240,12 +240,12 @@ static void receive(struct activation *a, const struct op *op, const struct exch
     for (int64_t device = 0; device < d->n; device++) {
         int64_t members[MAX_DEVICES];
         struct array given[MAX_DEVICES];
-        int64_t n = group_members(&d->program->mesh, device, &exchange->axes, members);
+        int64_t n = group_members(&d->program->job->mesh, device, &exchange->axes, members);
         for (int64_t i = 0; i < n; i++)
             given[i] = sources[members[i]];
         received[device] = array_new(arena, *type_of(a, op->results[0]));
         exchange_receive(exchange, given, n,
-                         mesh_part_of(&d->program->mesh, device, &exchange->axes),
+                         mesh_part_of(&d->program->job->mesh, device, &exchange->axes),
                          &received[device]);
         observe_op(a, op, op, device, timing, &sources[device], &received[device]);
     }
@@ -355,7 +355,7 @@ bool call_execute(struct devices *d, const struct statement *statement, const in
                   int depth) {
     struct activation a = {.d = d,
                            .statement = statement,
-                           .unit = &d->program->units[statement->call.unit],
+                           .unit = &d->program->job->units[statement->call.unit],
                            .variables = variables,
                            .depth = depth};
     index_ops(&a);

@@ -21,7 +21,8 @@ struct flight {
 
 struct devices *devices_new(struct arena *arena, const struct program *program) {
     struct devices *d = ARENA_NEW(arena, struct devices);
-    *d = (struct devices){.program = program, .arena = arena, .n = mesh_devices(&program->mesh)};
+    *d = (struct devices){
+        .program = program, .arena = arena, .n = mesh_devices(&program->job->mesh)};
     CHECK(d->n <= MAX_DEVICES && !program_needs_plan(program));
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < d->n; device++) {
@@ -65,7 +66,7 @@ static struct array load_item(const struct devices *d, struct arena *scratch, in
 static struct array receive_one(const struct devices *d, struct arena *scratch,
                                 const struct transfer *t, const struct array *sources,
                                 int64_t device, struct reference to) {
-    const struct mesh *mesh = &d->program->mesh;
+    const struct mesh *mesh = &d->program->job->mesh;
     struct array given[MAX_DEVICES];
     struct array received =
         array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));

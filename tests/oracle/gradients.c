@@ -21,14 +21,14 @@ struct gradients *gradients_new(struct arena *arena, const struct program *final
     struct gradients *g = ARENA_NEW(arena, struct gradients);
     *g = (struct gradients){final, arena, {NULL}};
     for (int timing = 0; timing < N_TIMINGS; timing++)
-        g->logical[timing] = ARENA_ARRAY(arena, double *, final->n_tensors + 1);
+        g->logical[timing] = ARENA_ARRAY(arena, double *, final->job->n_tensors + 1);
     return g;
 }
 
 void gradients_clear(struct gradients *g) {
     for (int timing = 0; timing < N_TIMINGS; timing++)
-        for (uint32_t t = 0; t < g->program->n_tensors; t++) {
-            const struct tensor *tensor = &g->program->tensors[t];
+        for (uint32_t t = 0; t < g->program->job->n_tensors; t++) {
+            const struct tensor *tensor = &g->program->job->tensors[t];
             int64_t n = tensor_elements(tensor) * tensor_items(tensor);
             for (int64_t i = 0; g->logical[timing][t] && i < n; i++)
                 g->logical[timing][t][i] = NAN;
@@ -49,7 +49,7 @@ static int operand_named(enum op_kind kind, char name) {
 
 static double *whole_of(struct gradients *g, enum timing timing, uint32_t tensor) {
     double **whole = &g->logical[timing][tensor];
-    const struct tensor *t = &g->program->tensors[tensor];
+    const struct tensor *t = &g->program->job->tensors[tensor];
     int64_t n = tensor_elements(t) * tensor_items(t);
     if (!*whole) {
         *whole = ARENA_ARRAY(g->arena, double, n);
@@ -65,7 +65,7 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     if (p < 0 || of_g < 0)
         return;
     const struct call *call = &moment->statement->call;
-    const struct unit *unit = &program->units[call->unit];
+    const struct unit *unit = &program->job->units[call->unit];
     value_id root = value_root(unit, moment->op->operands[p]);
     if (root >= unit->n_parameters)
         return;
@@ -73,9 +73,9 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     const struct buffer *buffer = &program->buffers[id];
     int64_t item = index_at(call->operands[root].index, moment->variables);
     int64_t layer = buffer_layer(buffer, item);
-    if (buffer->tensor == NO_ID || layer >= tensor_items(&program->tensors[buffer->tensor]))
+    if (buffer->tensor == NO_ID || layer >= tensor_items(&program->job->tensors[buffer->tensor]))
         return;
-    const struct tensor *tensor = &program->tensors[buffer->tensor];
+    const struct tensor *tensor = &program->job->tensors[buffer->tensor];
     double *whole = whole_of(g, moment->timing, buffer->tensor) + layer * tensor_elements(tensor);
     int64_t n = type_elements(&operands[of_g].type);
     struct arena scratch = {0};

@@ -32,13 +32,13 @@ struct case_name {
     uint32_t number;
 };
 
-// What processes share: by the numbers that cases have in the job.
+// What processes share: by the numbers that cases have in the judging.
 struct progress {
     _Atomic uint32_t open[MAX_PROCESSES]; // what each works on, counted from 1; 0: nothing
     atomic_bool taken[];                  // what is done, or worked on
 };
 
-struct job {
+struct judging {
     bool full;
     const char *folder, *results; // a file in it
     unsigned processes;
@@ -59,18 +59,20 @@ static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
                                              [PART_COMPOSITIONS] = {252, 25, 2},
                                              [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS}};
 
-static void add_cases(struct arena *arena, struct job *job, enum part part) {
-    const struct range *range = job->full ? &full[part] : &sample[part];
+static void add_cases(struct arena *arena, struct judging *judging, enum part part) {
+    const struct range *range = judging->full ? &full[part] : &sample[part];
     for (uint32_t chunk = 0; chunk < range->end; chunk += range->stride)
         for (uint32_t i = 0; i < range->chunk_size; i++)
-            ARENA_PUSH(arena, job->cases, job->n_cases, job->room,
+            ARENA_PUSH(arena, judging->cases, judging->n_cases, judging->room,
                        (struct case_name){part, chunk * part_chunk(part) + i});
 }
 
-static void share_progress(struct job *job) {
-    size_t bytes = sizeof *job->progress + job->n_cases * sizeof job->progress->taken[0];
-    job->progress = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(job->progress != MAP_FAILED);
+static void share_progress(struct judging *judging) {
+    size_t bytes =
+        sizeof *judging->progress + judging->n_cases * sizeof judging->progress->taken[0];
+    judging->progress =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(judging->progress != MAP_FAILED);
 }
 
 // ---- results ----------------------------------------------------------------------------------
@@ -85,9 +87,10 @@ static uint64_t own_checksum(void) { // Fowler, Noll, Vo
     return sum;
 }
 
-static void name_results(struct arena *arena, struct job *job) {
-    job->results = arena_format(arena, "%s/judge-%016llx-%s.txt", job->folder,
-                                (unsigned long long)own_checksum(), job->full ? "full" : "sample");
+static void name_results(struct arena *arena, struct judging *judging) {
+    judging->results =
+        arena_format(arena, "%s/judge-%016llx-%s.txt", judging->folder,
+                     (unsigned long long)own_checksum(), judging->full ? "full" : "sample");
 }
 
 // In one write, so that the lines of several processes stand behind one another.
@@ -117,13 +120,13 @@ static int by_name(const void *left, const void *right) {
                               : (a->number > b->number) - (a->number < b->number);
 }
 
-// Tells of every result that belongs to one of the job's cases.
-static void read_results(const struct job *job,
+// Tells of every result that belongs to one of the cases that are judged.
+static void read_results(const struct judging *judging,
                          void (*tell)(void *, const struct case_name *, const struct result *,
                                       double),
                          void *data) {
     char line[1024];
-    FILE *file = fopen(job->results, "r");
+    FILE *file = fopen(judging->results, "r");
     while (file && fgets(line, sizeof line, file)) {
         struct result result;
         double seconds;
@@ -131,7 +134,7 @@ static void read_results(const struct job *job,
             continue;
         struct case_name name = {result.part, result.number};
         const struct case_name *found =
-            bsearch(&name, job->cases, job->n_cases, sizeof name, by_name);
+            bsearch(&name, judging->cases, judging->n_cases, sizeof name, by_name);
         if (found)
             tell(data, found, &result, seconds);
     }
@@ -141,8 +144,8 @@ static void read_results(const struct job *job,
 
 static void mark_done(void *data, const struct case_name *name, const struct result *result,
                       double seconds) {
-    const struct job *job = data;
-    job->progress->taken[name - job->cases] = true;
+    const struct judging *judging = data;
+    judging->progress->taken[name - judging->cases] = true;
 }
 
 // ---- one process ------------------------------------------------------------------------------
@@ -163,53 +166,53 @@ static void work_on(struct cases *cases, FILE *to, struct case_name name) {
 
 // Neighbours share work, so each process begins elsewhere; who is done with its own goes on with
 // what the next one has not begun.
-static void work(const struct job *job, unsigned process) {
+static void work(const struct judging *judging, unsigned process) {
     struct cases *cases = cases_new();
-    FILE *to = fopen(job->results, "a");
+    FILE *to = fopen(judging->results, "a");
     CHECK(to);
-    uint32_t first = (uint32_t)((uint64_t)job->n_cases * process / job->processes);
-    for (uint32_t i = 0; i < job->n_cases; i++) {
-        uint32_t number = (first + i) % job->n_cases;
-        if (atomic_exchange(&job->progress->taken[number], true))
+    uint32_t first = (uint32_t)((uint64_t)judging->n_cases * process / judging->processes);
+    for (uint32_t i = 0; i < judging->n_cases; i++) {
+        uint32_t number = (first + i) % judging->n_cases;
+        if (atomic_exchange(&judging->progress->taken[number], true))
             continue;
-        job->progress->open[process] = number + 1;
-        work_on(cases, to, job->cases[number]);
-        job->progress->open[process] = 0;
+        judging->progress->open[process] = number + 1;
+        work_on(cases, to, judging->cases[number]);
+        judging->progress->open[process] = 0;
     }
     fclose(to);
     cases_free(cases);
 }
 
 // A process that a case has ended: the case is stuck, and the next process goes on behind it.
-static bool note_end(const struct job *job, unsigned process, int status) {
-    uint32_t open = job->progress->open[process];
+static bool note_end(const struct judging *judging, unsigned process, int status) {
+    uint32_t open = judging->progress->open[process];
     if (!open)
         return true;
-    struct result result = {.part = job->cases[open - 1].part,
-                            .number = job->cases[open - 1].number,
+    struct result result = {.part = judging->cases[open - 1].part,
+                            .number = judging->cases[open - 1].number,
                             .judgement = JUDGED_ACCEPTED, // so that it is looked at
                             .outcome = OUTCOME_STUCK};
     snprintf(result.text, sizeof result.text, "the case ended its process, status %#x", status);
-    FILE *to = fopen(job->results, "a");
+    FILE *to = fopen(judging->results, "a");
     CHECK(to);
     write_result(to, &result, 0);
     fclose(to);
-    job->progress->open[process] = 0;
+    judging->progress->open[process] = 0;
     return false;
 }
 
-static void supervise(const struct job *job, unsigned process) {
+static void supervise(const struct judging *judging, unsigned process) {
     for (bool finished = false; !finished;) {
         fflush(NULL);
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
-            work(job, process);
+            work(judging, process);
             _exit(0);
         }
         int status;
         CHECK(waitpid(child, &status, 0) == child);
-        finished = note_end(job, process, status);
+        finished = note_end(judging, process, status);
     }
 }
 
@@ -229,39 +232,39 @@ static void add_result(void *data, const struct case_name *name, const struct re
     summary->n++;
 }
 
-static bool print_table(const struct job *job, double wall) {
+static bool print_table(const struct judging *judging, double wall) {
     struct summary summary = {.table = table_new()};
-    read_results(job, add_result, &summary);
+    read_results(judging, add_result, &summary);
     bool good = table_print(summary.table, stdout);
     printf("\n%u cases, %.0f s of work in %u processes; this run took %.0f s\n", summary.n,
-           summary.seconds, job->processes, wall);
-    if (summary.n < job->n_cases)
-        printf("%u cases have no result: %s cannot be written\n", job->n_cases - summary.n,
-               job->results);
+           summary.seconds, judging->processes, wall);
+    if (summary.n < judging->n_cases)
+        printf("%u cases have no result: %s cannot be written\n", judging->n_cases - summary.n,
+               judging->results);
     table_free(summary.table);
-    return good && summary.n >= job->n_cases;
+    return good && summary.n >= judging->n_cases;
 }
 
-static bool run_job(struct job *job) {
+static bool judge_all(struct judging *judging) {
     pid_t children[MAX_PROCESSES];
     double start = now();
-    CHECK(mkdir(job->folder, 0777) == 0 || errno == EEXIST);
-    share_progress(job);
-    if (!job->full)
-        remove(job->results);
-    read_results(job, mark_done, job);
-    for (unsigned process = 0; process < job->processes; process++) {
+    CHECK(mkdir(judging->folder, 0777) == 0 || errno == EEXIST);
+    share_progress(judging);
+    if (!judging->full)
+        remove(judging->results);
+    read_results(judging, mark_done, judging);
+    for (unsigned process = 0; process < judging->processes; process++) {
         fflush(NULL);
         children[process] = fork();
         CHECK(children[process] >= 0);
         if (children[process] == 0) {
-            supervise(job, process);
+            supervise(judging, process);
             _exit(0);
         }
     }
-    for (unsigned process = 0; process < job->processes; process++)
+    for (unsigned process = 0; process < judging->processes; process++)
         CHECK(waitpid(children[process], NULL, 0) == children[process]);
-    return print_table(job, now() - start);
+    return print_table(judging, now() - start);
 }
 
 // ---- the command ------------------------------------------------------------------------------
@@ -292,31 +295,31 @@ static int run_one(enum part part, uint32_t number, bool text) {
 }
 
 int main(int n, char **arguments) {
-    struct job job = {.folder = "judge", .processes = 1};
+    struct judging judging = {.folder = "judge", .processes = 1};
     int only = N_PARTS;
     if (n >= 3 && part_named(arguments[1]) >= 0)
         return run_one((enum part)part_named(arguments[1]),
                        (uint32_t)strtoul(arguments[2], NULL, 10), n > 3);
     for (int i = 1; i < n; i++) {
         if (strcmp(arguments[i], "--full") == 0)
-            job.full = true;
+            judging.full = true;
         else if (strcmp(arguments[i], "--only") == 0 && i + 1 < n)
             only = part_named(arguments[++i]);
         else if (strcmp(arguments[i], "--folder") == 0 && i + 1 < n)
-            job.folder = arguments[++i];
+            judging.folder = arguments[++i];
         else if (strcmp(arguments[i], "--processes") == 0 && i + 1 < n)
-            job.processes = (unsigned)strtoul(arguments[++i], NULL, 10);
+            judging.processes = (unsigned)strtoul(arguments[++i], NULL, 10);
         else
             return usage();
     }
-    if (job.processes < 1 || job.processes > MAX_PROCESSES || only < 0)
+    if (judging.processes < 1 || judging.processes > MAX_PROCESSES || only < 0)
         return usage();
     struct arena arena = {0};
     for (int part = 0; part < N_PARTS; part++)
         if (only == N_PARTS || part == only)
-            add_cases(&arena, &job, (enum part)part);
-    name_results(&arena, &job);
-    bool good = run_job(&job);
+            add_cases(&arena, &judging, (enum part)part);
+    name_results(&arena, &judging);
+    bool good = judge_all(&judging);
     arena_free(&arena);
     return good ? 0 : 1;
 }

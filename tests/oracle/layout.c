@@ -33,18 +33,18 @@ struct range {
 static struct range range_of(const struct program *program, const struct buffer *buffer, unsigned d,
                              int64_t item, int64_t device) {
     const struct axis_list *cuts = &buffer->layout.cuts[d];
-    int64_t size = buffer->dims[d].size / mesh_group_size(&program->mesh, cuts);
-    struct range range = {.begin = size * mesh_part_of(&program->mesh, device, cuts),
-                          .size = size,
-                          .order =
-                              order_of_cuts(&program->mesh, cuts, buffer->layout.zigzag[d] - 1)};
+    int64_t size = buffer->dims[d].size / mesh_group_size(&program->job->mesh, cuts);
+    struct range range = {
+        .begin = size * mesh_part_of(&program->job->mesh, device, cuts),
+        .size = size,
+        .order = order_of_cuts(&program->job->mesh, cuts, buffer->layout.zigzag[d] - 1)};
     if (buffer->stack == STACK_MICROBATCHES && buffer->dims[d].dimension == DIM_BATCH) {
         struct axis_list inner = buffer_inner_axes(buffer), outer = *cuts;
         outer.n -= inner.n;
         range.size /= buffer->count;
-        range.begin = mesh_part_of(&program->mesh, device, &outer) * buffer->count + item;
-        range.begin *= mesh_group_size(&program->mesh, &inner);
-        range.begin += mesh_part_of(&program->mesh, device, &inner);
+        range.begin = mesh_part_of(&program->job->mesh, device, &outer) * buffer->count + item;
+        range.begin *= mesh_group_size(&program->job->mesh, &inner);
+        range.begin += mesh_part_of(&program->job->mesh, device, &inner);
         range.begin *= range.size;
     }
     return range;
@@ -62,7 +62,7 @@ void layout_places(const struct program *program, buffer_id id, int64_t item, in
     struct tensor_type type = buffer_type(program, buffer);
     int64_t chunk = type_elements(&type), first = 0;
     if (buffer->layout.flat.n)
-        first = chunk * mesh_part_of(&program->mesh, device, &buffer->layout.flat);
+        first = chunk * mesh_part_of(&program->job->mesh, device, &buffer->layout.flat);
     for (int64_t i = 0; i < chunk; i++)
         places[i] = -1;
     for (int64_t e = 0; e < elements; e++) {

@@ -89,7 +89,7 @@ unsigned char *item_place(const struct devices *d, enum timing timing, int64_t d
     if (buffer->window_of != NO_ID) {
         struct tensor_type shard = buffer_type(program, buffer);
         struct axis_list axes = buffer_window_axes(program, buffer);
-        at = mesh_part_of(&program->mesh, device, &axes) * type_bytes(&shard);
+        at = mesh_part_of(&program->job->mesh, device, &axes) * type_bytes(&shard);
         whole = &program->buffers[buffer->window_of];
     }
     int64_t stride = buffer_item_bytes(program, whole);

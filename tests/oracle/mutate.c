@@ -96,9 +96,9 @@ buffer_id other_buffer(struct mutant *m, buffer_id id, bool same_tensor) {
 bool choose_op(struct mutant *m, bool (*fits)(const struct unit *, const struct op *),
                struct op_site *site) {
     uint32_t n = 0;
-    for (uint32_t u = 0; u < m->program->n_units; u++)
-        for (uint32_t i = 0; i < m->program->units[u].n_ops; i++) {
-            struct unit *unit = &m->program->units[u];
+    for (uint32_t u = 0; u < m->program->job->n_units; u++)
+        for (uint32_t i = 0; i < m->program->job->units[u].n_ops; i++) {
+            struct unit *unit = &m->program->job->units[u];
             if (fits(unit, &unit->ops[i]) && choose(m, ++n) == 0)
                 *site = (struct op_site){unit, i};
         }
@@ -139,7 +139,7 @@ static void follow_operands(struct program *program, struct step *step) {
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
         struct call *call = &walk.statement->call;
-        const struct unit *unit = &program->units[call->unit];
+        const struct unit *unit = &program->job->units[call->unit];
         for (uint32_t i = 0; i < unit->n_results; i++)
             if (unit->results[i].in_parameter != NO_ID)
                 call->results[i] = call->operands[unit->results[i].in_parameter];
@@ -151,12 +151,12 @@ static bool is_fused(struct arena *arena, const struct program *program) {
     struct program *fused = program_clone(arena, program);
     program_drop_plan(fused);
     fuse(fused, NULL);
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
-            for (unsigned k = 0; k < program->units[u].ops[i].n_results; k++) {
-                value_id value = program->units[u].ops[i].results[k];
-                if ((program->units[u].values[value].storage == STORAGE_INLINE) !=
-                    (fused->units[u].values[value].storage == STORAGE_INLINE))
+    for (uint32_t u = 0; u < program->job->n_units; u++)
+        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
+            for (unsigned k = 0; k < program->job->units[u].ops[i].n_results; k++) {
+                value_id value = program->job->units[u].ops[i].results[k];
+                if ((program->job->units[u].values[value].storage == STORAGE_INLINE) !=
+                    (fused->job->units[u].values[value].storage == STORAGE_INLINE))
                     return false;
             }
     return true;

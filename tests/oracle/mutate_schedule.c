@@ -153,7 +153,7 @@ static bool re_axis_transfer(struct mutant *m) {
         return false;
     struct axis_list *axes = &statement_at(&site)->start.exchange.axes, old = *axes;
     *axes = (struct axis_list){0};
-    for (unsigned i = 0; i < m->program->mesh.n_axes; i++)
+    for (unsigned i = 0; i < m->program->job->mesh.n_axes; i++)
         if (coin(m))
             axes->axes[axes->n++] = (uint8_t)i;
     if (axis_list_equal(axes, &old))
@@ -227,7 +227,7 @@ static bool other_layout(struct mutant *m) {
     struct buffer *buffer = &m->program->buffers[choose(m, m->program->n_buffers)];
     unsigned d = choose(m, buffer->rank + 1u);
     struct axis_list *axes = d < buffer->rank ? &buffer->layout.cuts[d] : &buffer->layout.flat;
-    const struct mesh *mesh = &m->program->mesh;
+    const struct mesh *mesh = &m->program->job->mesh;
     if (axes->n == 0)
         return false;
     uint8_t *axis = &axes->axes[choose(m, axes->n)];
@@ -476,7 +476,7 @@ static bool exchange_operands(struct mutant *m) {
     if (!choose_site(m, CALLS, &site))
         return false;
     struct call *call = &statement_at(&site)->call;
-    uint32_t n = m->program->units[call->unit].n_parameters;
+    uint32_t n = m->program->job->units[call->unit].n_parameters;
     if (n < 2)
         return false;
     uint32_t a = choose(m, n), b = choose(m, n);

@@ -198,7 +198,7 @@ static bool other_result(struct mutant *m, struct unit *unit) {
 }
 
 static bool other_frame(struct mutant *m, struct unit *unit) {
-    const struct unit *of = &m->program->units[choose(m, m->program->n_units)];
+    const struct unit *of = &m->program->job->units[choose(m, m->program->job->n_units)];
     if (of->frame == unit->frame && of->frame_bytes == unit->frame_bytes)
         return false;
     unit->frame = of->frame;
@@ -211,7 +211,7 @@ static bool call_other_unit(struct mutant *m) {
     if (!choose_site(m, CALLS, &one) || !choose_site(m, CALLS, &two))
         return false;
     uint32_t *a = &statement_at(&one)->call.unit, b = statement_at(&two)->call.unit;
-    const struct unit *was = &m->program->units[*a], *is = &m->program->units[b];
+    const struct unit *was = &m->program->job->units[*a], *is = &m->program->job->units[b];
     if (*a == b || was->n_parameters != is->n_parameters || was->n_results != is->n_results)
         return false;
     *a = b;
@@ -219,7 +219,7 @@ static bool call_other_unit(struct mutant *m) {
 }
 
 bool other_header(struct mutant *m) {
-    struct unit *unit = &m->program->units[choose(m, m->program->n_units)];
+    struct unit *unit = &m->program->job->units[choose(m, m->program->job->n_units)];
     bool changed;
     switch (choose(m, 6)) {
     case 0:
@@ -256,7 +256,7 @@ static bool exchange_buffers(struct mutant *m) {
 }
 
 static bool exchange_values(struct mutant *m) {
-    struct unit *unit = &m->program->units[choose(m, m->program->n_units)];
+    struct unit *unit = &m->program->job->units[choose(m, m->program->job->n_units)];
     struct value *a = &unit->values[choose(m, unit->n_values)];
     struct value *b = &unit->values[choose(m, unit->n_values)];
     int64_t moved = a->offset_bytes;
@@ -290,7 +290,7 @@ static bool double_argument(struct mutant *m) {
     if (!choose_site(m, CALLS, &site))
         return false;
     struct call *call = &statement_at(&site)->call;
-    const struct unit *unit = &m->program->units[call->unit];
+    const struct unit *unit = &m->program->job->units[call->unit];
     bool results = unit->n_results && coin(m);
     uint32_t n = results ? unit->n_results : unit->n_parameters;
     struct reference *all = results ? call->results : call->operands;
@@ -333,7 +333,7 @@ static bool double_free(struct mutant *m) {
 }
 
 static bool double_operand(struct mutant *m) {
-    struct unit *unit = &m->program->units[choose(m, m->program->n_units)];
+    struct unit *unit = &m->program->job->units[choose(m, m->program->job->n_units)];
     struct op *op = unit->n_ops ? &unit->ops[choose(m, unit->n_ops)] : NULL;
     if (!op || op->n_operands < 2)
         return false;

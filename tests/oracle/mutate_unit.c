@@ -123,7 +123,7 @@ static bool has_axes(const struct unit *unit, const struct op *op) {
 
 static bool change_axes(struct mutant *m, const struct op_site *site, const char *what) {
     struct axis_list old = op_axes(op_at(site)), axes = {0};
-    for (unsigned i = 0; i < m->program->mesh.n_axes; i++)
+    for (unsigned i = 0; i < m->program->job->mesh.n_axes; i++)
         if (coin(m))
             axes.axes[axes.n++] = (uint8_t)i;
     if (axes.n == 0 || axis_list_equal(&axes, &old))
@@ -296,7 +296,7 @@ bool read_other_value(struct mutant *m) {
 
 // Into the place of another value of the frame.
 bool move_value(struct mutant *m) {
-    struct unit *unit = &m->program->units[choose(m, m->program->n_units)];
+    struct unit *unit = &m->program->job->units[choose(m, m->program->job->n_units)];
     struct value *moved = &unit->values[choose(m, unit->n_values)];
     const struct value *to = &unit->values[choose(m, unit->n_values)];
     if (moved == to || moved->storage != STORAGE_FRAME || to->storage != STORAGE_FRAME ||

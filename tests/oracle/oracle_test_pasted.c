@@ -49,7 +49,7 @@ static bool check_pasted(uint64_t seed) {
         char *program = program_text(c.final, &arena);
         char *text = arena_format(&arena, "%s\n%s", composition.text, program);
         uint32_t n = find_parts(&c, text, parts);
-        assert_int_equal(n, c.final->n_units + 1);
+        assert_int_equal(n, c.final->job->n_units + 1);
         struct program *pasted = program_parse_parts(&arena, c.final, text, parts, n, &error);
         if (!pasted)
             fail_msg("composition %u: %s: %.60s", (unsigned)seed, error.message,

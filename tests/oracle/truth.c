@@ -33,7 +33,7 @@ static double between(uint64_t *random, double low, double high) {
 // Gains about one, other parameters about zero; second moments are not negative.
 static void fill_state(uint64_t *random, const struct program *program, const struct buffer *buffer,
                        double *data, int64_t n) {
-    const struct tensor *tensor = &program->tensors[buffer->tensor];
+    const struct tensor *tensor = &program->job->tensors[buffer->tensor];
     bool gain = tensor->init == INIT_ONES;
     for (int64_t i = 0; i < n; i++)
         switch (buffer->class) {
@@ -119,7 +119,7 @@ static void fill_input(const struct expected *x, const struct buffer *buffer, in
     CHECK(buffer->rank == 2 && buffer->dims[0].dimension == DIM_BATCH);
     int64_t n = buffer->dims[1].size;
     for (int64_t i = 0; i < buffer->dims[0].size; i++)
-        fill_tokens(&random, program->sizes.vocab, data + i * n, n);
+        fill_tokens(&random, program->job->sizes.vocab, data + i * n, n);
     if (buffer->host == HOST_TARGETS)
         mask_targets(&random, x->setup.sequences_per_group, data, buffer->dims[0].size, n);
 }
@@ -285,7 +285,7 @@ static void compare_item(struct comparison *c, enum timing timing, buffer_id id,
 static bool same_state(const struct program *a, const struct buffer *x, const struct program *b,
                        const struct buffer *y) {
     return x->class == y->class &&
-           strcmp(a->tensors[x->tensor].name, b->tensors[y->tensor].name) == 0;
+           strcmp(a->job->tensors[x->tensor].name, b->job->tensors[y->tensor].name) == 0;
 }
 
 // The item of `buffer` that holds what item `item` of `other` does: the same layer; -1: none.
@@ -337,7 +337,7 @@ static double gradient_scale(const struct comparison *c, double **expected,
     for (buffer_id i = 0; i < reference->n_buffers; i++) {
         const struct buffer *buffer = &reference->buffers[i];
         if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
-            reference->tensors[buffer->tensor].roles[0] != tensor->roles[0])
+            reference->job->tensors[buffer->tensor].roles[0] != tensor->roles[0])
             continue;
         int64_t n = layout_logical_elements(buffer);
         scale = fmax(scale, largest(expected[i] + (layer < buffer->count ? layer : 0) * n, n));
@@ -347,8 +347,8 @@ static double gradient_scale(const struct comparison *c, double **expected,
 
 // Along axes that neither cut a residual nor are the wire's, devices have copies of it.
 static bool is_first_copy(const struct comparison *c, const struct buffer *buffer, int64_t device) {
-    const struct mesh *mesh = &c->final->mesh;
-    uint64_t own = axis_list_mask(&c->final->policy.wire_axes);
+    const struct mesh *mesh = &c->final->job->mesh;
+    uint64_t own = axis_list_mask(&c->final->job->policy.wire_axes);
     own |= axis_list_mask(&buffer->layout.flat);
     for (unsigned d = 0; d < buffer->rank; d++)
         own |= axis_list_mask(&buffer->layout.cuts[d]);
@@ -388,7 +388,7 @@ static void add_residuals(const struct comparison *c, enum timing timing, uint32
 
 static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
     const struct program *reference = c->x->reference;
-    const struct tensor *tensor = &reference->tensors[reference->buffers[id].tensor];
+    const struct tensor *tensor = &reference->job->tensors[reference->buffers[id].tensor];
     uint32_t mine = program_find_tensor(c->final, tensor->name);
     int64_t n = tensor_elements(tensor);
     for (int timing = 0; timing < N_TIMINGS && mine != NO_ID; timing++) {
@@ -526,7 +526,7 @@ struct finding truth_judge(struct arena *arena, const struct expected *x,
     c.d = devices_new(arena, final);
     c.d->observer = (struct observer){&c, see_op, see_arrival};
     put_buffers(&c, x->initial, is_state);
-    c.relaxed = final->policy.wire_axes.n > 0;
+    c.relaxed = final->job->policy.wire_axes.n > 0;
     clear_residuals(&c);
     for (int step = 0; step < x->setup.steps && c.finding.outcome == OUTCOME_RIGHT; step++) {
         bool last = step == x->setup.steps - 1;

@@ -74,7 +74,7 @@ static struct array state_leaf(struct evaluator *v, struct term term, const char
     uint32_t id = program_find_tensor(v->reference, name + 1);
     if (id == NO_ID)
         return fail(v);
-    const struct tensor *tensor = &v->reference->tensors[id];
+    const struct tensor *tensor = &v->reference->job->tensors[id];
     struct array array =
         array_new(v->world->arena, tiny_type(v, tensor->dims, tensor->rank, DTYPE_F64));
     for (int64_t i = 0; i < type_elements(&array.type); i++) {

@@ -21,7 +21,7 @@ static bool is_sent(struct abstract_machine *m, const char *tensor, int32_t laye
     for (buffer_id i = 0; final && i < final->n_buffers; i++) {
         const struct buffer *buffer = &final->buffers[i];
         if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
-            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 &&
+            strcmp(final->job->tensors[buffer->tensor].name, tensor) == 0 &&
             has_layer(m->world, buffer, layer))
             return true;
     }
@@ -34,6 +34,6 @@ void codes_arrive(struct abstract_machine *m, struct builder *builder, struct re
     if (buffer->class != CLASS_GRADIENTS)
         return;
     struct term residual = store_leaf(m, from, CLASS_RESIDUAL);
-    if (is_sent(m, m->program->tensors[buffer->tensor].name, residual.at))
+    if (is_sent(m, m->program->job->tensors[buffer->tensor].name, residual.at))
         gradient->value = codes_arrived(builder, gradient->value, residual);
 }

@@ -11,7 +11,7 @@ static const struct buffer *buffer_of(const struct program *program, buffer_id i
 }
 
 static const struct tensor *tensor_of(const struct program *program, const struct buffer *buffer) {
-    return &program->tensors[buffer->tensor];
+    return &program->job->tensors[buffer->tensor];
 }
 
 // A buffer lies by its declared layout where the host or the initialisation filled it.

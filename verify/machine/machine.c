@@ -22,7 +22,7 @@ void abstract_machine_init(struct abstract_machine *m, const struct program *pro
                                    .proof = ARENA_NEW(arena, struct proof),
                                    .program = program,
                                    .memo.keys.arena = arena};
-    world_init(m->world, terms, &program->mesh, arena);
+    world_init(m->world, terms, &program->job->mesh, arena);
     m->world->batch_axes = batch_axes_of(program);
     m->cursor->courses = ARENA_ARRAY(arena, struct course, LIMIT_LOOP_DEPTH);
     *m->proof = (struct proof){.world = m->world,

@@ -39,7 +39,7 @@ static bool is_kept(const struct unit *unit, uint32_t parameter) {
 }
 
 static void look_at_call(struct lives *lives, const struct call *call) {
-    const struct unit *unit = &lives->m->program->units[call->unit];
+    const struct unit *unit = &lives->m->program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (!is_kept(unit, i))
             close_life(lives, call->operands[i].buffer);

@@ -93,7 +93,7 @@ static const struct fault *shared_fault(struct abstract_machine *m, const struct
 
 static void execute_call(struct abstract_machine *m, const struct statement *statement) {
     const struct call *call = &statement->call;
-    const struct unit *unit = &m->program->units[call->unit];
+    const struct unit *unit = &m->program->job->units[call->unit];
     struct judgement few[3][64];
     bool many = unit->n_parameters > 64 || unit->n_results > 64;
     uint32_t n = unit->n_parameters + unit->n_results + 1;

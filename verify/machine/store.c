@@ -132,8 +132,8 @@ bool windows_nest(const struct abstract_machine *m, buffer_id outer, const struc
     struct axis_list b = buffer_window_axes(m->program, buffer_of(m->program, inner));
     if (a.n + axes->n != b.n)
         return false;
-    int64_t parts = mesh_group_size(&m->program->mesh, axes);
-    bool fills = mesh_group_size(&m->program->mesh, &a) == 1 ||
+    int64_t parts = mesh_group_size(&m->program->job->mesh, axes);
+    bool fills = mesh_group_size(&m->program->job->mesh, &a) == 1 ||
                  m->types[outer].dims[0].size == parts * m->types[inner].dims[0].size;
     return fills && memcmp(a.axes, b.axes, a.n) == 0 &&
            memcmp(axes->axes, b.axes + a.n, axes->n) == 0;

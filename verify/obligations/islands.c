@@ -2,7 +2,7 @@
 #include "verify/obligations/islands.h"
 
 static bool names_island(const struct program *program, const struct axis_list *axes) {
-    return axis_list_mask(axes) & axis_list_mask(&program->policy.islands);
+    return axis_list_mask(axes) & axis_list_mask(&program->job->policy.islands);
 }
 
 // ---- the program of one island ----------------------------------------------------------------
@@ -13,10 +13,10 @@ static struct axis_list without_islands(const struct program *program, const str
     struct axis_list left = {0};
     for (unsigned i = 0; i < axes->n; i++) {
         unsigned axis = axes->axes[i];
-        if (!axis_list_has(&program->policy.islands, axis))
+        if (!axis_list_has(&program->job->policy.islands, axis))
             axis_list_add(&left, axis);
         else
-            *size /= program->mesh.axes[axis].size;
+            *size /= program->job->mesh.axes[axis].size;
     }
     return left;
 }
@@ -28,7 +28,7 @@ static void leave_one_island(const struct program *all, struct buffer *buffer) {
 }
 
 const struct program *island_program(const struct program *all, struct arena *arena) {
-    if (all->policy.islands.n == 0)
+    if (all->job->policy.islands.n == 0)
         return all;
     struct program *one = ARENA_NEW(arena, struct program);
     *one = *all;
@@ -44,7 +44,7 @@ static void insist_apart(struct abstract_machine *m, struct span span, const cha
     fault_insist(m->proof,
                  fault_make(m->proof, E515, span, NULL,
                             "%s over `%s`, but each of its devices takes steps of its own", what,
-                            mesh_axes_text(&m->program->mesh, &m->program->policy.islands,
+                            mesh_axes_text(&m->program->job->mesh, &m->program->job->policy.islands,
                                            m->world->arena)));
 }
 
@@ -64,7 +64,7 @@ static void check_ops(struct abstract_machine *m, const struct program *program,
 static void check_step(struct abstract_machine *m, const struct program *program,
                        enum step_kind kind) {
     struct statement_walk walk = walk_statements(&program->steps[kind].body);
-    bool *checked = ARENA_ARRAY(m->world->arena, bool, program->n_units + 1);
+    bool *checked = ARENA_ARRAY(m->world->arena, bool, program->job->n_units + 1);
     while (walk_next(&walk)) {
         const struct statement *s = walk.statement;
         if (s->kind == STATEMENT_START && names_island(program, &s->start.exchange.axes))
@@ -72,7 +72,7 @@ static void check_step(struct abstract_machine *m, const struct program *program
                          arena_format(m->world->arena, "`%s` goes",
                                       collective_names[s->start.exchange.kind]));
         if (s->kind == STATEMENT_CALL && !checked[s->call.unit])
-            check_ops(m, program, &program->units[s->call.unit]);
+            check_ops(m, program, &program->job->units[s->call.unit]);
         if (s->kind == STATEMENT_CALL)
             checked[s->call.unit] = true;
     }
@@ -89,7 +89,7 @@ static struct axis_list cuts_of_batch(const struct program *program) {
 static void check_layout(struct abstract_machine *m, const struct program *program,
                          const struct buffer *buffer, const struct axis_list *batch) {
     bool apart = !names_island(program, &buffer->layout.flat);
-    uint64_t islands = axis_list_mask(&program->policy.islands);
+    uint64_t islands = axis_list_mask(&program->job->policy.islands);
     for (unsigned d = 0; d < buffer->rank; d++) {
         const struct axis_list *cuts = &buffer->layout.cuts[d];
         bool dealt = buffer->host != HOST_NONE && buffer->dims[d].dimension == DIM_BATCH;
@@ -106,7 +106,7 @@ static void check_layout(struct abstract_machine *m, const struct program *progr
 }
 
 void islands_check(struct abstract_machine *m, const struct program *program) {
-    if (program->policy.islands.n == 0)
+    if (program->job->policy.islands.n == 0)
         return;
     check_step(m, program, STEP_TRAIN);
     check_step(m, program, STEP_EVALUATE);
@@ -123,7 +123,7 @@ static bool is_each_islands(enum buffer_class class) {
 }
 
 void islands_begin_average(struct abstract_machine *m) {
-    m->summands = (uint32_t)axis_list_mask(&m->program->policy.islands);
+    m->summands = (uint32_t)axis_list_mask(&m->program->job->policy.islands);
     for (buffer_id i = 0; i < m->program->n_buffers; i++)
         if (is_each_islands(m->program->buffers[i].class))
             m->initials[i].value.own = m->initials[i].value.partial |= m->summands;

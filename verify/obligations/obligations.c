@@ -33,7 +33,7 @@ static bool is_state_buffer(const struct buffer *buffer) {
 // holds.
 static bool is_state(const struct program *in, const struct buffer *buffer, enum buffer_class class,
                      const char *tensor) {
-    return buffer->class == class && strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
+    return buffer->class == class && strcmp(in->job->tensors[buffer->tensor].name, tensor) == 0;
 }
 
 static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
@@ -46,7 +46,7 @@ static buffer_id find_state(const struct program *in, enum buffer_class class, c
 // What the reference has of a state of the final program's. A master copy is one of the parameters
 // also where one device keeps no second copy of them; the other way round nothing stands in.
 static buffer_id expected_state(const struct check *c, const struct buffer *buffer) {
-    const char *tensor = c->final.program->tensors[buffer->tensor].name;
+    const char *tensor = c->final.program->job->tensors[buffer->tensor].name;
     buffer_id own = find_state(c->reference.program, buffer->class, tensor);
     return own != NO_ID || buffer->class != CLASS_MASTER
                ? own
@@ -60,7 +60,7 @@ static int64_t item_of_layer(const struct buffer *theirs, const struct buffer *o
 
 static const char *state_text(const struct abstract_machine *m, const struct buffer *buffer,
                               int64_t item) {
-    const struct tensor *tensor = &m->program->tensors[buffer->tensor];
+    const struct tensor *tensor = &m->program->job->tensors[buffer->tensor];
     const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
     if (tensor->layers == 0)
         return arena_format(m->world->arena, "%s `%s`", kind, tensor->name);
@@ -107,7 +107,7 @@ void types_check(struct check *c) {
     struct abstract_machine *m = &c->final;
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
-        enum dtype least = least_type(&m->program->policy, buffer->class);
+        enum dtype least = least_type(&m->program->job->policy, buffer->class);
         if (is_narrower(buffer->dtype, least))
             check_add_fault(c, fault_make(m->proof, E415, buffer->span, NULL,
                                           "`%s` is kept in %s, narrower than %s, which is declared",
@@ -187,7 +187,8 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
     struct abstract_machine *m = &c->final;
     const struct buffer *buffer = &m->program->buffers[id];
     const struct program *theirs = c->reference.program;
-    buffer_id other = find_state(theirs, CLASS_GRADIENTS, m->program->tensors[buffer->tensor].name);
+    buffer_id other =
+        find_state(theirs, CLASS_GRADIENTS, m->program->job->tensors[buffer->tensor].name);
     if (other == NO_ID) {
         check_add_fault(c, fault_make(m->proof, E516, buffer->span, NULL,
                                       "%s is of no gradient that travels compressed",
@@ -247,7 +248,7 @@ struct holders { // of one state, in the final program
 
 static struct holders find_holders(struct check *c, const struct buffer *theirs) {
     const struct program *ours = c->final.program;
-    const char *tensor = c->reference.program->tensors[theirs->tensor].name;
+    const char *tensor = c->reference.program->job->tensors[theirs->tensor].name;
     struct holders holders = {0};
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state(ours, &ours->buffers[i], theirs->class, tensor))

@@ -18,7 +18,7 @@ static struct scaled lacking(struct abstract_machine *m, struct scaled gradient,
     struct op op = {.kind = OP_COMPRESS};
     struct builder builder = {.terms = m->world->terms};
     struct program scratch = {.arena = m->world->arena};
-    struct wire wire = m->program->policy.wire;
+    struct wire wire = m->program->job->policy.wire;
     op_set_word(&scratch, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
     if (wire.kept)
         op_set_integer(&scratch, &op, ATTRIBUTE_KEPT, wire.kept);

@@ -88,7 +88,7 @@ static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
     const struct program *program = x->program;
     if (kind == NODE_STATE) {
         uint32_t id = program_find_tensor(program, name + 1);
-        return id == NO_ID ? -1 : program->tensors[id].rank;
+        return id == NO_ID ? -1 : program->job->tensors[id].rank;
     }
     int role = table_find(host_role_names, N_HOST_ROLES, name + 1);
     buffer_id id = role < 0 ? NO_ID : program_host_buffer(program, (enum host_role)role);

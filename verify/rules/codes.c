@@ -22,15 +22,16 @@
 #include "verify/algebra/laws.h"
 
 uint32_t wire_mask(const struct proof *p) {
-    return (uint32_t)axis_list_mask(&p->program->policy.wire_axes);
+    return (uint32_t)axis_list_mask(&p->program->job->policy.wire_axes);
 }
 
 static const char *wire_axes_text(struct proof *p) {
-    return mesh_axes_text(&p->program->mesh, &p->program->policy.wire_axes, p->world->arena);
+    return mesh_axes_text(&p->program->job->mesh, &p->program->job->policy.wire_axes,
+                          p->world->arena);
 }
 
 static int64_t members(const struct program *program) {
-    return mesh_group_size(&program->mesh, &program->policy.wire_axes);
+    return mesh_group_size(&program->job->mesh, &program->job->policy.wire_axes);
 }
 
 // Zeros are coded as zeros, but for signs, of which there are two.
@@ -41,7 +42,7 @@ static bool keeps_zeros(const struct op *op) {
 // ---- compress ---------------------------------------------------------------------------------
 
 static const struct fault *check_permitted(struct proof *p, const struct op *op) {
-    const struct policy *policy = &p->program->policy;
+    const struct policy *policy = &p->program->job->policy;
     const char *text = op_rows[op->kind].text;
     if (policy->wire_axes.n == 0)
         return fault_make(p, E516, op->span, "what it loses changes the result of training",

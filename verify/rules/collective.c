@@ -10,7 +10,7 @@ static bool is_partial(const struct judgement *value, unsigned axis) {
 static uint32_t large_axes(const struct program *program, const struct axis_list *axes) {
     uint32_t mask = 0;
     for (unsigned i = 0; i < axes->n; i++)
-        if (program->mesh.axes[axes->axes[i]].size > 1)
+        if (program->job->mesh.axes[axes->axes[i]].size > 1)
             mask |= 1u << axes->axes[i];
     return mask;
 }
@@ -45,7 +45,7 @@ static void note_sum(struct proof *p, struct span span, unsigned axis, bool summ
 static const struct fault *different_parts_fault(struct proof *p, const char *what,
                                                  const char *does, unsigned axis,
                                                  const struct judgement *value, struct span span) {
-    const char *name = p->program->mesh.axes[axis].name;
+    const char *name = p->program->job->mesh.axes[axis].name;
     return fault_make(p, E411, span, NULL,
                       "%s over `%s` would %s different parts: what it reads is cut over `%s` "
                       "already (%s)",
@@ -58,7 +58,7 @@ static const struct fault *different_parts_fault(struct proof *p, const char *wh
 static const struct fault *add_maxima(struct proof *p, struct builder *builder,
                                       enum collective_kind kind, unsigned axis,
                                       struct judgement *value, struct span span) {
-    const char *name = p->program->mesh.axes[axis].name;
+    const char *name = p->program->job->mesh.axes[axis].name;
     if (kind != COLLECTIVE_ALL_REDUCE)
         return fault_make(p, E411, span, NULL,
                           "%s over `%s` would add what is the greatest of one device's own part",
@@ -95,7 +95,7 @@ static const struct fault *add_over(struct proof *p, struct builder *builder,
     value->partial &= ~(1u << axis);
     if (copies) {
         // N equal copies are added: harmless only if something divides by N.
-        scale_id n = scale_rational(p->world->terms, p->program->mesh.axes[axis].size, 1);
+        scale_id n = scale_rational(p->world->terms, p->program->job->mesh.axes[axis].size, 1);
         value->value.scale = scale_multiply(p->world->terms, value->value.scale, n);
     }
     value->bits |= 1u << axis;
@@ -104,7 +104,7 @@ static const struct fault *add_over(struct proof *p, struct builder *builder,
 
 static const struct fault *cut_partial_fault(struct proof *p, const char *what, unsigned axis,
                                              struct span span) {
-    const char *name = p->program->mesh.axes[axis].name;
+    const char *name = p->program->job->mesh.axes[axis].name;
     return fault_make(
         p, E410, span, NULL,
         "%s over `%s` is given what is still a summand there: every device of `%s` has "
@@ -116,7 +116,7 @@ static const struct fault *shape_fault(struct proof *p, const char *what, unsign
                                        const struct judgement *value, const char *why,
                                        struct span span) {
     return fault_make(p, E510, span, NULL, "%s over `%s` of what is %s: %s", what,
-                      p->program->mesh.axes[axis].name,
+                      p->program->job->mesh.axes[axis].name,
                       form_text(&p->world->digits, p->world->arena, value->form), why);
 }
 
@@ -148,7 +148,7 @@ static const struct fault *cut_over(struct proof *p, const char *what, const str
         return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
     }
     for (unsigned i = 0; i < axes->n && !why; i++)
-        if (p->program->mesh.axes[axes->axes[i]].size > 1)
+        if (p->program->job->mesh.axes[axes->axes[i]].size > 1)
             why = form_cut(&p->world->digits, &value->form, dim, axes->axes[i]);
     value->clean = false;
     return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
@@ -170,7 +170,7 @@ static const struct fault *join_over(struct proof *p, const char *what,
     if (dim < 0)
         why = form_join_flat(&p->world->digits, &value->form, axes, chunk);
     for (unsigned i = axes->n; dim >= 0 && i-- > 0 && !why;)
-        if (p->program->mesh.axes[axes->axes[i]].size > 1)
+        if (p->program->job->mesh.axes[axes->axes[i]].size > 1)
             why = form_join(&p->world->digits, &value->form, dim, axes->axes[i]);
     return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
 }
@@ -187,10 +187,10 @@ static const struct fault *swap_over(struct proof *p, const struct exchange *exc
 // Copies on these axes, seen as what combines over `axis`: together, summands are as many times the
 // value; the greatest of them is it.
 static void copies_combine(struct proof *p, struct judgement *value, uint32_t axes, unsigned axis) {
-    for (unsigned i = 0; is_partial(value, axis) && i < p->program->mesh.n_axes; i++) {
+    for (unsigned i = 0; is_partial(value, axis) && i < p->program->job->mesh.n_axes; i++) {
         if (!(axes >> i & 1))
             continue;
-        scale_id copies = scale_rational(p->world->terms, p->program->mesh.axes[i].size, 1);
+        scale_id copies = scale_rational(p->world->terms, p->program->job->mesh.axes[i].size, 1);
         value->value.scale = scale_multiply(p->world->terms, value->value.scale, copies);
     }
     *(is_partial(value, axis) ? &value->partial : &value->partial_max) |= axes;
@@ -203,7 +203,7 @@ static void copies_combine(struct proof *p, struct judgement *value, uint32_t ax
 // the sum over all that have moved, which the copies inside then are a part of.
 static const struct fault *shift_over(struct proof *p, const struct exchange *exchange,
                                       struct judgement *value, struct span span) {
-    const struct mesh *mesh = &p->program->mesh;
+    const struct mesh *mesh = &p->program->job->mesh;
     int64_t members = mesh_group_size(mesh, &exchange->axes);
     int64_t left = (exchange->shift % members + members) % members;
     uint32_t moved = 0, copied = 0; // axes so far that move, and those of them that hold copies
@@ -259,7 +259,7 @@ static const struct fault *reduce_over(struct proof *p, struct builder *builder,
     const struct fault *fault = ordered_sum_over(p, exchange, value, span);
     for (unsigned i = 0; i < exchange->axes.n && !fault; i++) {
         unsigned axis = exchange->axes.axes[i];
-        if (p->program->mesh.axes[axis].size > 1)
+        if (p->program->job->mesh.axes[axis].size > 1)
             fault = exchange->operation == OPERATION_MAX
                         ? maximum_over(p, axis, value, span)
                         : add_over(p, builder, exchange->kind, axis, value, span);
@@ -269,7 +269,7 @@ static const struct fault *reduce_over(struct proof *p, struct builder *builder,
 
 static void check_wire(struct proof *p, const struct exchange *exchange,
                        const struct judgement *value, struct span span) {
-    const struct policy *policy = &p->program->policy;
+    const struct policy *policy = &p->program->job->policy;
     bool reduces =
         exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     enum dtype least = reduces ? policy->reduce : policy->gather;
@@ -346,7 +346,7 @@ struct judgement slice_apply(struct proof *p, const struct axis_list *axes, int 
     fault = fault ? fault : ordered_check_slice(p, axes, dim, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
-        if (p->program->mesh.axes[axis].size == 1)
+        if (p->program->job->mesh.axes[axis].size == 1)
             continue;
         if (is_partial(&value, axis) || is_maximum(&value, axis))
             fault = cut_partial_fault(p, "a slice", axis, span);

@@ -10,7 +10,7 @@
 
 static const struct fault *check_batch(struct proof *p, const struct buffer *buffer,
                                        const struct dim_info *dim) {
-    int64_t microbatch = p->program->policy.microbatch, parts = dim->total / dim->local;
+    int64_t microbatch = p->program->job->policy.microbatch, parts = dim->total / dim->local;
     if (dim->key->order.chunks)
         return fault_make(p, E416, buffer->span, NULL,
                           "`%s` is cut in zigzag, and what a microbatch is depends on the mesh",

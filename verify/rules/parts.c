@@ -64,7 +64,7 @@ static unsigned char contracted_label(const struct context *c, unsigned result, 
 // a part of the keys is one even where the axis cuts nothing else: no collective merges them.
 coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t contracted) {
     coverage_id made = COVERAGE_COMPLETE;
-    for (unsigned axis = 0; axis < c->proof->program->mesh.n_axes && !c->fault; axis++) {
+    for (unsigned axis = 0; axis < c->proof->program->job->mesh.n_axes && !c->fault; axis++) {
         unsigned char label = 0;
         if (c->paired >> axis & 1)
             label = contracted_of_pair(c, result, axis);

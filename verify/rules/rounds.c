@@ -47,7 +47,7 @@ struct rounds *rounds_new(struct proof *p, const struct unit *unit) {
 }
 
 static int64_t devices(const struct rounds *r, unsigned axis) {
-    return r->proof->program->mesh.axes[axis].size;
+    return r->proof->program->job->mesh.axes[axis].size;
 }
 
 static uint64_t all_of(int64_t n) {
@@ -95,7 +95,7 @@ static void follow_sum(struct rounds *r, const struct op *op) {
 }
 
 static bool is_wide(const struct rounds *r, const struct judgement *value) {
-    return dtype_bytes[value->dtype] >= dtype_bytes[r->proof->program->policy.reduce];
+    return dtype_bytes[value->dtype] >= dtype_bytes[r->proof->program->job->policy.reduce];
 }
 
 // What every device has of the sum is there once, so all have the sum.

@@ -87,7 +87,7 @@ static void check_owners(struct context *c) {
     for (unsigned i = 0; i < c->n_bound && !c->fault; i++) {
         unsigned char label = c->bound[i];
         const struct dim_info *dim = dim_get(&p->world->digits, c->dims[label]);
-        for (unsigned axis = 0; axis < p->program->mesh.n_axes && !c->fault; axis++)
+        for (unsigned axis = 0; axis < p->program->job->mesh.n_axes && !c->fault; axis++)
             if ((dim->owners & taken) >> axis & 1)
                 pair_labels(c, axis, label);
         taken |= dim->owners;
@@ -437,7 +437,7 @@ static struct judgement iota_of(struct proof *p, struct builder *builder, const 
                                 const struct op *op) {
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     struct axis_list axes = op_axes(op);
-    int64_t total = size_times(type->dims[0].size, mesh_group_size(&p->program->mesh, &axes));
+    int64_t total = size_times(type->dims[0].size, mesh_group_size(&p->program->job->mesh, &axes));
     dim_id dim = dim_cut(&p->world->digits, &axes, op_zigzag(op), 1, type->dims[0].size);
     const struct fault *fault = ordered_check_positions(p, dim, op->span);
     if (fault)
@@ -472,7 +472,7 @@ static void name_positions(struct context *c, struct judgement *operands) {
 
 // GI-5 and its kin: a class of statements has a least type.
 static void check_precision(const struct context *c) {
-    const struct policy *policy = &c->proof->program->policy;
+    const struct policy *policy = &c->proof->program->job->policy;
     const struct tensor_type *type = &c->unit->values[c->op->results[0]].type;
     enum dtype least = DTYPE_NONE;
     if (c->op->kind == OP_EINSUM)
@@ -498,7 +498,7 @@ static bool cast_keeps(const struct world *w, const struct judgement *from, enum
 static struct judgement cast_of(struct proof *p, const struct unit *unit, const struct op *op,
                                 const struct judgement *from) {
     struct judgement value = *from;
-    const struct policy *policy = &p->program->policy;
+    const struct policy *policy = &p->program->job->policy;
     enum dtype to = unit->values[op->results[0]].type.dtype;
     if (!cast_keeps(p->world, from, to))
         return judgement_fault(fault_make(p, E415, op->span, NULL,

@@ -7,7 +7,7 @@
 
 static const struct fault *sum_axis(struct proof *p, const char *what, unsigned axis,
                                     struct judgement *value, struct span span) {
-    const char *name = p->program->mesh.axes[axis].name;
+    const char *name = p->program->job->mesh.axes[axis].name;
     if (!leaves_is_incomplete(p->world, value->leaves))
         return fault_make(p, E416, span, NULL,
                           "%s over `%s` adds what is no sum over microbatches, nor over parts of "
@@ -36,7 +36,7 @@ const struct fault *ordered_sum_over(struct proof *p, const struct exchange *exc
         exchange->operation == OPERATION_MAX)
         return NULL;
     for (unsigned i = exchange->axes.n; i-- > 0 && !fault;)
-        if (p->program->mesh.axes[exchange->axes.axes[i]].size > 1)
+        if (p->program->job->mesh.axes[exchange->axes.axes[i]].size > 1)
             fault =
                 sum_axis(p, collective_names[exchange->kind], exchange->axes.axes[i], value, span);
     return fault;

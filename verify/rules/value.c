@@ -35,9 +35,9 @@ static struct scaled sum_term(struct context *c) {
             value.of = repeated_term(c, value.of, 0,
                                      strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
         int64_t copies = 1; // every device adds its copy to its summand
-        for (unsigned axis = 0; axis < p->program->mesh.n_axes; axis++)
+        for (unsigned axis = 0; axis < p->program->job->mesh.n_axes; axis++)
             if ((all & ~c->operands[i].partial) >> axis & 1)
-                copies *= p->program->mesh.axes[axis].size;
+                copies *= p->program->job->mesh.axes[axis].size;
         sum_add(c->builder, &sum, value, scale_rational(p->world->terms, copies, 1));
     }
     return sum_finish(c->builder, &sum);
