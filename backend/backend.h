@@ -74,8 +74,8 @@ struct descriptor_facts {
     const char *config_json;            // NULL: no file says the model
     const char *config_lacks;           // where it is NULL: what none can say; NULL: not known
     const char *config_unseen;          // what of it shapes do not show; NULL with it
-    const int64_t *group_bytes; // predicted, of every group of program_groups; NULL: not known
-    struct place_memory memory; // predicted
+    const int64_t *group_bytes;         // predicted, of every group of job_groups; NULL: not known
+    struct place_memory memory;         // predicted
 };
 // The descriptor, without entries (train, evaluate and average are NULL), in the arena.
 struct place_program *descriptor_make(struct arena *arena, const struct program *,

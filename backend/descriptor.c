@@ -267,7 +267,7 @@ static void describe_statements(struct arena *arena, const struct program *progr
 static void describe_groups(struct arena *arena, const struct program *program,
                             const int64_t *bytes, struct place_program *out) {
     uint32_t n;
-    const struct axis_list *lists = program_groups(program, arena, &n);
+    const struct axis_list *lists = job_groups(program->job, arena, &n);
     struct place_group *groups = ARENA_ARRAY(arena, struct place_group, n + 1);
     for (uint32_t i = 0; i < n; i++)
         groups[i] =
@@ -342,7 +342,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .abi_version = PLACE_ABI_VERSION,
         .name = program->job->name,
         .plan_hash =
-            facts->plan_hash ? facts->plan_hash : text_sum(arena, program_text(program, arena)),
+            facts->plan_hash ? facts->plan_hash : text_sum(arena, job_text(program->job, arena)),
         .model = facts->config ? model_text(arena, &facts->config->model) : NULL,
         .training = facts->config ? training_text(arena, facts->config) : NULL,
         .config_json = facts->config_json,

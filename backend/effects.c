@@ -35,7 +35,7 @@ static void add_statement(struct effects *e, const struct statement *s) {
             add(e, s, access.written ? PLACE_ALIVE : PLACE_FREED, *access.at);
     if (s->kind != STATEMENT_CALL)
         return;
-    buffer_id frame = e->program->job->units[s->call.unit].frame;
+    buffer_id frame = program_frame(e->program, s->call.unit);
     if (frame != NO_ID)
         add(e, s, PLACE_BORROWED, (struct reference){frame, index_constant(0)});
 }

@@ -132,7 +132,7 @@ static void open_module(struct emitter *e, const char *name) {
 void emitter_open(struct emitter *e, struct arena *arena, const struct program *program,
                   const char *name) {
     *e = (struct emitter){.arena = arena, .program = program};
-    e->groups = program_groups(program, arena, &e->n_groups);
+    e->groups = job_groups(program->job, arena, &e->n_groups);
     e->llvm = LLVMContextCreate();
     e->builder = LLVMCreateBuilderInContext(e->llvm);
     e->void_type = LLVMVoidTypeInContext(e->llvm);

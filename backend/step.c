@@ -70,6 +70,10 @@ static void emit_call(struct schedule *s, const struct statement *statement) {
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].in_parameter == NO_ID)
             arguments[n++] = reference_pointer(s, call->results[i]);
+    if (unit->frame_bytes > 0) {
+        const struct buffer *frame = &e->program->buffers[program_frame(e->program, call->unit)];
+        arguments[n++] = offset_pointer(e, e->function.arena, frame->offset_bytes);
+    }
     CHECK(n == count + 1);
     LLVMValueRef callee = declare_unit(e, unit);
     test_status(e, LLVMBuildCall2(e->builder, function_type(e, count), callee, arguments, n, ""));

@@ -88,9 +88,10 @@ LLVMValueRef iota_start(struct emitter *e, value_id value) {
 
 // ---- the function -----------------------------------------------------------------------------
 
-// Results in a parameter's place arrive through the parameter.
+// Results in a parameter's place arrive through the parameter. Where the frame lies is the
+// program's to say, so it arrives, too.
 unsigned unit_pointer_count(const struct unit *unit) {
-    unsigned n = unit->n_parameters;
+    unsigned n = unit->n_parameters + (unit->frame_bytes > 0);
     for (uint32_t i = 0; i < unit->n_results; i++)
         n += unit->results[i].in_parameter == NO_ID;
     return n;
@@ -128,7 +129,7 @@ static void index_ops(struct emitter *e, const struct unit *unit) {
     }
 }
 
-// The order of arguments is that of the call in step.c: parameters, then results with own places.
+// The order of arguments is that of the call in step.c: parameters, results with own places, frame.
 // A result may be another value's storage (a wait lies over its start): the root has the pointer.
 static void bind_places(struct emitter *e, const struct unit *unit) {
     unsigned argument = 1;
@@ -146,10 +147,7 @@ static void bind_places(struct emitter *e, const struct unit *unit) {
         else
             CHECK(!own && root == result->in_parameter);
     }
-    e->frame = NULL;
-    if (unit->frame != NO_ID)
-        e->frame =
-            offset_pointer(e, e->function.arena, e->program->buffers[unit->frame].offset_bytes);
+    e->frame = unit->frame_bytes > 0 ? LLVMGetParam(e->function.llvm, argument) : NULL;
 }
 
 // An iota that is only an index operand has no place: its users are given its first number.

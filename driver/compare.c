@@ -228,7 +228,7 @@ static int by_text(const void *a, const void *b) {
 // Without where they lie: a plan moves everything that comes behind.
 static struct words sorted_lines(struct arena *arena, const struct program *program) {
     struct words lines = {0};
-    for (const char *at = program_text(program, arena); *at; at += strcspn(at, "\n") + 1) {
+    for (const char *at = job_text(program->job, arena); *at; at += strcspn(at, "\n") + 1) {
         size_t length = strcspn(at, "\n"), end = length;
         while (end && strchr("0123456789", at[end - 1]))
             end--;

@@ -69,7 +69,7 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
 static bool run_reference(struct compilation *c) {
     const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     c->reference = program_new(&c->arena, c->config.strategy.name);
-    return passes_run(c->reference, &context, PASS_BUILD, PASS_AVERAGE);
+    return passes_run(c->reference->job, &context, PASS_BUILD, PASS_AVERAGE);
 }
 
 // The passes behind the reference; then, where the file writes a program out, that in its place.
@@ -81,12 +81,12 @@ static bool run_final(struct compilation *c) {
                                          .placement = &c->placement,
                                          .routes = &c->routes,
                                          .followed = &c->followed};
-    c->final = program_clone(&c->arena, c->reference);
-    if (!passes_run(c->final, &context, PASS_AVERAGE + 1, N_PASSES - 1))
+    c->final = job_only(job_clone(&c->arena, c->reference->job));
+    if (!passes_run(c->final->job, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;
     if (!edited_replace(c))
         return false;
-    program_number(c->final);
+    job_number(c->final->job);
     return true;
 }
 

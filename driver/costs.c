@@ -98,7 +98,7 @@ static int64_t sent_at(const struct compilation *c, const struct span *spans, st
 
 // At the collective itself; what makes the factor good again may be anywhere behind it.
 static void check_sums_of_copies(struct compilation *c) {
-    const struct span *spans = program_spans(c->final, &c->arena);
+    const struct span *spans = job_spans(c->final->job, &c->arena);
     for (uint32_t i = 0; i < c->verdict.n_copies; i++) {
         const struct copies_summed *sum = &c->verdict.copies[i];
         const struct mesh_axis *axis = &c->final->job->mesh.axes[sum->axis];

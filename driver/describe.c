@@ -8,7 +8,7 @@
 static const int64_t *predicted_bytes(struct compilation *c) {
     const struct account *account = c->account;
     uint32_t n;
-    const struct axis_list *groups = program_groups(c->final, &c->arena, &n);
+    const struct axis_list *groups = job_groups(c->final->job, &c->arena, &n);
     int64_t *bytes = ARENA_ARRAY(&c->arena, int64_t, n + 1);
     for (uint32_t i = 0; i < account->n_transfers; i++)
         for (uint32_t g = 0; g < n; g++)

@@ -5,16 +5,16 @@
 
 #include "driver/edited_inside.h"
 
-// ---- parts ------------------------------------------------------------------------------------
+// ---- texts ------------------------------------------------------------------------------------
 
 // The file's `step S` and `unit S.U` for the strategy that is compiled.
 struct written {
     const struct ast_item **items;
-    struct program_part *parts; // of each item
-    uint32_t n, n_parts, items_capacity, parts_capacity;
+    struct written_text *texts; // of each item
+    uint32_t n, n_texts, items_capacity, texts_capacity;
 };
 
-// Parts of other strategies stay where they are: a file may hold several.
+// Texts of other strategies stay where they are: a file may hold several.
 static struct written find_written(struct compilation *c) {
     struct written written = {0};
     for (uint32_t i = 0; i < c->file.n; i++) {
@@ -23,10 +23,10 @@ static struct written find_written(struct compilation *c) {
             strcmp(item->name.text, c->config.strategy.name) != 0)
             continue;
         bool unit = item->kind == ITEM_UNIT;
-        struct program_part part = {.unit = unit ? item->program.unit.text : NULL,
+        struct written_text text = {.unit = unit ? item->program.unit.text : NULL,
                                     .braces = item->program.program.span};
         ARENA_PUSH(&c->arena, written.items, written.n, written.items_capacity, item);
-        ARENA_PUSH(&c->arena, written.parts, written.n_parts, written.parts_capacity, part);
+        ARENA_PUSH(&c->arena, written.texts, written.n_texts, written.texts_capacity, text);
     }
     return written;
 }
@@ -48,12 +48,12 @@ static void report_uncalled(struct compilation *c, const struct program *edited,
 // All are asked, so that every misspelt unit is told in one run.
 static bool all_called(struct compilation *c, const struct program *edited,
                        const struct written *written) {
-    const bool *called = program_called_units(edited, &c->arena);
+    const bool *called = job_called_units(edited->job, &c->arena);
     bool all = true;
     for (uint32_t i = 0; i < written->n; i++) {
         if (written->items[i]->kind != ITEM_UNIT)
             continue;
-        uint32_t unit = program_find_unit(edited, written->items[i]->program.unit.text);
+        uint32_t unit = job_find_unit(edited->job, written->items[i]->program.unit.text);
         if (called[unit])
             continue;
         report_uncalled(c, edited, unit, written->items[i]);
@@ -72,6 +72,16 @@ void report_text_error(struct diagnostics *diagnostics, const struct text_error 
     }
 }
 
+// E199. The verifier follows one program.
+static void report_parts(struct compilation *c, const struct job *job) {
+    struct diagnostic *d =
+        report(c->diagnostics, E199, job->programs[1]->part.span,
+               "a step with several parts is read and planned, but not proved yet");
+    diagnostic_note_at(d, job->programs[0]->part.span, "the first part is here");
+    diagnostic_help(d, "write one part, over all devices; or plan it as a text of its own with "
+                       "`placec opt`");
+}
+
 // Read, compared with what is derived, its plan settled; only then is it the program.
 bool edited_replace(struct compilation *c) {
     struct written written = find_written(c);
@@ -79,12 +89,17 @@ bool edited_replace(struct compilation *c) {
         return true;
     struct text_error error;
     const char *text = c->sources.items[c->file.source].text;
-    struct program *edited =
-        program_parse_parts(&c->arena, c->final, text, written.parts, written.n_parts, &error);
-    if (!edited) {
+    struct job *job =
+        job_parse_written(&c->arena, c->final->job, text, written.texts, written.n_texts, &error);
+    if (!job) {
         report_text_error(c->diagnostics, &error);
         return false;
     }
+    if (job->n_programs > 1) {
+        report_parts(c, job);
+        return false;
+    }
+    struct program *edited = job_only(job);
     if (!edited_agrees(c, edited) || !all_called(c, edited, &written))
         return false;
     // Speeds of links and names of products are the file's: they change no result.

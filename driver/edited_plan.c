@@ -21,9 +21,9 @@ static const struct op *find_unlike(const struct program *a, const struct progra
 // Which values are computed inside others follows from the ops, and generated code relies on it.
 static bool inline_as_fused(struct compilation *c, const struct program *edited) {
     const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
-    struct program *fused = program_clone(&c->arena, edited);
-    program_drop_plan(fused);
-    passes_run(fused, &context, PASS_FUSE, PASS_FUSE);
+    struct program *fused = job_only(job_clone(&c->arena, edited->job));
+    job_drop_plan(fused->job);
+    passes_run(fused->job, &context, PASS_FUSE, PASS_FUSE);
     const struct value *value;
     const struct op *op = find_unlike(edited, fused, &value);
     if (!op)
@@ -42,12 +42,12 @@ static bool inline_as_fused(struct compilation *c, const struct program *edited)
 // missing of all.
 bool edited_settle_plan(struct compilation *c, struct program *edited) {
     const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
-    if (program_needs_plan(edited)) {
-        program_drop_plan(edited);
-        return passes_run(edited, &context, PASS_FUSE, PASS_MEMORY);
+    if (job_needs_plan(edited->job)) {
+        job_drop_plan(edited->job);
+        return passes_run(edited->job, &context, PASS_FUSE, PASS_MEMORY);
     }
     struct span at;
-    const char *wrong = program_check_plan(edited, &c->arena, &at);
+    const char *wrong = job_check_plan(edited->job, &c->arena, &at);
     if (wrong)
         report(c->diagnostics, E600, at, "%s", wrong);
     return !wrong && inline_as_fused(c, edited);

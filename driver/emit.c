@@ -38,10 +38,10 @@ static int emit_as(struct compilation *c, const struct options *options) {
         ast_print(&c->file, stdout);
         return STATUS_OK;
     case AS_PROGRAM:
-        program_print(c->reference, stdout, &print);
+        job_print(c->reference->job, stdout, &print);
         return STATUS_OK;
     case AS_STEP:
-        program_print(c->final, stdout, &print);
+        job_print(c->final->job, stdout, &print);
         return STATUS_OK;
     case AS_ROUTES:
         report_routes(c, stdout);

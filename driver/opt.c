@@ -15,15 +15,14 @@ static bool is_program_text(const struct ast_file *file) {
     return file->n > 0;
 }
 
-// A text is a program by itself, with mesh, sizes and tensors; no configuration stands behind it.
-static struct program *read_program(struct compilation *c) {
+// A text is a job by itself, with mesh, sizes and tensors; no configuration stands behind it.
+static struct job *read_job(struct compilation *c) {
     struct text_error error;
     const struct source_file *source = &c->sources.items[c->file.source];
-    struct program *program =
-        program_parse(&c->arena, source->text, source->length, c->file.source, &error);
-    if (!program)
+    struct job *job = job_parse(&c->arena, source->text, source->length, c->file.source, &error);
+    if (!job)
         report_text_error(c->diagnostics, &error);
-    return program;
+    return job;
 }
 
 // The names in --passes, in order. False: a name is not a pass; said on stderr.
@@ -78,8 +77,8 @@ static bool check_order(const enum pass *passes, uint32_t n) {
 
 // In the order given, which on a text need not be the pipeline's. In debug builds the program is
 // checked after each.
-static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
-                       uint32_t n, bool from_text) {
+static bool run_passes(struct compilation *c, struct job *job, const enum pass *passes, uint32_t n,
+                       bool from_text) {
     const struct pass_context context = {.config = from_text ? NULL : &c->config,
                                          .diagnostics = c->diagnostics};
     for (uint32_t i = 0; i < n; i++) {
@@ -92,13 +91,13 @@ static bool run_passes(struct compilation *c, struct program *program, const enu
         }
         // A text may hold a plan already, whole or in parts.
         if (from_text && passes[i] == PASS_FUSE)
-            program_drop_plan(program);
+            job_drop_plan(job);
         if (from_text && passes[i] == PASS_MEMORY)
-            program_drop_places(program);
-        if (!passes_run(program, &context, passes[i], passes[i]))
+            job_drop_places(job);
+        if (!passes_run(job, &context, passes[i], passes[i]))
             return false;
     }
-    program_number(program);
+    job_number(job);
     return true;
 }
 
@@ -121,7 +120,7 @@ static bool check_text_options(const struct options *options) {
 static int optimize(struct compilation *c, const struct options *options, const enum pass *passes,
                     uint32_t n) {
     bool from_text = is_program_text(&c->file);
-    struct program *program = NULL;
+    struct job *job = NULL;
     if (!from_text && n == 0) {
         fprintf(stderr,
                 "placec: %s is no program yet: say which passes make it one\n"
@@ -132,17 +131,17 @@ static int optimize(struct compilation *c, const struct options *options, const 
     if (from_text ? !check_text_options(options) : !check_order(passes, n))
         return STATUS_USAGE;
     if (from_text) {
-        program = read_program(c);
+        job = read_job(c);
     } else if (compile_further(c, options, STAGE_RESOLVED) && compilation_has_program(c)) {
-        program = program_new(&c->arena, c->config.strategy.name);
+        job = program_new(&c->arena, c->config.strategy.name)->job;
     }
-    bool went_well = program && run_passes(c, program, passes, n, from_text);
+    bool went_well = job && run_passes(c, job, passes, n, from_text);
     int status = compilation_finish(c, options);
     if (!went_well || status != STATUS_OK)
         return STATUS_REFUSED;
     const struct print_options print = {.sources = option_given(options, OPTION_SPANS) ? &c->sources
                                                                                        : NULL};
-    program_print(program, stdout, &print);
+    job_print(job, stdout, &print);
     return STATUS_OK;
 }
 

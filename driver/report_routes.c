@@ -196,18 +196,11 @@ static void add_optimizer(struct text *t, struct paragraphs *all, uint32_t tenso
     }
 }
 
-static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        if (program->job->units[u].frame == id)
-            return true;
-    return false;
-}
-
 // What units hand on, by its name: that is the work's to say, not a route's.
 static void add_activations(struct text *t, struct paragraphs *all) {
     for (uint32_t i = 0; i < t->program->n_buffers; i++) {
         const struct buffer *buffer = &t->program->buffers[i];
-        if (buffer->class != CLASS_ACTIVATIONS || is_frame(t->program, i))
+        if (buffer->class != CLASS_ACTIVATIONS || program_is_frame(t->program, i))
             continue;
         struct paragraph made = {.state = STATE_ACTIVATIONS,
                                  .role = buffer->name,

@@ -140,8 +140,8 @@ static bool comes_out_alike(struct saying *s) {
     const struct pass_context context = {
         .config = &s->trial, .diagnostics = diagnostics_new(&s->scratch, &s->c->sources)};
     struct program *program = program_new(&s->scratch, s->trial.strategy.name);
-    return passes_run(program, &context, PASS_BUILD, PASS_OVERLAP) &&
-           program_is_alike(program, s->step);
+    return passes_run(program->job, &context, PASS_BUILD, PASS_OVERLAP) &&
+           job_is_alike(program->job, s->step->job);
 }
 
 // Whether each state of each tensor is stored in the trial as it is.

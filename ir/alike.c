@@ -227,38 +227,26 @@ static bool blocks_alike(const struct pair *p, const struct block *a, const stru
 
 // ---- the whole --------------------------------------------------------------------------------
 
-static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        if (program->job->units[i].frame == id)
-            return true;
-    return false;
-}
-
 // Buffers but for frames, which stand behind all others.
 static uint32_t count_buffers(const struct program *program) {
     uint32_t n = program->n_buffers;
-    while (n > 0 && is_frame(program, n - 1))
+    while (n > 0 && program_is_frame(program, n - 1))
         n--;
     return n;
 }
 
-bool program_is_alike(const struct program *a, const struct program *b) {
+static bool parts_alike(const struct mesh_part *a, const struct mesh_part *b) {
+    return same_text(a->name, b->name) && axis_list_equal(&a->axes, &b->axes) &&
+           a->begin == b->begin && a->end == b->end;
+}
+
+static bool programs_alike(const struct program *a, const struct program *b) {
     struct pair p = {.a = a, .b = b};
     uint32_t n = count_buffers(a);
-    if (!same_text(a->job->name, b->job->name) || !meshes_alike(&a->job->mesh, &b->job->mesh) ||
-        !sizes_alike(&a->job->sizes, &b->job->sizes) ||
-        !policies_alike(&a->job->policy, &b->job->policy) ||
-        a->job->n_tensors != b->job->n_tensors || n != count_buffers(b) ||
-        a->job->n_units != b->job->n_units)
+    if (!parts_alike(&a->part, &b->part) || n != count_buffers(b))
         return false;
-    for (uint32_t i = 0; i < a->job->n_tensors; i++)
-        if (!tensors_alike(&a->job->tensors[i], &b->job->tensors[i]))
-            return false;
     for (uint32_t i = 0; i < n; i++)
         if (!buffers_alike(&p, &a->buffers[i], &b->buffers[i]))
-            return false;
-    for (uint32_t i = 0; i < a->job->n_units; i++)
-        if (!units_alike(&a->job->units[i], &b->job->units[i]))
             return false;
     for (int kind = 0; kind < N_STEPS; kind++) {
         p.step_a = &a->steps[kind];
@@ -267,5 +255,22 @@ bool program_is_alike(const struct program *a, const struct program *b) {
             !blocks_alike(&p, &p.step_a->body, &p.step_b->body))
             return false;
     }
+    return true;
+}
+
+bool job_is_alike(const struct job *a, const struct job *b) {
+    if (!same_text(a->name, b->name) || !meshes_alike(&a->mesh, &b->mesh) ||
+        !sizes_alike(&a->sizes, &b->sizes) || !policies_alike(&a->policy, &b->policy) ||
+        a->n_tensors != b->n_tensors || a->n_units != b->n_units || a->n_programs != b->n_programs)
+        return false;
+    for (uint32_t i = 0; i < a->n_tensors; i++)
+        if (!tensors_alike(&a->tensors[i], &b->tensors[i]))
+            return false;
+    for (uint32_t i = 0; i < a->n_units; i++)
+        if (!units_alike(&a->units[i], &b->units[i]))
+            return false;
+    for (uint32_t i = 0; i < a->n_programs; i++)
+        if (!programs_alike(a->programs[i], b->programs[i]))
+            return false;
     return true;
 }

@@ -10,7 +10,9 @@
 #include <string.h>
 
 struct plan_checker {
-    const struct program *program;
+    const struct job *job;
+    const struct program *program; // whose buffers are looked at
+    const bool *called;            // of its units
     struct arena *arena;
     const struct unit *unit;
     const struct op **producers; // of each value of the unit; NULL: a parameter
@@ -44,14 +46,16 @@ static const char *name_of(const struct plan_checker *c, value_id value) {
 }
 
 // A frame is bytes of a buffer, which several units may share: they run one after the other.
-static const char *check_frame(struct plan_checker *c) {
-    const struct unit *unit = c->unit;
-    if (unit->frame == NO_ID)
-        return unit->frame_bytes == 0
+static const char *check_frame(struct plan_checker *c, uint32_t id) {
+    const struct unit *unit = &c->job->units[id];
+    buffer_id frame = program_frame(c->program, id);
+    c->at = unit->span;
+    if (frame == NO_ID)
+        return unit->frame_bytes == 0 || !c->called[id]
                    ? NULL
                    : arena_format(c->arena, "unit %s does not say which buffer its frame is",
                                   unit->name);
-    const struct buffer *buffer = &c->program->buffers[unit->frame];
+    const struct buffer *buffer = &c->program->buffers[frame];
     if (buffer->window_of != NO_ID || buffer_item_bytes(c->program, buffer) < unit->frame_bytes)
         return arena_format(c->arena, "unit %s: buffer %s is smaller than the frame's %" PRId64,
                             unit->name, buffer->name, unit->frame_bytes);
@@ -212,7 +216,7 @@ static const char *check_unit(struct plan_checker *c) {
         for (unsigned k = 0; k < unit->ops[i].n_results; k++)
             c->producers[unit->ops[i].results[k]] = &unit->ops[i];
     c->at = unit->span;
-    const char *wrong = check_frame(c);
+    const char *wrong = NULL;
     for (uint32_t i = 0; i < unit->n_results && !wrong; i++)
         wrong = check_result(c, &unit->results[i]);
     for (uint32_t i = 0; i < unit->n_ops && !wrong; i++)
@@ -220,16 +224,27 @@ static const char *check_unit(struct plan_checker *c) {
     return wrong;
 }
 
-const char *program_check_plan(const struct program *program, struct arena *arena,
-                               struct span *at) {
-    struct plan_checker c = {.program = program, .arena = arena, .at = span_nowhere()};
+static const char *check_program(struct plan_checker *c) {
     const char *wrong = NULL;
-    for (uint32_t i = 0; i < program->n_buffers && !wrong; i++) {
-        c.at = program->buffers[i].span;
-        wrong = check_offset(&c, &program->buffers[i]);
+    for (uint32_t i = 0; i < c->program->n_buffers && !wrong; i++) {
+        c->at = c->program->buffers[i].span;
+        wrong = check_offset(c, &c->program->buffers[i]);
     }
-    for (uint32_t i = 0; i < program->job->n_units && !wrong; i++) {
-        c.unit = &program->job->units[i];
+    for (uint32_t i = 0; i < c->job->n_units && !wrong; i++)
+        wrong = check_frame(c, i);
+    return wrong;
+}
+
+const char *job_check_plan(const struct job *job, struct arena *arena, struct span *at) {
+    struct plan_checker c = {.job = job, .arena = arena, .at = span_nowhere()};
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < job->n_programs && !wrong; i++) {
+        c.program = job->programs[i];
+        c.called = program_called_units(c.program, arena);
+        wrong = check_program(&c);
+    }
+    for (uint32_t i = 0; i < job->n_units && !wrong; i++) {
+        c.unit = &job->units[i];
         wrong = check_unit(&c);
     }
     if (wrong && at)

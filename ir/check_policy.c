@@ -5,10 +5,10 @@
 
 // Between islands something must average, and only there. The reference program is one island's: it
 // has no mesh to name them by.
-static const char *check_islands(const struct program *program) {
-    const struct policy *policy = &program->job->policy;
-    bool averages = program->steps[STEP_AVERAGE].present;
-    if (averages ? policy->islands.n == 0 && program->job->mesh.n_axes > 0 : policy->islands.n > 0)
+static const char *check_islands(const struct job *job) {
+    const struct policy *policy = &job->policy;
+    bool averages = job->programs[0]->steps[STEP_AVERAGE].present;
+    if (averages ? policy->islands.n == 0 && job->mesh.n_axes > 0 : policy->islands.n > 0)
         return "a step `average` and `relax over` in the policy go together";
     return policy->islands.n > 0 && policy->average_every < 1
                ? "`every` in the policy is less than one step"
@@ -40,9 +40,9 @@ static const char *check_reproducible(const struct policy *policy, struct arena 
     return policy->microbatch < 1 ? "`microbatch` in the policy is less than one sequence" : NULL;
 }
 
-const char *program_check_policy(const struct program *program, struct arena *arena) {
-    const char *wrong = check_reproducible(&program->job->policy, arena);
+const char *job_check_policy(const struct job *job, struct arena *arena) {
+    const char *wrong = check_reproducible(&job->policy, arena);
     if (!wrong)
-        wrong = check_islands(program);
-    return wrong ? wrong : check_wire(&program->job->policy);
+        wrong = check_islands(job);
+    return wrong ? wrong : check_wire(&job->policy);
 }

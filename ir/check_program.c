@@ -11,7 +11,8 @@
 #include "ir/limits.h"
 
 struct checker {
-    const struct program *program;
+    const struct job *job;
+    const struct program *program; // that is looked at
     struct arena *arena;
     struct value *inferred; // of the unit that is looked at: values of the types that follow
     int64_t first[LIMIT_LOOP_DEPTH],
@@ -83,7 +84,7 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
             exchange.kind != COLLECTIVE_PERMUTE)
             return arena_format(c->arena, "unit %s: `%s` lacks a `dim`: flat cuts are a step's",
                                 unit->name, op_rows[op->kind].text);
-        fits = exchange_fits(&exchange, &c->program->job->mesh, from, to);
+        fits = exchange_fits(&exchange, &c->job->mesh, from, to);
     }
     if (!fits)
         return arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes", unit->name,
@@ -92,7 +93,7 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
 }
 
 static const char *check_iota(struct checker *c, const struct unit *unit, const struct op *op) {
-    const struct mesh *mesh = &c->program->job->mesh;
+    const struct mesh *mesh = &c->job->mesh;
     struct axis_list axes = op_axes(op);
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     int zigzag = op_zigzag(op);
@@ -257,7 +258,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);
     struct axis_list axes = buffer_window_axes(program, buffer);
-    int64_t parts = mesh_group_size(&program->job->mesh, &axes);
+    int64_t parts = mesh_group_size(&c->job->mesh, &axes);
     return size_times(parts, type_bytes(&shard)) <= buffer_item_bytes(program, parent)
                ? NULL
                : arena_format(c->arena, "the last shard of buffer %s lies outside of %s",
@@ -272,9 +273,8 @@ static const char *dims_text(struct arena *arena, const enum dimension *dims, un
 }
 
 // Does the host know every item?
-static bool host_knows_items(const struct program *program, const struct buffer *buffer) {
-    int64_t all = buffer->stack == STACK_LAYERS ? program->job->sizes.layers
-                                                : program->job->sizes.microbatches;
+static bool host_knows_items(const struct checker *c, const struct buffer *buffer) {
+    int64_t all = buffer->stack == STACK_LAYERS ? c->job->sizes.layers : c->job->sizes.microbatches;
     return buffer->stack == STACK_NONE ||
            (buffer->stack == host_role_rows[buffer->host].stack && buffer->count == all);
 }
@@ -291,7 +291,7 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
     bool floating = row->dtype == DTYPE_NONE && buffer->dtype != DTYPE_I32;
     bool fits = buffer->class == row->class && buffer->rank == rank && buffer->window_of == NO_ID &&
                 buffer->layout.flat.n == 0 && (floating || buffer->dtype == row->dtype) &&
-                host_knows_items(program, buffer);
+                host_knows_items(c, buffer);
     for (unsigned i = 0; fits && i < rank; i++)
         fits = buffer->dims[i].dimension == row->dims[i];
     if (!fits)
@@ -308,11 +308,10 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
 // Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor and holds
 // layers that the tensor has.
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
-    const struct program *program = c->program;
-    if (buffer->tensor != NO_ID && buffer->tensor >= program->job->n_tensors)
+    if (buffer->tensor != NO_ID && buffer->tensor >= c->job->n_tensors)
         return arena_format(c->arena, "buffer %s is about no tensor", buffer->name);
     for (unsigned i = 0; i < buffer->rank; i++) {
-        int64_t parts = mesh_group_size(&program->job->mesh, &buffer->layout.cuts[i]);
+        int64_t parts = mesh_group_size(&c->job->mesh, &buffer->layout.cuts[i]);
         if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
             parts = size_times(parts, buffer->count);
         if (buffer->dims[i].size % parts)
@@ -323,9 +322,9 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
             return arena_format(c->arena, "buffer %s: what persists is not kept in zigzag",
                                 buffer->name);
         if (buffer->layout.zigzag[i] &&
-            !order_fits(order_of_cuts(&program->job->mesh, &buffer->layout.cuts[i],
-                                      buffer->layout.zigzag[i] - 1),
-                        buffer->dims[i].size))
+            !order_fits(
+                order_of_cuts(&c->job->mesh, &buffer->layout.cuts[i], buffer->layout.zigzag[i] - 1),
+                buffer->dims[i].size))
             return arena_format(c->arena, "buffer %s: %s=%" PRId64 " has no chunks of equal size",
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
                                 buffer->dims[i].size);
@@ -336,7 +335,7 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
                             buffer->name);
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
-    int64_t layers = buffer->tensor == NO_ID ? 0 : program->job->tensors[buffer->tensor].layers;
+    int64_t layers = buffer->tensor == NO_ID ? 0 : c->job->tensors[buffer->tensor].layers;
     int64_t step = buffer_layer_step(buffer);
     int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
     if (buffer->first_layer < 0 || (buffer->first_layer > 0 && buffer->stack != STACK_LAYERS) ||
@@ -393,9 +392,9 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
 
 // Operands and results alike: a result in a parameter's place is the operand's buffer again.
 static const char *check_call(struct checker *c, const struct call *call) {
-    if (call->unit >= c->program->job->n_units)
+    if (call->unit >= c->job->n_units)
         return "a call of no unit";
-    const struct unit *unit = &c->program->job->units[call->unit];
+    const struct unit *unit = &c->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         const char *wrong = check_argument(c, unit, i, call->operands[i]);
         if (wrong)
@@ -423,10 +422,10 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     if (wrong)
         return wrong;
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
-    int64_t parts = mesh_group_size(&program->job->mesh, &start->exchange.axes);
+    int64_t parts = mesh_group_size(&c->job->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
                 size_times(parts, type_bytes(&from_type)) <= buffer_item_bytes(program, to);
-    return room && exchange_fits(&start->exchange, &program->job->mesh, &from_type, &to_type)
+    return room && exchange_fits(&start->exchange, &c->job->mesh, &from_type, &to_type)
                ? NULL
                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
                               from->name, to->name, collective_names[start->exchange.kind]);
@@ -532,45 +531,78 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
                                                 tensor->name);
 }
 
-static const char *check_program(struct checker *c) {
-    const struct program *program = c->program;
-    struct too_large too_large = program_too_large(program, c->arena);
-    c->at = too_large.at;
-    if (too_large.what)
-        return too_large.what;
-    c->at = program->job->policy_span;
-    const char *policy = program_check_policy(program, c->arena);
-    if (policy)
-        return policy;
-    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
-        c->at = program->job->tensors[i].span;
-        const char *wrong = check_tensor(c, &program->job->tensors[i]);
-        if (wrong)
-            return wrong;
-    }
-    for (uint32_t i = 0; i < program->n_buffers; i++) {
-        c->at = program->buffers[i].span;
-        const char *wrong = check_buffer(c, &program->buffers[i]);
-        if (wrong)
-            return wrong;
-    }
-    for (uint32_t i = 0; i < program->job->n_units; i++) {
-        const char *wrong = check_unit(c, &program->job->units[i]);
-        if (wrong)
-            return wrong;
-    }
-    for (int s = 0; s < N_STEPS; s++) {
-        c->step = &program->steps[s];
-        const char *wrong = check_block(c, &program->steps[s].body);
-        if (wrong)
-            return wrong;
-    }
+// The parts number the devices along the same axes, from the first to the last, and host and
+// verifier may ask any of them which steps there are.
+static const char *check_part(struct checker *c, uint32_t i) {
+    const struct program *first = c->job->programs[0], *program = c->job->programs[i];
+    const struct mesh_part *part = &program->part;
+    int64_t devices = mesh_group_size(&c->job->mesh, &part->axes);
+    bool is_last = i + 1 == c->job->n_programs;
+    c->at = part->span;
+    if (!part->axes.n)
+        return c->job->n_programs == 1 ? NULL : "a part of no axes beside another";
+    if (!axis_list_equal(&part->axes, &first->part.axes))
+        return arena_format(c->arena, "part %s is not over the axes of part %s", part->name,
+                            first->part.name);
+    if (part->begin != (i ? c->job->programs[i - 1]->part.end : 0) || part->end <= part->begin ||
+        (is_last ? part->end != devices : part->end >= devices))
+        return arena_format(c->arena,
+                            "part %s does not go on where the one before it ends, or the last does "
+                            "not end at %" PRId64,
+                            part->name, devices);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present != first->steps[s].present)
+            return arena_format(c->arena, "of parts %s and %s only one has a step `%s`",
+                                first->part.name, part->name, step_names[s]);
     return NULL;
 }
 
-const char *program_check(const struct program *program, struct arena *arena, struct span *at) {
-    struct checker checker = {.program = program, .arena = arena, .at = span_nowhere()};
-    const char *wrong = check_program(&checker);
+static const char *check_program(struct checker *c, uint32_t i) {
+    const struct program *program = c->program = c->job->programs[i];
+    const char *wrong = check_part(c, i);
+    for (uint32_t k = 0; k < program->n_buffers && !wrong; k++) {
+        c->at = program->buffers[k].span;
+        wrong = check_buffer(c, &program->buffers[k]);
+    }
+    return wrong;
+}
+
+static const char *check_steps(struct checker *c) {
+    const char *wrong = NULL;
+    for (int s = 0; s < N_STEPS && !wrong; s++) {
+        c->step = &c->program->steps[s];
+        wrong = check_block(c, &c->step->body);
+    }
+    return wrong;
+}
+
+// What is shared by others comes before them: tensors before buffers, units before calls.
+static const char *check_job(struct checker *c) {
+    const struct job *job = c->job;
+    struct too_large too_large = job_too_large(job, c->arena);
+    c->at = too_large.at;
+    if (too_large.what)
+        return too_large.what;
+    c->at = job->policy_span;
+    const char *wrong = job_check_policy(job, c->arena);
+    for (uint32_t i = 0; i < job->n_tensors && !wrong; i++) {
+        c->at = job->tensors[i].span;
+        wrong = check_tensor(c, &job->tensors[i]);
+    }
+    for (uint32_t i = 0; i < job->n_programs && !wrong; i++)
+        wrong = check_program(c, i);
+    for (uint32_t i = 0; i < job->n_units && !wrong; i++)
+        wrong = check_unit(c, &job->units[i]);
+    for (uint32_t i = 0; i < job->n_programs && !wrong; i++) {
+        c->program = job->programs[i];
+        wrong = check_steps(c);
+    }
+    return wrong;
+}
+
+const char *job_check(const struct job *job, struct arena *arena, struct span *at) {
+    struct checker checker = {.job = job, .arena = arena, .at = span_nowhere()};
+    const char *wrong = check_job(&checker);
     if (wrong && at)
         *at = checker.at;
     return wrong;

@@ -117,12 +117,15 @@ static void check_unit(struct size_checker *c, const struct unit *unit) {
                            unit->name));
 }
 
-struct too_large program_too_large(const struct program *program, struct arena *arena) {
-    struct size_checker c = {.program = program, .arena = arena};
-    for (uint32_t i = 0; i < program->job->n_tensors; i++)
-        check_tensor(&c, &program->job->tensors[i]);
-    check_buffers(&c);
-    for (uint32_t i = 0; i < program->job->n_units && !c.found.what; i++)
-        check_unit(&c, &program->job->units[i]);
+struct too_large job_too_large(const struct job *job, struct arena *arena) {
+    struct size_checker c = {.arena = arena};
+    for (uint32_t i = 0; i < job->n_tensors; i++)
+        check_tensor(&c, &job->tensors[i]);
+    for (uint32_t i = 0; i < job->n_programs && !c.found.what; i++) {
+        c.program = job->programs[i];
+        check_buffers(&c);
+    }
+    for (uint32_t i = 0; i < job->n_units && !c.found.what; i++)
+        check_unit(&c, &job->units[i]);
     return c.found;
 }

@@ -23,7 +23,7 @@ enum collective_kind op_collective(enum op_kind kind) {
 }
 
 // False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
-// which program_check refuses.
+// which job_check refuses.
 bool op_exchange(const struct op *op, struct exchange *exchange) {
     const struct attribute *operation = op_attribute(op, ATTRIBUTE_OPERATION);
     *exchange = (struct exchange){.axes = op_axes(op),
@@ -197,20 +197,21 @@ static void add_group(struct groups *groups, const struct axis_list *axes) {
 
 // Each list of axes once, in the order of the text: the ranks of a group are found once at the
 // start.
-struct axis_list *program_groups(const struct program *program, struct arena *arena, uint32_t *n) {
+struct axis_list *job_groups(const struct job *job, struct arena *arena, uint32_t *n) {
     struct groups groups = {.arena = arena};
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++) {
             struct exchange exchange;
-            if (op_exchange(&program->job->units[u].ops[i], &exchange))
+            if (op_exchange(&job->units[u].ops[i], &exchange))
                 add_group(&groups, &exchange.axes);
         }
-    for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
-        while (walk_next(&walk))
-            if (walk.statement->kind == STATEMENT_START)
-                add_group(&groups, &walk.statement->start.exchange.axes);
-    }
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        for (int s = 0; s < N_STEPS; s++) {
+            struct statement_walk walk = walk_statements(&job->programs[i]->steps[s].body);
+            while (walk_next(&walk))
+                if (walk.statement->kind == STATEMENT_START)
+                    add_group(&groups, &walk.statement->start.exchange.axes);
+        }
     *n = groups.n;
     return groups.lists;
 }

@@ -1,7 +1,7 @@
 // The vocabulary of the compiler: meshes, tensors, buffers, units, steps.
 //
-// A *program* says what every device of a mesh holds and does in one training step. Its size does
-// not depend on the number of layers, devices or microbatches.
+// A *job* says what every device of a mesh holds and does in one training step, by a *program* for
+// each part of the mesh. Its size does not depend on the number of layers, devices or microbatches.
 //   tensor     a logical parameter of the model, one entry for all layers that have it
 //   buffer     bytes of the arena that hold a tensor (or a value between units), with its layout
 //   unit       a flat SSA function on device-local tensors; all arithmetic is in units
@@ -367,7 +367,7 @@ struct op {
     value_id operands[MAX_OPERANDS];
     value_id results[MAX_RESULTS];
     struct attribute *attributes;
-    uint32_t id;     // statement id, given by program_number
+    uint32_t id;     // statement id, given by job_number
     uint8_t n_roles; // what part of the model it belongs to, for selectors
     uint8_t roles[MAX_ROLES];
     struct span span;
@@ -394,8 +394,7 @@ struct unit {
     uint32_t n_results, cap_results;
     struct op *ops;
     uint32_t n_ops, cap_ops;
-    int64_t frame_bytes; // -1: not planned
-    buffer_id frame;     // the transient buffer that holds the frame; NO_ID: none needed
+    int64_t frame_bytes; // -1: not planned; where the frame lies, a program says (program_frame)
     struct span span;
 };
 
@@ -558,7 +557,29 @@ struct sizes { // of the whole step, over all devices
     int64_t batch, sequence, microbatches, layers, vocab;
 };
 
-// What all devices of a mesh do.
+// The devices whose number along `axes` is from `begin` on, before `end`. No axes: all of the mesh.
+struct mesh_part {
+    const char *name; // NULL: all devices are one part
+    struct axis_list axes;
+    int64_t begin, end;
+    struct span span;
+};
+
+// What every device of a part does.
+struct program {
+    struct arena *arena; // the job's
+    struct job *job;
+    struct mesh_part part;
+    struct buffer *buffers;
+    uint32_t n_buffers, cap_buffers;
+    buffer_id *frames; // by unit: the transient buffer that holds its frame (program_frame)
+    uint32_t n_frames;
+    struct step steps[N_STEPS];
+    int64_t arena_bytes; // -1: not planned
+};
+
+// What all devices of a mesh do: a program for each part of them that does something different, and
+// what these share. The parts number the devices along the same axes and leave none out.
 struct job {
     struct arena *arena;
     const char *name; // the strategy's
@@ -569,43 +590,47 @@ struct job {
     uint32_t n_tensors, cap_tensors;
     struct unit *units;
     uint32_t n_units, cap_units;
+    struct program **programs; // at least one; the parts' order
+    uint32_t n_programs, cap_programs;
     // Where a text said them; nowhere in a job that was derived.
     struct span sizes_span, policy_span;
-    uint32_t n_ids; // statement ids are 0 .. n_ids-1 after program_number
-};
-
-struct program {
-    struct arena *arena; // the job's
-    struct job *job;
-    struct buffer *buffers;
-    uint32_t n_buffers, cap_buffers;
-    struct step steps[N_STEPS];
-    int64_t arena_bytes; // -1: not planned
+    uint32_t n_ids; // statement ids are 0 .. n_ids-1 after job_number
 };
 
 // A name with a suffix, in the arena; where the suffix is empty the name itself, no copy.
 const char *name_with(struct arena *, const char *name, const char *suffix);
 
 // Building. Strings are kept, not copied.
-struct program *program_new(struct arena *arena, const char *name);
-struct program *program_clone(struct arena *arena, const struct program *from); // deep
-uint32_t program_add_tensor(struct program *, struct tensor tensor);
+struct program *program_new(struct arena *arena, const char *name); // the one program of a new job
+struct program *job_add_program(struct job *, struct mesh_part);
+// The program of a job that has one, as every job that is derived has; NULL of NULL.
+struct program *job_only(const struct job *);
+struct job *job_clone(struct arena *arena, const struct job *from); // deep
+// Makes the one program of a job, and the job, what another and its job are, which is used up.
+void program_become(struct program *, struct program *made);
+uint32_t job_add_tensor(struct job *, struct tensor tensor);
 buffer_id program_add_buffer(struct program *, struct buffer buffer);
 void program_reserve_buffers(struct program *, uint32_t n); // room for so many, so that none moves
-uint32_t program_add_unit(struct program *, const char *name, struct span span);
-uint32_t program_clone_unit(struct program *, uint32_t unit, const char *name);
+uint32_t job_add_unit(struct job *, const char *name, struct span span);
+uint32_t job_clone_unit(struct job *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
 buffer_id program_host_buffer(const struct program *, enum host_role);   // NO_ID: none
-uint32_t program_find_tensor(const struct program *, const char *name);  // NO_ID: none
-uint32_t program_find_unit(const struct program *, const char *name);    // NO_ID: none
+uint32_t job_find_tensor(const struct job *, const char *name);          // NO_ID: none
+uint32_t job_find_unit(const struct job *, const char *name);            // NO_ID: none
+// The buffer in which a unit that this program calls has its frame; NO_ID: it needs none, or it is
+// not planned.
+buffer_id program_frame(const struct program *, uint32_t unit);
+void program_set_frame(struct program *, uint32_t unit, buffer_id frame);
+bool program_is_frame(const struct program *, buffer_id); // of any unit
 // Of every unit, whether a statement calls it.
 bool *program_called_units(const struct program *, struct arena *);
+bool *job_called_units(const struct job *, struct arena *); // by any of its programs
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.
 void program_remove_buffers(struct program *, const bool *removed);
 
-// Whether two programs say the same but for what can be derived again from the rest: frees, and the
-// plan (program_drop_plan).
-bool program_is_alike(const struct program *, const struct program *);
+// Whether two jobs say the same but for what can be derived again from the rest: frees, and the
+// plan (job_drop_plan).
+bool job_is_alike(const struct job *, const struct job *);
 
 value_id unit_add_value(struct program *, struct unit *, struct value value);
 value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
@@ -689,13 +714,14 @@ struct index index_variable(int variable, int64_t offset, int64_t modulus);
 bool index_equal(struct index a, struct index b);
 int64_t index_at(struct index index, const int64_t *variables); // its value inside loops
 
-// A program that a person edited may lack offsets; then all of the plan is dropped and made anew.
-bool program_needs_plan(const struct program *);
-void program_drop_plan(struct program *);
-void program_drop_places(struct program *); // keeps which values are inline
+// A job that a person edited may lack offsets; then all of the plan is dropped and made anew.
+bool job_needs_plan(const struct job *);
+void job_drop_plan(struct job *);
+void job_drop_places(struct job *); // keeps which values are inline
 
-// Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
-void program_number(struct program *);
+// Statement ids in the order of the text: units and their ops, then the programs' steps. Also counts
+// n_ids.
+void job_number(struct job *);
 // The collective of a kind and group that cuts nothing, or something flat.
 struct exchange exchange_flat(enum collective_kind, const struct axis_list *axes);
 // The collective that an op starts. False: it starts none, and `axes` and `dim` are still the op's.
@@ -724,11 +750,11 @@ int64_t exchange_partial_bytes(enum dtype, int64_t bytes);
 // multiple of the members; `unpadded`: without.
 int64_t exchange_sent_bytes(const struct exchange *, enum algorithm, enum dtype, int64_t members,
                             int64_t whole, int64_t unpadded);
-// Every ordered list of axes that a collective of the program runs over, once, in the order of the
+// Every ordered list of axes that a collective of the job runs over, once, in the order of the
 // text: units first. What runs over an equal list is in the same group.
-struct axis_list *program_groups(const struct program *, struct arena *, uint32_t *n);
+struct axis_list *job_groups(const struct job *, struct arena *, uint32_t *n);
 // The span of every statement id, allocated in `arena`.
-struct span *program_spans(const struct program *, struct arena *arena);
+struct span *job_spans(const struct job *, struct arena *arena);
 
 // ---- shapes -----------------------------------------------------------------------------------
 
@@ -792,8 +818,8 @@ struct print_options {
     const struct source_files *sources; // given: every statement ends in @line:column
 };
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
-void program_print(const struct program *, FILE *to, const struct print_options *);
-char *program_text(const struct program *, struct arena *arena); // the same, with its defaults
+void job_print(const struct job *, FILE *to, const struct print_options *);
+char *job_text(const struct job *, struct arena *arena); // the same, with its defaults
 // The shortest decimal that reads back as the same double; returns `text`.
 enum { REAL_TEXT_BYTES = 32 };
 const char *real_text(double value, char text[REAL_TEXT_BYTES]);
@@ -806,37 +832,38 @@ struct text_error {
     const char *message; // NULL: nothing
     const char *meant;   // what should perhaps stand at the span; NULL: unknown
 };
-// Reads what program_print prints; statements are given spans in `source`, where they stand.
-// NULL and `error` set where the text is wrong. The result is not planned or checked further than
-// program_check does.
-struct program *program_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
-                              struct text_error *error);
-// The same for what a `.place` file holds of a program: the braces of `step NAME {}` and of any
-// number of `unit NAME.UNIT {}`, each a range of `text`. What is not given is taken from `derived`.
-struct program_part {
+// Reads what job_print prints; statements are given spans in `source`, where they stand. NULL and
+// `error` set where the text is wrong. The result is not planned or checked further than job_check
+// does.
+struct job *job_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
+                      struct text_error *error);
+// The same for what a `.place` file holds of a job: the braces of `step NAME {}` and of any number
+// of `unit NAME.UNIT {}`, each a range of `text`. What is not given is taken from `derived`, which
+// has one part.
+struct written_text {
     const char *unit;   // NULL: the step
     struct span braces; // from `{` to behind `}`
 };
-struct program *program_parse_parts(struct arena *arena, const struct program *derived,
-                                    const char *text, const struct program_part *parts,
-                                    uint32_t n_parts, struct text_error *error);
+struct job *job_parse_written(struct arena *arena, const struct job *derived, const char *text,
+                              const struct written_text *written, uint32_t n_written,
+                              struct text_error *error);
 // Structural invariants that hold after every pass: ids in range, operands defined before use, one
 // definition, types as inferred, results bound, indices in range. NULL, or what is wrong, with the
 // span of the buffer, op or statement in `at` (which may be NULL).
-const char *program_check(const struct program *, struct arena *arena, struct span *at);
-// What of the program is larger than can be counted. `batch`: its size depends on the batch.
+const char *job_check(const struct job *, struct arena *arena, struct span *at);
+// What of the job is larger than can be counted. `batch`: its size depends on the batch.
 struct too_large {
     const char *what; // NULL: nothing is
     struct span at;
     bool batch;
 };
-// Whether tensors, buffers and values, and all buffers together, keep to the limits of limits.def.
-// A part of program_check, which passes ask of what they derive from a file, too.
-struct too_large program_too_large(const struct program *, struct arena *arena);
-// The same of the policy alone, whose span is the program's policy_span.
-const char *program_check_policy(const struct program *, struct arena *arena);
-// The same about the plan of a program that has one (not program_needs_plan): code may be made of
+// Whether tensors, buffers and values, and all buffers of a device together, keep to the limits of limits.def.
+// A part of job_check, which passes ask of what they derive from a file, too.
+struct too_large job_too_large(const struct job *, struct arena *arena);
+// The same of the policy alone, whose span is the job's policy_span.
+const char *job_check_policy(const struct job *, struct arena *arena);
+// The same about the plan of a job that has one (not job_needs_plan): code may be made of
 // it.
-const char *program_check_plan(const struct program *, struct arena *arena, struct span *at);
+const char *job_check_plan(const struct job *, struct arena *arena, struct span *at);
 
 #endif

@@ -1,8 +1,8 @@
 // Reads the text form of programs that print.c prints (docs/program.md), by recursive descent.
 //
-// The parts of a text stand in any order, while units may refer to buffers and schedules to units.
-// So the parts are found first, by their braces alone, and then read in two rounds: of the step all
-// but its schedules, then the units; then the schedules.
+// Step and units stand in any order, while units may refer to buffers and schedules to units. So
+// they are found first, by their braces alone; then the step is read but for its schedules, then the
+// units, then the schedules.
 //
 // The first error is kept and turns every later token into the end of the text, so that no function
 // here or in parse_*.c need test for failure after each step: they wind down, and the caller looks
@@ -29,24 +29,57 @@ static int step_here(const struct parser *p) {
     return p->token.kind == TOKEN_WORD ? table_find(step_names, N_STEPS, p->token.text) : -1;
 }
 
-enum round { ROUND_HEADER, ROUND_SCHEDULE };
-
-// Lines in any order; each round reads its own and passes over the other's.
-static void parse_step_body(struct parser *p, enum round round) {
-    text_expect(p, '{');
-    while (!text_failed(p) && !text_at(p, '}')) {
-        int kind = step_here(p);
-        if (kind >= 0 && round == ROUND_SCHEDULE) {
-            parse_step(p, kind);
-        } else if (kind >= 0) {
-            text_advance(p);
-            skip_braces(p);
-        } else if (round == ROUND_HEADER) {
-            parse_header(p);
-        } else {
-            text_advance(p);
-        }
+// One line or one schedule, of a step or of a part of one. A schedule is passed over, and read when
+// all that it may name is known.
+static void parse_line(struct parser *p, bool in_part) {
+    int kind = step_here(p);
+    if (kind < 0) {
+        parse_header(p, in_part);
+        return;
     }
+    struct schedule_place schedule = {p->program, (enum step_kind)kind, p->token.begin, in_part};
+    ARENA_PUSH(p->arena, p->schedules, p->n_schedules, p->cap_schedules, schedule);
+    text_advance(p);
+    skip_braces(p);
+}
+
+// The program of a part. The first part has the program that is there for steps without parts, of
+// which nothing may have been said.
+static struct program *program_of(struct parser *p, struct mesh_part part) {
+    struct program *first = p->job->programs[0];
+    for (uint32_t i = 0; first->part.name && i < p->job->n_programs; i++)
+        if (strcmp(p->job->programs[i]->part.name, part.name) == 0)
+            text_fail_at(p, part.span.begin, part.span.end, "part `%s` is given twice", part.name);
+    if (first->part.name)
+        return job_add_program(p->job, part);
+    if (first->n_buffers || first->arena_bytes >= 0)
+        text_fail_at(p, part.span.begin, part.span.end,
+                     "arena, buffers and steps stand inside the parts, where there are parts");
+    first->part = part;
+    return first;
+}
+
+static void parse_part(struct parser *p) {
+    struct mesh_part part = parse_part_head(p);
+    if (text_failed(p))
+        return;
+    p->program = program_of(p, part);
+    p->part_lines = 0;
+    text_expect(p, '{');
+    while (!text_failed(p) && !text_at(p, '}'))
+        parse_line(p, true);
+    text_expect(p, '}');
+    p->program = p->job->programs[0];
+}
+
+// All but its schedules; lines in any order.
+static void parse_step_body(struct parser *p) {
+    text_expect(p, '{');
+    while (!text_failed(p) && !text_at(p, '}'))
+        if (text_at_word(p, "part"))
+            parse_part(p);
+        else
+            parse_line(p, false);
     text_expect(p, '}');
 }
 
@@ -83,27 +116,29 @@ static void check_signature_kept(struct parser *p, const struct unit *unit,
             unit->name);
 }
 
-// The unit is replaced in its place in the program, so that ids in calls stay what they are.
+// The unit is replaced in its place in the job, so that ids in calls stay what they are.
 static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool step_given) {
     move_to(p, at);
-    uint32_t id = program_find_unit(p->program, name);
-    struct unit old = id == NO_ID ? (struct unit){0} : p->program->job->units[id];
+    uint32_t id = job_find_unit(p->job, name);
+    struct unit old = id == NO_ID ? (struct unit){0} : p->job->units[id];
+    struct span span = {p->source, at, at + 1};
     if (id == NO_ID)
-        id = program_add_unit(p->program, name, (struct span){p->source, at, at + 1});
+        id = job_add_unit(p->job, name, span);
     else
-        p->program->job->units[id] = (struct unit){
-            .name = name, .frame_bytes = -1, .frame = NO_ID, .span = {p->source, at, at + 1}};
-    struct unit unit = p->program->job->units[id];
-    parse_unit_body(p, &unit);
+        p->job->units[id] = (struct unit){.name = name, .frame_bytes = -1, .span = span};
+    for (uint32_t i = 0; i < p->job->n_programs; i++)
+        program_set_frame(p->job->programs[i], id, NO_ID);
+    struct unit unit = p->job->units[id];
+    parse_unit_body(p, &unit, id);
     if (old.name && !step_given)
         check_signature_kept(p, &unit, &old, at);
-    p->program->job->units[id] = unit;
+    p->job->units[id] = unit;
 }
 
 // `step STRATEGY` or `unit STRATEGY.UNIT`, as a file reads them too: words, and one dot. A text is
 // about one strategy.
-static struct program_part parse_part_name(struct parser *p) {
-    struct program_part part = {0};
+static struct written_text parse_written_name(struct parser *p) {
+    struct written_text written = {0};
     bool step = text_accept_word(p, "step");
     if (!step)
         text_expect_word(p, "unit");
@@ -115,70 +150,78 @@ static struct program_part parse_part_name(struct parser *p) {
         text_fail_at(p, at.begin, at.end, "a step has the name of a strategy, without a dot");
     else if (!step && (!dot || strchr(dot + 1, '.')))
         text_fail_at(p, at.begin, at.end, "expected `unit STRATEGY.UNIT {` here, with one dot");
-    part.unit = dot ? dot + 1 : NULL;
+    written.unit = dot ? dot + 1 : NULL;
     const char *strategy = arena_string(p->arena, name, length);
-    if (!p->program->job->name[0])
-        p->program->job->name = strategy;
-    else if (strcmp(p->program->job->name, strategy) != 0)
+    if (!p->job->name[0])
+        p->job->name = strategy;
+    else if (strcmp(p->job->name, strategy) != 0)
         text_fail_at(p, at.begin, at.end, "this text is about strategy `%s`, not `%s`",
-                     p->program->job->name, strategy);
-    return part;
+                     p->job->name, strategy);
+    return written;
 }
 
-static bool same_part(const struct program_part *a, const struct program_part *b) {
+static bool same_written(const struct written_text *a, const struct written_text *b) {
     return a->unit && b->unit ? strcmp(a->unit, b->unit) == 0 : !a->unit && !b->unit;
 }
 
-// Splits a text into its parts: the name of the program, and where the braces of step and units
-// are.
-static void find_parts(struct parser *p, struct program_part **parts, uint32_t *n_parts) {
+// Finds what is written in a text: the name of the job, and where the braces of step and units are.
+static void find_written(struct parser *p, struct written_text **written, uint32_t *n_written) {
     uint32_t cap = 0;
     text_advance(p);
     while (!text_failed(p) && p->token.kind != TOKEN_END) {
         uint32_t begin = p->token.begin;
-        struct program_part part = parse_part_name(p);
-        for (uint32_t i = 0; i < *n_parts; i++)
-            if (same_part(&(*parts)[i], &part))
+        struct written_text found = parse_written_name(p);
+        for (uint32_t i = 0; i < *n_written; i++)
+            if (same_written(&(*written)[i], &found))
                 text_fail_at(p, begin, p->last_end,
-                             part.unit ? "unit `%s` is given twice" : "a text holds one step",
-                             part.unit);
+                             found.unit ? "unit `%s` is given twice" : "a text holds one step",
+                             found.unit);
         begin = p->token.begin;
         skip_braces(p);
-        part.braces = text_span(p, begin);
-        ARENA_PUSH(p->arena, *parts, *n_parts, cap, part);
+        found.braces = text_span(p, begin);
+        ARENA_PUSH(p->arena, *written, *n_written, cap, found);
     }
 }
 
-static bool has_step(const struct program_part *parts, uint32_t n_parts) {
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (!parts[i].unit)
+static bool has_step(const struct written_text *written, uint32_t n_written) {
+    for (uint32_t i = 0; i < n_written; i++)
+        if (!written[i].unit)
             return true;
     return false;
 }
 
-// Two rounds over the step with the units between them, whatever the order of the text.
-static void parse_parts(struct parser *p, const struct program_part *parts, uint32_t n_parts) {
-    bool step_given = has_step(parts, n_parts);
-    for (int round = ROUND_HEADER; round <= ROUND_SCHEDULE; round++) {
-        for (uint32_t i = 0; i < n_parts && !text_failed(p); i++) {
-            if (parts[i].unit)
-                continue;
-            if (round == ROUND_HEADER) // what a derived program had is replaced as a whole
-                p->program->job->n_tensors = p->program->n_buffers = 0;
-            move_to(p, parts[i].braces.begin);
-            if (round == ROUND_HEADER) {
-                p->lines = 0;
-                p->program->job->mesh = (struct mesh){.name = p->program->job->mesh.name};
-                p->program->arena_bytes = -1;
-            } else {
-                memset(p->program->steps, 0, sizeof p->program->steps);
-            }
-            parse_step_body(p, round);
+// What a derived step says is replaced as a whole.
+static void forget_step(struct parser *p) {
+    p->lines = 0;
+    p->job->n_tensors = 0;
+    p->job->mesh = (struct mesh){.name = p->job->mesh.name};
+    p->job->n_programs = 0;
+    p->program = job_add_program(p->job, (struct mesh_part){.span = span_nowhere()});
+}
+
+static void parse_schedule(struct parser *p, const struct schedule_place *schedule) {
+    p->program = schedule->program;
+    move_to(p, schedule->begin);
+    if (!schedule->in_part && schedule->program->part.name)
+        FAIL(p, "`%s` stands inside a part, where there are parts", step_names[schedule->kind]);
+    parse_step(p, schedule->kind);
+}
+
+// The step but for its schedules, the units, then the schedules, whatever the order of the text.
+static void parse_written(struct parser *p, const struct written_text *written,
+                          uint32_t n_written) {
+    bool step_given = has_step(written, n_written);
+    for (uint32_t i = 0; i < n_written && !text_failed(p); i++)
+        if (!written[i].unit) {
+            forget_step(p);
+            move_to(p, written[i].braces.begin);
+            parse_step_body(p);
         }
-        for (uint32_t i = 0; i < n_parts && round == ROUND_HEADER && !text_failed(p); i++)
-            if (parts[i].unit)
-                parse_unit_at(p, parts[i].braces.begin, parts[i].unit, step_given);
-    }
+    for (uint32_t i = 0; i < n_written && !text_failed(p); i++)
+        if (written[i].unit)
+            parse_unit_at(p, written[i].braces.begin, written[i].unit, step_given);
+    for (uint32_t i = 0; i < p->n_schedules && !text_failed(p); i++)
+        parse_schedule(p, &p->schedules[i]);
 }
 
 // ---- units beside a written-out step ----------------------------------------------------------
@@ -192,93 +235,110 @@ static void renumber_calls(struct program *program, const uint32_t *numbers) {
     }
 }
 
+// The derived frame's buffer by its name, in every program. False: some program has none.
+static bool adopt_frame(struct parser *p, const struct program *derived, uint32_t unit) {
+    buffer_id frame = program_frame(derived, unit);
+    bool found = true;
+    for (uint32_t i = 0; i < p->job->n_programs && frame != NO_ID; i++) {
+        struct program *program = p->job->programs[i];
+        buffer_id own = text_find_buffer(p, program, derived->buffers[frame].name);
+        program_set_frame(program, unit, own);
+        found &= own != NO_ID;
+    }
+    return found;
+}
+
 // A step that is given brings buffers of its own, so units that are derived find their frames by
-// name; and those that it does not call are no part of the program.
+// name; and those that it does not call are no part of the job.
 static void adopt_units(struct parser *p, const struct program *derived,
-                        const struct program_part *parts, uint32_t n_parts) {
-    struct program *program = p->program;
-    const bool *called = program_called_units(program, p->arena);
-    struct names given = {.arena = p->arena}, buffers = {.arena = p->arena};
-    uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, program->job->n_units + 1), n = 0;
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (parts[i].unit && names_find(&given, parts[i].unit) == NOT_NAMED)
-            names_add(&given, parts[i].unit, i);
-    for (buffer_id i = 0; i < program->n_buffers; i++)
-        if (names_find(&buffers, program->buffers[i].name) == NOT_NAMED)
-            names_add(&buffers, program->buffers[i].name, i);
-    for (uint32_t i = 0; i < program->job->n_units; i++) {
-        struct unit unit = program->job->units[i];
-        bool is_given = names_find(&given, unit.name) != NOT_NAMED;
+                        const struct written_text *written, uint32_t n_written) {
+    struct job *job = p->job;
+    const bool *called = job_called_units(job, p->arena);
+    struct names given = {.arena = p->arena};
+    uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, job->n_units + 1), n = 0;
+    for (uint32_t i = 0; i < n_written; i++)
+        if (written[i].unit && names_find(&given, written[i].unit) == NOT_NAMED)
+            names_add(&given, written[i].unit, i);
+    for (uint32_t i = 0; i < job->n_units; i++) {
+        bool is_given = names_find(&given, job->units[i].name) != NOT_NAMED;
         if (!is_given && !called[i])
             continue;
-        if (!is_given && unit.frame != NO_ID) {
-            unit.frame = names_find(&buffers, derived->buffers[unit.frame].name);
-            unit.frame_bytes = unit.frame == NO_ID ? -1 : unit.frame_bytes;
-        }
+        if (!is_given && !adopt_frame(p, derived, i))
+            job->units[i].frame_bytes = -1;
+        for (uint32_t k = 0; k < job->n_programs; k++)
+            program_set_frame(job->programs[k], n, program_frame(job->programs[k], i));
         numbers[i] = n;
-        program->job->units[n++] = unit;
+        job->units[n++] = job->units[i];
     }
-    program->job->n_units = n;
-    renumber_calls(program, numbers);
+    job->n_units = n;
+    for (uint32_t k = 0; k < job->n_programs; k++) {
+        renumber_calls(job->programs[k], numbers);
+        if (job->programs[k]->n_frames > n)
+            job->programs[k]->n_frames = n;
+    }
 }
 
 // ---- the whole --------------------------------------------------------------------------------
 
 // What is wrong with the structure is shown where it stands; at the first part where a statement
 // that was derived does not fit what was written.
-static struct program *finish(struct parser *p, const struct program_part *parts,
-                              uint32_t n_parts) {
+static struct job *finish(struct parser *p, const struct written_text *written,
+                          uint32_t n_written) {
     if (text_failed(p))
         return NULL;
-    program_number(p->program);
+    job_number(p->job);
     struct span at;
-    const char *wrong = program_check(p->program, p->arena, &at);
+    const char *wrong = job_check(p->job, p->arena, &at);
     if (!wrong)
-        return p->program;
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (at.source == p->source && at.begin >= parts[i].braces.begin &&
-            at.end <= parts[i].braces.end)
+        return p->job;
+    for (uint32_t i = 0; i < n_written; i++)
+        if (at.source == p->source && at.begin >= written[i].braces.begin &&
+            at.end <= written[i].braces.end)
             text_fail_at(p, at.begin, at.end, "%s", wrong);
-    text_fail_at(p, parts[0].braces.begin, parts[0].braces.begin + 1, "%s", wrong);
+    text_fail_at(p, written[0].braces.begin, written[0].braces.begin + 1, "%s", wrong);
     return NULL;
 }
 
-struct program *program_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
-                              struct text_error *error) {
+struct job *job_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
+                      struct text_error *error) {
     *error = (struct text_error){0};
+    struct program *program = program_new(arena, "");
     struct parser p = {.arena = arena,
                        .text = text,
                        .length = (uint32_t)length,
                        .source = source,
-                       .program = program_new(arena, ""),
+                       .job = program->job,
+                       .program = program,
                        .error = error};
     if (length > UINT32_MAX / 2) {
         text_fail_at(&p, 0, 1, "this text is too large");
         return NULL;
     }
-    struct program_part *parts = NULL;
-    uint32_t n_parts = 0;
-    find_parts(&p, &parts, &n_parts);
-    if (!text_failed(&p) && !has_step(parts, n_parts))
+    struct written_text *written = NULL;
+    uint32_t n_written = 0;
+    find_written(&p, &written, &n_written);
+    if (!text_failed(&p) && !has_step(written, n_written))
         text_fail_at(&p, 0, 1, "there is no `step NAME { ... }` in this text");
-    parse_parts(&p, parts, n_parts);
-    return finish(&p, parts, n_parts);
+    parse_written(&p, written, n_written);
+    return finish(&p, written, n_written);
 }
 
-struct program *program_parse_parts(struct arena *arena, const struct program *derived,
-                                    const char *text, const struct program_part *parts,
-                                    uint32_t n_parts, struct text_error *error) {
+struct job *job_parse_written(struct arena *arena, const struct job *derived, const char *text,
+                              const struct written_text *written, uint32_t n_written,
+                              struct text_error *error) {
     *error = (struct text_error){0};
+    struct job *job = job_clone(arena, derived);
     struct parser p = {.arena = arena,
                        .text = text,
-                       .source = n_parts ? parts[0].braces.source : 0,
-                       .program = program_clone(arena, derived),
+                       .source = n_written ? written[0].braces.source : 0,
+                       .job = job,
+                       .program = job_only(job),
                        .error = error};
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (parts[i].braces.end > p.length)
-            p.length = parts[i].braces.end;
-    parse_parts(&p, parts, n_parts);
-    if (!text_failed(&p) && has_step(parts, n_parts))
-        adopt_units(&p, derived, parts, n_parts);
-    return finish(&p, parts, n_parts);
+    for (uint32_t i = 0; i < n_written; i++)
+        if (written[i].braces.end > p.length)
+            p.length = written[i].braces.end;
+    parse_written(&p, written, n_written);
+    if (!text_failed(&p) && has_step(written, n_written))
+        adopt_units(&p, job_only(derived), written, n_written);
+    return finish(&p, written, n_written);
 }

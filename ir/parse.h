@@ -1,10 +1,10 @@
 // The parser of the text form of programs, between its files. The parser itself is declared in
-// ir/ir.h (program_parse).
+// ir/ir.h (job_parse).
 //
 //   parse.c          whole texts: finds the parts, reads them in order
 //   parse_tokens.c   characters to tokens; where the text is wrong
 //   parse_pieces.c   names, numbers, choices, axes, dimensions, types
-//   parse_header.c   mesh, sizes, policy, tensors, buffers
+//   parse_header.c   mesh, sizes, policy, tensors, parts, buffers
 //   parse_unit.c     units: parameters, operations, results
 //   parse_step.c     schedules: loops, calls, transfers
 #ifndef PLACE_IR_PARSE_H
@@ -34,15 +34,28 @@ struct token {
     uint32_t begin, end;
 };
 
+// Where a schedule stands, that is read when all units are known.
+struct schedule_place {
+    struct program *program;
+    enum step_kind kind;
+    uint32_t begin;
+    bool in_part;
+};
+
 struct parser {
     struct arena *arena;
     const char *text;
     uint32_t at, length, source;
     struct token token; // the current one
     uint32_t last_end;  // of the token before
-    struct program *program;
-    uint32_t lines;                          // that the step has had so far, of those of its header
-    struct names buffers;                    // of the program, as far as they are known
+    struct job *job;
+    struct program *program; // of the part that is read
+    uint32_t lines;          // that the step has had so far, of those of its header
+    uint32_t part_lines;     // and the part
+    struct names buffers;    // of a program, as far as they are known
+    const struct program *named;
+    struct schedule_place *schedules;
+    uint32_t n_schedules, cap_schedules;
     const char *variables[LIMIT_LOOP_DEPTH]; // of the loops around the token, outermost first
     int depth;
     struct text_error *error;
@@ -87,14 +100,17 @@ struct axis_list text_axes(struct parser *);
 unsigned text_dims(struct parser *, struct dim dims[MAX_RANK], struct layout *layout);
 struct tensor_type text_type(struct parser *);
 unsigned text_roles(struct parser *, uint8_t roles[MAX_ROLES]);
-buffer_id text_find_buffer(struct parser *, const char *name); // NO_ID: none of that name
-struct span text_span(const struct parser *, uint32_t begin);  // to the end of the token before
+// Of a program of the job; NO_ID: it has none of that name.
+buffer_id text_find_buffer(struct parser *, const struct program *, const char *name);
+struct span text_span(const struct parser *, uint32_t begin); // to the end of the token before
 
 // ---- parts ------------------------------------------------------------------------------------
-// One line of a step that is no schedule (parse_header.c).
-void parse_header(struct parser *);
-// From `{` to behind `}`. Buffers must be known, for the frame (parse_unit.c).
-void parse_unit_body(struct parser *, struct unit *);
+// One line that is no schedule, of a step or of a part of one (parse_header.c).
+void parse_header(struct parser *, bool in_part);
+// `part NAME over AXES BEGIN .. END`, up to its brace.
+struct mesh_part parse_part_head(struct parser *);
+// From `{` to behind `}`, of the unit of this id. Buffers must be known, for the frame (parse_unit.c).
+void parse_unit_body(struct parser *, struct unit *, uint32_t id);
 // A schedule, from its name on; buffers and units must be known (parse_step.c).
 void parse_step(struct parser *, enum step_kind);
 

@@ -4,14 +4,14 @@
 
 // An axis and a product share one space of names: both may stand wherever an axis may.
 static void check_new_axis(struct parser *p, uint32_t begin, const char *name) {
-    const struct mesh *mesh = &p->program->job->mesh;
+    const struct mesh *mesh = &p->job->mesh;
     if (mesh_find_axis(mesh, name) >= 0 || mesh_find_product(mesh, name))
         text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice", name);
 }
 
 // `axis dp = 4 link 1e+10 1e-06`
 static void parse_axis(struct parser *p) {
-    struct mesh *mesh = &p->program->job->mesh;
+    struct mesh *mesh = &p->job->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_axis axis = {.name = text_name(p, "an axis")};
     check_new_axis(p, begin, axis.name);
@@ -35,7 +35,7 @@ static void parse_axis(struct parser *p) {
 
 // `product dp = replica*shard`, of axes and products that stand above it.
 static void parse_product(struct parser *p) {
-    struct mesh *mesh = &p->program->job->mesh;
+    struct mesh *mesh = &p->job->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_product product = {.name = text_name(p, "a product")};
     check_new_axis(p, begin, product.name);
@@ -61,13 +61,13 @@ static int64_t parse_field(struct parser *p, const char *name) {
 // All fields, in one order: a text has no defaults that a reader would have to know.
 static void parse_sizes(struct parser *p) {
     uint32_t begin = p->token.begin;
-    struct sizes *sizes = &p->program->job->sizes;
+    struct sizes *sizes = &p->job->sizes;
     sizes->batch = parse_field(p, "batch");
     sizes->sequence = parse_field(p, "sequence");
     sizes->microbatches = parse_field(p, "microbatches");
     sizes->layers = parse_field(p, "layers");
     sizes->vocab = parse_field(p, "vocab");
-    p->program->job->sizes_span = text_span(p, begin);
+    p->job->sizes_span = text_span(p, begin);
 }
 
 static enum dtype parse_dtype_field(struct parser *p, const char *name) {
@@ -103,7 +103,7 @@ static uint32_t parse_dimensions(struct parser *p) {
 // own.
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
-    struct policy *policy = &p->program->job->policy;
+    struct policy *policy = &p->job->policy;
     *policy = (struct policy){0};
     policy->parameters = parse_dtype_field(p, "parameters");
     policy->master = parse_dtype_field(p, "master");
@@ -128,7 +128,7 @@ static void parse_policy(struct parser *p) {
         policy->wire_axes = text_axes(p);
         policy->wire = parse_wire(p);
     }
-    p->program->job->policy_span = text_span(p, begin);
+    p->job->policy_span = text_span(p, begin);
 }
 
 // `parts NAME N, NAME N`
@@ -148,7 +148,7 @@ static void parse_parts(struct parser *p, struct tensor *tensor) {
 static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};
-    if (program_find_tensor(p->program, tensor.name) != NO_ID)
+    if (job_find_tensor(p->job, tensor.name) != NO_ID)
         text_fail_at(p, begin, p->last_end, "tensor `%s` is declared twice", tensor.name);
     tensor.rank = (uint8_t)text_dims(p, tensor.dims, NULL);
     if (text_accept_word(p, "role"))
@@ -173,7 +173,7 @@ static void parse_tensor(struct parser *p) {
         tensor.saved_transposed = true;
     tensor.span = text_span(p, begin);
     if (!text_failed(p))
-        program_add_tensor(p->program, tensor);
+        job_add_tensor(p->job, tensor);
 }
 
 // `around AXES`: the innermost of those that cut the batch, so that their number says which.
@@ -225,7 +225,7 @@ static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct buffer buffer = {
         .name = text_name(p, "a buffer"), .tensor = NO_ID, .window_of = NO_ID, .offset_bytes = -1};
-    if (text_find_buffer(p, buffer.name) != NO_ID)
+    if (text_find_buffer(p, p->program, buffer.name) != NO_ID)
         text_fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
     text_expect(p, ':');
     buffer.class = text_choice(p, class_names, N_CLASSES, "a class of buffers");
@@ -237,9 +237,9 @@ static void parse_buffer(struct parser *p) {
     }
     if (text_accept_word(p, "of")) {
         struct token at = p->token;
-        buffer.tensor = program_find_tensor(p->program, text_name(p, "a tensor"));
+        buffer.tensor = job_find_tensor(p->job, text_name(p, "a tensor"));
         if (buffer.tensor == NO_ID) {
-            text_meant(p, &at, COLUMN(p->program->job->tensors, p->program->job->n_tensors, name));
+            text_meant(p, &at, COLUMN(p->job->tensors, p->job->n_tensors, name));
             text_fail_at(p, at.begin, at.end, "there is no tensor of this name");
         }
     }
@@ -256,7 +256,7 @@ static void parse_buffer(struct parser *p) {
     if (text_accept_word(p, "window")) {
         text_expect_word(p, "of");
         struct token at = p->token;
-        buffer.window_of = text_find_buffer(p, text_name(p, "a buffer"));
+        buffer.window_of = text_find_buffer(p, p->program, text_name(p, "a buffer"));
         if (buffer.window_of == NO_ID) {
             text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
             text_fail_at(p, at.begin, at.end, "there is no buffer of this name above");
@@ -269,20 +269,36 @@ static void parse_buffer(struct parser *p) {
         program_add_buffer(p->program, buffer);
 }
 
+// `part first over pp 0 .. 2`: the devices whose number along the axes is 0 or 1.
+struct mesh_part parse_part_head(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    struct mesh_part part = {0};
+    text_expect_word(p, "part");
+    part.name = text_name(p, "a part");
+    text_expect_word(p, "over");
+    part.axes = text_axes(p);
+    part.begin = text_integer(p);
+    text_expect(p, RANGE);
+    part.end = text_integer(p);
+    part.span = text_span(p, begin);
+    return part;
+}
+
 static void parse_arena(struct parser *p) {
     p->program->arena_bytes = text_bytes(p);
 }
 
-// The lines of a step, but for its schedules, by the word that each begins with.
+// The lines of a step, but for its schedules, by the word that each begins with; those of a part
+// stand in the step itself where it has no parts.
 static const struct {
     const char *word;
     void (*parse)(struct parser *);
-    bool once;
+    bool once, of_part;
 } lines[] = {
-    {"axis", parse_axis, false},     {"product", parse_product, false},
-    {"sizes", parse_sizes, true},    {"policy", parse_policy, true},
-    {"arena", parse_arena, true},    {"tensor", parse_tensor, false},
-    {"buffer", parse_buffer, false},
+    {"axis", parse_axis, false, false},     {"product", parse_product, false, false},
+    {"sizes", parse_sizes, true, false},    {"policy", parse_policy, true, false},
+    {"tensor", parse_tensor, false, false}, {"arena", parse_arena, true, true},
+    {"buffer", parse_buffer, false, true},
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
@@ -292,8 +308,8 @@ static void fail_no_line(struct parser *p) {
         "flat",  "of",      "host",   "layers", "microbatches", "around", "from",      "by",
         "slots", "pad",     "window", "at",     "role",         "init",   "parts",     "frozen",
         "saved", "columns", "link",   "relax",  "wire",         "zigzag", "transposed"};
-    const char *names[N_LINES + N_STEPS];
-    size_t n = 0;
+    const char *names[N_LINES + N_STEPS + 1] = {"part"};
+    size_t n = 1;
     for (int i = 0; i < N_LINES; i++)
         names[n++] = lines[i].word;
     for (int i = 0; i < N_STEPS; i++)
@@ -302,18 +318,24 @@ static void fail_no_line(struct parser *p) {
     if (p->token.kind == TOKEN_WORD &&
         table_find(inner, sizeof inner / sizeof *inner, p->token.text) >= 0)
         FAIL(p, "`%s` stands twice on this line, or out of its order", p->token.text);
-    FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train, evaluate or "
-            "average");
+    FAIL(p,
+         "expected axis, product, sizes, policy, arena, tensor, buffer, part, train, evaluate or "
+         "average");
 }
 
-// All that a line declares is in the program when it ends.
-void parse_header(struct parser *p) {
+// All that a line declares is in the job when it ends.
+void parse_header(struct parser *p, bool in_part) {
+    uint32_t *had = in_part ? &p->part_lines : &p->lines;
     for (int i = 0; i < N_LINES; i++) {
         if (!text_at_word(p, lines[i].word))
             continue;
-        if (lines[i].once && p->lines >> i & 1)
+        if (lines[i].once && *had >> i & 1)
             FAIL(p, "`%s` is given twice", lines[i].word);
-        p->lines |= 1u << i;
+        if (in_part && !lines[i].of_part)
+            FAIL(p, "`%s` is about all parts, and stands outside of them", lines[i].word);
+        if (!in_part && lines[i].of_part && p->program->part.name)
+            FAIL(p, "`%s` stands inside a part, where there are parts", lines[i].word);
+        *had |= 1u << i;
         text_advance(p);
         lines[i].parse(p);
         return;

@@ -127,7 +127,7 @@ enum dtype text_element_type(struct parser *p) {
 }
 
 static void fail_no_axis(struct parser *p) {
-    const struct mesh *mesh = &p->program->job->mesh;
+    const struct mesh *mesh = &p->job->mesh;
     const char *names[2 * MAX_AXES];
     size_t n = mesh_names(mesh, names);
     text_meant(p, &p->token, TABLE(names, n));
@@ -136,7 +136,7 @@ static void fail_no_axis(struct parser *p) {
 
 // The axes that one name stands for; none: it was no name of any.
 static struct axis_list named_axes(struct parser *p) {
-    const struct mesh *mesh = &p->program->job->mesh;
+    const struct mesh *mesh = &p->job->mesh;
     bool word = p->token.kind == TOKEN_WORD;
     int axis = word ? mesh_find_axis(mesh, p->token.text) : -1;
     const struct mesh_product *product = word ? mesh_find_product(mesh, p->token.text) : NULL;
@@ -157,7 +157,7 @@ struct axis_list text_axes(struct parser *p) {
         for (unsigned i = 0; i < named.n && !text_failed(p); i++) {
             if (axis_list_has(&axes, named.axes[i]))
                 FAIL(p, "axis `%s` stands twice in this product",
-                     p->program->job->mesh.axes[named.axes[i]].name);
+                     p->job->mesh.axes[named.axes[i]].name);
             axis_list_add(&axes, named.axes[i]);
         }
         text_advance(p);
@@ -174,7 +174,7 @@ static void parse_zigzag(struct parser *p, const struct dim *dim, const struct a
     struct axis_list axes = text_axes(p);
     if (text_failed(p))
         return;
-    const struct mesh *mesh = &p->program->job->mesh;
+    const struct mesh *mesh = &p->job->mesh;
     *zigzag = (uint8_t)(axes.axes[0] + 1);
     if (axes.n != 1 || !axis_list_has(cuts, axes.axes[0]))
         text_fail_at(p, begin, p->last_end, "one of the axes that cut it lies in zigzag");
@@ -200,7 +200,7 @@ unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *l
             uint32_t begin = p->token.begin;
             layout->cuts[rank] = text_axes(p);
             if (!text_failed(p) &&
-                dims[rank].size % mesh_group_size(&p->program->job->mesh, &layout->cuts[rank]))
+                dims[rank].size % mesh_group_size(&p->job->mesh, &layout->cuts[rank]))
                 text_fail_at(p, begin, p->last_end, "these axes do not divide %" PRId64,
                              dims[rank].size);
             parse_zigzag(p, &dims[rank], &layout->cuts[rank], &layout->zigzag[rank]);
@@ -253,10 +253,10 @@ unsigned text_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
 }
 
 // The table follows the program's list, which the header of a step begins anew.
-buffer_id text_find_buffer(struct parser *p, const char *name) {
-    const struct program *program = p->program;
-    if (!p->buffers.arena || p->buffers.n > program->n_buffers)
+buffer_id text_find_buffer(struct parser *p, const struct program *program, const char *name) {
+    if (p->named != program || p->buffers.n > program->n_buffers)
         p->buffers = (struct names){.arena = p->arena};
+    p->named = program;
     for (buffer_id id; (id = p->buffers.n) < program->n_buffers;)
         names_add(&p->buffers, program->buffers[id].name, id);
     return names_find(&p->buffers, name);

@@ -38,7 +38,8 @@ static struct index parse_index(struct parser *p) {
 static struct reference parse_reference(struct parser *p) {
     struct token at = p->token;
     const char *name = text_name(p, "a buffer");
-    struct reference reference = {.buffer = text_find_buffer(p, name), .index = index_constant(0)};
+    struct reference reference = {.buffer = text_find_buffer(p, p->program, name),
+                                  .index = index_constant(0)};
     if (reference.buffer == NO_ID) {
         text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
         text_fail_at(p, at.begin, at.end, "there is no buffer `%s`", name);
@@ -71,13 +72,13 @@ static void parse_argument_name(struct parser *p, const char *name) {
 // one is found at its place. Results that take a parameter's place are not written.
 static void parse_call(struct parser *p, struct statement *statement) {
     struct token at = p->token;
-    uint32_t id = program_find_unit(p->program, text_name(p, "a unit"));
+    uint32_t id = job_find_unit(p->job, text_name(p, "a unit"));
     if (id == NO_ID) {
-        text_meant(p, &at, COLUMN(p->program->job->units, p->program->job->n_units, name));
+        text_meant(p, &at, COLUMN(p->job->units, p->job->n_units, name));
         text_fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
         return;
     }
-    const struct unit *unit = &p->program->job->units[id];
+    const struct unit *unit = &p->job->units[id];
     struct call *call = &statement->call;
     call->unit = id;
     call->operands = ARENA_ARRAY(p->arena, struct reference, unit->n_parameters);

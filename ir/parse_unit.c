@@ -17,7 +17,7 @@ static value_id parse_value_use(struct parser *p, const struct unit *unit) {
 }
 
 // `name=value`, the value's form as attributes.def says of the name. Whether the op takes it, and
-// all that it needs, program_check asks.
+// all that it needs, job_check asks.
 static void parse_attribute(struct parser *p, struct op *op) {
     struct token at = p->token;
     struct attribute attribute = {
@@ -182,16 +182,23 @@ static void resolve_result(struct parser *p, struct unit *unit,
         unit_add_result(p->program, unit, value, parameter);
 }
 
-// The bytes that a plan gives the unit for its values, and the buffer that they are in.
-static void parse_frame(struct parser *p, struct unit *unit) {
+// The bytes that a plan gives the unit for its values, and the buffer that they are in: one of this
+// name, in every part that has it.
+static void parse_frame(struct parser *p, struct unit *unit, uint32_t id) {
     unit->frame_bytes = text_bytes(p);
-    if (text_accept_word(p, "of")) {
-        struct token at = p->token;
-        unit->frame = text_find_buffer(p, text_name(p, "a buffer"));
-        if (unit->frame == NO_ID) {
-            text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
-            text_fail_at(p, at.begin, at.end, "there is no buffer of this name");
-        }
+    if (!text_accept_word(p, "of"))
+        return;
+    struct token at = p->token;
+    const char *name = text_name(p, "a buffer");
+    bool found = false;
+    for (uint32_t i = 0; i < p->job->n_programs; i++) {
+        buffer_id frame = text_find_buffer(p, p->job->programs[i], name);
+        program_set_frame(p->job->programs[i], id, frame);
+        found |= frame != NO_ID;
+    }
+    if (!found) {
+        text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
+        text_fail_at(p, at.begin, at.end, "there is no buffer of this name");
     }
 }
 
@@ -222,7 +229,7 @@ static struct pending_result parse_result(struct parser *p) {
     return result;
 }
 
-void parse_unit_body(struct parser *p, struct unit *unit) {
+void parse_unit_body(struct parser *p, struct unit *unit, uint32_t id) {
     struct pending_result *pending = NULL;
     uint32_t n_pending = 0, cap_pending = 0;
     bool phase = false, frame = false;
@@ -237,7 +244,7 @@ void parse_unit_body(struct parser *p, struct unit *unit) {
         } else if (accept_once(p, "phase", &phase)) {
             unit->phase = text_choice(p, phase_names, N_PHASES, "a phase of training");
         } else if (accept_once(p, "frame", &frame)) {
-            parse_frame(p, unit);
+            parse_frame(p, unit, id);
         } else {
             parse_op(p, unit);
         }

@@ -17,7 +17,8 @@
 // Lines are collected so that long lists can be broken at the column limit.
 struct printer {
     FILE *to;
-    const struct program *program;
+    const struct job *job;
+    const struct program *program; // whose buffers are named
     const struct print_options *options;
     int indent, column;
     const char *variables[LIMIT_LOOP_DEPTH]; // names of the enclosing loops' variables
@@ -83,7 +84,7 @@ static void put_real(struct printer *p, double value) {
 
 static void put_axes(struct printer *p, const struct axis_list *axes) {
     for (unsigned i = 0; i < axes->n; i++)
-        put(p, "%s%s", i ? "*" : "", p->program->job->mesh.axes[axes->axes[i]].name);
+        put(p, "%s%s", i ? "*" : "", p->job->mesh.axes[axes->axes[i]].name);
 }
 
 // A cut stands behind the size of its dimension: `heads=4/tp`.
@@ -96,7 +97,7 @@ static void put_dims(struct printer *p, const struct dim *dims, unsigned rank,
             put(p, "/");
             put_axes(p, &layout->cuts[i]);
             if (layout->zigzag[i])
-                put(p, " zigzag %s", p->program->job->mesh.axes[layout->zigzag[i] - 1].name);
+                put(p, " zigzag %s", p->job->mesh.axes[layout->zigzag[i] - 1].name);
         }
     }
     put(p, "]");
@@ -114,7 +115,7 @@ static void put_roles(struct printer *p, const uint8_t *roles, unsigned n) {
 
 // Names of products are printed for the reader; lists of axes are printed by their axes.
 static void print_mesh(struct printer *p) {
-    const struct mesh *mesh = &p->program->job->mesh;
+    const struct mesh *mesh = &p->job->mesh;
     for (uint32_t i = 0; i < mesh->n_axes; i++) {
         put(p, "axis %s = %" PRId64, mesh->axes[i].name, mesh->axes[i].size);
         if (mesh->axes[i].link_bytes_per_s > 0) {
@@ -133,7 +134,7 @@ static void print_mesh(struct printer *p) {
 }
 
 static void print_sizes(struct printer *p) {
-    const struct sizes *sizes = &p->program->job->sizes;
+    const struct sizes *sizes = &p->job->sizes;
     put(p, "sizes batch = %" PRId64 " sequence = %" PRId64, sizes->batch, sizes->sequence);
     put(p, " microbatches = %" PRId64 " layers = %" PRId64, sizes->microbatches, sizes->layers);
     put(p, " vocab = %" PRId64, sizes->vocab);
@@ -141,7 +142,7 @@ static void print_sizes(struct printer *p) {
 }
 
 static void print_policy(struct printer *p) {
-    const struct policy *policy = &p->program->job->policy;
+    const struct policy *policy = &p->job->policy;
     put(p, "policy parameters = %s master = %s moments = %s gradients = %s",
         dtype_names[policy->parameters], dtype_names[policy->master], dtype_names[policy->moments],
         dtype_names[policy->gradients]);
@@ -214,8 +215,8 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
         put_axes(p, &buffer->layout.flat);
     }
     if (buffer->tensor != NO_ID) {
-        break_before(p, (int)strlen(p->program->job->tensors[buffer->tensor].name) + 4);
-        put(p, " of %s", p->program->job->tensors[buffer->tensor].name);
+        break_before(p, (int)strlen(p->job->tensors[buffer->tensor].name) + 4);
+        put(p, " of %s", p->job->tensors[buffer->tensor].name);
     }
     if (buffer->host != HOST_NONE)
         put(p, " host %s", host_role_names[buffer->host]);
@@ -325,9 +326,19 @@ static void print_op(struct printer *p, const struct unit *unit, const struct op
     put_spanned_end(p, op->span);
 }
 
+// Of the buffer that holds the unit's frame, one name in all programs; NULL: it needs none.
+static const char *frame_name(const struct job *job, uint32_t unit) {
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        buffer_id frame = program_frame(job->programs[i], unit);
+        if (frame != NO_ID)
+            return job->programs[i]->buffers[frame].name;
+    }
+    return NULL;
+}
+
 // Parameters, results, ops: results are named before the ops that make them, as a head is.
 static void print_unit(struct printer *p, const struct unit *unit) {
-    put(p, "unit %s.%s {", p->program->job->name, unit->name);
+    put(p, "unit %s.%s {", p->job->name, unit->name);
     put_spanned_end(p, unit->span);
     p->indent++;
     put(p, "phase %s", phase_names[unit->phase]);
@@ -345,9 +356,10 @@ static void print_unit(struct printer *p, const struct unit *unit) {
         end_line(p);
     }
     if (unit->frame_bytes >= 0) {
+        const char *frame = frame_name(p->job, (uint32_t)(unit - p->job->units));
         put(p, "frame %" PRId64, unit->frame_bytes);
-        if (unit->frame != NO_ID)
-            put(p, " of %s", p->program->buffers[unit->frame].name);
+        if (frame)
+            put(p, " of %s", frame);
         end_line(p);
     }
     for (uint32_t i = 0; i < unit->n_ops; i++)
@@ -385,7 +397,7 @@ static void put_argument(struct printer *p, const char *name, struct reference r
 
 // Every argument by the unit's name for it. Results in a parameter's place are not said twice.
 static void print_call(struct printer *p, const struct call *call) {
-    const struct unit *unit = &p->program->job->units[call->unit];
+    const struct unit *unit = &p->job->units[call->unit];
     put(p, "call %s(", unit->name);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         put_argument(p, unit->values[i].name, call->operands[i], i == 0);
@@ -506,39 +518,70 @@ static void print_step(struct printer *p, enum step_kind kind) {
     end_line(p);
 }
 
-void program_print(const struct program *program, FILE *to, const struct print_options *options) {
+// What one part has for itself.
+static void print_program(struct printer *p, const struct program *program) {
+    p->program = program;
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        print_buffer(p, &program->buffers[i]);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            print_step(p, s);
+}
+
+static void print_arena(struct printer *p, const struct program *program) {
+    if (program->arena_bytes < 0)
+        return;
+    put(p, "arena %" PRId64, program->arena_bytes);
+    end_line(p);
+}
+
+static void print_part(struct printer *p, const struct program *program) {
+    const struct mesh_part *part = &program->part;
+    put(p, "part %s over ", part->name);
+    put_axes(p, &part->axes);
+    put(p, " %" PRId64 " .. %" PRId64 " {", part->begin, part->end);
+    put_spanned_end(p, part->span);
+    p->indent++;
+    print_arena(p, program);
+    print_program(p, program);
+    p->indent--;
+    put(p, "}");
+    end_line(p);
+}
+
+// Where all devices are one part, its lines are the step's.
+void job_print(const struct job *job, FILE *to, const struct print_options *options) {
     static const struct print_options defaults = {0};
-    struct printer p = {.to = to, .program = program, .options = options ? options : &defaults};
-    put(&p, "step %s {", program->job->name);
+    struct printer p = {.to = to, .job = job, .options = options ? options : &defaults};
+    bool parted = job->programs[0]->part.name;
+    put(&p, "step %s {", job->name);
     end_line(&p);
     p.indent++;
     print_mesh(&p);
     print_sizes(&p);
     print_policy(&p);
-    if (program->arena_bytes >= 0) {
-        put(&p, "arena %" PRId64, program->arena_bytes);
-        end_line(&p);
-    }
-    for (uint32_t i = 0; i < program->job->n_tensors; i++)
-        print_tensor(&p, &program->job->tensors[i]);
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        print_buffer(&p, &program->buffers[i]);
-    for (int s = 0; s < N_STEPS; s++)
-        if (program->steps[s].present)
-            print_step(&p, s);
+    if (!parted)
+        print_arena(&p, job->programs[0]);
+    for (uint32_t i = 0; i < job->n_tensors; i++)
+        print_tensor(&p, &job->tensors[i]);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        if (parted)
+            print_part(&p, job->programs[i]);
+        else
+            print_program(&p, job->programs[i]);
     p.indent--;
     put(&p, "}");
     end_line(&p);
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        print_unit(&p, &program->job->units[i]);
+    for (uint32_t i = 0; i < job->n_units; i++)
+        print_unit(&p, &job->units[i]);
     arena_free(&p.scratch);
 }
 
-char *program_text(const struct program *program, struct arena *arena) {
+char *job_text(const struct job *job, struct arena *arena) {
     char *text;
     size_t length;
     FILE *to = memory_given(open_memstream(&text, &length));
-    program_print(program, to, NULL);
+    job_print(job, to, NULL);
     memory_written(to);
     char *kept = arena_string(arena, text, length);
     free(text);

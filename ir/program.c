@@ -1,119 +1,10 @@
-// Building programs: arrays that grow in the program's arena, attributes, indices, statement ids,
-// deep copies. Nothing here knows what an op means.
+// Building programs: arrays that grow in the job's arena, attributes, statements, indices. Nothing
+// here knows what an op means.
 #include "ir/ir.h"
 
 #include <string.h>
 
 #include "ir/check.h"
-
-// ---- mesh -------------------------------------------------------------------------------------
-
-int64_t mesh_devices(const struct mesh *mesh) {
-    int64_t devices = 1;
-    for (uint32_t i = 0; i < mesh->n_axes; i++)
-        devices *= mesh->axes[i].size;
-    return devices;
-}
-
-int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis) {
-    int64_t stride = 1;
-    for (uint32_t i = axis + 1; i < mesh->n_axes; i++)
-        stride *= mesh->axes[i].size;
-    return stride;
-}
-
-int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes) {
-    int64_t size = 1;
-    for (unsigned i = 0; i < axes->n; i++)
-        size *= mesh->axes[axes->axes[i]].size;
-    return size;
-}
-
-int mesh_find_axis(const struct mesh *mesh, const char *name) {
-    for (uint32_t i = 0; i < mesh->n_axes; i++)
-        if (strcmp(mesh->axes[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-const struct mesh_product *mesh_find_product(const struct mesh *mesh, const char *name) {
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (strcmp(mesh->products[i].name, name) == 0)
-            return &mesh->products[i];
-    return NULL;
-}
-
-size_t mesh_names(const struct mesh *mesh, const char *names[2 * MAX_AXES]) {
-    size_t n = 0;
-    for (uint32_t i = 0; i < mesh->n_axes; i++)
-        names[n++] = mesh->axes[i].name;
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        names[n++] = mesh->products[i].name;
-    return n;
-}
-
-// The longest product whose axes stand in the list from `at` on; NULL: none.
-static const struct mesh_product *longest_product(const struct mesh *mesh,
-                                                  const struct axis_list *axes, unsigned at) {
-    const struct mesh_product *longest = NULL;
-    for (uint32_t i = 0; i < mesh->n_products; i++) {
-        const struct mesh_product *product = &mesh->products[i];
-        if (product->axes.n > 1 && at + product->axes.n <= axes->n &&
-            memcmp(product->axes.axes, axes->axes + at, product->axes.n) == 0 &&
-            (!longest || product->axes.n > longest->axes.n))
-            longest = product;
-    }
-    return longest;
-}
-
-const char *dimensions_text(uint32_t dimensions, struct arena *arena) {
-    const char *text = "";
-    for (int i = 0; i < N_DIMENSIONS; i++)
-        if (dimensions >> i & 1)
-            text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", dimension_names[i]);
-    return text;
-}
-
-const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
-                           struct arena *arena) {
-    const char *text = "";
-    for (unsigned i = 0; i < axes->n;) {
-        const struct mesh_product *product = longest_product(mesh, axes, i);
-        const char *name = product ? product->name : mesh->axes[axes->axes[i]].name;
-        text = arena_format(arena, "%s%s%s", text, i ? " * " : "", name);
-        i += product ? product->axes.n : 1;
-    }
-    return text;
-}
-
-bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
-    return a->n == b->n && memcmp(a->axes, b->axes, a->n) == 0;
-}
-
-bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with) {
-    return with->n <= axes->n && memcmp(axes->axes, with->axes, with->n) == 0;
-}
-
-void axis_list_add_all(struct axis_list *axes, const struct axis_list *more) {
-    for (unsigned i = 0; i < more->n; i++)
-        axis_list_add(axes, more->axes[i]);
-}
-
-static struct axis_list those_of(const struct axis_list *axes, uint64_t mask) {
-    struct axis_list some = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (mask >> axes->axes[i] & 1)
-            axis_list_add(&some, axes->axes[i]);
-    return some;
-}
-
-struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others) {
-    return those_of(axes, ~axis_list_mask(others));
-}
-
-struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others) {
-    return those_of(axes, axis_list_mask(others));
-}
 
 // ---- names ------------------------------------------------------------------------------------
 
@@ -134,25 +25,6 @@ static bool same_name(const char *a, const char *b) {
 
 // ---- building ---------------------------------------------------------------------------------
 
-// Empty, on one device, nothing planned.
-struct program *program_new(struct arena *arena, const char *name) {
-    struct job *job = ARENA_NEW(arena, struct job);
-    job->arena = arena;
-    job->name = name;
-    job->sizes_span = job->policy_span = span_nowhere();
-    struct program *program = ARENA_NEW(arena, struct program);
-    program->arena = arena;
-    program->job = job;
-    program->arena_bytes = -1;
-    return program;
-}
-
-uint32_t program_add_tensor(struct program *program, struct tensor tensor) {
-    ARENA_PUSH(program->arena, program->job->tensors, program->job->n_tensors,
-               program->job->cap_tensors, tensor);
-    return program->job->n_tensors - 1;
-}
-
 void program_reserve_buffers(struct program *program, uint32_t n) {
     if (program->cap_buffers >= n)
         return;
@@ -165,13 +37,6 @@ void program_reserve_buffers(struct program *program, uint32_t n) {
 buffer_id program_add_buffer(struct program *program, struct buffer buffer) {
     ARENA_PUSH(program->arena, program->buffers, program->n_buffers, program->cap_buffers, buffer);
     return program->n_buffers - 1;
-}
-
-uint32_t program_add_unit(struct program *program, const char *name, struct span span) {
-    struct unit unit = {.name = name, .frame_bytes = -1, .frame = NO_ID, .span = span};
-    ARENA_PUSH(program->arena, program->job->units, program->job->n_units, program->job->cap_units,
-               unit);
-    return program->job->n_units - 1;
 }
 
 buffer_id program_find_buffer(const struct program *program, const char *name) {
@@ -194,9 +59,9 @@ void program_remove_buffers(struct program *program, const bool *removed) {
     for (uint32_t i = 0; i < n; i++)
         if (program->buffers[i].window_of != NO_ID)
             program->buffers[i].window_of = renumbered[program->buffers[i].window_of];
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        if (program->job->units[i].frame != NO_ID)
-            program->job->units[i].frame = renumbered[program->job->units[i].frame];
+    for (uint32_t i = 0; i < program->n_frames; i++)
+        if (program->frames[i] != NO_ID)
+            program->frames[i] = renumbered[program->frames[i]];
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         struct access access;
@@ -217,18 +82,27 @@ buffer_id program_host_buffer(const struct program *program, enum host_role role
     return NO_ID;
 }
 
-uint32_t program_find_tensor(const struct program *program, const char *name) {
-    for (uint32_t i = 0; i < program->job->n_tensors; i++)
-        if (strcmp(program->job->tensors[i].name, name) == 0)
-            return i;
-    return NO_ID;
+buffer_id program_frame(const struct program *program, uint32_t unit) {
+    return unit < program->n_frames ? program->frames[unit] : NO_ID;
 }
 
-uint32_t program_find_unit(const struct program *program, const char *name) {
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        if (strcmp(program->job->units[i].name, name) == 0)
-            return i;
-    return NO_ID;
+void program_set_frame(struct program *program, uint32_t unit, buffer_id frame) {
+    uint32_t n = program->n_frames;
+    if (unit >= n) {
+        program->n_frames = unit >= program->job->n_units ? unit + 1 : program->job->n_units;
+        program->frames = arena_grow(program->arena, program->frames, n * sizeof *program->frames,
+                                     program->n_frames * sizeof *program->frames);
+        for (uint32_t i = n; i < program->n_frames; i++)
+            program->frames[i] = NO_ID;
+    }
+    program->frames[unit] = frame;
+}
+
+bool program_is_frame(const struct program *program, buffer_id id) {
+    for (uint32_t i = 0; i < program->n_frames; i++)
+        if (program->frames[i] == id)
+            return true;
+    return false;
 }
 
 bool *program_called_units(const struct program *program, struct arena *arena) {
@@ -432,16 +306,12 @@ uint32_t step_find_handle(const struct step *step, const char *name) {
     return names_find(&step->handle_names, name);
 }
 
-static void name_handle(struct arena *arena, struct step *step, uint32_t handle) {
-    step->handle_names.arena = arena;
-    names_add(&step->handle_names, step->handles[handle].name, handle);
-}
-
 uint32_t step_add_handle(struct program *program, struct step *step, const char *name,
                          int64_t slots) {
     struct handle handle = {.name = name, .slots = slots};
     ARENA_PUSH(program->arena, step->handles, step->n_handles, step->cap_handles, handle);
-    name_handle(program->arena, step, step->n_handles - 1);
+    step->handle_names.arena = program->arena;
+    names_add(&step->handle_names, handle.name, step->n_handles - 1);
     return step->n_handles - 1;
 }
 
@@ -480,155 +350,4 @@ int64_t index_at(struct index index, const int64_t *variables) {
 
 bool index_equal(struct index a, struct index b) {
     return a.variable == b.variable && a.offset == b.offset && a.modulus == b.modulus;
-}
-
-// ---- statement ids ----------------------------------------------------------------------------
-
-// An id is a position in the text, so equal programs have equal ids, whatever made them.
-void program_number(struct program *program) {
-    uint32_t next = 0;
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
-            program->job->units[u].ops[i].id = next++;
-    for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
-        while (walk_next(&walk))
-            walk.statement->id = next++;
-    }
-    program->job->n_ids = next;
-}
-
-struct span *program_spans(const struct program *program, struct arena *arena) {
-    struct span *spans = ARENA_ARRAY(arena, struct span, program->job->n_ids);
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
-            spans[program->job->units[u].ops[i].id] = program->job->units[u].ops[i].span;
-    for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
-        while (walk_next(&walk))
-            spans[walk.statement->id] = walk.statement->span;
-    }
-    return spans;
-}
-
-// ---- plans ------------------------------------------------------------------------------------
-
-static bool unit_needs_plan(const struct unit *unit) {
-    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
-        if (unit->values[i].storage == STORAGE_UNPLANNED)
-            return true;
-    return unit->frame_bytes < 0;
-}
-
-// One place without an offset is enough: what is left of a plan that a person edited fits nothing.
-bool program_needs_plan(const struct program *program) {
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        if (unit_needs_plan(&program->job->units[i]))
-            return true;
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        if (program->buffers[i].window_of == NO_ID && program->buffers[i].offset_bytes < 0)
-            return true;
-    return program->arena_bytes < 0;
-}
-
-static void drop_places(struct program *program, bool inline_too) {
-    for (uint32_t i = 0; i < program->job->n_units; i++) {
-        struct unit *unit = &program->job->units[i];
-        for (uint32_t k = unit->n_parameters; k < unit->n_values; k++) {
-            if (unit->values[k].storage == STORAGE_INLINE && !inline_too)
-                continue;
-            unit->values[k].storage = STORAGE_UNPLANNED;
-            unit->values[k].base = NO_ID;
-        }
-        unit->frame_bytes = -1;
-        unit->frame = NO_ID;
-    }
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        program->buffers[i].offset_bytes = -1;
-    program->arena_bytes = -1;
-}
-
-void program_drop_plan(struct program *program) {
-    drop_places(program, true);
-}
-
-void program_drop_places(struct program *program) {
-    drop_places(program, false);
-}
-
-// ---- copies -----------------------------------------------------------------------------------
-
-#define COPY_ARRAY(arena, field, n) ((field) = arena_copy((arena), (field), (n) * sizeof *(field)))
-
-static void clone_block(struct arena *arena, struct block *block, const struct program *program) {
-    COPY_ARRAY(arena, block->statements, block->n);
-    block->cap = block->n;
-    for (uint32_t i = 0; i < block->n; i++)
-        block->statements[i] = statement_clone(arena, program, &block->statements[i]);
-}
-
-struct statement statement_clone(struct arena *arena, const struct program *program,
-                                 const struct statement *from) {
-    struct statement made = *from;
-    if (made.kind == STATEMENT_LOOP) {
-        clone_block(arena, &made.loop.body, program);
-    } else if (made.kind == STATEMENT_CALL) {
-        const struct unit *unit = &program->job->units[made.call.unit];
-        COPY_ARRAY(arena, made.call.operands, unit->n_parameters);
-        COPY_ARRAY(arena, made.call.results, unit->n_results);
-    } else if (made.kind == STATEMENT_START) {
-        COPY_ARRAY(arena, made.start.pieces, made.start.n_pieces);
-    } else if (made.kind == STATEMENT_FREE) {
-        COPY_ARRAY(arena, made.free.items, made.free.n_items);
-    }
-    return made;
-}
-
-static void clone_unit(struct arena *arena, struct unit *unit) {
-    COPY_ARRAY(arena, unit->values, unit->n_values);
-    COPY_ARRAY(arena, unit->consumed, unit->n_parameters);
-    COPY_ARRAY(arena, unit->results, unit->n_results);
-    COPY_ARRAY(arena, unit->ops, unit->n_ops);
-    unit->cap_values = unit->n_values;
-    unit->cap_parameters = unit->n_parameters;
-    unit->cap_results = unit->n_results;
-    unit->cap_ops = unit->n_ops;
-    for (uint32_t i = 0; i < unit->n_ops; i++)
-        COPY_ARRAY(arena, unit->ops[i].attributes, unit->ops[i].n_attributes);
-}
-
-uint32_t program_clone_unit(struct program *program, uint32_t unit, const char *name) {
-    struct unit made = program->job->units[unit];
-    made.name = name;
-    clone_unit(program->arena, &made);
-    ARENA_PUSH(program->arena, program->job->units, program->job->n_units, program->job->cap_units,
-               made);
-    return program->job->n_units - 1;
-}
-
-// Deep but for names, which are never changed. Capacities are what is used: adding copies first.
-struct program *program_clone(struct arena *arena, const struct program *from) {
-    struct job *job = arena_copy(arena, from->job, sizeof *from->job);
-    job->arena = arena;
-    COPY_ARRAY(arena, job->tensors, job->n_tensors);
-    COPY_ARRAY(arena, job->units, job->n_units);
-    job->cap_tensors = job->n_tensors;
-    job->cap_units = job->n_units;
-    for (uint32_t i = 0; i < job->n_units; i++)
-        clone_unit(arena, &job->units[i]);
-    struct program *program = arena_copy(arena, from, sizeof *from);
-    program->arena = arena;
-    program->job = job;
-    COPY_ARRAY(arena, program->buffers, program->n_buffers);
-    program->cap_buffers = program->n_buffers;
-    for (int s = 0; s < N_STEPS; s++) {
-        struct step *step = &program->steps[s];
-        COPY_ARRAY(arena, step->handles, step->n_handles);
-        step->cap_handles = step->n_handles;
-        step->handle_names = (struct names){0};
-        for (uint32_t h = 0; h < step->n_handles; h++)
-            name_handle(arena, step, h);
-        clone_block(arena, &step->body, from);
-    }
-    return program;
 }

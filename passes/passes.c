@@ -26,12 +26,12 @@ int pass_find(const char *name) {
 
 // A program that a pass broke is our bug: it ends here, where the pass is known, and not three
 // passes later.
-static void check_after(const struct program *program, const struct pass_row *pass) {
+static void check_after(const struct job *job, const struct pass_row *pass) {
 #ifndef NDEBUG
     struct arena scratch = {0};
-    const char *wrong = program_check(program, &scratch, NULL);
-    if (!wrong && !program_needs_plan(program))
-        wrong = program_check_plan(program, &scratch, NULL);
+    const char *wrong = job_check(job, &scratch, NULL);
+    if (!wrong && !job_needs_plan(job))
+        wrong = job_check_plan(job, &scratch, NULL);
     if (wrong)
         fprintf(stderr, "after pass `%s`: %s\n", pass->name, wrong);
     CHECK(!wrong);
@@ -41,9 +41,9 @@ static void check_after(const struct program *program, const struct pass_row *pa
 
 // What a pass derives may be larger than whatever a file says by itself. The size is the product of
 // several fields, of which the batch is the one that a person is free to lower.
-static bool check_sizes(const struct program *program, const struct pass_context *context) {
+static bool check_sizes(const struct job *job, const struct pass_context *context) {
     struct arena scratch = {0};
-    struct too_large found = program_too_large(program, &scratch);
+    struct too_large found = job_too_large(job, &scratch);
     if (found.what) {
         const struct train_config *train = context->config ? &context->config->train : NULL;
         bool batch = found.batch && train;
@@ -60,16 +60,16 @@ static bool check_sizes(const struct program *program, const struct pass_context
 }
 
 // The first that refuses ends it; what it has reported says why.
-bool passes_run(struct program *program, const struct pass_context *context, enum pass first,
+bool passes_run(struct job *job, const struct pass_context *context, enum pass first,
                 enum pass last) {
     struct placement placement = {0};
     struct pass_context run = *context;
     if (!run.placement)
         run.placement = &placement;
     for (enum pass i = first; i <= last; i++) {
-        if (!pass_rows[i].run(program, &run) || !check_sizes(program, &run))
+        if (!pass_rows[i].run(job, &run) || !check_sizes(job, &run))
             return false;
-        check_after(program, &pass_rows[i]);
+        check_after(job, &pass_rows[i]);
     }
     return true;
 }

@@ -1,7 +1,7 @@
 // The passes: each one file, one function, runnable alone. passes.def is the pipeline, in order.
 // What other folders may use of this one stands here; its other headers are between its own files.
 //
-// A pass edits the program in place and leaves a program that program_check accepts; in debug
+// A pass edits the program in place and leaves a program that job_check accepts; in debug
 // builds passes_run asks it after each. What the user did wrong is a diagnostic and the result
 // false; what we did wrong is a CHECK.
 #ifndef PLACE_PASSES_PASSES_H
@@ -33,7 +33,7 @@ struct pass_context {
     struct followed **followed;
 };
 
-typedef bool (*pass_function)(struct program *, const struct pass_context *);
+typedef bool (*pass_function)(struct job *, const struct pass_context *);
 
 struct pass_row {
     const char *name;
@@ -54,10 +54,10 @@ extern const struct pass_row pass_rows[N_PASSES];
 int pass_find(const char *name); // -1: no pass of that name
 
 // Runs passes `first` to `last`, both included, and checks the program after each in debug builds.
-bool passes_run(struct program *, const struct pass_context *, enum pass first, enum pass last);
+bool passes_run(struct job *, const struct pass_context *, enum pass first, enum pass last);
 
 #define PASS(NAME, name, function, input, needs, help)                                             \
-    bool function(struct program *, const struct pass_context *);
+    bool function(struct job *, const struct pass_context *);
 #include "passes/passes.def"
 #undef PASS
 

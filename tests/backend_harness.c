@@ -111,7 +111,7 @@ struct backend_code *compile(struct arena *arena, const struct program *program)
 void harness_open(struct harness *h, enum dtype dtype) {
     *h = (struct harness){.dtype = dtype, .random = 1};
     h->program = program_new(&h->arena, "test");
-    uint32_t unit = program_add_unit(h->program, "test", span_nowhere());
+    uint32_t unit = job_add_unit(h->program->job, "test", span_nowhere());
     h->unit = &h->program->job->units[unit];
 }
 
@@ -205,7 +205,8 @@ static void plan_frame(struct harness *h) {
                            .count = 1,
                            .window_of = NO_ID,
                            .offset_bytes = reserve(h->program, bytes + 4)};
-    h->unit->frame = program_add_buffer(h->program, frame);
+    program_set_frame(h->program, (uint32_t)(h->unit - h->program->job->units),
+                      program_add_buffer(h->program, frame));
     h->unit->frame_bytes = bytes;
     for (uint32_t i = 0; i < h->unit->n_values; i++)
         if (h->unit->values[i].storage == STORAGE_FRAME)
@@ -235,7 +236,7 @@ static void plan(struct harness *h) {
     plan_frame(h);
     program->steps[STEP_TRAIN].present = true;
     block_push(program, &program->steps[STEP_TRAIN].body, call);
-    program_number(program);
+    job_number(program->job);
 }
 
 // ---- running ----------------------------------------------------------------------------------

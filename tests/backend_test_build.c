@@ -34,8 +34,8 @@ static int open_fixture(void **state) {
     struct pass_context context = {.config = &config,
                                    .diagnostics = diagnostics_new(&f->arena, NULL)};
     f->program = program_new(&f->arena, "main");
-    assert_true(passes_run(f->program, &context, PASS_BUILD, PASS_MEMORY));
-    program_number(f->program);
+    assert_true(passes_run(f->program->job, &context, PASS_BUILD, PASS_MEMORY));
+    job_number(f->program->job);
     f->descriptor =
         descriptor_make(&f->arena, f->program, &(struct descriptor_facts){.config = &config});
     strcpy(f->directory, "/tmp/place_build_XXXXXX");
@@ -114,8 +114,8 @@ static void describes_items(void **state) {
         struct pass_context context = {.config = &config,
                                        .diagnostics = diagnostics_new(&arena, NULL)};
         struct program *program = program_new(&arena, "main");
-        assert_true(passes_run(program, &context, PASS_BUILD, PASS_MEMORY));
-        program_number(program);
+        assert_true(passes_run(program->job, &context, PASS_BUILD, PASS_MEMORY));
+        job_number(program->job);
         const struct place_program *p =
             descriptor_make(&arena, program, &(struct descriptor_facts){.config = &config});
         for (int32_t b = 0; b < p->n_buffers; b++) {

@@ -44,7 +44,7 @@ static bool open_model(struct model *m, int threads) {
         return false;
     m->oracle = devices_new(&m->arena, m->program);
     m->code = compile(&m->arena, m->program);
-    m->groups = program_groups(m->program, &m->arena, &m->n_groups);
+    m->groups = job_groups(m->program->job, &m->arena, &m->n_groups);
     ranks_open(&m->ranks, &m->arena, m->program, threads);
     return true;
 }

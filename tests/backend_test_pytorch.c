@@ -90,9 +90,9 @@ static void begin(struct trial *t, enum dtype dtype) {
     struct pass_context context = {.config = &t->config,
                                    .diagnostics = diagnostics_new(&t->arena, NULL)};
     t->program = program_new(&t->arena, "main");
-    assert_true(passes_run(t->program, &context, PASS_BUILD, PASS_UPDATE));
-    assert_true(passes_run(t->program, &context, PASS_FUSE, PASS_FUSE));
-    assert_true(passes_run(t->program, &context, PASS_MEMORY, PASS_MEMORY));
+    assert_true(passes_run(t->program->job, &context, PASS_BUILD, PASS_UPDATE));
+    assert_true(passes_run(t->program->job, &context, PASS_FUSE, PASS_FUSE));
+    assert_true(passes_run(t->program->job, &context, PASS_MEMORY, PASS_MEMORY));
     t->code = compile(&t->arena, t->program);
     ranks_open(&t->ranks, &t->arena, t->program, 2);
     memset(t->ranks.contexts[0].head.arena, 0,

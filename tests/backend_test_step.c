@@ -15,13 +15,13 @@
 
 static struct program *parse(struct arena *arena, const char *text) {
     struct text_error error = {0};
-    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
+    struct program *program = job_only(job_parse(arena, text, strlen(text), 0, &error));
     if (!program)
         fail_msg("%s at: %.60s", error.message, text + error.span.begin);
-    const char *wrong = program_check(program, arena, NULL);
+    const char *wrong = job_check(program->job, arena, NULL);
     if (wrong)
         fail_msg("%s", wrong);
-    program_number(program);
+    job_number(program->job);
     return program;
 }
 
@@ -317,7 +317,7 @@ static int64_t share_of(const struct account_transfer *transfer, int64_t place) 
 static void expect_sent(struct ranks *ranks, const struct program *program, struct arena *arena) {
     const struct account *accounted = account(program, arena);
     uint32_t n;
-    const struct axis_list *groups = program_groups(program, arena, &n);
+    const struct axis_list *groups = job_groups(program->job, arena, &n);
     for (uint32_t g = 0; g < n; g++) {
         int64_t all = 0, most = 0;
         for (int r = 0; r < ranks->n; r++) {

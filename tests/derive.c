@@ -18,22 +18,22 @@ struct program *derive_program(struct arena *arena, const struct config *config,
                                    .diagnostics = diagnostics ? diagnostics
                                                               : diagnostics_new(arena, &sources)};
     struct program *program = program_new(arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last))
+    if (!passes_run(program->job, &context, PASS_BUILD, last))
         return NULL;
-    program_number(program);
+    job_number(program->job);
     return program;
 }
 
 char *checked_text(struct arena *arena, const struct program *program) {
-    const char *wrong = program_check(program, arena, NULL);
+    const char *wrong = job_check(program->job, arena, NULL);
     if (wrong)
         fail_msg("%s", wrong);
-    char *text = program_text(program, arena);
+    char *text = job_text(program->job, arena);
     struct text_error error = {0};
-    struct program *again = program_parse(arena, text, strlen(text), 0, &error);
+    struct program *again = job_only(job_parse(arena, text, strlen(text), 0, &error));
     if (!again)
         fail_msg("%s: %.60s", error.message, text + error.span.begin);
-    assert_string_equal(text, program_text(again, arena));
+    assert_string_equal(text, job_text(again->job, arena));
     return text;
 }
 

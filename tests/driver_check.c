@@ -38,7 +38,7 @@ char *driver_paste(struct arena *arena, const char *text, size_t *written) {
     char *pasted = NULL;
     if (compile_text(&c, &options, "input.place", text, strlen(text), STAGE_FINAL) && c.final) {
         *written = strlen(text);
-        pasted = arena_format(arena, "%s%s", text, program_text(c.final, arena));
+        pasted = arena_format(arena, "%s%s", text, job_text(c.final->job, arena));
     }
     compilation_free(&c);
     return pasted;

@@ -9,13 +9,13 @@
 static char *canonical(const char *text, size_t length) {
     struct arena arena = {0};
     struct text_error error = {0};
-    struct program *program = program_parse(&arena, text, length, 0, &error);
+    struct program *program = job_only(job_parse(&arena, text, length, 0, &error));
     char *printed = NULL;
     if (program) {
-        CHECK(!program_check(program, &arena, NULL));
+        CHECK(!job_check(program->job, &arena, NULL));
         size_t printed_length;
         FILE *out = open_memstream(&printed, &printed_length);
-        program_print(program, out, NULL);
+        job_print(program->job, out, NULL);
         fclose(out);
     } else {
         // One byte wide at least, so a caret behind the last byte is inside.

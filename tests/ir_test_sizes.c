@@ -105,7 +105,7 @@ static void buffers_are_counted_or_refused(void **unused) {
         program_add_buffer(t.program, t.buffer);
         bool counted = t.whole_bytes <= (wide)LIMIT_DEVICE_BYTES &&
                        t.bytes <= (wide)LIMIT_DEVICE_BYTES && t.buffer.count <= LIMIT_COUNTED;
-        assert_int_equal(program_too_large(t.program, &arena).what == NULL, counted);
+        assert_int_equal(job_too_large(t.program->job, &arena).what == NULL, counted);
         if (counted) {
             assert_true(buffer_item_bytes(t.program, &t.buffer) == t.item_bytes);
             assert_true(buffer_bytes(t.program, &t.buffer) == t.bytes);
@@ -129,9 +129,9 @@ static void all_buffers_together(void **unused) {
                             .count = 1};
     for (int i = 0; i < 4; i++)
         program_add_buffer(program, buffer);
-    assert_null(program_too_large(program, &arena).what);
+    assert_null(job_too_large(program->job, &arena).what);
     program_add_buffer(program, buffer);
-    assert_non_null(program_too_large(program, &arena).what);
+    assert_non_null(job_too_large(program->job, &arena).what);
     arena_free(&arena);
 }
 

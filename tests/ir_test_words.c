@@ -55,7 +55,7 @@ static uint32_t cut_words(const char *text, struct word words[MAX_WORDS]) {
 
 static struct program *read_sample(struct arena *arena) {
     struct text_error error;
-    return program_parse(arena, program_sample, strlen(program_sample), 0, &error);
+    return job_only(job_parse(arena, program_sample, strlen(program_sample), 0, &error));
 }
 
 static void drop_frees(struct block *block) {
@@ -71,21 +71,14 @@ static void drop_frees(struct block *block) {
     block->n = n;
 }
 
-static bool is_frame(const struct program *program, buffer_id id) {
-    for (uint32_t i = 0; i < program->job->n_units; i++)
-        if (program->job->units[i].frame == id)
-            return true;
-    return false;
-}
-
 // Without what can be derived again.
 static const char *bare_text(struct arena *arena, struct program *program) {
-    while (program->n_buffers && is_frame(program, program->n_buffers - 1))
+    while (program->n_buffers && program_is_frame(program, program->n_buffers - 1))
         program->n_buffers--;
-    program_drop_plan(program);
+    job_drop_plan(program->job);
     for (int kind = 0; kind < N_STEPS; kind++)
         drop_frees(&program->steps[kind].body);
-    return program_text(program, arena);
+    return job_text(program->job, arena);
 }
 
 struct sample {
@@ -101,9 +94,9 @@ static void expect_heard(const struct sample *sample, struct word word, const ch
     int length = (int)(word.end - word.begin);
     char *text = arena_format(&arena, "%.*s %s %s", (int)word.begin, program_sample, by,
                               program_sample + word.end);
-    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
-    bool alike = program && program_is_alike(program, sample->program);
-    if (program && strcmp(program_text(program, &arena), sample->text) == 0)
+    struct program *program = job_only(job_parse(&arena, text, strlen(text), 0, &error));
+    bool alike = program && job_is_alike(program->job, sample->program->job);
+    if (program && strcmp(job_text(program->job, &arena), sample->text) == 0)
         fail_msg("`%s` in the place of `%.*s` changes nothing: ... %.60s", by, length,
                  program_sample + word.begin,
                  program_sample + (word.begin > 20 ? word.begin - 20 : 0));
@@ -117,13 +110,13 @@ static void sample_is_read(void **state) {
     struct arena arena = {0};
     struct text_error error;
     struct program *program =
-        program_parse(&arena, program_sample, strlen(program_sample), 0, &error);
+        job_only(job_parse(&arena, program_sample, strlen(program_sample), 0, &error));
     if (!program)
         fail_msg("%s: %.60s", error.message, program_sample + error.span.begin);
-    char *printed = program_text(program, &arena);
-    struct program *again = program_parse(&arena, printed, strlen(printed), 0, &error);
+    char *printed = job_text(program->job, &arena);
+    struct program *again = job_only(job_parse(&arena, printed, strlen(printed), 0, &error));
     assert_non_null(again);
-    assert_string_equal(program_text(again, &arena), printed);
+    assert_string_equal(job_text(again->job, &arena), printed);
     arena_free(&arena);
 }
 
@@ -157,7 +150,7 @@ static const char *twice(struct arena *arena, struct word word) {
 
 static struct sample sample_of(struct arena *arena) {
     const struct program *program = read_sample(arena);
-    return (struct sample){program, program_text(program, arena),
+    return (struct sample){program, job_text(program->job, arena),
                            bare_text(arena, read_sample(arena))};
 }
 

@@ -16,13 +16,14 @@ static void prints_what_it_reads(void **state) {
     struct arena arena = {0};
     struct text_error error;
     struct program *program =
-        program_parse(&arena, program_sample, strlen(program_sample), 0, &error);
+        job_only(job_parse(&arena, program_sample, strlen(program_sample), 0, &error));
     if (!program)
         print_error("%s at byte %u: %.40s\n", error.message, error.span.begin,
                     program_sample + error.span.begin);
     assert_non_null(program);
-    assert_string_equal(program_text(program, &arena), program_sample);
-    assert_string_equal(program_text(program_clone(&arena, program), &arena), program_sample);
+    assert_string_equal(job_text(program->job, &arena), program_sample);
+    assert_string_equal(job_text((job_only(job_clone(&arena, program->job)))->job, &arena),
+                        program_sample);
     arena_free(&arena);
 }
 
@@ -36,8 +37,8 @@ static char *replaced(struct arena *arena, const char *text, const char *from, c
 static void expect_error_in(struct arena *arena, const char *text, const char *message,
                             const char *where) {
     struct text_error error;
-    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
-    if (program && !(error.message = program_check_plan(program, arena, &error.span)))
+    struct program *program = job_only(job_parse(arena, text, strlen(text), 0, &error));
+    if (program && !(error.message = job_check_plan(program->job, arena, &error.span)))
         fail_msg("expected `%s`, got a program", message);
     if (!strstr(error.message, message))
         fail_msg("expected `%s`, got `%s`", message, error.message);
@@ -57,7 +58,7 @@ static void expect_meant(const char *from, const char *to, const char *meant) {
     struct arena arena = {0};
     struct text_error error;
     char *text = replaced(&arena, program_sample, from, to);
-    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    assert_null(job_parse(&arena, text, strlen(text), 0, &error));
     if (!meant)
         assert_null(error.meant);
     else if (!error.meant || strcmp(error.meant, meant) != 0)
@@ -251,10 +252,10 @@ static void reads_names_of_products(void **state) {
     while ((at = strstr(at + 1, "replica*shard")))
         memcpy(at, "dp           ", strlen("replica*shard"));
     assert_null(strstr(strstr(text, "sizes"), "replica*shard"));
-    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
+    struct program *program = job_only(job_parse(&arena, text, strlen(text), 0, &error));
     if (!program)
         fail_msg("%s", error.message);
-    assert_string_equal(program_text(program, &arena), program_sample);
+    assert_string_equal(job_text(program->job, &arena), program_sample);
     expect_error("over shard dim 2", "over dp*shard dim 2", "axis `shard` stands twice",
                  "shard dim");
     expect_error("over shard dim 2", "over shard*dp dim 2", "axis `shard` stands twice", "dp dim");
@@ -295,11 +296,11 @@ static void misspelt_values_are_guessed(void **state) {
     struct text_error error;
     char *text = replaced(&arena, program_sample, "%p = einsum", "%pre = einsum");
     text = replaced(&arena, text, "gelu(%p)", "gelu(%per)");
-    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    assert_null(job_parse(&arena, text, strlen(text), 0, &error));
     assert_string_equal(error.meant, "%pre");
     text = replaced(&arena, program_sample, "result %y", "result %why");
     text = replaced(&arena, text, "%y = wait", "%who = wait");
-    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    assert_null(job_parse(&arena, text, strlen(text), 0, &error));
     assert_string_equal(error.meant, "%who");
     assert_string_equal(arena_string(&arena, text + error.span.begin, 4), "%why");
     arena_free(&arena);
@@ -318,12 +319,12 @@ static void prints_long_names(void **state) {
     for (const char *old = strstr(text, "[l"); old; old = strstr(text, "[l"))
         text = arena_format(&arena, "%.*s[%s%s", (int)(old - text), text, name, old + 2);
     assert_ptr_not_equal(text, program_sample);
-    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
+    struct program *program = job_only(job_parse(&arena, text, strlen(text), 0, &error));
     assert_non_null(program);
-    const char *printed = program_text(program, &arena);
-    struct program *again = program_parse(&arena, printed, strlen(printed), 0, &error);
+    const char *printed = job_text(program->job, &arena);
+    struct program *again = job_only(job_parse(&arena, printed, strlen(printed), 0, &error));
     assert_non_null(again);
-    assert_string_equal(program_text(again, &arena), printed);
+    assert_string_equal(job_text(again->job, &arena), printed);
     arena_free(&arena);
 }
 
@@ -346,8 +347,8 @@ static void survives_any_cut(void **state) {
     for (size_t length = 0; length < strlen(program_sample); length++) {
         struct arena arena = {0};
         struct text_error error;
-        assert_null(program_parse(&arena, program_sample,
-                                  length - (length == strlen(program_sample) - 1), 0, &error));
+        assert_null(job_parse(&arena, program_sample,
+                              length - (length == strlen(program_sample) - 1), 0, &error));
         assert_non_null(error.message);
         arena_free(&arena);
     }
@@ -357,20 +358,21 @@ static void replaces_a_unit_of_a_derived_program(void **state) {
     struct arena arena = {0};
     struct text_error error;
     struct program *derived =
-        program_parse(&arena, program_sample, strlen(program_sample), 0, &error);
+        job_only(job_parse(&arena, program_sample, strlen(program_sample), 0, &error));
     const char *text = "{ parameter %x : f32[batch=2, sequence=4, hidden=6]\n"
                        "parameter consumed %w : f32[hidden=6, ffn=5]\nresult %y\n"
                        "result %g in %w\n%g = cast(%w) : f32[hidden=6, ffn=5] in %w\n"
                        "%y = einsum(%x, %w) {labels=\"bsh,hf->bsf\"} : f32[batch=2, sequence=4, "
                        "ffn=5] out }";
-    struct program_part part = {.unit = "project", .braces = {0, 0, (uint32_t)strlen(text)}};
-    struct program *edited = program_parse_parts(&arena, derived, text, &part, 1, &error);
+    struct written_text part = {.unit = "project", .braces = {0, 0, (uint32_t)strlen(text)}};
+    struct program *edited =
+        job_only(job_parse_written(&arena, derived->job, text, &part, 1, &error));
     assert_non_null(edited);
     assert_int_equal(edited->job->units[0].n_ops, 2);
     assert_int_equal(derived->job->units[0].n_ops, 5);
     const char *other = "{ parameter %x : f32[batch=2, sequence=4, hidden=6]\nresult %x }";
     part.braces.end = (uint32_t)strlen(other);
-    assert_null(program_parse_parts(&arena, derived, other, &part, 1, &error));
+    assert_null(job_parse_written(&arena, derived->job, other, &part, 1, &error));
     assert_non_null(strstr(error.message, "give the step too"));
     arena_free(&arena);
 }

@@ -52,7 +52,7 @@ static void begin(struct trial *trial) {
     trial->seed = 7;
     trial->emitter.program = program_new(&trial->arena, "main");
     trial->emitter.span.source = NO_SOURCE;
-    uint32_t id = program_add_unit(trial->emitter.program, "u_forward", trial->emitter.span);
+    uint32_t id = job_add_unit(trial->emitter.program->job, "u_forward", trial->emitter.span);
     trial->emitter.unit = &trial->emitter.program->job->units[id];
 }
 
@@ -370,7 +370,7 @@ static void begin_model(struct model_trial *trial, const struct config *config) 
     struct pass_context context = {.config = config,
                                    .diagnostics = diagnostics_new(&trial->arena, NULL)};
     trial->program = program_new(&trial->arena, "main");
-    assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
+    assert_true(passes_run(trial->program->job, &context, PASS_BUILD, PASS_UPDATE));
     trial->machine = machine_new(&trial->arena, trial->program);
     for (buffer_id i = 0; i < trial->program->n_buffers; i++) {
         const struct buffer *buffer = &trial->program->buffers[i];

@@ -32,7 +32,7 @@ static bool share_bytes(const char *body, const char *first, const char *second)
     struct arena arena = {0};
     const char *text = arena_format(&arena, "%s%s%s", head, body, units);
     struct program *program = program_read(&arena, text, 0);
-    assert_true(passes_run(program, &(struct pass_context){0}, PASS_FUSE, PASS_MEMORY));
+    assert_true(passes_run(program->job, &(struct pass_context){0}, PASS_FUSE, PASS_MEMORY));
     const struct buffer *a = &program->buffers[program_find_buffer(program, first)];
     const struct buffer *b = &program->buffers[program_find_buffer(program, second)];
     bool share = a->offset_bytes < b->offset_bytes + buffer_bytes(program, b) &&

@@ -55,7 +55,7 @@ static void derive(struct trial *t) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     struct pass_context context = {.config = &t->config, .diagnostics = t->diagnostics};
     t->program = program_new(&t->arena, "main");
-    assert_true(passes_run(t->program, &context, PASS_BUILD, PASS_UPDATE));
+    assert_true(passes_run(t->program->job, &context, PASS_BUILD, PASS_UPDATE));
     t->placed = placement_derive(&t->config, t->program, &t->arena, t->diagnostics, &t->placement);
 }
 
@@ -76,7 +76,7 @@ static void expect_placed(struct trial *t) {
 }
 
 static const struct placed_tensor *tensor(struct trial *t, const char *name) {
-    uint32_t id = program_find_tensor(t->program, name);
+    uint32_t id = job_find_tensor(t->program->job, name);
     assert_int_not_equal(id, NO_ID);
     return &t->placement.tensors[id];
 }
@@ -237,7 +237,7 @@ static void a_part_over_an_axis_not_gathered_is_E121(void **state) {
 // ---- ranges of layers -------------------------------------------------------------------------
 
 static enum extent extent_in(struct trial *t, uint32_t range, const char *name) {
-    uint32_t id = program_find_tensor(t->program, name);
+    uint32_t id = job_find_tensor(t->program->job, name);
     const struct placement *placement = &t->placement;
     return placement->tensors[range * placement->n_tensors + id]
         .extents[STATE_OPTIMIZER][DP]

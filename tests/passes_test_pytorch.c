@@ -48,7 +48,7 @@ static void load(struct trial *trial) {
     struct pass_context context = {.config = &trial->config,
                                    .diagnostics = diagnostics_new(&trial->arena, NULL)};
     trial->program = program_new(&trial->arena, "main");
-    assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
+    assert_true(passes_run(trial->program->job, &context, PASS_BUILD, PASS_UPDATE));
     trial->machine = machine_new(&trial->arena, trial->program);
     for (uint32_t i = 0; i < trial->program->job->n_tensors; i++) {
         const struct tensor *tensor = &trial->program->job->tensors[i];

@@ -37,14 +37,14 @@ static const char units[] = "}\n" UNIT_COPY UNIT_ADD;
 static char *released(struct arena *arena, const char *kind, const char *body) {
     const char *text = arena_format(arena, "%s  %s {\n%s  }\n%s", head, kind, body, units);
     struct program *program = program_read(arena, text, 0);
-    assert_true(passes_run(program, &(struct pass_context){0}, PASS_RELEASE, PASS_RELEASE));
-    const char *wrong = program_check(program, arena, NULL);
+    assert_true(passes_run(program->job, &(struct pass_context){0}, PASS_RELEASE, PASS_RELEASE));
+    const char *wrong = job_check(program->job, arena, NULL);
     if (wrong)
         fail_msg("%s", wrong);
     char *printed;
     size_t length;
     FILE *to = open_memstream(&printed, &length);
-    program_print(program, to, NULL);
+    job_print(program->job, to, NULL);
     fclose(to);
     char *begin = strchr(strstr(printed, arena_format(arena, "  %s {", kind)), '\n') + 1;
     char *end = strstr(begin, "\n  }\n");

@@ -44,22 +44,22 @@ static void check_account(const struct program *program, struct arena *arena, co
     if (found.sum != expected.sum || found.statement != expected.statement ||
         memcmp(found.states, expected.states, sizeof found.states) != 0 ||
         found.transient != expected.transient) {
-        fprintf(stderr, "%s\n", program_text(program, arena));
+        fprintf(stderr, "%s\n", job_text(program->job, arena));
         fail_msg("%s: %ld bytes at statement %u are the most alive, found %ld at %u", name,
                  (long)expected.sum, expected.statement, (long)found.sum, found.statement);
     }
 }
 
 static void check_release(struct program *program, struct arena *arena, const char *name) {
-    struct program *other = program_clone(arena, program);
+    struct program *other = job_only(job_clone(arena, program->job));
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct followed *whole = follow_whole_step(other, kind);
         assert_true(release_by(other, kind, whole));
         followed_free(whole);
     }
-    program_number(other);
-    release(program, &(struct pass_context){0});
-    char *found = program_text(program, arena), *expected = program_text(other, arena);
+    job_number(other->job);
+    release(program->job, &(struct pass_context){0});
+    char *found = job_text(program->job, arena), *expected = job_text(other->job, arena);
     if (strcmp(found, expected) != 0) {
         fprintf(stderr, "expected:\n%s\nfound:\n%s\n", expected, found);
         fail_msg("%s: frees stand elsewhere", name);
@@ -294,7 +294,7 @@ static void check_derived(struct arena *arena, const struct config *config, cons
     const struct pass_context context = {.followed = &followed};
     if (!program)
         return; // not every number of layers fits every strategy
-    assert_true(passes_run(program, &context, PASS_RELEASE, PASS_MEMORY));
+    assert_true(passes_run(program->job, &context, PASS_RELEASE, PASS_MEMORY));
     check_account(program, arena, name);
     check_followed(program, followed);
     followed_free(followed);

@@ -41,7 +41,7 @@ static void begin(struct trial *t) {
     t->config.mesh.axes[TP] = (struct mesh_axis){.name = "tp", .size = 2};
     t->config.mesh.n_axes = 2;
     t->reference = program_new(&t->arena, "main");
-    program_add_unit(t->reference, "unit", span_nowhere());
+    job_add_unit(t->reference->job, "unit", span_nowhere());
     t->p = (struct partitioner){.arena = &t->arena,
                                 .unit_names.arena = &t->arena,
                                 .scratch = &t->arena,

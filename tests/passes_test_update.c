@@ -39,13 +39,13 @@ static void begin(struct trial *trial, enum model_family family) {
 
 static bool run(struct trial *trial) {
     struct pass_context context = {.config = &trial->config, .diagnostics = trial->diagnostics};
-    return passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE);
+    return passes_run(trial->program->job, &context, PASS_BUILD, PASS_UPDATE);
 }
 
 // The op that updates the parameter of that name inside a unit; NULL: none.
 static const struct op *update_of(const struct trial *trial, const char *unit_name,
                                   const char *parameter) {
-    uint32_t id = program_find_unit(trial->program, unit_name);
+    uint32_t id = job_find_unit(trial->program->job, unit_name);
     if (id == NO_ID)
         return NULL;
     const struct unit *unit = &trial->program->job->units[id];
@@ -147,9 +147,9 @@ static void test_mixed_optimizers(void **state) {
     const struct program *program = trial.program;
     assert_int_equal(update_of(&trial, "update_block", "mlp.up.weight")->kind, OP_SGD_MOMENTUM);
     assert_int_equal(update_of(&trial, "update_block", "attention.q.weight")->kind, OP_ADAMW);
-    assert_int_equal(program_find_unit(program, "update_embedding"), NO_ID);
-    assert_int_equal(program_find_unit(program, "norm_embedding"), NO_ID);
-    assert_int_equal(program_find_unit(program, "embedding_backward"), NO_ID);
+    assert_int_equal(job_find_unit(program->job, "update_embedding"), NO_ID);
+    assert_int_equal(job_find_unit(program->job, "norm_embedding"), NO_ID);
+    assert_int_equal(job_find_unit(program->job, "embedding_backward"), NO_ID);
     assert_int_equal(program_find_buffer(program, "embedding.token.moment1"), NO_ID);
     assert_int_not_equal(program_find_buffer(program, "block.mlp.up.weight.momentum"), NO_ID);
     assert_int_equal(program_find_buffer(program, "block.mlp.up.weight.moment1"), NO_ID);

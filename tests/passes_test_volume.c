@@ -47,7 +47,7 @@ static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t d
     struct pass_context context = {.config = &config,
                                    .diagnostics = diagnostics_new(&arena, &sources)};
     struct program *program = program_new(&arena, "main");
-    assert_true(passes_run(program, &context, PASS_BUILD, N_PASSES - 1));
+    assert_true(passes_run(program->job, &context, PASS_BUILD, N_PASSES - 1));
     const struct account *account_of = account(program, &arena);
     struct volume volume = {0};
     for (uint32_t i = 0; i < account_of->n_transfers; i++) {

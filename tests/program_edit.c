@@ -126,7 +126,7 @@ void overlap_buffers(struct program *program, const struct overlap *overlap) {
 }
 
 void overlap_keys_and_queries(struct program *program) {
-    struct unit *unit = &program->job->units[program_find_unit(program, "block_forward")];
+    struct unit *unit = &program->job->units[job_find_unit(program->job, "block_forward")];
     struct value *q = &unit->values[unit_find_value(unit, "attention.q")];
     struct value *k = &unit->values[unit_find_value(unit, "attention.k")];
     k->offset_bytes = q->offset_bytes + type_bytes(&q->type) - 8;
@@ -134,11 +134,11 @@ void overlap_keys_and_queries(struct program *program) {
 
 struct program *program_read(struct arena *arena, const char *text, uint32_t source) {
     struct text_error error = {0};
-    struct program *program = program_parse(arena, text, strlen(text), source, &error);
+    struct program *program = job_only(job_parse(arena, text, strlen(text), source, &error));
     if (!program) {
         fprintf(stderr, "%s\n%s at `%.60s`\n", text, error.message, text + error.span.begin);
         abort();
     }
-    program_number(program);
+    job_number(program->job);
     return program;
 }

@@ -19,16 +19,16 @@ static uint32_t add_text(struct trial *t, const char *text) {
 }
 
 bool trial_edit(struct trial *t, const struct edit *edits) {
-    const char *before = program_text(t->program, &t->arena);
+    const char *before = job_text(t->program->job, &t->arena);
     const char *text = program_try_edit(&t->arena, before, edits);
     if (!text || (edits->kind != EDIT_END && strcmp(text, before) == 0))
         return false;
     struct text_error error;
     uint32_t source = add_text(t, text);
-    struct program *program = program_parse(&t->arena, text, strlen(text), source, &error);
+    struct program *program = job_only(job_parse(&t->arena, text, strlen(text), source, &error));
     if (!program)
         return false;
-    program_number(program);
+    job_number(program->job);
     t->program = program;
     return true;
 }

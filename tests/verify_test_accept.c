@@ -27,7 +27,7 @@ static bool expect_accepted(struct arena *arena, const struct config *config, en
     if (verdict.kind != VERDICT_ACCEPTED) {
         diagnostics_print(diagnostics, stderr, false);
         if (getenv("PRINT"))
-            program_print(final, stderr, NULL);
+            job_print(final->job, stderr, NULL);
         fail_msg("%s, after %s", name, pass_rows[last].name);
     }
     assert_int_equal(diagnostics->n_items, 0);

@@ -327,12 +327,12 @@ static bool begin(struct trial *t, char *text) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     uint32_t source = source_add(&t->sources, &t->arena, "step.place", text, strlen(text));
     struct text_error error;
-    struct program *program = program_parse(&t->arena, text, strlen(text), source, &error);
+    struct program *program = job_only(job_parse(&t->arena, text, strlen(text), source, &error));
     if (!program)
         fail_msg("%s at `%.60s`", error.message, text + error.span.begin);
-    program_number(program);
+    job_number(program->job);
     t->program = program;
-    return program_check(program, &t->arena, NULL) == NULL;
+    return job_check(program->job, &t->arena, NULL) == NULL;
 }
 
 enum way { BY_INDUCTION, ONE_BY_ONE, WITHOUT_MEMO, N_WAYS }; // each without what the one before has

@@ -126,7 +126,7 @@ static void try_variant(struct trial *t, const struct variant *variant) {
     *t = (struct trial){0};
     t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, TINY_ZERO3_TP, 3);
     assert_true(trial_derive(t, N_PASSES - 1));
-    const char *text = program_edit(&t->arena, program_text(t->program, &t->arena), by_parts);
+    const char *text = program_edit(&t->arena, job_text(t->program->job, &t->arena), by_parts);
     trial_read(t, program_edit(&t->arena, text, variant->edits));
     trial_judge(t);
 }

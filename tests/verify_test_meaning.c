@@ -50,8 +50,8 @@ static void begin(struct trial *t, enum model_family family) {
     struct diagnostics *diagnostics = diagnostics_new(&t->arena, &sources);
     struct pass_context context = {.config = &t->config, .diagnostics = diagnostics};
     t->reference = program_new(&t->arena, "main");
-    assert_true(passes_run(t->reference, &context, PASS_BUILD, PASS_UPDATE));
-    program_number(t->reference);
+    assert_true(passes_run(t->reference->job, &context, PASS_BUILD, PASS_UPDATE));
+    job_number(t->reference->job);
     t->machine = machine_new(&t->arena, t->reference);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, 1);

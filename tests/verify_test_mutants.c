@@ -124,7 +124,7 @@ static void sums_over_layers_are_not_mixed_up(void **state) {
             block_insert(program, body, at, zero);
         }
     }
-    program_number(program);
+    job_number(program->job);
     trial_judge(&t);
     assert_int_equal(t.verdict.kind, VERDICT_REFUTED);
     assert_int_equal(t.diagnostics->items[0]->code, E412);

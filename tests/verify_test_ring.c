@@ -201,7 +201,7 @@ static void judge(struct trial *t, int64_t devices, bool zigzag, const struct ed
     *t = (struct trial){0};
     t->config = gathering_config(&t->arena, devices);
     assert_true(trial_derive(t, N_PASSES - 1));
-    const char *text = with_rings(&t->arena, program_text(t->program, &t->arena), devices);
+    const char *text = with_rings(&t->arena, job_text(t->program->job, &t->arena), devices);
     if (zigzag)
         text = in_zigzag(&t->arena, text, devices);
     trial_read(t, program_edit(&t->arena, text, edits));

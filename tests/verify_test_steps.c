@@ -313,7 +313,8 @@ static void handles_of_more_slots_than_are_counted_are_refused(void **state) {
 static void expect_size_refused(value_id value) {
     struct trial t;
     small_step_begin(&t, "call copy(x = w[0]) -> (y = w[1])\n");
-    t.program->job->units[program_find_unit(t.program, "copy")].values[value].type.dims[0].size = 3;
+    t.program->job->units[job_find_unit(t.program->job, "copy")].values[value].type.dims[0].size =
+        3;
     expect_refused(&t, E510);
 }
 

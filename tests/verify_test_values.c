@@ -37,7 +37,7 @@ static void parts_that_are_joined_are_summands_alike(void **state) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, "");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "both")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "both")];
     const struct op *add = &unit->ops[unit->n_ops - 1];
     form_id rows = initial_judgement(&m, program_find_buffer(t.program, "u"), 0).form;
     struct judgement parts[2], sum;
@@ -59,7 +59,7 @@ static void parts_are_of_one_axis(void **state) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, "");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "ring")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "ring")];
     struct judgement operands[5], made[2];
     operands[0] = initial_judgement(&m, program_find_buffer(t.program, "q"), 0);
     operands[1] = operands[2] = initial_judgement(&m, program_find_buffer(t.program, "k"), 0);
@@ -75,7 +75,7 @@ static void parts_are_of_one_axis(void **state) {
 }
 
 static const struct op *first_op(struct abstract_machine *m, const char *unit) {
-    return m->program->job->units[program_find_unit(m->program, unit)].ops;
+    return m->program->job->units[job_find_unit(m->program->job, unit)].ops;
 }
 
 // What the first op of a unit makes.
@@ -83,7 +83,7 @@ static struct judgement made_by(struct abstract_machine *m, const char *unit, st
                                 struct judgement z) {
     struct judgement operands[2] = {x, z}, made;
     op_apply(m->proof, BUILDER(m->world->terms),
-             &m->program->job->units[program_find_unit(m->program, unit)], first_op(m, unit),
+             &m->program->job->units[job_find_unit(m->program->job, unit)], first_op(m, unit),
              operands, &made);
     return made;
 }
@@ -158,7 +158,7 @@ static void zeros_that_are_not_read_make_no_zeros(void **state) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, "");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "ring")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "ring")];
     struct judgement operands[5], made[2];
     struct scaled nothing = {term_constant(BUILDER(m.world->terms), NODE_ZERO), SCALE_ONE};
     operands[0] = initial_judgement(&m, program_find_buffer(t.program, "q"), 0);
@@ -182,7 +182,7 @@ static void what_is_multiplied_by_ones_stays(void **state) {
                                  scale_rational(m.world->terms, 1, 3)};
     struct scaled third = {x.value.of, ones.value.scale};
     const struct op *mul = first_op(&m, "square");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "square")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "square")];
     for (int i = 0; i < 2; i++) {
         struct judgement operands[2] = {i ? ones : x, i ? x : ones}, made;
         op_apply(m.proof, BUILDER(m.world->terms), unit, mul, operands, &made);
@@ -197,7 +197,7 @@ static void ones_that_are_summed_count(void **state) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, "");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "mix")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "mix")];
     struct judgement x = initial_judgement(&m, program_find_buffer(t.program, "w"), 0), ones = x;
     ones.value = (struct scaled){term_constant(BUILDER(m.world->terms), NODE_ONE), SCALE_ONE};
     for (int i = 0; i < 2; i++) {
@@ -254,7 +254,7 @@ static struct judgement left_of(struct abstract_machine *m, struct judgement gra
                                 struct judgement residual, struct judgement *code) {
     struct judgement operands[2] = {gradient, residual}, made[2];
     op_apply(m->proof, BUILDER(m->world->terms),
-             &m->program->job->units[program_find_unit(m->program, "send")], first_op(m, "send"),
+             &m->program->job->units[job_find_unit(m->program->job, "send")], first_op(m, "send"),
              operands, made);
     assert_true(!made[0].fault == !made[1].fault);
     *code = made[0];
@@ -362,7 +362,7 @@ static void rows_are_selected_by_positions(void **state) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, "");
-    const struct unit *unit = &t.program->job->units[program_find_unit(t.program, "look")];
+    const struct unit *unit = &t.program->job->units[job_find_unit(t.program->job, "look")];
     struct judgement operands[3], made;
     operands[0] = initial_judgement(&m, program_find_buffer(t.program, "targets"), 0);
     operands[1] = initial_judgement(&m, program_find_buffer(t.program, "table"), 0);

@@ -50,7 +50,7 @@ struct verdict {
     int64_t n_statements; // that were executed, in both programs: it does not grow with the layers
 };
 
-// Both programs must have passed program_check, and have been numbered. Everything that stays is
+// Both programs must have passed job_check, and have been numbered. Everything that stays is
 // allocated in `arena`. Whatever keeps the program from being accepted is reported.
 struct verdict verify(const struct program *reference, const struct program *final,
                       struct arena *arena, struct diagnostics *diagnostics);

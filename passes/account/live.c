@@ -49,9 +49,11 @@ static void add_frames(const struct program *program, const struct uses *uses,
                        struct account_live *changes) {
     for (uint32_t i = 0; i < uses->n; i++) {
         const struct statement *s = uses->executions[i].statement;
-        if (s->kind != STATEMENT_CALL || program->job->units[s->call.unit].frame == NO_ID)
+        buffer_id id =
+            s->kind == STATEMENT_CALL ? program_frame(program, s->call.unit) : (buffer_id)NO_ID;
+        if (id == NO_ID)
             continue;
-        const struct buffer *frame = &program->buffers[program->job->units[s->call.unit].frame];
+        const struct buffer *frame = &program->buffers[id];
         add_bytes(&changes[i], frame, buffer_bytes(program, frame));
         add_bytes(&changes[i + 1], frame, -buffer_bytes(program, frame));
     }

@@ -31,7 +31,7 @@ struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const u
 // ---- emitting ---------------------------------------------------------------------------------
 
 void begin_piece(struct unit_cutter *c, const char *name) {
-    uint32_t id = program_add_unit(c->program, name, c->whole.span);
+    uint32_t id = job_add_unit(c->program->job, name, c->whole.span);
     c->to = (struct emitter){.program = c->program, .unit = &c->program->job->units[id]};
     c->to.unit->phase = c->whole.phase;
     for (value_id v = 0; v < c->whole.n_values; v++)

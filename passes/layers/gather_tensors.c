@@ -154,12 +154,13 @@ static void cut_block(struct tensor_cutter *c, struct block *block, const struct
     *block = made;
 }
 
-bool cut_at_gathers(struct program *program, const struct pass_context *context) {
+bool cut_at_gathers(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     struct tensor_cutter c = {.program = program};
     if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)
         cut_block(&c, &program->steps[kind].body, NULL);
-    program_number(program);
+    job_number(program->job);
     return true;
 }

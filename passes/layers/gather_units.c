@@ -49,12 +49,13 @@ static void cut_step(const struct unit_cutter *c, struct step *step) {
     }
 }
 
-bool cut_gather_units(struct program *program, const struct pass_context *context) {
+bool cut_gather_units(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     struct unit_cutter c = {.program = program};
     if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)
         cut_step(&c, &program->steps[kind]);
-    program_number(program);
+    job_number(program->job);
     return true;
 }

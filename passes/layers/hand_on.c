@@ -215,7 +215,8 @@ static void hand_on_in_block(struct hander *h, struct block *block) {
     *block = made;
 }
 
-bool hand_on(struct program *program, const struct pass_context *context) {
+bool hand_on(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     uint32_t n = program->n_buffers;
     bool any = false;
     struct hander h = {.program = program,
@@ -234,6 +235,6 @@ bool hand_on(struct program *program, const struct pass_context *context) {
         h.trains = kind == STEP_TRAIN;
         hand_on_in_block(&h, &program->steps[kind].body);
     }
-    program_number(program);
+    job_number(program->job);
     return true;
 }

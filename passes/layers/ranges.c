@@ -363,7 +363,8 @@ static void cut_step(struct cutter *c, struct step *step) {
     step->body = made;
 }
 
-bool cut_ranges(struct program *program, const struct pass_context *context) {
+bool cut_ranges(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     struct arena *arena = program->arena;
     struct placement placement;
     uint32_t n = program->n_buffers;
@@ -388,6 +389,6 @@ bool cut_ranges(struct program *program, const struct pass_context *context) {
     cut_buffers(&c, n);
     for (int s = 0; s < N_STEPS; s++)
         cut_step(&c, &program->steps[s]);
-    program_number(program);
+    job_number(program->job);
     return true;
 }

@@ -196,7 +196,7 @@ static void separate_ranges(struct program *program) {
             continue;
         const char *name = own_name(program, program->arena, &calls[i]);
         if (names_find(&own, name) == NOT_NAMED)
-            names_add(&own, name, program_clone_unit(program, calls[i].unit, name));
+            names_add(&own, name, job_clone_unit(program->job, calls[i].unit, name));
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t unit = names_find(&own, own_name(program, &scratch, &calls[i]));
@@ -208,7 +208,8 @@ static void separate_ranges(struct program *program) {
 
 // ---- the pass ---------------------------------------------------------------------------------
 
-bool recompute(struct program *program, const struct pass_context *context) {
+bool recompute(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     uint32_t n = program->n_buffers;
     if (!recomputes_anything(&context->config->strategy))
         return true;
@@ -237,6 +238,6 @@ bool recompute(struct program *program, const struct pass_context *context) {
     cut_groups(&r);
     remove_dropped(&r);
     report_recomputes_nothing(&r, context->diagnostics);
-    program_number(program);
+    job_number(program->job);
     return true;
 }

@@ -204,7 +204,6 @@ void remake_backward(struct recomputing *r, buffer_id left, struct call *call) {
     *s.unit = (struct unit){.name = s.old.name,
                             .phase = s.old.phase,
                             .frame_bytes = s.old.frame_bytes,
-                            .frame = s.old.frame,
                             .span = s.old.span};
     match_parameters(&s, call);
     copy_parameters(&s);
@@ -232,7 +231,7 @@ struct call make_recomputing(struct recomputing *r, const struct call *forward,
     struct program *program = r->program;
     const struct unit *from = &program->job->units[forward->unit];
     uint32_t made =
-        program_add_unit(program, recomputing_name(program, from->name, suffix), from->span);
+        job_add_unit(program->job, recomputing_name(program, from->name, suffix), from->span);
     program->job->units[made].phase = PHASE_BACKWARD;
     struct segment s = segment_of(r, forward, layers, made);
     bool *visited = ARENA_ARRAY(program->arena, bool, s.forward->n_values);

@@ -50,7 +50,7 @@ struct statement loop_like(const struct statement *from) {
 
 uint32_t add_local_unit(struct partitioner *p, const char *name, struct span span) {
     name = names_fresh(&p->unit_names, name, '_');
-    uint32_t id = program_add_unit(p->program, name, span);
+    uint32_t id = job_add_unit(p->program->job, name, span);
     names_add(&p->unit_names, name, id);
     return id;
 }

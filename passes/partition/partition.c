@@ -25,7 +25,7 @@ static struct program *new_program(const struct partitioner *p, const struct pro
     program->job->sizes = reference->job->sizes;
     program->job->sizes.microbatches = p->placement.microbatches;
     for (uint32_t i = 0; i < reference->job->n_tensors; i++)
-        program_add_tensor(program, reference->job->tensors[i]);
+        job_add_tensor(program->job, reference->job->tensors[i]);
     program_reserve_buffers(program, 2 * reference->n_buffers); // with transients
     return program;
 }
@@ -76,12 +76,12 @@ bool partition_noted(struct program *program, const struct pass_context *context
         return false;
     if (p.placement.islands.n)
         deal_out(&p);
-    program_number(p.program);
+    job_number(p.program->job);
     end_notes(&p);
-    *program = *p.program;
+    program_become(program, p.program);
     return true;
 }
 
-bool partition(struct program *program, const struct pass_context *context) {
-    return partition_noted(program, context, NULL);
+bool partition(struct job *job, const struct pass_context *context) {
+    return partition_noted(job_only(job), context, NULL);
 }

@@ -415,7 +415,8 @@ bool placement_for(const struct program *program, const struct pass_context *con
     return placed;
 }
 
-bool place(struct program *program, const struct pass_context *context) {
+bool place(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     struct placement placement;
     return placement_for(program, context, &placement);
 }

@@ -6,22 +6,21 @@
 #include "ir/diagnostic.h"
 #include "passes/price/price.h"
 
-static bool make_program(struct program *program, const struct config *config,
-                         struct placement placement, struct diagnostics *diagnostics,
-                         struct notes *notes) {
+static bool make_program(struct job *job, const struct config *config, struct placement placement,
+                         struct diagnostics *diagnostics, struct notes *notes) {
     const struct pass_context context = {
         .config = config, .diagnostics = diagnostics, .placement = &placement};
-    return cut_ranges(program, &context) && recompute(program, &context) &&
-           cut_gather_units(program, &context) && cut_at_gathers(program, &context) &&
-           hand_on(program, &context) && partition_noted(program, &context, notes);
+    return cut_ranges(job, &context) && recompute(job, &context) &&
+           cut_gather_units(job, &context) && cut_at_gathers(job, &context) &&
+           hand_on(job, &context) && partition_noted(job_only(job), &context, notes);
 }
 
 // What stands behind partition decides how units' own values share bytes.
-static bool plan_program(struct program *program, const struct config *config,
-                         struct placement placement, struct diagnostics *diagnostics) {
+static bool plan_program(struct job *job, const struct config *config, struct placement placement,
+                         struct diagnostics *diagnostics) {
     const struct pass_context context = {
         .config = config, .diagnostics = diagnostics, .placement = &placement};
-    return overlap(program, &context) && fuse(program, &context) && plan_memory(program, &context);
+    return overlap(job, &context) && fuse(job, &context) && plan_memory(job, &context);
 }
 
 // ---- communication ----------------------------------------------------------------------------
@@ -132,7 +131,7 @@ static struct notes keep_notes(const struct notes *from, struct arena *arena) {
 static bool fill_in(struct outline *o, struct arena *arena, const struct config *config,
                     struct program *program, const struct placement *placement,
                     struct diagnostics *diagnostics) {
-    if (!make_program(program, config, *placement, diagnostics, &o->notes))
+    if (!make_program(program->job, config, *placement, diagnostics, &o->notes))
         return false;
     o->averages = program->steps[STEP_AVERAGE].present;
     count_communication(o, arena);
@@ -140,7 +139,7 @@ static bool fill_in(struct outline *o, struct arena *arena, const struct config 
     list_optimizer(o, arena);
     count_readers(o, arena);
     find_wholes(o, placement, arena);
-    if (!plan_program(program, config, *placement, diagnostics))
+    if (!plan_program(program->job, config, *placement, diagnostics))
         return false;
     count_activations(o, program);
     o->notes = keep_notes(&o->notes, arena);
@@ -153,7 +152,7 @@ struct outline *outline_make(struct arena *arena, const struct config *config,
                              struct diagnostics *diagnostics) {
     struct arena scratch = {0};
     struct outline *o = ARENA_NEW(arena, struct outline);
-    struct program *program = program_clone(&scratch, reference);
+    struct program *program = job_only(job_clone(&scratch, reference->job));
     bool made = fill_in(o, arena, config, program, placement, diagnostics);
     arena_free(&scratch);
     return made ? o : NULL;

@@ -71,11 +71,11 @@ static struct program *make_reference(struct pricing *pricing, const struct conf
     of.mesh = config->mesh;
     of.strategy = config->strategy;
     const struct pass_context context = {.config = &of, .diagnostics = diagnostics};
-    struct program *program = program_new(&pricing->arena, "price");
-    bool made = build(program, &context) && differentiate(program, &context) &&
-                mark_blocks(program, &context) && append_updates(program, &context) &&
-                append_average(program, &context);
-    return made ? program : NULL;
+    struct job *job = program_new(&pricing->arena, "price")->job;
+    bool made = build(job, &context) && differentiate(job, &context) &&
+                mark_blocks(job, &context) && append_updates(job, &context) &&
+                append_average(job, &context);
+    return made ? job_only(job) : NULL;
 }
 
 static const struct program *find_reference(struct pricing *pricing, const struct config *config,

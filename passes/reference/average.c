@@ -46,7 +46,7 @@ static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
     struct span span = origin_span(&a->mode->origin);
     if (a->layers)
         name = arena_format(program->arena, "%s_block", name);
-    uint32_t id = program_add_unit(program, name, span);
+    uint32_t id = job_add_unit(program->job, name, span);
     a->emitter =
         (struct emitter){.program = program, .unit = &program->job->units[id], .span = span};
     a->emitter.unit->phase = PHASE_UPDATE;
@@ -178,7 +178,8 @@ static void append_averages(struct averager *a) {
         append_outer(a, parameters, n);
 }
 
-bool append_average(struct program *program, const struct pass_context *context) {
+bool append_average(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     const struct config *config = context->config;
     const struct mode_statement *mode = mode_of_average(config);
     if (islands_of(config).n == 0 || !mode) // of islands that nothing averages `place` tells
@@ -189,6 +190,6 @@ bool append_average(struct program *program, const struct pass_context *context)
         struct averager a = {.program = program, .config = config, .mode = mode, .layers = layers};
         append_averages(&a);
     }
-    program_number(program);
+    job_number(program->job);
     return true;
 }

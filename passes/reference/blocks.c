@@ -113,7 +113,8 @@ static bool check_rows(const struct program *program, const struct unit *unit,
     return true;
 }
 
-bool mark_blocks(struct program *program, const struct pass_context *context) {
+bool mark_blocks(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     if (!program->job->policy.reproducible)
         return true;
     for (uint32_t u = 0; u < program->job->n_units; u++) {
@@ -125,6 +126,6 @@ bool mark_blocks(struct program *program, const struct pass_context *context) {
         if (!check_rows(program, unit, context))
             return false;
     }
-    program_number(program);
+    job_number(program->job);
     return true;
 }

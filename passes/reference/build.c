@@ -210,7 +210,7 @@ static void add_parameters(struct builder *b) {
         struct buffer buffer = {
             .name = tensor.name,
             .class = CLASS_PARAMETERS,
-            .tensor = program_add_tensor(b->program, tensor),
+            .tensor = job_add_tensor(b->program->job, tensor),
             .dtype = dtype,
             .rank = tensor.rank,
             .stack = tensor.layers ? STACK_LAYERS : STACK_NONE,
@@ -278,7 +278,7 @@ static void add_draw_inputs(struct builder *b) {
 // Units are written one after the other: adding the next one may move those before it, so only the
 // unit being written is pointed to.
 static void begin_unit(struct builder *b, struct site *site, const char *name) {
-    *site = (struct site){.unit = program_add_unit(b->program, name, b->emitter.span)};
+    *site = (struct site){.unit = job_add_unit(b->program->job, name, b->emitter.span)};
     b->site = site;
     b->emitter.unit = &b->program->job->units[site->unit];
 }
@@ -672,7 +672,8 @@ static void set_sizes(struct program *program, const struct config *config) {
                                            .microbatch = ordered ? config->train.microbatch : 0};
 }
 
-bool build(struct program *program, const struct pass_context *context) {
+bool build(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     const struct config *config = context->config;
     struct span model_span = config->model.origin.span, train_span = config->train.origin.span;
     struct builder b = {.program = program, .config = config, .model = &config->model};
@@ -707,6 +708,6 @@ bool build(struct program *program, const struct pass_context *context) {
     push_forward(&b, STEP_TRAIN, &sites, train_span);
     push_forward(&b, STEP_EVALUATE, &sites, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
-    program_number(program);
+    job_number(program->job);
     return check_optimizers(program, config, context->diagnostics);
 }

@@ -245,7 +245,8 @@ static bool is_forward(const struct program *program, const struct pass_context 
 }
 
 // From the last statement of forward to the first, each followed by what it asks for.
-bool differentiate(struct program *program, const struct pass_context *context) {
+bool differentiate(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     if (!is_forward(program, context) || !something_to_train(program, context))
         return false;
     struct arena *arena = program->arena;
@@ -268,6 +269,6 @@ bool differentiate(struct program *program, const struct pass_context *context) 
         else if (statement.kind == STATEMENT_CALL)
             reverse_call(&tape, &statement.call, NULL, body);
     }
-    program_number(program);
+    job_number(program->job);
     return true;
 }

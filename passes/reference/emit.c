@@ -98,7 +98,7 @@ const char *name_of_unit(struct arena *arena, const char *verb, const char *buff
 uint32_t add_copying_unit(struct program *program, const char *verb, const struct buffer *of,
                           const struct op *like, enum phase phase) {
     const char *name = name_of_unit(program->arena, verb, of->name);
-    uint32_t made = program_add_unit(program, name, like->span);
+    uint32_t made = job_add_unit(program->job, name, like->span);
     struct unit *unit = &program->job->units[made];
     struct tensor_type type = buffer_type(program, of);
     value_id x = unit_add_parameter(program, unit, "x", type, false);

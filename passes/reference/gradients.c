@@ -414,7 +414,7 @@ static void find_needed(struct reverse *r, const bool *wanted) {
 struct backward derive_backward(struct program *program, uint32_t forward, const char *name,
                                 const bool *given, const bool *wanted, const bool *added) {
     struct arena *arena = program->arena;
-    uint32_t id = program_add_unit(program, name, program->job->units[forward].span);
+    uint32_t id = job_add_unit(program->job, name, program->job->units[forward].span);
     const struct unit *from = &program->job->units[forward];
     program->job->units[id].phase = PHASE_BACKWARD;
     struct reverse r = {.emitter = {.program = program, .unit = &program->job->units[id]},

@@ -146,7 +146,7 @@ static void collect_states(struct updater *u) {
 
 // `max_bound`: at most so many parameters, and so many results.
 static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
-    uint32_t id = program_add_unit(u->program, name, u->config->train.origin.span);
+    uint32_t id = job_add_unit(u->program->job, name, u->config->train.origin.span);
     u->program->job->units[id].phase = PHASE_UPDATE;
     u->emitter = (struct emitter){.program = u->program,
                                   .unit = &u->program->job->units[id],
@@ -469,7 +469,8 @@ static void append_update(struct updater *u, enum group group) {
     push_group_call(u, group);
 }
 
-bool append_updates(struct program *program, const struct pass_context *context) {
+bool append_updates(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
     struct updater u = {.program = program, .config = context->config};
     u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
     u.step = add_host_scalar(&u, HOST_STEP);
@@ -483,6 +484,6 @@ bool append_updates(struct program *program, const struct pass_context *context)
     append_finish(&u);
     for (int group = 0; group < N_GROUPS; group++)
         append_update(&u, (enum group)group);
-    program_number(program);
+    job_number(program->job);
     return true;
 }

@@ -22,10 +22,10 @@ struct uses {
 
 // A value that is used once can be computed at its use. Results of the unit count as used twice
 // over: they need their bytes whoever else reads them.
-static struct uses count_uses(struct program *program, const struct unit *unit) {
-    struct uses uses = {ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
-                        ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
-                        ARENA_ARRAY(program->arena, uint8_t, unit->n_values + 1)};
+static struct uses count_uses(struct arena *arena, const struct unit *unit) {
+    struct uses uses = {ARENA_ARRAY(arena, uint32_t, unit->n_values + 1),
+                        ARENA_ARRAY(arena, uint32_t, unit->n_values + 1),
+                        ARENA_ARRAY(arena, uint8_t, unit->n_values + 1)};
     for (uint32_t i = 0; i < unit->n_ops; i++)
         for (unsigned k = 0; k < unit->ops[i].n_operands; k++) {
             value_id value = unit->ops[i].operands[k];
@@ -186,10 +186,10 @@ static bool inline_index(const struct unit *unit, const struct uses *uses, uint3
 }
 
 // Only marks: the ops stay where they are, and generated code follows the marks.
-bool fuse(struct program *program, const struct pass_context *context) {
-    for (uint32_t u = 0; u < program->job->n_units; u++) {
-        struct unit *unit = &program->job->units[u];
-        struct uses uses = count_uses(program, unit);
+bool fuse(struct job *job, const struct pass_context *context) {
+    for (uint32_t u = 0; u < job->n_units; u++) {
+        struct unit *unit = &job->units[u];
+        struct uses uses = count_uses(job->arena, unit);
         for (uint32_t i = 0; i < unit->n_ops; i++)
             for (unsigned k = 0; k < unit->ops[i].n_results; k++)
                 if (inline_elementwise(unit, &uses, i) ||

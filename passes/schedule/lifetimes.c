@@ -81,7 +81,7 @@ static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t posi
         for (const struct started *s = l->started[statement->wait.handle]; s; s = s->next)
             touch_places(l, uses, position, s->start);
     } else if (statement->kind == STATEMENT_CALL) {
-        buffer_id frame = l->program->job->units[statement->call.unit].frame;
+        buffer_id frame = program_frame(l->program, statement->call.unit);
         if (frame != NO_ID)
             touch(l, uses, position, (struct reference){frame, index_constant(0)}, true);
     }

@@ -17,7 +17,6 @@
 // Each value that has bytes of its own lives from the op that writes it to the last that reads it,
 // directly, in place, or as a leaf of an inline op.
 struct frame_plan {
-    struct program *program;
     struct unit *unit;
     int64_t *first, *last; // ops; of roots
     uint32_t *producer;    // the op of each value
@@ -151,8 +150,8 @@ static void place_results(struct frame_plan *plan) {
 }
 
 // First what costs nothing (results, places of dead operands), then the frame for the rest.
-static void plan_frame(struct program *program, struct unit *unit, struct arena *scratch) {
-    struct frame_plan plan = {program, unit, ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
+static void plan_frame(struct unit *unit, struct arena *scratch) {
+    struct frame_plan plan = {unit, ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
                               ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
                               ARENA_ARRAY(scratch, uint32_t, unit->n_values + 1)};
     for (uint32_t i = 0; i < unit->n_ops; i++)
@@ -181,7 +180,8 @@ static void plan_frame(struct program *program, struct unit *unit, struct arena 
 }
 
 // The frame is a buffer like others: alive while the unit runs.
-static void add_frame_buffer(struct program *program, struct names *names, struct unit *unit) {
+static void add_frame_buffer(struct program *program, struct names *names, uint32_t id) {
+    const struct unit *unit = &program->job->units[id];
     if (unit->frame_bytes == 0)
         return;
     int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
@@ -197,24 +197,24 @@ static void add_frame_buffer(struct program *program, struct names *names, struc
                            .offset_bytes = -1,
                            .span = unit->span};
     // A program that is planned again has the buffer already, of another size.
-    unit->frame = names_find(names, name);
-    if (unit->frame == NOT_NAMED)
-        names_add(names, name, unit->frame = program_add_buffer(program, frame));
+    buffer_id buffer = names_find(names, name);
+    if (buffer == NOT_NAMED)
+        names_add(names, name, buffer = program_add_buffer(program, frame));
     else
-        program->buffers[unit->frame] = frame;
+        program->buffers[buffer] = frame;
+    program_set_frame(program, id, buffer);
 }
 
-static void plan_frames(struct program *program) {
-    struct arena scratch = {0};
-    struct names names = {.arena = &scratch};
+// Of the units that the program calls.
+static void add_frame_buffers(struct program *program, struct arena *scratch) {
+    struct names names = {.arena = scratch};
+    const bool *called = program_called_units(program, scratch);
     for (buffer_id id = 0; id < program->n_buffers; id++)
         if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
             names_add(&names, program->buffers[id].name, id);
-    for (uint32_t i = 0; i < program->job->n_units; i++) {
-        plan_frame(program, &program->job->units[i], &scratch);
-        add_frame_buffer(program, &names, &program->job->units[i]);
-    }
-    arena_free(&scratch);
+    for (uint32_t i = 0; i < program->job->n_units; i++)
+        if (called[i])
+            add_frame_buffer(program, &names, i);
 }
 
 // ---- the arena ----------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ static struct arena_plan plan_arena(const struct program *program,
     return plan;
 }
 
-bool plan_memory(struct program *program, const struct pass_context *context) {
-    plan_frames(program);
+static void plan_program(struct program *program) {
     struct arena scratch = {0};
+    add_frame_buffers(program, &scratch);
     int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)
@@ -268,6 +268,16 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
         program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
     program->arena_bytes = plan.bytes;
     arena_free(&scratch);
+}
+
+// Frames first, which are laid out once for all programs.
+bool plan_memory(struct job *job, const struct pass_context *context) {
+    struct arena scratch = {0};
+    for (uint32_t i = 0; i < job->n_units; i++)
+        plan_frame(&job->units[i], &scratch);
+    arena_free(&scratch);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        plan_program(job->programs[i]);
     return true;
 }
 

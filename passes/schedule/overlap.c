@@ -409,20 +409,23 @@ static void start_early(struct unit *unit) {
 // ---- the pass ---------------------------------------------------------------------------------
 
 // The steps first, whose statements name buffers; units are local and come by themselves.
-bool overlap(struct program *program, const struct pass_context *context) {
+bool overlap(struct job *job, const struct pass_context *context) {
     struct arena scratch = {0};
-    struct overlapper o = {.program = program, .scratch = &scratch};
-    if (!placement_for(program, context, &o.placement))
-        return false;
-    for (int kind = 0; kind < N_STEPS; kind++) {
-        o.step = &program->steps[kind];
-        prefetch_block(&o, &o.step->body, 0);
-        start_gathers_early(&o, &o.step->body);
-        sink_block(&o, &o.step->body, 0);
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        struct program *program = job->programs[i];
+        struct overlapper o = {.program = program, .scratch = &scratch};
+        if (!placement_for(program, context, &o.placement))
+            return false;
+        for (int kind = 0; kind < N_STEPS; kind++) {
+            o.step = &program->steps[kind];
+            prefetch_block(&o, &o.step->body, 0);
+            start_gathers_early(&o, &o.step->body);
+            sink_block(&o, &o.step->body, 0);
+        }
     }
     arena_free(&scratch);
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        start_early(&program->job->units[u]);
-    program_number(program);
+    for (uint32_t u = 0; u < job->n_units; u++)
+        start_early(&job->units[u]);
+    job_number(job);
     return true;
 }

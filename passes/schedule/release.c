@@ -403,20 +403,31 @@ static bool release_whole(struct program *program, enum step_kind kind, struct t
     return released;
 }
 
-bool release(struct program *program, const struct pass_context *context) {
+// The steps of one program; `training` is left the way in which its training step was followed, if
+// anybody asks.
+static bool release_program(struct program *program, struct diagnostics *diagnostics,
+                            struct followed **training) {
     struct too_long too_long = {0};
     for (int kind = 0; kind < N_STEPS && !too_long.statements; kind++) {
         struct followed *followed = follow_step(program, kind);
         too_long = followed->uses.too_long;
         CHECK(release_by(program, kind, followed) || too_long.statements ||
               release_whole(program, kind, &too_long) || too_long.statements);
-        if (kind == STEP_TRAIN && context->followed)
-            *context->followed = followed;
+        if (kind == STEP_TRAIN && training)
+            *training = followed;
         else
             followed_free(followed);
     }
     if (too_long.statements)
-        report_too_long(context->diagnostics, &too_long);
-    program_number(program);
+        report_too_long(diagnostics, &too_long);
     return !too_long.statements;
+}
+
+bool release(struct job *job, const struct pass_context *context) {
+    bool one = job->n_programs == 1, done = true;
+    for (uint32_t i = 0; i < job->n_programs && done; i++)
+        done =
+            release_program(job->programs[i], context->diagnostics, one ? context->followed : NULL);
+    job_number(job);
+    return done;
 }

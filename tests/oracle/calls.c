@@ -86,8 +86,9 @@ static void bind_places_of(struct activation *a, int timing, int64_t device) {
     const struct unit *unit = a->unit;
     const struct call *call = &a->statement->call;
     unsigned char **places = places_of(a, timing, device), *frame = NULL;
-    if (unit->frame != NO_ID) {
-        frame = item_place(a->d, timing, device, unit->frame, 0);
+    buffer_id buffer = program_frame(a->d->program, call->unit);
+    if (buffer != NO_ID) {
+        frame = item_place(a->d, timing, device, buffer, 0);
         memory_spoil(frame, unit->frame_bytes);
     }
     for (uint32_t i = 0; i < unit->n_parameters; i++)
@@ -334,8 +335,9 @@ static void spoil_what_is_over(struct activation *a, int timing, int64_t device)
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (unit->consumed[i] && !takes_place(unit, i))
             memory_spoil(places_of(a, timing, device)[i], type_bytes(type_of(a, i)));
-    if (unit->frame != NO_ID)
-        memory_spoil(item_place(a->d, timing, device, unit->frame, 0), unit->frame_bytes);
+    buffer_id frame = program_frame(a->d->program, a->statement->call.unit);
+    if (frame != NO_ID)
+        memory_spoil(item_place(a->d, timing, device, frame, 0), unit->frame_bytes);
 }
 
 static void end(struct activation *a) {

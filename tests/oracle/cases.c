@@ -148,12 +148,12 @@ static struct result placement_run(struct cases *c, enum part part, uint32_t num
 // ---- mutants ----------------------------------------------------------------------------------
 
 static void read_back(struct cases *c) {
-    char *text = program_text(c->compiled.final, &c->base_arena);
+    char *text = job_text(c->compiled.final->job, &c->base_arena);
     struct text_error error;
     c->source = source_add(&c->compiled.sources, &c->base_arena, "program", text, strlen(text));
-    c->program = program_parse(&c->base_arena, text, strlen(text), c->source, &error);
-    CHECK(c->program && !program_needs_plan(c->program));
-    program_number(c->program);
+    c->program = job_only(job_parse(&c->base_arena, text, strlen(text), c->source, &error));
+    CHECK(c->program && !job_needs_plan(c->program->job));
+    job_number(c->program->job);
 }
 
 // A composition that has a program which is accepted and right.
@@ -284,9 +284,9 @@ static void print_mutant(uint32_t number) {
     struct mutant mutant;
     if (spoil(c, &arena, number, &mutant)) {
         struct diagnostics *diagnostics = diagnostics_new(&arena, &c->compiled.sources);
-        program_print(c->program, stdout, NULL);
+        job_print(c->program->job, stdout, NULL);
         printf("\n// ---- spoilt: %s\n", mutant.what);
-        program_print(mutant.program, stdout, NULL);
+        job_print(mutant.program->job, stdout, NULL);
         judge_program(c->compiled.reference, mutant.program, &arena, diagnostics);
         diagnostics_print(diagnostics, stdout, false);
     }

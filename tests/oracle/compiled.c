@@ -51,9 +51,9 @@ static bool resolve(struct compiled *c, uint32_t source, const char *library_dir
 static struct program *derive(struct compiled *c, enum pass last) {
     struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     struct program *program = program_new(&c->arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last))
+    if (!passes_run(program->job, &context, PASS_BUILD, last))
         return NULL;
-    program_number(program);
+    job_number(program->job);
     return program;
 }
 

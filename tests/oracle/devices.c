@@ -23,7 +23,7 @@ struct devices *devices_new(struct arena *arena, const struct program *program) 
     struct devices *d = ARENA_NEW(arena, struct devices);
     *d = (struct devices){
         .program = program, .arena = arena, .n = mesh_devices(&program->job->mesh)};
-    CHECK(d->n <= MAX_DEVICES && !program_needs_plan(program));
+    CHECK(d->n <= MAX_DEVICES && !job_needs_plan(program->job));
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < d->n; device++) {
             d->memory[timing][device] = arena_alloc(arena, (size_t)program->arena_bytes);

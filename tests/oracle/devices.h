@@ -59,8 +59,8 @@ struct devices {
     struct flight *flights;
 };
 
-// Devices with an arena full of NaN. The program must have passed program_check and
-// program_check_plan, and has a plan.
+// Devices with an arena full of NaN. The program must have passed job_check and
+// job_check_plan, and has a plan.
 struct devices *devices_new(struct arena *arena, const struct program *program);
 // Between steps: only what persists can be relied on. Inputs are put in behind it.
 void devices_forget(struct devices *);

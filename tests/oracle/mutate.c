@@ -148,9 +148,9 @@ static void follow_operands(struct program *program, struct step *step) {
 
 // Code is made only of programs whose values are inline where the pass `fuse` makes them so.
 static bool is_fused(struct arena *arena, const struct program *program) {
-    struct program *fused = program_clone(arena, program);
-    program_drop_plan(fused);
-    fuse(fused, NULL);
+    struct program *fused = job_only(job_clone(arena, program->job));
+    job_drop_plan(fused->job);
+    fuse(fused->job, NULL);
     for (uint32_t u = 0; u < program->job->n_units; u++)
         for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
             for (unsigned k = 0; k < program->job->units[u].ops[i].n_results; k++) {
@@ -173,15 +173,15 @@ bool mutate(struct arena *arena, const struct program *program, enum mutation mu
     };
     uint64_t random = seed;
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
-        *m = (struct mutant){.program = program_clone(arena, program), .random = random};
+        *m = (struct mutant){.program = job_only(job_clone(arena, program->job)), .random = random};
         bool planted = functions[mutation](m);
         random = m->random;
         for (int step = 0; step < N_STEPS; step++)
             follow_operands(m->program, &m->program->steps[step]);
-        if (!planted || program_check(m->program, arena, NULL) ||
-            program_check_plan(m->program, arena, NULL) || !is_fused(arena, m->program))
+        if (!planted || job_check(m->program->job, arena, NULL) ||
+            job_check_plan(m->program->job, arena, NULL) || !is_fused(arena, m->program))
             continue;
-        program_number(m->program);
+        job_number(m->program->job);
         return true;
     }
     return false;

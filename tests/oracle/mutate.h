@@ -22,7 +22,7 @@ struct mutant {
 };
 
 // Plants a mistake of that kind into a clone, which then still has the form of a program that code
-// can be made of (program_check, program_check_plan). False: there is nothing that it could be
+// can be made of (job_check, job_check_plan). False: there is nothing that it could be
 // planted in.
 bool mutate(struct arena *, const struct program *, enum mutation, uint64_t seed, struct mutant *);
 

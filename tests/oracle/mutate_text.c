@@ -198,10 +198,13 @@ static bool other_result(struct mutant *m, struct unit *unit) {
 }
 
 static bool other_frame(struct mutant *m, struct unit *unit) {
-    const struct unit *of = &m->program->job->units[choose(m, m->program->job->n_units)];
-    if (of->frame == unit->frame && of->frame_bytes == unit->frame_bytes)
+    uint32_t other = choose(m, m->program->job->n_units);
+    uint32_t id = (uint32_t)(unit - m->program->job->units);
+    const struct unit *of = &m->program->job->units[other];
+    buffer_id frame = program_frame(m->program, other);
+    if (frame == program_frame(m->program, id) && of->frame_bytes == unit->frame_bytes)
         return false;
-    unit->frame = of->frame;
+    program_set_frame(m->program, id, frame);
     unit->frame_bytes = coin(m) ? of->frame_bytes : unit->frame_bytes;
     return true;
 }
@@ -373,7 +376,7 @@ bool several(struct mutant *m) {
         struct mutant next = *m;
         if (mutation == MUTATION_SEVERAL)
             continue;
-        next.program = program_clone(m->program->arena, m->program);
+        next.program = job_only(job_clone(m->program->arena, m->program->job));
         bool planted = functions[mutation](&next);
         m->random = next.random;
         if (planted) {

@@ -131,13 +131,13 @@ static struct finding judge(struct trial *t) {
 }
 
 static void edit(struct trial *t, const struct mistake *mistake) {
-    char *text = program_edit(&t->arena, program_text(t->final, &t->arena), mistake->edits);
+    char *text = program_edit(&t->arena, job_text(t->final->job, &t->arena), mistake->edits);
     struct text_error error;
-    t->final = program_parse(&t->arena, text, strlen(text), 0, &error);
+    t->final = job_only(job_parse(&t->arena, text, strlen(text), 0, &error));
     if (!t->final)
         fail_msg("%s: %s", mistake->name, error.message);
-    assert_false(program_needs_plan(t->final));
-    program_number(t->final);
+    assert_false(job_needs_plan(t->final->job));
+    job_number(t->final->job);
 }
 
 static void expect(struct trial *t, const char *name, enum outcome outcome) {

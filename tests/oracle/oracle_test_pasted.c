@@ -18,7 +18,7 @@ enum { SOME = 150, MANY = 3000, MAX_PARTS = 128 };
 
 // The parts that the language's parser finds; whatever it says of the text is a mistake.
 static uint32_t find_parts(struct compiled *c, const char *text,
-                           struct program_part parts[MAX_PARTS]) {
+                           struct written_text parts[MAX_PARTS]) {
     struct ast_file file;
     uint32_t source, n = 0;
     if (!frontend_read_text(&c->arena, c->diagnostics, "pasted.place", text, strlen(text),
@@ -44,17 +44,18 @@ static bool check_pasted(uint64_t seed) {
     struct composition composition = compose(&arena, seed, &small_dims);
     compile_text(&c, composition.text);
     if (c.final) {
-        struct program_part parts[MAX_PARTS];
+        struct written_text parts[MAX_PARTS];
         struct text_error error;
-        char *program = program_text(c.final, &arena);
+        char *program = job_text(c.final->job, &arena);
         char *text = arena_format(&arena, "%s\n%s", composition.text, program);
         uint32_t n = find_parts(&c, text, parts);
         assert_int_equal(n, c.final->job->n_units + 1);
-        struct program *pasted = program_parse_parts(&arena, c.final, text, parts, n, &error);
+        struct program *pasted =
+            job_only(job_parse_written(&arena, c.final->job, text, parts, n, &error));
         if (!pasted)
             fail_msg("composition %u: %s: %.60s", (unsigned)seed, error.message,
                      text + error.span.begin);
-        assert_string_equal(program_text(pasted, &arena), program);
+        assert_string_equal(job_text(pasted->job, &arena), program);
     }
     bool has_program = c.final != NULL;
     arena_free(&c.arena);

@@ -389,7 +389,7 @@ static void add_residuals(const struct comparison *c, enum timing timing, uint32
 static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
     const struct program *reference = c->x->reference;
     const struct tensor *tensor = &reference->job->tensors[reference->buffers[id].tensor];
-    uint32_t mine = program_find_tensor(c->final, tensor->name);
+    uint32_t mine = job_find_tensor(c->final->job, tensor->name);
     int64_t n = tensor_elements(tensor);
     for (int timing = 0; timing < N_TIMINGS && mine != NO_ID; timing++) {
         const double *found = c->gradients->logical[timing][mine];

@@ -71,7 +71,7 @@ static struct tensor_type tiny_type(struct evaluator *v, const struct dim *dims,
 // ---- leaves -----------------------------------------------------------------------------------
 
 static struct array state_leaf(struct evaluator *v, struct term term, const char *name) {
-    uint32_t id = program_find_tensor(v->reference, name + 1);
+    uint32_t id = job_find_tensor(v->reference->job, name + 1);
     if (id == NO_ID)
         return fail(v);
     const struct tensor *tensor = &v->reference->job->tensors[id];

@@ -43,9 +43,10 @@ static void look_at_call(struct lives *lives, const struct call *call) {
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (!is_kept(unit, i))
             close_life(lives, call->operands[i].buffer);
-    if (unit->frame != NO_ID && unit->frame_bytes > 0) {
-        name_buffer(lives, unit->frame);
-        close_life(lives, unit->frame);
+    buffer_id frame = program_frame(lives->m->program, call->unit);
+    if (frame != NO_ID && unit->frame_bytes > 0) {
+        name_buffer(lives, frame);
+        close_life(lives, frame);
     }
 }
 

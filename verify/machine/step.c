@@ -11,10 +11,10 @@ enum { MAX_STATEMENTS = 1000 * 1000 };
 // ---- calls ------------------------------------------------------------------------------------
 
 // Whatever had the bytes of the frame is gone.
-static void take_frame(struct abstract_machine *m, const struct unit *unit, struct span span) {
-    if (unit->frame != NO_ID && unit->frame_bytes > 0)
-        store_clobber(m, (struct reference){unit->frame, index_constant(0)}, ITEM_OVERWRITTEN,
-                      span);
+static void take_frame(struct abstract_machine *m, uint32_t unit, struct span span) {
+    buffer_id frame = program_frame(m->program, unit);
+    if (frame != NO_ID && m->program->job->units[unit].frame_bytes > 0)
+        store_clobber(m, (struct reference){frame, index_constant(0)}, ITEM_OVERWRITTEN, span);
 }
 
 static struct judgement read_operand(struct abstract_machine *m, const struct call *call,
@@ -67,8 +67,9 @@ static bool places_are_apart(struct abstract_machine *m, const struct call *call
                              const struct unit *unit) {
     bool apart = true;
     store_begin_claims(m);
-    if (unit->frame != NO_ID && unit->frame_bytes > 0)
-        store_claim(m, (struct reference){unit->frame, index_constant(0)});
+    buffer_id frame = program_frame(m->program, call->unit);
+    if (frame != NO_ID && unit->frame_bytes > 0)
+        store_claim(m, (struct reference){frame, index_constant(0)});
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].in_parameter == NO_ID)
             apart = store_claim(m, call->results[i]) && apart;
@@ -103,7 +104,7 @@ static void execute_call(struct abstract_machine *m, const struct statement *sta
     check_places(m, call, unit, statement->span);
     const struct fault *mixed =
         places_are_apart(m, call, unit) ? NULL : shared_fault(m, unit, statement->span);
-    take_frame(m, unit, statement->span);
+    take_frame(m, statement->call.unit, statement->span);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         operands[i] =
             mixed ? judgement_fault(mixed) : read_operand(m, call, unit, i, statement->span);

@@ -24,7 +24,7 @@ void check_add_fault(struct check *c, const struct fault *fault) {
 
 // ---- pairs of buffers -------------------------------------------------------------------------
 
-// What persists is about a tensor (program_check).
+// What persists is about a tensor (job_check).
 static bool is_state_buffer(const struct buffer *buffer) {
     return class_persistent[buffer->class] && buffer->window_of == NO_ID;
 }

@@ -87,7 +87,7 @@ bool shape_read(const struct expansion *x, struct term term, const int *ranks, u
 static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
     const struct program *program = x->program;
     if (kind == NODE_STATE) {
-        uint32_t id = program_find_tensor(program, name + 1);
+        uint32_t id = job_find_tensor(program->job, name + 1);
         return id == NO_ID ? -1 : program->job->tensors[id].rank;
     }
     int role = table_find(host_role_names, N_HOST_ROLES, name + 1);
