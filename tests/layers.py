@@ -157,7 +157,7 @@ def objects_of(root, folder, build):
         beside = os.path.relpath(os.path.dirname(os.path.dirname(place)), build)
         for path in glob.glob(os.path.join(place, "**", "*.o"), recursive=True):
             source = os.path.normpath(os.path.join(beside, os.path.relpath(path, place).removesuffix(".o")))
-            if os.path.exists(os.path.join(root, source)):
+            if os.path.exists(os.path.join(root, source)) or os.path.exists(os.path.join(build, source)): # generated
                 sources[path] = source
                 objects[source] = set(), set()
     for line in run("nm", "-A", "-g", *sources).splitlines() if sources else []:
@@ -181,7 +181,7 @@ def arrows_of(root, folder, build):
     assert objects, f"no object of {folder}/ in {build}"
     owners = {symbol: source for source, (defined, _) in objects.items() for symbol in defined}
     for source, (_, undefined) in objects.items():
-        arrows[source] |= {owners[symbol] for symbol in undefined & owners.keys()}
+        arrows.setdefault(source, set()).update(owners[symbol] for symbol in undefined & owners.keys())
     return {path: sorted(used & arrows.keys() - {path}) for path, used in arrows.items()}
 
 
