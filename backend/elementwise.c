@@ -23,16 +23,6 @@ enum { ELEMENTS_PER_RANGE = 16384 };
 // enough that computing goes on meanwhile.
 enum { ELEMENTS_PER_BLOCK = 128 };
 
-// An inline value always has one: parameters have places.
-const struct op *producer_of(const struct emitter *e, value_id value) {
-    CHECK(e->producers[value] != NO_ID);
-    return &e->unit->ops[e->producers[value]];
-}
-
-int64_t elements_of(const struct emitter *e, const struct op *op, unsigned operand) {
-    return type_elements(value_type(e, op->operands[operand]));
-}
-
 // ---- what the tree reads ----------------------------------------------------------------------
 
 // Once each: the tile gets one pointer for a value, however often the tree reads it.
@@ -79,7 +69,7 @@ static void narrow_columns(struct tree *tree, int64_t elements) {
 
 // What of the op's operand `i` stands side by side; 0: all of it, as in the result.
 static int64_t side_by_side(const struct emitter *e, const struct op *op, unsigned i) {
-    int64_t elements = elements_of(e, op, i);
+    int64_t elements = operand_elements(e, op, i);
     if (op_moves_elements(op->kind))
         return i == 0 ? kept_elements(e, op) : 0;
     if (is_coordinate(op, i))
@@ -108,34 +98,8 @@ static void collect_leaves(struct tree *tree, const struct op *op) {
 
 static LLVMValueRef value_of(struct tree *, value_id, struct spot);
 
-LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned i, struct spot at) {
+static LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned i, struct spot at) {
     return value_of(tree, op->operands[i], spot_of(tree, op->operands[i], at));
-}
-
-// Only a loop whose every load and store says so counts as parallel.
-static void mark_access(struct tree *tree, LLVMValueRef access) {
-    struct emitter *e = tree->e;
-    unsigned kind =
-        LLVMGetMDKindIDInContext(e->llvm, "llvm.access.group", strlen("llvm.access.group"));
-    LLVMSetMetadata(access, kind, LLVMMetadataAsValue(e->llvm, e->access_group));
-}
-
-static LLVMValueRef leaf_pointer(struct tree *tree, value_id value, LLVMValueRef index) {
-    unsigned i = 0;
-    while (tree->leaves[i] != value)
-        CHECK(++i < tree->n_leaves);
-    LLVMTypeRef type = element_type(tree->e, value_type(tree->e, value)->dtype);
-    return element_pointer(tree->e, type, tree->pointers[i], index);
-}
-
-// Alignment is that of an element: rows begin anywhere. Unaligned vector loads cost nothing here.
-LLVMValueRef load_leaf(struct tree *tree, value_id value, LLVMValueRef index) {
-    struct emitter *e = tree->e;
-    LLVMTypeRef type = element_type(e, value_type(e, value)->dtype);
-    LLVMValueRef load = LLVMBuildLoad2(e->builder, type, leaf_pointer(tree, value, index), "");
-    LLVMSetAlignment(load, dtype_bytes[value_type(e, value)->dtype]);
-    mark_access(tree, load);
-    return load;
 }
 
 // Scalars are f64 and meet tensors of any type; `cast` is this and nothing more.
@@ -209,7 +173,7 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
     case OP_SILU_BACKWARD:
         return LLVMBuildFMul(e->builder, emit_math(e, "silu_derivative", a), b, "");
     case OP_DROPOUT:
-        return drop(tree, op, at, a);
+        return drop(tree, op, at, operand_at(tree, op, 5, at), a);
     case OP_LOG_SHIFT:
         return LLVMBuildFAdd(e->builder, emit_math(e, "log", a), b, "");
     default:
@@ -234,13 +198,9 @@ static LLVMValueRef value_of(struct tree *tree, value_id value, struct spot at) 
 }
 
 static void compute_element(struct tree *tree, const struct op *op, struct spot at) {
-    struct emitter *e = tree->e;
-    LLVMValueRef result = compute(tree, op, at);
     value_id to = op->results[0];
-    LLVMValueRef store =
-        LLVMBuildStore(e->builder, result, leaf_pointer(tree, to, element_at(tree, to, at)));
-    LLVMSetAlignment(store, dtype_bytes[value_type(e, op->results[0])->dtype]);
-    mark_access(tree, store);
+    LLVMValueRef result = compute(tree, op, at);
+    store_leaf(tree, to, element_at(tree, to, at), result);
 }
 
 // Scalars that the tree reads: known before the loop, in the block where it begins.
@@ -260,7 +220,7 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
 // Before the inner loop: all that depends on the row alone.
 static void find_rows(struct tree *tree, const struct op *op, struct spot at) {
     if (op->kind == OP_DROPOUT)
-        draw_row(tree, op, at);
+        draw_row(tree, op, at, operand_at(tree, op, 4, at), operand_at(tree, op, 5, at));
     if (op_moves_elements(op->kind)) {
         if (find_moved(tree, op, at.row))
             return;

@@ -1,6 +1,7 @@
 // Elementwise chains, between their files: what is known while one loop is made.
 //
 //   elementwise.c          the tree, its ops, the loop over rows and columns
+//   elementwise_leaves.c   elements in memory, read and written
 //   elementwise_rows.c     which row of an operand an iteration reads, and whether there is one
 //   elementwise_dropout.c  what is drawn for a row, and for its elements
 //   elementwise_prefetch.c what is asked for before it is read
@@ -60,14 +61,11 @@ struct tree {
     LLVMValueRef column_index;
 };
 
-// ---- elementwise.c ----------------------------------------------------------------------------
+// ---- elementwise_leaves.c ---------------------------------------------------------------------
 
-// The op that makes an inline value.
-const struct op *producer_of(const struct emitter *, value_id);
-int64_t elements_of(const struct emitter *, const struct op *, unsigned operand);
-LLVMValueRef operand_at(struct tree *, const struct op *, unsigned operand, struct spot at);
 // An element of a value that has a place.
 LLVMValueRef load_leaf(struct tree *, value_id value, LLVMValueRef index);
+void store_leaf(struct tree *, value_id value, LLVMValueRef index, LLVMValueRef x);
 
 // ---- elementwise_rows.c -----------------------------------------------------------------------
 
@@ -87,10 +85,13 @@ struct moved *find_moved(const struct tree *, const struct op *,
 
 // ---- elementwise_dropout.c --------------------------------------------------------------------
 
-// Before the columns of a row: what the dropout draws for it, once.
-void draw_row(struct tree *, const struct op *, struct spot at);
+// Before the columns of a row: what the dropout draws for it, once. The layer's number and the
+// step's key are the op's scalars.
+void draw_row(struct tree *, const struct op *, struct spot at, LLVMValueRef layer,
+              LLVMValueRef key);
 // The element x of the row, or zero.
-LLVMValueRef drop(struct tree *, const struct op *, struct spot at, LLVMValueRef x);
+LLVMValueRef drop(struct tree *, const struct op *, struct spot at, LLVMValueRef key,
+                  LLVMValueRef x);
 
 // ---- elementwise_prefetch.c -------------------------------------------------------------------
 

@@ -83,8 +83,8 @@ struct moved move_spot(const struct tree *tree, const struct op *op, struct spot
     struct emitter *e = tree->e;
     LLVMBuilderRef b = e->builder;
     int64_t kept = kept_elements(e, op);
-    int64_t from = op->kind == OP_PUT ? 1 : elements_of(e, op, 1);
-    int64_t to = op->kind == OP_TAKE ? 1 : elements_of(e, op, op->kind == OP_PUT ? 1 : 2);
+    int64_t from = op->kind == OP_PUT ? 1 : operand_elements(e, op, 1);
+    int64_t to = op->kind == OP_TAKE ? 1 : operand_elements(e, op, op->kind == OP_PUT ? 1 : 2);
     LLVMValueRef kept_rows = rows_of(tree, kept), offset = offset_of(tree, op);
     LLVMValueRef outer = LLVMBuildUDiv(b, at.row, rows_of(tree, to * kept), "");
     LLVMValueRef inner = LLVMBuildURem(b, at.row, kept_rows, "");

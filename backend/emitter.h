@@ -99,11 +99,7 @@ struct counted_loop loop_begin(struct emitter *, LLVMValueRef begin, LLVMValueRe
 // `parallel`: no iteration depends on another through memory (all accesses are in access_group).
 void loop_end(struct emitter *, struct counted_loop *, bool parallel);
 
-// ---- unit.c -----------------------------------------------------------------------------------
-
-void emit_unit(struct emitter *, const struct unit *);
-LLVMValueRef declare_unit(struct emitter *, const struct unit *);
-unsigned unit_pointer_count(const struct unit *); // parameters and results that have own places
+// ---- values.c ---------------------------------------------------------------------------------
 
 // Address of a value's first byte.
 LLVMValueRef place_of(struct emitter *, value_id);
@@ -126,6 +122,16 @@ LLVMValueRef adds_to_sum(struct emitter *, const struct op *sum);
 
 // First number of the slice of an iota that an index operand is.
 LLVMValueRef iota_start(struct emitter *, value_id);
+
+// The op that makes an inline value.
+const struct op *producer_of(const struct emitter *, value_id);
+int64_t operand_elements(const struct emitter *, const struct op *, unsigned operand);
+
+// ---- unit.c -----------------------------------------------------------------------------------
+
+void emit_unit(struct emitter *, const struct unit *);
+LLVMValueRef declare_unit(struct emitter *, const struct unit *);
+unsigned unit_pointer_count(const struct unit *); // parameters and results that have own places
 
 // ---- blocks.c ---------------------------------------------------------------------------------
 

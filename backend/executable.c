@@ -19,16 +19,6 @@
 
 extern char **environ;
 
-const char *library_directory(struct arena *arena) {
-    char *path = arena_alloc(arena, 4096);
-    ssize_t length = readlink("/proc/self/exe", path, 4095);
-    for (int up = 0; up < 2 && length > 0; up++) // the file's name, then `bin`
-        while (length > 0 && path[--length] != '/')
-            ;
-    path[length > 0 ? length : 0] = 0;
-    return arena_format(arena, "%s/lib", path);
-}
-
 // Where the files of one build are until the executable is moved out.
 struct workshop {
     char directory[FILE_PATH_BYTES];

@@ -11,7 +11,6 @@
 #include "backend/installation.h"
 #include "ir/check.h"
 #include "runtime/calls.h"
-#include "runtime/kernels/kernels.h"
 
 struct backend {
     const struct generator *generator;
@@ -82,13 +81,6 @@ place_entry *backend_entry(const struct backend *backend, const struct backend_c
 
 void backend_code_free(const struct backend *backend, struct backend_code *code) {
     backend->generator->code_free(code);
-}
-
-// What is built runs on every machine of this one's level, and is told apart from jitted code,
-// which runs here and now.
-const char *backend_level(const struct backend_options *options, const char **why) {
-    const struct kernels *kernels = options->level ? NULL : kernels_select(why);
-    return kernels ? kernels->version : options->level;
 }
 
 char *backend_generate(const struct backend *backend, struct arena *arena,

@@ -62,9 +62,10 @@ bool compile_text(struct compilation *, const struct options *options, const cha
 bool compile_further(struct compilation *, const struct options *options, enum stage stage);
 void compilation_free(struct compilation *);
 
-// False, with a message to stderr, for a file that holds only strategies with parameters.
-bool compilation_has_program(const struct compilation *);
 enum reason compilation_reason(const struct compilation *);
+
+// ---- fix.c ------------------------------------------------------------------------------------
+
 // Tries every help that proposes edits: compiles the edited text, and takes the edits back where
 // that leaves as many errors. What is printed as a fix has thus been accepted.
 void check_fixes(struct compilation *, const struct options *options);
@@ -72,6 +73,11 @@ void check_fixes(struct compilation *, const struct options *options);
 // propose, the file stays as it is. Returns an exit status: a file that is still refused is not its
 // concern.
 int fix_file(const struct options *options);
+
+// ---- finish.c ---------------------------------------------------------------------------------
+
+// False, with a message to stderr, for a file that holds only strategies with parameters.
+bool compilation_has_program(const struct compilation *);
 // Tries the fixes, prints what was reported to stderr, and returns the exit status that follows
 // from it.
 int compilation_finish(struct compilation *, const struct options *options);

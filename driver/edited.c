@@ -116,6 +116,8 @@ void edited_check(struct compilation *c) {
     if (!c->edited)
         return;
     edited_check_storage(c, &c->placement);
-    if (c->diagnostics->n_errors == 0)
-        edited_check_heard(c, &c->placement);
+    if (c->diagnostics->n_errors)
+        return;
+    edited_check_travel(c, &c->placement);
+    edited_check_division(c);
 }

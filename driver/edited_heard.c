@@ -25,8 +25,3 @@ struct diagnostic *report_unheard(struct compilation *c, const struct origin *or
 void help_unheard(struct diagnostic *d, const char *what) {
     diagnostic_help(d, "leave `%s` out, or print the step anew without the written-out one", what);
 }
-
-void edited_check_heard(struct compilation *c, const struct placement *placement) {
-    edited_check_travel(c, placement);
-    edited_check_division(c);
-}

@@ -23,7 +23,6 @@ bool edited_settle_plan(struct compilation *, struct program *edited);
 // declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
 void edited_check_storage(struct compilation *, const struct placement *);
 // What the file says of these affairs and the text does not do: it is warned about.
-void edited_check_heard(struct compilation *, const struct placement *);
 void edited_check_travel(struct compilation *, const struct placement *);
 void edited_check_division(struct compilation *);
 

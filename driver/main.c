@@ -44,6 +44,12 @@ static void catch_interrupts(void) {
     }
 }
 
+static int (*const verb_functions[N_VERBS])(const struct options *) = {
+#define VERB(ID, name, operand, function, help) function,
+#include "driver/verbs.def"
+#undef VERB
+};
+
 int main(int argc, char **argv) {
     struct arena arena = {0};
     struct options options;

@@ -51,6 +51,8 @@ struct options {
 // wrong is printed to stderr with the remedy. Strings are argv's or the arena's.
 int options_parse(struct arena *arena, int argc, char **argv, struct options *options);
 
+// -1 if options that take a number or one of a few words were given such, else the exit status.
+int options_check_values(const struct options *options);
 // -1 if each option that is given may change something beside the others, else the exit status:
 // what is in vain is told on stderr.
 int options_check_pairs(const struct options *options);
@@ -74,6 +76,5 @@ bool option_colour(const struct options *options, int descriptor);
 #define VERB(ID, name, operand, function, help) int function(const struct options *options);
 #include "driver/verbs.def"
 #undef VERB
-extern int (*const verb_functions[N_VERBS])(const struct options *);
 
 #endif

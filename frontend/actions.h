@@ -99,7 +99,7 @@ struct ast_item *ast_unit_program(struct parser *p, struct span span, struct ast
                                   struct ast_name unit, struct ast_name program);
 void ast_add_item(struct parser *p, struct ast_item *item); // NULL: nothing
 
-// Syntax errors, composed in parse.c. Symbols are named as bison names them.
+// Syntax errors, composed in syntax_errors.c. Symbols are named as bison names them.
 void report_unexpected(struct parser *p, struct span span, const char *found,
                        const char *const *expected, int n_expected);
 void report_parser_failure(struct parser *p, struct span span, const char *message);

@@ -134,26 +134,3 @@ void note_microbatches(struct resolver *r, struct diagnostic *d, const struct as
     r->counts_microbatches = d;
     r->microbatches = field;
 }
-
-// The formula with the file's numbers, where it has them and they divide.
-void help_microbatches(struct resolver *r) {
-    if (!r->counts_microbatches)
-        return;
-    const struct train_config *train = &r->config->train;
-    int64_t devices = devices_of_batch(r->config), n = r->microbatches->value->number.integer;
-    int64_t parts = size_times(devices, n);
-    if (!train->batch || n < 1 || train->batch % parts != 0)
-        return;
-    long long size = (long long)(train->batch / parts);
-    bool agrees = train->microbatch == size;
-    diagnostic_help(r->counts_microbatches,
-                    "%s`microbatch = %lld`: %lld sequences are %lld microbatches * %lld device%s * "
-                    "%lld",
-                    agrees ? "leave it out, it follows from " : "say ", size,
-                    (long long)train->batch, (long long)n, (long long)devices, plural_s(devices),
-                    size);
-    if (agrees)
-        diagnostic_edit(r->counts_microbatches, r->microbatches->span, "%s", "");
-    else if (!train->microbatch)
-        diagnostic_edit(r->counts_microbatches, r->microbatches->span, "microbatch = %lld", size);
-}

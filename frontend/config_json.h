@@ -1,9 +1,10 @@
 // A config.json, between the files that read and write one. What the rest of the frontend calls is
 // in frontend/resolve.h.
 //
-//   config_json.c   the file, what is said of every field
-//   config_rope.c   rotary positions, which such files say in several places
-//   config_write.c  the file of a model, for who reads its weights
+//   config_values.c  what is done with any value
+//   config_json.c    the file, what is said of every field
+//   config_rope.c    rotary positions, which such files say in several places
+//   config_write.c   the file of a model, for who reads its weights
 #ifndef PLACE_FRONTEND_CONFIG_JSON_H
 #define PLACE_FRONTEND_CONFIG_JSON_H
 
@@ -86,6 +87,7 @@ struct config_reader {
     struct config_place theta, scaling;
 };
 
+// ---- config_values.c --------------------------------------------------------------------------
 // For messages. "`rope_theta` of `rope_parameters`"
 struct span config_span(const struct config_reader *, struct config_place);
 const char *config_place_text(const struct config_reader *, struct config_place);
@@ -97,8 +99,12 @@ void report_config_key(const struct config_reader *, struct config_place);
 // Into the model's field of that name, with the bounds of the field's own kind. False: reported.
 bool take_config_value(const struct config_reader *, struct config_place, const json_t *value,
                        const char *field);
+// Notes who says the model's field of that number.
+void say_field(const struct config_reader *, struct config_place, int field);
 // JSON's text of a value; numbers are compared by what they are, so 1.0 is 1.
 bool is_config_value(const json_t *value, const char *text);
+// A float as Python prints it, "10000.0": other readers would take "10000" for a whole number.
+const char *real_json(struct arena *, double value);
 
 // ---- config_rope.c ----------------------------------------------------------------------------
 // The file's own `rope_theta`.
@@ -107,9 +113,5 @@ void take_rope_theta(struct config_reader *, struct config_place, const json_t *
 void take_rope_table(struct config_reader *, const char *name, const json_t *table);
 // The table of a scaling, as JSON; "null": there is none.
 const char *rope_scaling_json(struct arena *, const struct rope_scaling *);
-
-// ---- config_write.c ---------------------------------------------------------------------------
-// A float as Python prints it, "10000.0": other readers would take "10000" for a whole number.
-const char *real_json(struct arena *, double value);
 
 #endif

@@ -1,7 +1,6 @@
 // The config.json of a model, for whoever reads the parameters that training leaves. The table that
 // says how a field is read says how it is written, too; and what was written is read back: if that
 // is another model, the kind cannot say this one, and the next is tried.
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +36,6 @@ static const struct config_text written_rows[] = {
 enum { N_WRITTEN_ROWS = sizeof written_rows / sizeof *written_rows };
 
 // ---- values -----------------------------------------------------------------------------------
-
-const char *real_json(struct arena *arena, double value) {
-    char digits[REAL_TEXT_BYTES];
-    real_text(value, digits);
-    bool whole = value == floor(value) && fabs(value) < 1e15;
-    return whole ? arena_format(arena, "%.1f", value) : arena_format(arena, "%s", digits);
-}
 
 static const char *flag_json(bool flag) {
     return flag ? "true" : "false";

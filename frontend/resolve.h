@@ -108,9 +108,8 @@ const char *translated(const char *word, const char *const *names, size_t n);
 // word.
 bool help_said_here(struct diagnostic *d, const char *word, const char *value);
 // Of how many microbatches a step has, which is said by the size of one: remembers where that is
-// told, until the batch and the axes that split it are known.
+// told, for help_microbatches.
 void note_microbatches(struct resolver *r, struct diagnostic *d, const struct ast_field *field);
-void help_microbatches(struct resolver *r);
 
 // What to do about fields that are too large, wherever they are said.
 #define LAYERS_REMEDY   "the deepest models have some hundreds; is a digit too many?"
@@ -163,6 +162,12 @@ struct setting *find_setting(struct resolver *r, const char *name);
 struct setting *find_parameter_setting(struct resolver *r, const char *name);
 void report_unused_settings(struct resolver *r);
 
+// ---- microbatches.c ---------------------------------------------------------------------------
+// When the batch and the axes that split it are known: completes what was told of a number of
+// microbatches; gives the microbatch its size where the file does not.
+void help_microbatches(struct resolver *r);
+void default_microbatch(struct config *config);
+
 // ---- the parts --------------------------------------------------------------------------------
 void resolve_model(struct resolver *r, const struct found_item *found);
 void resolve_device(struct resolver *r, const struct found_item *found);
@@ -171,8 +176,6 @@ void resolve_mesh(struct resolver *r, const struct found_item *found);
 void finish_mesh(struct resolver *r, const struct found_item *found);
 void resolve_train(struct resolver *r, const struct found_item *found);
 void finish_train(struct resolver *r);
-// Among how many the splits of the batch, outside of scopes, divide it.
-int64_t devices_of_batch(const struct config *config);
 // What `reproducible` names behind `of`, as bits 1 << dimension; all, where it names nothing.
 uint32_t read_dimensions(struct resolver *r, const struct ast_names *of);
 void check_reproducible(struct resolver *r, const struct train_config *train);
@@ -205,7 +208,7 @@ static inline struct origin origin_statement(struct span span) {
 bool resolve_selector(struct resolver *r, const struct ast_path *path, uint32_t first,
                       const struct selector *outer, struct selector *out);
 
-// ---- config.json (config_json.c) --------------------------------------------------------------
+// ---- models (model_kinds.c) -------------------------------------------------------------------
 enum { MODEL_FIELD_KINDS = 32 };
 struct model_draft {
     struct model_config *config;
@@ -225,6 +228,8 @@ extern const char *const model_kind_words[N_MODEL_KINDS];
 const struct model_config *kind_defaults(enum model_kind kind);
 // What the draft leaves to be computed from its other sizes (resolve_model.c).
 void derive_sizes(struct resolver *r, const struct model_draft *draft);
+
+// ---- config.json (config_json.c) --------------------------------------------------------------
 // Reads a Hugging Face configuration into the draft on top of its kind's defaults. False: reported.
 bool read_config_json(struct resolver *r, const char *path, struct span from,
                       struct model_draft *draft);

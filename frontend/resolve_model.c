@@ -8,20 +8,12 @@
 
 #include <string.h>
 
-const struct field_row model_field_rows[] = {
-#define MODEL_FIELD(name, kind, gpt2, llama)                                                       \
-    {#name, FIELD_##kind, offsetof(struct model_config, name)},
-#include "frontend/model_fields.def"
-#undef MODEL_FIELD
-};
 enum {
 #define MODEL_FIELD(name, kind, gpt2, llama) MODEL_##name,
 #include "frontend/model_fields.def"
 #undef MODEL_FIELD
     N_MODEL_FIELDS
 };
-_Static_assert((int)N_MODEL_FIELDS <= (int)MODEL_FIELD_KINDS, "room in a draft");
-const int n_model_field_rows = N_MODEL_FIELDS;
 
 static const bool required_by[][N_MODEL_FIELDS] = {
     [FAMILY_GPT2] =
@@ -37,25 +29,6 @@ static const bool required_by[][N_MODEL_FIELDS] = {
 #undef MODEL_FIELD
         },
 };
-
-static const struct model_config kind_rows[N_MODEL_KINDS] = {
-#define MODEL_KIND(ID, text, architecture, of, ...)                                                \
-    [KIND_##ID] = {.kind = (text), .family = FAMILY_##of, __VA_ARGS__},
-#define OTHER_KIND(...)
-#include "frontend/model_kinds.def"
-#undef OTHER_KIND
-#undef MODEL_KIND
-};
-const char *const model_kind_words[N_MODEL_KINDS] = {
-#define MODEL_KIND(ID, text, ...) [KIND_##ID] = (text),
-#define OTHER_KIND(...)
-#include "frontend/model_kinds.def"
-#undef OTHER_KIND
-#undef MODEL_KIND
-};
-const struct model_config *kind_defaults(enum model_kind kind) {
-    return &kind_rows[kind];
-}
 
 // ---- reading ----------------------------------------------------------------------------------
 
@@ -98,7 +71,7 @@ static bool begin_model(struct resolver *r, const struct found_item *found,
         if (kind < 0)
             report_unknown(r, E103, source, "kind of model", model_kind_words, N_MODEL_KINDS);
         else
-            *draft->config = kind_rows[kind];
+            *draft->config = *kind_defaults((enum model_kind)kind);
         return kind >= 0;
     }
     const char *path = path_beside(r->arena, r->files[found->file].path, source.text);

@@ -480,30 +480,6 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
 
 // ---- what depends on the strategy -------------------------------------------------------------
 
-int64_t devices_of_batch(const struct config *config) {
-    int64_t devices = 1;
-    for (uint32_t i = 0; i < config->strategy.n_splits; i++) {
-        const struct split_statement *split = &config->strategy.splits[i];
-        for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
-            if (split->dimensions[d] == DIM_BATCH)
-                devices = size_times(devices, mesh_group_size(&config->mesh, &split->axes));
-    }
-    return devices;
-}
-
-// Without `microbatch` a step is one microbatch: as much as the axes that split the batch leave.
-static void default_microbatch(struct config *config) {
-    int64_t parts = devices_of_batch(config);
-    struct train_config *train = &config->train;
-    // Where it does not divide, `place` says so of the batch.
-    train->microbatch = train->batch % parts == 0 ? train->batch / parts : 1;
-    train->microbatch_origin = (struct origin){
-        .kind = ORIGIN_DEFAULT,
-        .span = config->train.origin.span,
-        .text = "without `microbatch` each device takes its sequences at once",
-    };
-}
-
 // A window that holds all of a sequence cuts nothing off.
 static void report_window(struct resolver *r) {
     const struct train_config *train = &r->config->train;

@@ -138,24 +138,6 @@ struct setting *find_parameter_setting(struct resolver *r, const char *name) {
 
 // ---- what nothing asked for -------------------------------------------------------------------
 
-// What a name stands in, where the name alone was given.
-static const struct {
-    const char *head, *name;
-} settable[] = {
-#define SETTABLE(head, name) {head, name},
-#include "frontend/settable.def"
-#undef SETTABLE
-};
-enum { N_SETTABLE = sizeof settable / sizeof *settable };
-
-const char *setting_of(struct arena *arena, const char *word, const char *value) {
-    for (int i = 0; i < N_SETTABLE; i++)
-        if (strcmp(settable[i].name, word) == 0 || translated(word, &settable[i].name, 1))
-            return arena_format(arena, "%s.%s=%s", settable[i].head, settable[i].name,
-                                strchr(value, ' ') ? arena_format(arena, "'%s'", value) : value);
-    return NULL;
-}
-
 // A field by its last name, or by another system's word for it. False: it is none.
 static bool help_head(struct resolver *r, struct diagnostic *d, const struct setting *setting) {
     const struct ast_path *path = &setting->field.paths.items[0];

@@ -5,6 +5,8 @@
 #include "frontend/parser.h"
 #include "place.tab.h"
 
+// ---- lexemes.c --------------------------------------------------------------------------------
+
 // Called by the rules of grammar/place.l. A token is its number; `value` is what it carries.
 // Reads a number and the unit behind it; `kept` is how many bytes are the token's.
 int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept);
@@ -19,6 +21,15 @@ void token_open_program(struct parser *p);
 int token_foreign_name(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 void token_unknown(struct parser *p, struct span span);
 void token_comment(struct parser *p, struct span span);
+
+struct keyword {
+    int token;
+    const char *text;
+    bool item; // begins one: a keyword outside of brackets only
+};
+const struct keyword *keyword_find(const char *text); // NULL: it is none
+
+// ---- tokens.c ---------------------------------------------------------------------------------
 
 // The parser's source of tokens: flex's, with brackets counted, keywords told from names, and
 // brackets that were left open closed.

@@ -258,7 +258,7 @@ static const char *symbol_words(yysymbol_kind_t symbol) {
     return yysymbol_name(symbol);
 }
 
-// The message itself is composed in frontend/parse.c, which does not know bison's tables.
+// The message itself is composed in frontend/syntax_errors.c, which does not know bison's tables.
 static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) {
     enum { MOST = 12 };
     yysymbol_kind_t symbols[MOST];

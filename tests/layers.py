@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the layers of ARCHITECTURE.md, on what was compiled and on what is written.
 
-    layers.py ROOT FOLDER=LIBRARY...
+    layers.py ROOT BUILD FOLDER=LIBRARY...
 
 For every static library: the symbols that it leaves open are defined by itself, by a library that its
 folder may use, or by an outside library that it may use, and no two define the same. A compiler library keeps no writable data
@@ -48,15 +48,11 @@ EXPOSED = {
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
 # the harness of the backend plays the runtime's host, and a fuzzer may go for any part.
 INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
-# Where a library is of a part of a folder only.
-PART_OF = {"interpreter": "ir", "verify_algebra": "verify"}
 # The folders inside a folder, the lowest first. Files beside them are above all; what is exposed is below all.
 FLOORS = {
     "passes": ["reference", "routes", "placement", "layers", "partition", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
 }
-# Folders of which the files still form circles, and are not held yet.
-CIRCULAR = {"frontend", "backend", "runtime"}
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"
 
@@ -152,19 +148,26 @@ def included(root, folder):
                         yield f"{path} includes {other}/{header}, which is between the files of {other}/"
 
 
-def objects_of(root, name, library):
-    """(defined, open) global symbols of every object of a static library, by the path of its source. Objects are
-    looked for where they were compiled: in an archive those of two folders may have one name."""
-    build = os.path.dirname(os.path.dirname(library))
-    for place in glob.glob(os.path.join(build, "**", "CMakeFiles", f"place_{name}.dir"), recursive=True):
-        sources = os.path.relpath(os.path.dirname(os.path.dirname(place)), build)
+def objects_of(root, folder, build):
+    """(defined, open) global symbols of every object that was compiled of the folder's files, by the path of its
+    source, be it for a library, a module or a program. Objects are looked for where they were compiled: in an archive
+    those of two folders may have one name, and modules have no archive."""
+    sources, objects = {}, {}
+    for place in glob.glob(os.path.join(build, folder, "**", "CMakeFiles", "*.dir"), recursive=True):
+        beside = os.path.relpath(os.path.dirname(os.path.dirname(place)), build)
         for path in glob.glob(os.path.join(place, "**", "*.o"), recursive=True):
-            source = os.path.normpath(os.path.join(sources, os.path.relpath(path, place).removesuffix(".o")))
-            if os.path.exists(os.path.join(root, source)):
-                yield source, symbols(path)
+            source = os.path.normpath(os.path.join(beside, os.path.relpath(path, place).removesuffix(".o")))
+            if os.path.exists(os.path.join(root, source)) or os.path.exists(os.path.join(build, source)): # generated
+                sources[path] = source
+                objects[source] = set(), set()
+    for line in run("nm", "-A", "-g", *sources).splitlines() if sources else []:
+        path, symbol = line.split(":", 1)
+        kind, name = symbol.split()[-2:]
+        objects[sources[path]][kind in "Uvw"].add(name)
+    return objects
 
 
-def arrows_of(root, folder, libraries):
+def arrows_of(root, folder, build):
     """For every file of the folder those of it that it uses: headers that it includes, and the sources of symbols
     that its object leaves open."""
     arrows = {}
@@ -174,13 +177,11 @@ def arrows_of(root, folder, libraries):
             if name.endswith((".c", ".h", ".def", ".inc", ".l", ".y")):
                 with open(os.path.join(root, path), encoding="utf-8") as file:
                     arrows[path] = {"/".join(match) for match in INCLUDE.findall(file.read())}
-    objects = {}
-    for name, library in libraries.items():
-        if PART_OF.get(name, name) == folder:
-            objects |= dict(objects_of(root, name, library))
+    objects = objects_of(root, folder, build)
+    assert objects, f"no object of {folder}/ in {build}"
     owners = {symbol: source for source, (defined, _) in objects.items() for symbol in defined}
     for source, (_, undefined) in objects.items():
-        arrows[source] |= {owners[symbol] for symbol in undefined & owners.keys()}
+        arrows.setdefault(source, set()).update(owners[symbol] for symbol in undefined & owners.keys())
     return {path: sorted(used & arrows.keys() - {path}) for path, used in arrows.items()}
 
 
@@ -207,9 +208,9 @@ def floor_of(folder, path):
     return FLOORS[folder].index(inside[0]) if len(inside) > 1 else len(FLOORS[folder])
 
 
-def within(root, folder, libraries):
+def within(root, folder, build):
     """Complaints about what the files of `folder` use of each other."""
-    arrows = arrows_of(root, folder, libraries)
+    arrows = arrows_of(root, folder, build)
     for circle in circles(arrows):
         yield f"a circle of files: {', '.join(circle)}"
     for path, used in sorted(arrows.items()) if folder in FLOORS else []:
@@ -219,15 +220,15 @@ def within(root, folder, libraries):
 
 
 def main():
-    root, libraries = sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])
+    root, build, libraries = *sys.argv[1:3], dict(argument.split("=", 1) for argument in sys.argv[3:])
     from_c = c_library_symbols()
     folders = [*EXPOSED, "grammar", "bench", "tests"]
     found = [line for folder in folders for line in included(root, folder)]
     for folder, library in libraries.items():
         found += linked(folder, library, libraries, from_c)
     found += named_twice(libraries)
-    for folder in EXPOSED.keys() - CIRCULAR:
-        found += within(root, folder, libraries)
+    for folder in EXPOSED:
+        found += within(root, folder, build)
     print("\n".join(found))
     return 1 if found or not libraries else 0
 

@@ -12,7 +12,7 @@
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/prune.h"
-#include "runtime/host/resume.h"
+#include "runtime/host/resumable.h"
 #include "runtime/host/session.h"
 #include "runtime/transport/transport.h"
 

@@ -9,6 +9,7 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
+#include "runtime/host/step.h"
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
 

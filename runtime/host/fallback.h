@@ -1,7 +1,7 @@
 /* What to run where a checkpoint is damaged: the last of its folder that is whole to the last bit,
  * as options that go on from it at once. */
 #pragma once
-#include "runtime/host/resume.h"
+#include "runtime/host/resumable.h"
 
 /* Adds it to the message of the damage. What is damaged stays where it is: so if it is the last of
  * its folder, what follows the whole one goes to another. */

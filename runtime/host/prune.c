@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "runtime/host/kind.h"
 #include "runtime/host/prune.h"
-#include "runtime/host/resume.h"
+#include "runtime/host/resumable.h"
 
 /* What a step has, by its manifest; the indices follow from that. */
 struct old {

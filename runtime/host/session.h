@@ -41,17 +41,6 @@ struct session {
  * failed. Returns the context's status. */
 int32_t rank_run(struct session *session, struct place_context *context);
 
-/* Tells the program and the recorder which step of training is next. */
-void rank_begin_step(struct place_context *context, int64_t step);
-/* Executes a step on the data that is there, and measures what was alive in it. The key is for what
- * is drawn; 0: nothing is. */
-struct live_report;
-int32_t rank_execute(struct place_context *context, place_entry *entry, double key,
-                     struct live_report *report);
-
-/* Ends every rank for what all have found; rank 0 says it. */
-int32_t fail_not_a_number(struct place_context *context, const char *what);
-
 /* The mean loss over a file. */
 struct evaluation {
     bool is_whole; /* false: it was broken off, by an interrupt or a failure that a rank holds */

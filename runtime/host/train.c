@@ -17,6 +17,7 @@
 #include "runtime/host/random.h"
 #include "runtime/host/reports.h"
 #include "runtime/host/session.h"
+#include "runtime/host/step.h"
 #include "runtime/host/timeline.h"
 #include "runtime/host/train.h"
 #include "runtime/transport/transport.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "runtime/host/folder.h"
 #include "runtime/host/progress.h"
-#include "runtime/host/resume.h"
+#include "runtime/host/resumable.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/host/weights.h"
 #include "runtime/host/weights_config.h"

@@ -1,0 +1,115 @@
+// What options were given: the words and numbers that they take, refused or read.
+#include "driver/option_tables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/place.h"
+
+static bool parse_integer(const char *text, int64_t *value) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return !errno && end != text && !*end && *value >= 0;
+}
+
+// -1 if all is well, else the exit status: as of every check here.
+static int check_integer(const struct options *options, enum option_id option, int64_t least,
+                         int64_t most) {
+    int64_t value;
+    const char *text = options->values[option];
+    if (!text || (parse_integer(text, &value) && value >= least && value <= most))
+        return -1;
+    fprintf(stderr, "placec: --%s takes a whole number ", option_rows[option].name);
+    fprintf(stderr, "from %lld to %lld", (long long)least, (long long)most);
+    fprintf(stderr, ", not `%s`\n", text);
+    return STATUS_USAGE;
+}
+
+// The word of this option, or N_CHOICES.
+static enum choice find_choice(enum option_id option, const char *word) {
+    int i = 0;
+    while (i < N_CHOICES &&
+           (choice_rows[i].option != option || strcmp(choice_rows[i].word, word) != 0))
+        i++;
+    return (enum choice)i;
+}
+
+// A value that is none of the option's words.
+static int report_choices(enum option_id option, const char *given) {
+    fprintf(stderr, "placec: --%s takes", option_rows[option].name);
+    for (int i = 0, n = 0; i < N_CHOICES; i++) {
+        if (choice_rows[i].option != option)
+            continue;
+        bool last = i + 1 == N_CHOICES || choice_rows[i + 1].option != option;
+        fprintf(stderr, "%s %s", n == 0 ? "" : last ? " or" : ",", choice_rows[i].word);
+        n++;
+    }
+    fprintf(stderr, ", not `%s`\n", given);
+    return STATUS_USAGE;
+}
+
+static int check_choices(const struct options *options) {
+    for (int i = 0; i < N_CHOICES; i++) {
+        enum option_id option = choice_rows[i].option;
+        const char *given = options->values[option];
+        if (given && find_choice(option, given) == N_CHOICES)
+            return report_choices(option, given);
+    }
+    return -1;
+}
+
+enum choice option_choice(const struct options *options, enum option_id option,
+                          enum choice otherwise) {
+    const char *given = options->values[option];
+    return given ? find_choice(option, given) : otherwise;
+}
+
+// Options that take a number, with the least and the most that make sense; the verbs then read them
+// unchecked.
+int options_check_values(const struct options *options) {
+    static const struct {
+        enum option_id option;
+        int64_t least, most;
+    } integers[] = {
+#define RUN_TEXT(ID, member, name, argument, help)
+#define RUN_LIST(ID, member, name, argument, help)
+#define RUN_NUMBER(ID, member, name, argument, least, most, help) {OPTION_##ID, least, most},
+#define RUN_FLAG(ID, member, name, letter, help)
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_LIST
+#undef RUN_NUMBER
+#undef RUN_FLAG
+        {OPTION_RANKS, 1, INT64_MAX}, {OPTION_ERROR_LIMIT, 0, INT64_MAX}};
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        int status =
+            check_integer(options, integers[i].option, integers[i].least, integers[i].most);
+        if (status >= 0)
+            return status;
+    }
+    return check_choices(options);
+}
+
+const char *option_name(enum option_id option) {
+    return option_rows[option].name;
+}
+
+bool option_given(const struct options *options, enum option_id option) {
+    return options->values[option] != NULL;
+}
+
+int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise) {
+    int64_t value;
+    if (!options->values[option] || !parse_integer(options->values[option], &value))
+        return otherwise;
+    return value;
+}
+
+bool option_colour(const struct options *options, int descriptor) {
+    enum choice when = option_choice(options, OPTION_COLOR, COLOR_AUTO);
+    return when == COLOR_AUTO ? isatty(descriptor) && !getenv("NO_COLOR") : when == COLOR_ALWAYS;
+}
