@@ -89,7 +89,7 @@ static int64_t group_index(const struct emitter *e, const struct axis_list *axes
 void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *exchange, enum dtype dtype, const struct piece *pieces,
                       uint32_t n) {
-    int64_t members = mesh_group_size(&e->program->job->mesh, &exchange->axes);
+    int64_t members = mesh_group_size(&e->job->mesh, &exchange->axes);
     int64_t shift = (exchange->shift % members + members) % members;
     CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, exchange->kind),
                  constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
@@ -100,7 +100,7 @@ void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle
 // ---- handles ----------------------------------------------------------------------------------
 
 static LLVMValueRef unit_handle(struct emitter *e, const struct op *start) {
-    return constant_i32(e, step_handle_count(e->program) +
+    return constant_i32(e, step_handle_count(e->job) +
                                unit_handle_count(e->unit, (uint32_t)(start - e->unit->ops)));
 }
 
@@ -116,7 +116,7 @@ void emit_collective(struct emitter *e, const struct op *op) {
     CHECK(op_exchange(op, &exchange));
     const struct tensor_type *from = value_type(e, op->operands[0]);
     const struct tensor_type *to = value_type(e, op->results[0]);
-    struct piece piece = piece_of(&exchange, &e->program->job->mesh, from, to);
+    struct piece piece = piece_of(&exchange, &e->job->mesh, from, to);
     piece.from = operand_place(e, op, 0);
     piece.to = place_of(e, op->results[0]);
     start_collective(e, op->id, unit_handle(e, op), &exchange, from->dtype, &piece, 1);

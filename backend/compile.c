@@ -100,7 +100,7 @@ void module_optimise(struct emitter *e, LLVMTargetMachineRef machine, struct eff
 // ---- one piece --------------------------------------------------------------------------------
 
 struct work {
-    const struct program *program;
+    const struct job *job;
     const struct backend_options *options;
     struct objects *objects;
     int cache;        // open directory, or -1
@@ -111,15 +111,13 @@ struct work {
     const char *why;
 };
 
-// Both steps are one module: they are small, and change together.
-static void emit_piece(struct emitter *e, const struct program *program, uint32_t piece) {
-    if (piece < program->job->n_units) {
-        emit_unit(e, &program->job->units[piece]);
+// The steps of a program are one module: they are small, and change together.
+static void emit_piece(struct emitter *e, const struct job *job, uint32_t piece) {
+    if (piece < job->n_units) {
+        emit_unit(e, &job->units[piece]);
         return;
     }
-    for (int s = 0; s < N_STEPS; s++)
-        if (program->steps[s].present)
-            emit_step(e, s);
+    emit_steps(e, piece - job->n_units);
 }
 
 // The first message stands; threads stop taking pieces.
@@ -162,9 +160,9 @@ static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
 }
 
 static void compile_piece(struct work *work, uint32_t piece, struct arena *arena) {
-    const struct program *program = work->program;
-    bool is_unit = piece < program->job->n_units;
-    const char *name = is_unit ? program->job->units[piece].name : "step", *why = NULL;
+    const struct job *job = work->job;
+    bool is_unit = piece < job->n_units;
+    const char *name = is_unit ? job->units[piece].name : "step", *why = NULL;
     struct effort effort = is_unit ? effort_units : effort_steps;
     LLVMTargetMachineRef machine = machine_open(arena, work->options, effort, &why);
     if (!machine) {
@@ -172,9 +170,9 @@ static void compile_piece(struct work *work, uint32_t piece, struct arena *arena
         return;
     }
     struct emitter e;
-    emitter_open(&e, arena, program, name);
+    emitter_open(&e, arena, job, name);
     e.has_fma = machine_has_fma(machine);
-    emit_piece(&e, program, piece);
+    emit_piece(&e, job, piece);
     module_finish(&e, machine);
     work->objects->buffers[piece] = module_object(work, &e, machine, effort);
     emitter_close(&e);
@@ -219,15 +217,15 @@ static void run_threads(struct work *work, unsigned n) {
         pthread_join(threads[i], NULL);
 }
 
-bool compile_objects(struct arena *arena, const struct program *program,
+bool compile_objects(struct arena *arena, const struct job *job,
                      const struct backend_options *options, struct objects *objects,
                      const char **why) {
-    struct work work = {.program = program,
+    struct work work = {.job = job,
                         .options = options,
                         .objects = objects,
                         .cache = cache_open(options->cache),
                         .arena = arena};
-    objects->n = program->job->n_units + 1;
+    objects->n = job->n_units + job->n_programs;
     objects->buffers = ARENA_ARRAY(arena, LLVMMemoryBufferRef, objects->n);
     pthread_mutex_init(&work.message_lock, NULL);
     run_threads(&work, thread_count(options, objects->n));

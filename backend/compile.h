@@ -23,12 +23,12 @@ void module_finish(struct emitter *, LLVMTargetMachineRef);
 void module_optimise(struct emitter *, LLVMTargetMachineRef, struct effort);
 bool machine_has_fma(LLVMTargetMachineRef);
 
-// The program cut into pieces that are compiled apart: one per unit, then one for the steps.
+// The job cut into pieces that are compiled apart: one per unit, then one for each program's steps.
 struct objects {
     LLVMMemoryBufferRef *buffers; // relocatable objects
     uint32_t n;
 };
-bool compile_objects(struct arena *arena, const struct program *, const struct backend_options *,
+bool compile_objects(struct arena *arena, const struct job *, const struct backend_options *,
                      struct objects *, const char **why);
 
 // cache.c: objects that were compiled before, in an open directory. -1: there is none, or one that
@@ -45,12 +45,11 @@ void cache_trim(struct arena *, int directory);
 
 // One module of all, and with the effort of units: what `emit --as=llvm` prints is what `build`
 // links, and of the steps not what the JIT runs.
-char *generate(struct arena *, const struct program *, const struct backend_options *,
+char *generate(struct arena *, const struct job *, const struct backend_options *,
                enum backend_output, size_t *size, const char **why);
-struct backend_code *jit_open(struct arena *, const struct program *,
-                              const struct backend_options *, const struct runtime_symbol *,
-                              unsigned n_symbols, const char **why);
-place_entry *jit_entry(const struct backend_code *, enum step_kind);
+struct backend_code *jit_open(struct arena *, const struct job *, const struct backend_options *,
+                              const struct runtime_symbol *, unsigned n_symbols, const char **why);
+place_entry *jit_entry(const struct backend_code *, uint32_t program, enum step_kind);
 void jit_free(struct backend_code *);
 
 #endif

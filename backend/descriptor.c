@@ -1,5 +1,5 @@
-// What the runtime must know of a program, as one struct place_program: made from the final
-// program, the same for all ranks. Everything is converted, nothing computed anew: sizes and
+// What the runtime must know of a job, as one struct place_program: made from the final programs,
+// the same for all ranks. Everything is converted, nothing computed anew: sizes and
 // strides are those of ir's own functions.
 #include "backend/backend.h"
 
@@ -54,7 +54,7 @@ static int64_t tensor_elements(const struct tensor *tensor) {
     return elements;
 }
 
-_Static_assert((int)MAX_TENSOR_PARTS == (int)PLACE_PARTS_LIMIT,
+_Static_assert((int)MAX_TENSOR_PARTS == (int)PLACE_FUSED_LIMIT,
                "a tensor's parts fit the descriptor");
 
 // Rows of the matrix that a tensor is when saved: weights have the hidden dimension first (inputs)
@@ -68,24 +68,24 @@ static int64_t saved_rows(const struct tensor *tensor) {
     return first->dimension == DIM_HIDDEN ? first->size : 0;
 }
 
-static void describe_parts(const struct tensor *tensor, struct place_tensor *out) {
+static void describe_fused(const struct tensor *tensor, struct place_tensor *out) {
     int64_t behind = 1, begin = 0; // elements behind the dimension `part`
     for (unsigned d = tensor->rank; d-- > 0 && tensor->dims[d].dimension != DIM_PART;)
         behind *= tensor->dims[d].size;
     for (unsigned i = 0; i < tensor->n_parts; i++) {
         int64_t elements = tensor->parts[i].size * behind;
-        out->parts[i] = (struct place_part){tensor->parts[i].name, begin, elements};
+        out->fused[i] = (struct place_fused){tensor->parts[i].name, begin, elements};
         begin += elements;
     }
-    out->n_parts = tensor->n_parts;
+    out->n_fused = tensor->n_parts;
     out->plane = begin;
 }
 
-static void describe_tensors(struct arena *arena, const struct program *program,
+static void describe_tensors(struct arena *arena, const struct job *job,
                              struct place_program *out) {
-    struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, program->job->n_tensors);
-    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
-        const struct tensor *tensor = &program->job->tensors[i];
+    struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, job->n_tensors);
+    for (uint32_t i = 0; i < job->n_tensors; i++) {
+        const struct tensor *tensor = &job->tensors[i];
         tensors[i] = (struct place_tensor){
             .name = tensor->name,
             .layers = tensor->layers,
@@ -97,9 +97,9 @@ static void describe_tensors(struct arena *arena, const struct program *program,
             .saved_columns = tensor->saved_columns,
             .saved_transposed = tensor->saved_transposed,
         };
-        describe_parts(tensor, &tensors[i]);
+        describe_fused(tensor, &tensors[i]);
     }
-    out->n_tensors = (int32_t)program->job->n_tensors;
+    out->n_tensors = (int32_t)job->n_tensors;
     out->tensors = tensors;
 }
 
@@ -161,7 +161,7 @@ static struct place_buffer describe_buffer(const struct program *program,
 }
 
 static void describe_buffers(struct arena *arena, const struct program *program,
-                             struct place_program *out) {
+                             struct place_part *out) {
     struct place_buffer *buffers = ARENA_ARRAY(arena, struct place_buffer, program->n_buffers);
     for (uint32_t i = 0; i < program->n_buffers; i++)
         buffers[i] = describe_buffer(program, &program->buffers[i]);
@@ -193,7 +193,7 @@ static void find_wellknown(const struct program *program, struct place_wellknown
 
 struct describer {
     struct arena *arena;
-    const struct program *program;
+    const struct job *job;
     const struct source_files *sources;
     struct place_statement *statements;
 };
@@ -217,25 +217,23 @@ static void describe_ops(struct describer *d, const struct unit *unit) {
         struct exchange exchange;
         if (op_exchange(op, &exchange)) {
             text = arena_format(d->arena, "%s %s", text,
-                                mesh_axes_text(&d->program->job->mesh, &exchange.axes, d->arena));
+                                mesh_axes_text(&d->job->mesh, &exchange.axes, d->arena));
         }
         describe_statement(d, op->id, op->span,
                            arena_format(d->arena, "%s in %s", text, unit->name), 0);
     }
 }
 
-static const char *statement_text(struct describer *d, const struct step *step,
-                                  const struct statement *s) {
-    const struct program *program = d->program;
+static const char *statement_text(struct describer *d, const struct program *program,
+                                  const struct step *step, const struct statement *s) {
     switch (s->kind) {
     case STATEMENT_LOOP:
         return arena_format(d->arena, "for %s", s->loop.name);
     case STATEMENT_CALL:
         return arena_format(d->arena, "call %s", program->job->units[s->call.unit].name);
     case STATEMENT_START:
-        return arena_format(
-            d->arena, "%s %s", collective_names[s->start.exchange.kind],
-            mesh_axes_text(&d->program->job->mesh, &s->start.exchange.axes, d->arena));
+        return arena_format(d->arena, "%s %s", collective_names[s->start.exchange.kind],
+                            mesh_axes_text(&d->job->mesh, &s->start.exchange.axes, d->arena));
     case STATEMENT_WAIT:
         return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
     case STATEMENT_ZERO:
@@ -246,34 +244,39 @@ static const char *statement_text(struct describer *d, const struct step *step,
     }
 }
 
-static void describe_statements(struct arena *arena, const struct program *program,
-                                const struct source_files *sources, struct place_program *out) {
-    struct describer d = {arena, program, sources,
-                          ARENA_ARRAY(arena, struct place_statement, program->job->n_ids)};
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        describe_ops(&d, &program->job->units[u]);
+static void describe_steps(struct describer *d, const struct program *program) {
     for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        const struct step *step = &program->steps[s];
+        struct statement_walk walk = walk_statements(&step->body);
         while (walk_next(&walk))
-            describe_statement(&d, walk.statement->id, walk.statement->span,
-                               statement_text(&d, &program->steps[s], walk.statement), walk.depth);
+            describe_statement(d, walk.statement->id, walk.statement->span,
+                               statement_text(d, program, step, walk.statement), walk.depth);
     }
-    out->n_statements = (int32_t)program->job->n_ids;
+}
+
+static void describe_statements(struct arena *arena, const struct job *job,
+                                const struct source_files *sources, struct place_program *out) {
+    struct describer d = {arena, job, sources,
+                          ARENA_ARRAY(arena, struct place_statement, job->n_ids)};
+    for (uint32_t u = 0; u < job->n_units; u++)
+        describe_ops(&d, &job->units[u]);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        describe_steps(&d, job->programs[i]);
+    out->n_statements = (int32_t)job->n_ids;
     out->statements = d.statements;
 }
 
 // ---- groups -----------------------------------------------------------------------------------
 
-static void describe_groups(struct arena *arena, const struct program *program,
-                            const int64_t *bytes, struct place_program *out) {
+static void describe_groups(struct arena *arena, const struct job *job, const int64_t *bytes,
+                            struct place_program *out) {
     uint32_t n;
-    const struct axis_list *lists = job_groups(program->job, arena, &n);
+    const struct axis_list *lists = job_groups(job, arena, &n);
     struct place_group *groups = ARENA_ARRAY(arena, struct place_group, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        groups[i] =
-            (struct place_group){.axes = describe_axes(&lists[i]),
-                                 .name = mesh_axes_text(&program->job->mesh, &lists[i], arena),
-                                 .train_bytes = bytes ? bytes[i] : 0};
+        groups[i] = (struct place_group){.axes = describe_axes(&lists[i]),
+                                         .name = mesh_axes_text(&job->mesh, &lists[i], arena),
+                                         .train_bytes = bytes ? bytes[i] : 0};
     out->n_groups = (int32_t)n;
     out->groups = groups;
 }
@@ -302,10 +305,10 @@ static void describe_relaxed(struct arena *arena, const struct descriptor_facts 
 // ---- the whole --------------------------------------------------------------------------------
 
 // 6 per parameter and token, forward and backward: the figure that rates of training are given in.
-static double flops_per_token(const struct program *program) {
+static double flops_per_token(const struct job *job) {
     double parameters = 0;
-    for (uint32_t i = 0; i < program->job->n_tensors; i++) {
-        const struct tensor *tensor = &program->job->tensors[i];
+    for (uint32_t i = 0; i < job->n_tensors; i++) {
+        const struct tensor *tensor = &job->tensors[i];
         double copies = tensor->layers ? (double)tensor->layers : 1;
         parameters += copies * (double)tensor_elements(tensor);
     }
@@ -313,11 +316,11 @@ static double flops_per_token(const struct program *program) {
 }
 
 // The first step at which a schedule that ends at 0 has ended; 0: none does.
-static int64_t rate_ends(const struct program *program) {
+static int64_t rate_ends(const struct job *job) {
     int64_t first = 0;
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
-            const struct op *op = &program->job->units[u].ops[i];
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++) {
+            const struct op *op = &job->units[u].ops[i];
             if (op->kind != OP_LEARNING_RATE || op_rate(op) == RATE_CONSTANT ||
                 op_real(op, ATTRIBUTE_MINIMUM, 0) > 0)
                 continue;
@@ -327,50 +330,63 @@ static int64_t rate_ends(const struct program *program) {
     return first;
 }
 
-static bool has_library_products(const struct program *program) {
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
-            if (is_library_product(program, &program->job->units[u].ops[i]))
+static bool has_library_products(const struct job *job) {
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++)
+            if (is_library_product(job, &job->units[u].ops[i]))
                 return true;
     return false;
 }
 
-struct place_program *descriptor_make(struct arena *arena, const struct program *program,
+static struct place_part describe_part(struct arena *arena, const struct program *program,
+                                       const struct place_memory *memory) {
+    struct place_part out = {.name = program->part.name,
+                             .axes = describe_axes(&program->part.axes),
+                             .begin = program->part.begin,
+                             .end = program->part.end,
+                             .arena_bytes = program->arena_bytes,
+                             .memory = memory ? *memory : (struct place_memory){0}};
+    describe_buffers(arena, program, &out);
+    describe_effects(arena, program, &out);
+    find_wellknown(program, &out.wellknown);
+    return out;
+}
+
+struct place_program *descriptor_make(struct arena *arena, const struct job *job,
                                       const struct descriptor_facts *facts) {
     struct place_program *out = ARENA_NEW(arena, struct place_program);
+    struct place_part *parts = ARENA_ARRAY(arena, struct place_part, job->n_programs);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        parts[i] = describe_part(arena, job->programs[i], facts->memory ? &facts->memory[i] : NULL);
     *out = (struct place_program){
         .abi_version = PLACE_ABI_VERSION,
-        .name = program->job->name,
-        .plan_hash =
-            facts->plan_hash ? facts->plan_hash : text_sum(arena, job_text(program->job, arena)),
+        .name = job->name,
+        .plan_hash = facts->plan_hash ? facts->plan_hash : text_sum(arena, job_text(job, arena)),
         .model = facts->config ? model_text(arena, &facts->config->model) : NULL,
         .training = facts->config ? training_text(arena, facts->config) : NULL,
         .config_json = facts->config_json,
         .config_unseen = facts->config_unseen,
         .config_lacks = facts->config_lacks,
-        .arena_bytes = program->arena_bytes,
-        .n_handles = (int32_t)handle_count(program),
+        .n_handles = (int32_t)handle_count(job),
         .direct_members = LIMIT_DIRECT_MEMBERS,
-        .memory = facts->memory,
-        .batch = program->job->sizes.batch,
-        .sequence = program->job->sizes.sequence,
-        .microbatches = program->job->sizes.microbatches,
-        .vocab = program->job->sizes.vocab,
-        .islands = describe_axes(&program->job->policy.islands),
-        .average_every = program->job->policy.average_every,
+        .n_parts = (int32_t)job->n_programs,
+        .parts = parts,
+        .batch = job->sizes.batch,
+        .sequence = job->sizes.sequence,
+        .microbatches = job->sizes.microbatches,
+        .vocab = job->sizes.vocab,
+        .islands = describe_axes(&job->policy.islands),
+        .average_every = job->policy.average_every,
         .seed = facts->config ? facts->config->train.seed : 0,
-        .flops_per_token = flops_per_token(program),
-        .rate_ends = rate_ends(program),
-        .library_products = has_library_products(program),
+        .flops_per_token = flops_per_token(job),
+        .rate_ends = rate_ends(job),
+        .library_products = has_library_products(job),
         .library_directory = library_directory(arena),
     };
-    describe_mesh(arena, &program->job->mesh, out);
-    describe_groups(arena, program, facts->group_bytes, out);
-    describe_tensors(arena, program, out);
-    describe_buffers(arena, program, out);
-    describe_statements(arena, program, facts->sources, out);
-    describe_effects(arena, program, out);
-    find_wellknown(program, &out->wellknown);
+    describe_mesh(arena, &job->mesh, out);
+    describe_groups(arena, job, facts->group_bytes, out);
+    describe_tensors(arena, job, out);
+    describe_statements(arena, job, facts->sources, out);
     if (facts->config)
         describe_relaxed(arena, facts, out);
     return out;

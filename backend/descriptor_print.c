@@ -1,6 +1,7 @@
 // The descriptor as C: what `build` compiles and links beside the program's object. Arrays first,
 // one per kind, then the structure that points at them, then a main.
 #include "backend/backend.h"
+#include "backend/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,13 +60,13 @@ static void print_mesh(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
-static void print_parts(FILE *to, const struct place_tensor *t) {
-    fprintf(to, "\n     .plane = %" PRId64 ", .n_parts = %d, .parts = {", t->plane, t->n_parts);
-    for (int32_t i = 0; i < t->n_parts; i++) {
+static void print_fused(FILE *to, const struct place_tensor *t) {
+    fprintf(to, "\n     .plane = %" PRId64 ", .n_fused = %d, .fused = {", t->plane, t->n_fused);
+    for (int32_t i = 0; i < t->n_fused; i++) {
         fputs("{", to);
-        print_field(to, "name", t->parts[i].name);
-        fprintf(to, ".begin = %" PRId64 ", .elements = %" PRId64 "}, ", t->parts[i].begin,
-                t->parts[i].elements);
+        print_field(to, "name", t->fused[i].name);
+        fprintf(to, ".begin = %" PRId64 ", .elements = %" PRId64 "}, ", t->fused[i].begin,
+                t->fused[i].elements);
     }
     fputs("}, ", to);
 }
@@ -78,8 +79,8 @@ static void print_tensors(FILE *to, const struct place_program *p) {
         fputs("    {", to);
         print_field(to, "name", t->name);
         print_field(to, "saved_name", t->saved_name);
-        if (t->n_parts)
-            print_parts(to, t);
+        if (t->n_fused)
+            print_fused(to, t);
         fprintf(to,
                 ".layers = %" PRId64 ", .init = %d, .init_std = %a, .saved_rows = %" PRId64
                 ", .saved_columns_begin = %" PRId64 ", .saved_columns = %" PRId64
@@ -104,8 +105,10 @@ static void print_dimensions(FILE *to, const struct place_buffer *b) {
     fputs("},", to);
 }
 
-static void print_buffers(FILE *to, const struct place_program *p) {
-    begin_array(to, "place_buffer", "buffers", p->n_buffers);
+static void print_buffers(FILE *to, const struct place_part *p, int32_t part) {
+    char name[32];
+    snprintf(name, sizeof name, "buffers_%d", part);
+    begin_array(to, "place_buffer", name, p->n_buffers);
     for (int32_t i = 0; i < p->n_buffers; i++) {
         const struct place_buffer *b = &p->buffers[i];
         fputs("    {", to);
@@ -138,8 +141,10 @@ static void print_statements(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
-static void print_effects(FILE *to, const struct place_program *p) {
-    begin_array(to, "place_effect", "effects", p->n_effects);
+static void print_effects(FILE *to, const struct place_part *p, int32_t part) {
+    char name[32];
+    snprintf(name, sizeof name, "effects_%d", part);
+    begin_array(to, "place_effect", name, p->n_effects);
     for (int32_t i = 0; i < p->n_effects; i++) {
         const struct place_effect *effect = &p->effects[i];
         fprintf(to, "    {%d, %d, %d, %d, %" PRId64 ", %" PRId64 "},\n", effect->statement,
@@ -170,37 +175,76 @@ static void print_relaxed(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
+// ---- parts ------------------------------------------------------------------------------------
+
+static void print_predicted(FILE *to, const struct place_memory *m) {
+    fprintf(to,
+            "     .memory = {.peak = %" PRId64 ", .parameters = %" PRId64 ", .optimizer = %" PRId64
+            ", .gradients = %" PRId64 ", .activations = %" PRId64 ", .transient = %" PRId64 "},\n",
+            m->peak, m->parameters, m->optimizer, m->gradients, m->activations, m->transient);
+}
+
+// Entries are named as the object defines them; a step that the job has not stays null.
+static void print_part(FILE *to, const struct place_part *p, const struct job *job,
+                       uint32_t number) {
+    const struct place_wellknown *w = &p->wellknown;
+    struct arena scratch = {0};
+    fputs("    {", to);
+    print_field(to, "name", p->name);
+    print_axes(to, "axes", &p->axes);
+    fprintf(to, ".begin = %" PRId64 ", .end = %" PRId64 ", .arena_bytes = %" PRId64 ",\n", p->begin,
+            p->end, p->arena_bytes);
+    fprintf(to, "     .n_buffers = %d, .buffers = buffers_%u,\n", p->n_buffers, number);
+    fprintf(to, "     .n_effects = %d, .effects = effects_%u,\n", p->n_effects, number);
+    fprintf(to,
+            "     .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
+            ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .microbatch = %d, "
+            ".layer = %d, .draw_key = %d},\n",
+            w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits,
+            w->samples, w->microbatch, w->layer, w->draw_key);
+    print_predicted(to, &p->memory);
+    for (int s = 0; s < N_STEPS; s++)
+        if (job->programs[number]->steps[s].present)
+            fprintf(to, "     .%s = %s,\n", step_names[s], step_symbol(&scratch, job, number, s));
+    fputs("    },\n", to);
+    arena_free(&scratch);
+}
+
+static void declare_entries(FILE *to, const struct job *job) {
+    struct arena scratch = {0};
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        for (int s = 0; s < N_STEPS; s++)
+            if (job->programs[i]->steps[s].present)
+                fprintf(to, "place_entry %s;\n", step_symbol(&scratch, job, i, s));
+    arena_free(&scratch);
+}
+
+static void print_parts(FILE *to, const struct place_program *p, const struct job *job) {
+    for (int32_t i = 0; i < p->n_parts; i++) {
+        print_buffers(to, &p->parts[i], i);
+        print_effects(to, &p->parts[i], i);
+    }
+    begin_array(to, "place_part", "parts", p->n_parts);
+    for (int32_t i = 0; i < p->n_parts; i++)
+        print_part(to, &p->parts[i], job, (uint32_t)i);
+    fputs("};\n", to);
+}
+
 // ---- the structure ----------------------------------------------------------------------------
 
 static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to,
-            "    .n_axes = %d, .axes = axes, .devices = %" PRId64 ", .arena_bytes = %" PRId64
+            "    .n_axes = %d, .axes = axes, .devices = %" PRId64
             ", .n_handles = %d, .direct_members = %d,\n",
-            p->n_axes, p->devices, p->arena_bytes, p->n_handles, p->direct_members);
+            p->n_axes, p->devices, p->n_handles, p->direct_members);
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
-    fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
-    fprintf(to, "    .n_effects = %d, .effects = effects,\n", p->n_effects);
+    fprintf(to, "    .n_parts = %d, .parts = parts,\n", p->n_parts);
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
     fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
     print_axes(to, "islands", &p->islands);
     fprintf(to, ".average_every = %" PRId64 ", .library_products = %d,\n", p->average_every,
             p->library_products);
-}
-
-static void print_predictions(FILE *to, const struct place_program *p) {
-    const struct place_wellknown *w = &p->wellknown;
-    const struct place_memory *m = &p->memory;
-    fprintf(to,
-            "    .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
-            ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .microbatch = %d, "
-            ".layer = %d, .draw_key = %d},\n",
-            w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits,
-            w->samples, w->microbatch, w->layer, w->draw_key);
-    fprintf(to,
-            "    .memory = {.peak = %" PRId64 ", .parameters = %" PRId64 ", .optimizer = %" PRId64
-            ", .gradients = %" PRId64 ", .activations = %" PRId64 ", .transient = %" PRId64 "},\n",
-            m->peak, m->parameters, m->optimizer, m->gradients, m->activations, m->transient);
     fprintf(to,
             "    .batch = %" PRId64 ", .sequence = %" PRId64 ", .microbatches = %" PRId64
             ", .vocab = %" PRId64 ",\n    .seed = UINT64_C(%" PRIu64 "), .flops_per_token = %a,\n"
@@ -240,20 +284,16 @@ static void print_main(FILE *to, const char *level) {
 #undef LENGTH
 }
 
-// Entries are named as the object defines them; a step that the program has not stays null.
-void descriptor_print(const struct place_program *p, const struct program *program,
-                      const char *level, FILE *to) {
+void descriptor_print(const struct place_program *p, const struct job *job, const char *level,
+                      FILE *to) {
     fputs("/* The descriptor of a compiled program, made by placec. */\n"
           "#include <stdio.h>\n#include \"place.h\"\n\n",
           to);
-    for (int s = 0; s < N_STEPS; s++)
-        if (program->steps[s].present)
-            fprintf(to, "place_entry place_%s;\n", step_names[s]);
+    declare_entries(to, job);
     print_mesh(to, p);
     print_tensors(to, p);
-    print_buffers(to, p);
     print_statements(to, p);
-    print_effects(to, p);
+    print_parts(to, p, job);
     print_groups(to, p);
     print_relaxed(to, p);
     fprintf(to, "\nstatic const struct place_program program = {\n    .abi_version = %d, ",
@@ -269,10 +309,6 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_field(to, "config_lacks", p->config_lacks);
     fputs("\n", to);
     print_counts(to, p);
-    print_predictions(to, p);
-    for (int s = 0; s < N_STEPS; s++)
-        if (program->steps[s].present)
-            fprintf(to, "    .%s = place_%s,\n", step_names[s], step_names[s]);
     fputs("};\n", to);
     print_main(to, level);
 }

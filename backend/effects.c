@@ -40,8 +40,7 @@ static void add_statement(struct effects *e, const struct statement *s) {
         add(e, s, PLACE_BORROWED, (struct reference){frame, index_constant(0)});
 }
 
-void describe_effects(struct arena *arena, const struct program *program,
-                      struct place_program *out) {
+void describe_effects(struct arena *arena, const struct program *program, struct place_part *out) {
     struct effects e = {.arena = arena, .program = program};
     for (int step = 0; step < N_STEPS; step++) {
         struct statement_walk walk = walk_statements(&program->steps[step].body);

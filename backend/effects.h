@@ -5,6 +5,6 @@
 #include "ir/ir.h"
 #include "runtime/place.h"
 
-void describe_effects(struct arena *, const struct program *, struct place_program *out);
+void describe_effects(struct arena *, const struct program *, struct place_part *out);
 
 #endif

@@ -129,10 +129,9 @@ static void open_module(struct emitter *e, const char *name) {
 
 // A context per module: LLVM shares types and constants inside one without locks, so that modules
 // which are built side by side must not have it in common.
-void emitter_open(struct emitter *e, struct arena *arena, const struct program *program,
-                  const char *name) {
-    *e = (struct emitter){.arena = arena, .program = program};
-    e->groups = job_groups(program->job, arena, &e->n_groups);
+void emitter_open(struct emitter *e, struct arena *arena, const struct job *job, const char *name) {
+    *e = (struct emitter){.arena = arena, .job = job};
+    e->groups = job_groups(job, arena, &e->n_groups);
     e->llvm = LLVMContextCreate();
     e->builder = LLVMCreateBuilderInContext(e->llvm);
     e->void_type = LLVMVoidTypeInContext(e->llvm);
@@ -243,7 +242,7 @@ LLVMValueRef element_pointer(struct emitter *e, LLVMTypeRef element, LLVMValueRe
 // Mixed radix, the outermost axis first, as layouts are. Axes of size one have no digit. The code
 // is the same for all ranks, so that this is the only thing it reads that differs between them.
 LLVMValueRef coordinate(struct emitter *e, const struct axis_list *axes) {
-    const struct mesh *mesh = &e->program->job->mesh;
+    const struct mesh *mesh = &e->job->mesh;
     LLVMValueRef result = constant_i64(e, 0);
     for (unsigned i = 0; i < axes->n; i++) {
         unsigned axis = axes->axes[i];

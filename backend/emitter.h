@@ -31,9 +31,10 @@ struct function {
 
 struct emitter {
     struct arena *arena; // of this emission
-    const struct program *program;
-    bool has_fma;             // does the target have fused multiply-add?
-    struct axis_list *groups; // of the program's collectives; calls name them by their index
+    const struct job *job;
+    const struct program *program; // whose step it is; of units NULL
+    bool has_fma;                  // does the target have fused multiply-add?
+    struct axis_list *groups;      // of the program's collectives; calls name them by their index
     uint32_t n_groups;
 
     LLVMContextRef llvm;
@@ -55,7 +56,7 @@ struct emitter {
 // ---- emitter.c --------------------------------------------------------------------------------
 
 // An empty module for the target that `triple` and `layout` name.
-void emitter_open(struct emitter *, struct arena *, const struct program *, const char *name);
+void emitter_open(struct emitter *, struct arena *, const struct job *, const char *name);
 void emitter_close(struct emitter *); // frees the module, too, unless it was taken
 
 // Begins `int32_t name(context, n_pointers pointers)`; the builder stands in its body.
@@ -158,7 +159,7 @@ const struct op *sum_around(const struct emitter *, const struct op *product); /
 void emit_kernel(struct emitter *, const struct op *);                         // kernels.c
 void emit_slice(struct emitter *, const struct op *);                          // collectives.c
 void emit_collective(struct emitter *, const struct op *);                     // collectives.c
-void emit_step(struct emitter *, enum step_kind);                              // step.c
+void emit_steps(struct emitter *, uint32_t program);                           // step.c
 
 // collectives.c: one tensor of a collective, and the call that starts it.
 struct piece {

@@ -170,17 +170,17 @@ struct parts {
     size_t object_bytes, descriptor_bytes;
 };
 
-static bool make_parts(struct arena *arena, const struct backend *backend,
-                       const struct program *program, const struct place_program *descriptor,
+static bool make_parts(struct arena *arena, const struct backend *backend, const struct job *job,
+                       const struct place_program *descriptor,
                        const struct backend_options *options, struct parts *parts,
                        const char **why) {
-    parts->object = backend_generate(backend, arena, program, options, BACKEND_OBJECT,
-                                     &parts->object_bytes, why);
+    parts->object =
+        backend_generate(backend, arena, job, options, BACKEND_OBJECT, &parts->object_bytes, why);
     if (!parts->object)
         return false;
     char *text;
     FILE *to = memory_given(open_memstream(&text, &parts->descriptor_bytes));
-    descriptor_print(descriptor, program, backend_level(options, why), to);
+    descriptor_print(descriptor, job, backend_level(options, why), to);
     memory_written(to);
     parts->descriptor = arena_string(arena, text, parts->descriptor_bytes);
     free(text);
@@ -199,13 +199,13 @@ static bool assemble(struct arena *arena, const struct parts *parts, const struc
     return false;
 }
 
-bool backend_build(const struct backend *backend, struct arena *arena,
-                   const struct program *program, const struct place_program *descriptor,
-                   const struct backend_options *options, const char *path, const char **why) {
+bool backend_build(const struct backend *backend, struct arena *arena, const struct job *job,
+                   const struct place_program *descriptor, const struct backend_options *options,
+                   const char *path, const char **why) {
     struct parts parts;
     struct workshop w;
     sigset_t before;
-    if (!make_parts(arena, backend, program, descriptor, options, &parts, why))
+    if (!make_parts(arena, backend, job, descriptor, options, &parts, why))
         return false;
     signals_hold(&before);
     bool good = workshop_open(arena, &w, path, why);

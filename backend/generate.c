@@ -8,15 +8,14 @@
 
 #include <llvm-c/Target.h>
 
-// ---- the whole program ------------------------------------------------------------------------
+// ---- the whole ------------------------------------------------------------------------
 
-// In one module, in the order of the program: what is printed reads from units to steps.
-static void emit_program(struct emitter *e, const struct program *program) {
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        emit_unit(e, &program->job->units[u]);
-    for (int s = 0; s < N_STEPS; s++)
-        if (program->steps[s].present)
-            emit_step(e, s);
+// In one module, in the order of the text: what is printed reads from units to steps.
+static void emit_job(struct emitter *e, const struct job *job) {
+    for (uint32_t u = 0; u < job->n_units; u++)
+        emit_unit(e, &job->units[u]);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        emit_steps(e, i);
 }
 
 static char *module_text(struct arena *arena, LLVMModuleRef module, size_t *size) {
@@ -44,16 +43,15 @@ static char *module_code(struct arena *arena, LLVMTargetMachineRef machine, LLVM
     return copy;
 }
 
-char *generate(struct arena *arena, const struct program *program,
-               const struct backend_options *options, enum backend_output output, size_t *size,
-               const char **why) {
+char *generate(struct arena *arena, const struct job *job, const struct backend_options *options,
+               enum backend_output output, size_t *size, const char **why) {
     LLVMTargetMachineRef machine = machine_open(arena, options, effort_units, why);
     if (!machine)
         return NULL;
     struct emitter e;
-    emitter_open(&e, arena, program, program->job->name);
+    emitter_open(&e, arena, job, job->name);
     e.has_fma = machine_has_fma(machine);
-    emit_program(&e, program);
+    emit_job(&e, job);
     module_finish(&e, machine);
     module_optimise(&e, machine, effort_units);
     char *bytes = output == BACKEND_LLVM ? module_text(arena, e.module, size)
@@ -123,10 +121,10 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
     return NULL;
 }
 
-static const char *refusal(struct arena *arena, const struct program *program) {
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++) {
-            const struct unit *unit = &program->job->units[u];
+static const char *refusal(struct arena *arena, const struct job *job) {
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++) {
+            const struct unit *unit = &job->units[u];
             const char *why = op_refusal(arena, unit, &unit->ops[i]);
             if (why)
                 return why;

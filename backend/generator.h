@@ -11,13 +11,13 @@ struct runtime_symbol {
 };
 
 struct generator {
-    const char *(*refusal)(struct arena *, const struct program *);
-    struct backend_code *(*jit)(struct arena *, const struct program *,
-                                const struct backend_options *, const struct runtime_symbol *,
-                                unsigned n_symbols, const char **why);
-    place_entry *(*entry)(const struct backend_code *, enum step_kind);
+    const char *(*refusal)(struct arena *, const struct job *);
+    struct backend_code *(*jit)(struct arena *, const struct job *, const struct backend_options *,
+                                const struct runtime_symbol *, unsigned n_symbols,
+                                const char **why);
+    place_entry *(*entry)(const struct backend_code *, uint32_t program, enum step_kind);
     void (*code_free)(struct backend_code *);
-    char *(*generate)(struct arena *, const struct program *, const struct backend_options *,
+    char *(*generate)(struct arena *, const struct job *, const struct backend_options *,
                       enum backend_output, size_t *size, const char **why);
 };
 

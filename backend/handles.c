@@ -5,14 +5,16 @@
 // returns, so all units use the same numbers behind them, a unit's n-th start the n-th.
 #include "backend/handles.h"
 
-int64_t step_handle_count(const struct program *program) {
+int64_t step_handle_count(const struct job *job) {
     int64_t most = 0;
-    for (int s = 0; s < N_STEPS; s++) {
-        int64_t slots = 0;
-        for (uint32_t i = 0; i < program->steps[s].n_handles; i++)
-            slots += program->steps[s].handles[i].slots;
-        most = slots > most ? slots : most;
-    }
+    for (uint32_t k = 0; k < job->n_programs; k++)
+        for (int s = 0; s < N_STEPS; s++) {
+            const struct step *step = &job->programs[k]->steps[s];
+            int64_t slots = 0;
+            for (uint32_t i = 0; i < step->n_handles; i++)
+                slots += step->handles[i].slots;
+            most = slots > most ? slots : most;
+        }
     return most;
 }
 
@@ -24,11 +26,11 @@ int64_t unit_handle_count(const struct unit *unit, uint32_t n_ops) {
     return starts;
 }
 
-int64_t handle_count(const struct program *program) {
+int64_t handle_count(const struct job *job) {
     int64_t most = 0;
-    for (uint32_t u = 0; u < program->job->n_units; u++) {
-        int64_t starts = unit_handle_count(&program->job->units[u], program->job->units[u].n_ops);
+    for (uint32_t u = 0; u < job->n_units; u++) {
+        int64_t starts = unit_handle_count(&job->units[u], job->units[u].n_ops);
         most = starts > most ? starts : most;
     }
-    return step_handle_count(program) + most;
+    return step_handle_count(job) + most;
 }

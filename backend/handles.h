@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-int64_t step_handle_count(const struct program *);              // of the step that has the most
+int64_t step_handle_count(const struct job *);                  // of the step that has the most
 int64_t unit_handle_count(const struct unit *, uint32_t n_ops); // starts among the first ops
-int64_t handle_count(const struct program *);
+int64_t handle_count(const struct job *);
 
 #endif

@@ -2,6 +2,7 @@
 // that the caller gives, so that it does not matter whether the executable exports them.
 #include "backend/compile.h"
 #include "backend/generator.h"
+#include "backend/symbols.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 
 struct backend_code {
     LLVMOrcLLJITRef jit;
-    place_entry *entries[N_STEPS];
+    place_entry *(*entries)[N_STEPS]; // of every program
 };
 
 // Takes the error; false and a message if there is one.
@@ -65,26 +66,29 @@ static bool add_objects(struct arena *arena, LLVMOrcLLJITRef jit, const struct o
 }
 
 // Looking up the steps links them, and through them every unit that they call.
-static bool find_entries(struct arena *arena, const struct program *program,
-                         struct backend_code *code, const char **why) {
-    for (int s = 0; s < N_STEPS; s++) {
-        if (!program->steps[s].present)
-            continue;
-        LLVMOrcExecutorAddress address = 0;
-        const char *name = arena_format(arena, "place_%s", step_names[s]);
-        if (!succeeded(arena, LLVMOrcLLJITLookup(code->jit, &address, name), why))
-            return false;
-        code->entries[s] = (place_entry *)(uintptr_t)address;
-    }
+static bool find_entries(struct arena *arena, const struct job *job, struct backend_code *code,
+                         const char **why) {
+    code->entries = memory_given(calloc(job->n_programs, sizeof *code->entries));
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        for (int s = 0; s < N_STEPS; s++) {
+            LLVMOrcExecutorAddress address = 0;
+            if (!job->programs[i]->steps[s].present)
+                continue;
+            if (!succeeded(arena,
+                           LLVMOrcLLJITLookup(code->jit, &address, step_symbol(arena, job, i, s)),
+                           why))
+                return false;
+            code->entries[i][s] = (place_entry *)(uintptr_t)address;
+        }
     return true;
 }
 
-struct backend_code *jit_open(struct arena *arena, const struct program *program,
+struct backend_code *jit_open(struct arena *arena, const struct job *job,
                               const struct backend_options *options,
                               const struct runtime_symbol *symbols, unsigned n_symbols,
                               const char **why) {
     struct objects objects;
-    if (!compile_objects(arena, program, options, &objects, why))
+    if (!compile_objects(arena, job, options, &objects, why))
         return NULL;
     struct backend_code *code = memory_given(calloc(1, sizeof *code));
     bool good = succeeded(arena, LLVMOrcCreateLLJIT(&code->jit, NULL), why);
@@ -92,19 +96,20 @@ struct backend_code *jit_open(struct arena *arena, const struct program *program
     good = define_runtime(arena, code->jit, symbols, n_symbols, why) &&
            define_process(arena, code->jit, why);
     good = add_objects(arena, code->jit, &objects, why) && good;
-    if (good && find_entries(arena, program, code, why))
+    if (good && find_entries(arena, job, code, why))
         return code;
     jit_free(code);
     return NULL;
 }
 
-place_entry *jit_entry(const struct backend_code *code, enum step_kind kind) {
-    return code->entries[kind];
+place_entry *jit_entry(const struct backend_code *code, uint32_t program, enum step_kind kind) {
+    return code->entries[program][kind];
 }
 
 void jit_free(struct backend_code *code) {
     LLVMErrorRef error = LLVMOrcDisposeLLJIT(code->jit);
     if (error)
         LLVMConsumeError(error);
+    free(code->entries);
     free(code);
 }

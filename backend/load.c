@@ -63,33 +63,44 @@ const char *backend_cache_directory(struct arena *arena, const char **why) {
 }
 
 const char *backend_refusal(const struct backend *backend, struct arena *arena,
-                            const struct program *program) {
-    return backend->generator->refusal(arena, program);
+                            const struct job *job) {
+    return backend->generator->refusal(arena, job);
 }
 
 struct backend_code *backend_jit(const struct backend *backend, struct arena *arena,
-                                 const struct program *program,
-                                 const struct backend_options *options, const char **why) {
+                                 const struct job *job, const struct backend_options *options,
+                                 const char **why) {
     unsigned n = sizeof runtime_symbols / sizeof runtime_symbols[0];
-    return backend->generator->jit(arena, program, options, runtime_symbols, n, why);
+    return backend->generator->jit(arena, job, options, runtime_symbols, n, why);
 }
 
 place_entry *backend_entry(const struct backend *backend, const struct backend_code *code,
-                           enum step_kind kind) {
-    return backend->generator->entry(code, kind);
+                           uint32_t program, enum step_kind kind) {
+    return backend->generator->entry(code, program, kind);
+}
+
+// The parts are the descriptor's own, which only the runtime may not write.
+void backend_set_entries(const struct backend *backend, const struct backend_code *code,
+                         struct place_program *descriptor) {
+    struct place_part *parts = (struct place_part *)descriptor->parts;
+    for (uint32_t i = 0; i < (uint32_t)descriptor->n_parts; i++) {
+        parts[i].train = backend_entry(backend, code, i, STEP_TRAIN);
+        parts[i].evaluate = backend_entry(backend, code, i, STEP_EVALUATE);
+        parts[i].average = backend_entry(backend, code, i, STEP_AVERAGE);
+    }
 }
 
 void backend_code_free(const struct backend *backend, struct backend_code *code) {
     backend->generator->code_free(code);
 }
 
-char *backend_generate(const struct backend *backend, struct arena *arena,
-                       const struct program *program, const struct backend_options *options,
-                       enum backend_output output, size_t *size, const char **why) {
+char *backend_generate(const struct backend *backend, struct arena *arena, const struct job *job,
+                       const struct backend_options *options, enum backend_output output,
+                       size_t *size, const char **why) {
     struct backend_options levelled = *options;
     levelled.level = backend_level(options, why);
     if (!levelled.level)
         return NULL;
     // cppcheck-suppress returnDanglingLifetime ; what is returned lives in the arena
-    return backend->generator->generate(arena, program, &levelled, output, size, why);
+    return backend->generator->generate(arena, job, &levelled, output, size, why);
 }

@@ -256,7 +256,7 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
     LLVMValueRef a = p->places[m->exchange], lda = constant_i64(e, m->lda);
     LLVMValueRef b = p->places[!m->exchange], ldb = constant_i64(e, m->ldb);
     LLVMValueRef c = p->places[RESULT], ldc = constant_i64(e, m->ldc);
-    if (is_library_product(e->program, op))
+    if (is_library_product(e->job, op))
         CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
                      a, lda, b, ldb, p->accumulate, c, ldc);
     else

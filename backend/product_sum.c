@@ -63,8 +63,8 @@ static bool share_bytes(const struct emitter *e, value_id a, value_id b) {
 const struct op *sum_around(const struct emitter *e, const struct op *product) {
     const struct op *sum = next_emitted(e, product);
     value_id term = product->results[0];
-    if (e->program->job->policy.reproducible || !sum || is_inline(e, term) ||
-        !read_once(e->unit, term) || !has_term(e, sum, term))
+    if (e->job->policy.reproducible || !sum || is_inline(e, term) || !read_once(e->unit, term) ||
+        !has_term(e, sum, term))
         return NULL;
     for (unsigned i = 0; i < product->n_operands; i++)
         if (share_bytes(e, product->operands[i], sum->results[0]))

@@ -5,8 +5,8 @@
 #include "ir/ir.h"
 
 // By the product library, unless sums have a promised order, which only our own kernel keeps.
-static inline bool is_library_product(const struct program *program, const struct op *op) {
-    return op->kind == OP_EINSUM && !program->job->policy.reproducible &&
+static inline bool is_library_product(const struct job *job, const struct op *op) {
+    return op->kind == OP_EINSUM && !job->policy.reproducible &&
            !op_attribute(op, ATTRIBUTE_BLOCKS);
 }
 

@@ -1,6 +1,7 @@
 // A step: `int32_t place_train(context)`. Loops stay loops, whatever the number of layers or
 // microbatches; a buffer's item is the arena plus a constant plus index times a constant.
 #include "backend/emitter.h"
+#include "backend/symbols.h"
 #include "ir/limits.h"
 
 struct schedule {
@@ -61,7 +62,7 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
 static void emit_call(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct call *call = &statement->call;
-    const struct unit *unit = &e->program->job->units[call->unit];
+    const struct unit *unit = &e->job->units[call->unit];
     unsigned n = 0, count = unit_pointer_count(unit);
     LLVMValueRef *arguments = ARENA_ARRAY(e->arena, LLVMValueRef, count + 1);
     arguments[n++] = e->function.context;
@@ -100,7 +101,7 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
-        pieces[i] = piece_of(&transfer->exchange, &program->job->mesh, &from, &to);
+        pieces[i] = piece_of(&transfer->exchange, &e->job->mesh, &from, &to);
         pieces[i].from = reference_pointer(s, piece->from);
         pieces[i].to = reference_pointer(s, piece->to);
     }
@@ -173,11 +174,18 @@ static void emit_block(struct schedule *s, const struct block *block) {
         emit_statement(s, &block->statements[i]);
 }
 
-void emit_step(struct emitter *e, enum step_kind kind) {
+static void emit_step(struct emitter *e, enum step_kind kind, const char *name) {
     struct schedule schedule = {.e = e, .step = &e->program->steps[kind]};
-    const char *name = arena_format(e->arena, "place_%s", step_names[kind]);
     function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
     schedule.told = stack_array(e, e->i64, LIMIT_LOOP_DEPTH);
     emit_block(&schedule, &schedule.step->body);
     function_end(e);
+}
+
+// All that the program of this number has.
+void emit_steps(struct emitter *e, uint32_t program) {
+    e->program = e->job->programs[program];
+    for (int s = 0; s < N_STEPS; s++)
+        if (e->program->steps[s].present)
+            emit_step(e, s, step_symbol(e->arena, e->job, program, s));
 }

@@ -72,7 +72,7 @@ static void emit_iota(struct emitter *e, const struct op *op) {
     if (storage == STORAGE_INLINE || storage == STORAGE_UNPLANNED)
         return;
     struct axis_list axes = op_axes(op);
-    const struct mesh *mesh = &e->program->job->mesh;
+    const struct mesh *mesh = &e->job->mesh;
     struct order order = order_of_cuts(mesh, &axes, op_zigzag(op));
     int64_t count = type_elements(value_type(e, result)), chunk = 0;
     if (order.chunks)

@@ -40,7 +40,10 @@ static const struct type *type;
 
 static struct place_axis axis = {"dp", 1, 1};
 static const struct place_group group = {{1, {0}}, "dp", 0};
+static const struct place_part whole = {.end = 1};
 static struct place_program program = {
+    .n_parts = 1,
+    .parts = &whole,
     .n_axes = 1,
     .axes = &axis,
     .n_groups = 1,

@@ -22,8 +22,14 @@ enum form { DIRECT, IN_ROUNDS, FORMS };
 
 static struct place_axis axis = {"dp", 1, 1};
 static const struct place_group group = {{1, {0}}, "dp", 0};
-static struct place_program program = {
-    .n_axes = 1, .axes = &axis, .n_groups = 1, .groups = &group, .n_handles = 1};
+static const struct place_part whole = {.end = 1};
+static struct place_program program = {.n_parts = 1,
+                                       .parts = &whole,
+                                       .n_axes = 1,
+                                       .axes = &axis,
+                                       .n_groups = 1,
+                                       .groups = &group,
+                                       .n_handles = 1};
 
 struct rank {
     struct place_context context;

@@ -20,10 +20,11 @@ static bool write_output(struct compilation *c, const struct backend *backend, e
                                                            [EMIT_ASSEMBLY] = BACKEND_ASSEMBLY,
                                                            [EMIT_LLVM] = BACKEND_LLVM};
     if (kind == EMIT_EXE)
-        return backend_build(backend, &c->arena, c->final, describe_program(c), options, path, why);
+        return backend_build(backend, &c->arena, c->final->job, describe_program(c), options, path,
+                             why);
     size_t size;
     char *bytes =
-        backend_generate(backend, &c->arena, c->final, options, outputs[kind], &size, why);
+        backend_generate(backend, &c->arena, c->final->job, options, outputs[kind], &size, why);
     return bytes && backend_write_file(&c->arena, path, bytes, size, why);
 }
 

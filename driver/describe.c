@@ -21,6 +21,12 @@ static const int64_t *predicted_bytes(struct compilation *c) {
 // The entries are missing: a jit has their addresses, an executable its linker.
 struct place_program *describe_program(struct compilation *c) {
     const struct account *account = c->account;
+    const struct place_memory memory = {.peak = account->peak,
+                                        .parameters = account->states[STATE_PARAMETERS],
+                                        .optimizer = account->states[STATE_OPTIMIZER],
+                                        .gradients = account->states[STATE_GRADIENTS],
+                                        .activations = account->states[STATE_ACTIVATIONS],
+                                        .transient = account->transient};
     struct config_json json = frontend_config_json(&c->arena, &c->config);
     struct descriptor_facts facts = {
         .config = &c->config,
@@ -29,12 +35,7 @@ struct place_program *describe_program(struct compilation *c) {
         .config_unseen = json.unseen,
         .config_lacks = json.lacks,
         .group_bytes = predicted_bytes(c),
-        .memory = {.peak = account->peak,
-                   .parameters = account->states[STATE_PARAMETERS],
-                   .optimizer = account->states[STATE_OPTIMIZER],
-                   .gradients = account->states[STATE_GRADIENTS],
-                   .activations = account->states[STATE_ACTIVATIONS],
-                   .transient = account->transient},
+        .memory = &memory,
     };
-    return descriptor_make(&c->arena, c->final, &facts);
+    return descriptor_make(&c->arena, c->final->job, &facts);
 }

@@ -18,7 +18,7 @@ static int emit_llvm(struct compilation *c) {
     char *text = NULL;
     struct backend *backend = native_backend(c, &why);
     if (backend)
-        text = backend_generate(backend, &c->arena, c->final, &(struct backend_options){0},
+        text = backend_generate(backend, &c->arena, c->final->job, &(struct backend_options){0},
                                 BACKEND_LLVM, &size, &why);
     if (!text)
         return native_failed(c, why);

@@ -8,7 +8,7 @@ struct backend *native_backend(struct compilation *c, const char **why) {
     *why = NULL;
     struct backend *backend = backend_load(&c->arena, why);
     if (backend)
-        *why = backend_refusal(backend, &c->arena, c->final);
+        *why = backend_refusal(backend, &c->arena, c->final->job);
     return *why ? NULL : backend;
 }
 

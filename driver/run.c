@@ -40,7 +40,7 @@ static int train(struct compilation *c, const struct options *options) {
     if (distrust)
         fprintf(stderr, "placec: note: %s\n", distrust);
     if (backend)
-        code = backend_jit(backend, &c->arena, c->final, &jit, &why);
+        code = backend_jit(backend, &c->arena, c->final->job, &jit, &why);
     if (!code)
         return native_failed(c, why);
     if (option_given(options, OPTION_COMPILE_ONLY)) {
@@ -48,9 +48,7 @@ static int train(struct compilation *c, const struct options *options) {
         return STATUS_OK;
     }
     struct place_program *descriptor = describe_program(c);
-    descriptor->train = backend_entry(backend, code, STEP_TRAIN);
-    descriptor->evaluate = backend_entry(backend, code, STEP_EVALUATE);
-    descriptor->average = backend_entry(backend, code, STEP_AVERAGE);
+    backend_set_entries(backend, code, descriptor);
     struct place_run_options run = run_options(c, options);
     fflush(stdout);
     int status = place_run(descriptor, &run);

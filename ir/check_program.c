@@ -539,8 +539,6 @@ static const char *check_part(struct checker *c, uint32_t i) {
     int64_t devices = mesh_group_size(&c->job->mesh, &part->axes);
     bool is_last = i + 1 == c->job->n_programs;
     c->at = part->span;
-    if (!part->axes.n)
-        return c->job->n_programs == 1 ? NULL : "a part of no axes beside another";
     if (!axis_list_equal(&part->axes, &first->part.axes))
         return arena_format(c->arena, "part %s is not over the axes of part %s", part->name,
                             first->part.name);
@@ -557,12 +555,24 @@ static const char *check_part(struct checker *c, uint32_t i) {
     return NULL;
 }
 
+// A part has its own buffers for what it holds of a tensor, so the axes of parts number no shards.
+static const char *check_cuts(struct checker *c, const struct buffer *buffer) {
+    uint64_t cuts = axis_list_mask(&buffer->layout.flat);
+    for (unsigned i = 0; i < buffer->rank; i++)
+        cuts |= axis_list_mask(&buffer->layout.cuts[i]);
+    return cuts & axis_list_mask(&c->program->part.axes)
+               ? arena_format(c->arena, "buffer %s is cut over axes that parts are over",
+                              buffer->name)
+               : NULL;
+}
+
 static const char *check_program(struct checker *c, uint32_t i) {
     const struct program *program = c->program = c->job->programs[i];
     const char *wrong = check_part(c, i);
     for (uint32_t k = 0; k < program->n_buffers && !wrong; k++) {
         c->at = program->buffers[k].span;
         wrong = check_buffer(c, &program->buffers[k]);
+        wrong = wrong ? wrong : check_cuts(c, &program->buffers[k]);
     }
     return wrong;
 }

@@ -557,13 +557,18 @@ struct sizes { // of the whole step, over all devices
     int64_t batch, sequence, microbatches, layers, vocab;
 };
 
-// The devices whose number along `axes` is from `begin` on, before `end`. No axes: all of the mesh.
+// The devices whose number along `axes` is from `begin` on, before `end`. Along no axes all have the
+// number 0.
 struct mesh_part {
     const char *name; // NULL: all devices are one part
     struct axis_list axes;
     int64_t begin, end;
     struct span span;
 };
+
+static inline struct mesh_part mesh_whole(void) {
+    return (struct mesh_part){.end = 1, .span = span_nowhere()};
+}
 
 // What every device of a part does.
 struct program {

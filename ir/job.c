@@ -22,7 +22,7 @@ struct program *program_new(struct arena *arena, const char *name) {
     job->arena = arena;
     job->name = name;
     job->sizes_span = job->policy_span = span_nowhere();
-    return job_add_program(job, (struct mesh_part){.span = span_nowhere()});
+    return job_add_program(job, mesh_whole());
 }
 
 struct program *job_only(const struct job *job) {

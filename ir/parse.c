@@ -196,7 +196,7 @@ static void forget_step(struct parser *p) {
     p->job->n_tensors = 0;
     p->job->mesh = (struct mesh){.name = p->job->mesh.name};
     p->job->n_programs = 0;
-    p->program = job_add_program(p->job, (struct mesh_part){.span = span_nowhere()});
+    p->program = job_add_program(p->job, mesh_whole());
 }
 
 static void parse_schedule(struct parser *p, const struct schedule_place *schedule) {

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "runtime/context.h"
+#include "runtime/mesh.h"
 #include "runtime/transport/transport.h"
 
 void context_describe_statement(const struct place_program *program, int32_t statement, char *text,
@@ -69,6 +70,7 @@ int32_t context_release(struct place_context *context) {
 
 void context_set_rank(struct place_context *context, int32_t rank) {
     context->rank = rank;
+    context->part = part_of_rank(context->program, rank);
     for (int i = 0; i < context->program->n_axes; i++) {
         const struct place_axis *axis = &context->program->axes[i];
         context->head.coordinates[i] = rank / axis->stride % axis->size;

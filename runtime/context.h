@@ -14,6 +14,7 @@ enum { CONTEXT_MESSAGE_BYTES = 1024 };
 struct place_context {
     struct place_context_head head; /* must be first */
     const struct place_program *program;
+    const struct place_part *part; /* of this rank */
     int32_t rank;
     struct team *team;
     const struct kernels *kernels;
@@ -43,5 +44,5 @@ int32_t context_release(struct place_context *context);
 void context_describe_statement(const struct place_program *program, int32_t statement, char *text,
                                 size_t bytes);
 
-/* Sets rank and coordinates. */
+/* Sets rank, coordinates and part. */
 void context_set_rank(struct place_context *context, int32_t rank);

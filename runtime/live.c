@@ -39,7 +39,7 @@ struct neighbours {
 };
 
 struct live {
-    const struct place_program *program;
+    const struct place_part *part;
     int32_t *first_effect; /* of every statement, and one behind */
     int64_t *first_item;   /* of every buffer in the two arrays below, and one behind */
     bool *alive, *ever;    /* ever: in some step so far */
@@ -92,7 +92,7 @@ static void count(struct live *live, enum place_class class, int64_t bytes) {
 
 /* Bytes of the range that belong to items of the buffer that are alive. */
 static int64_t alive_in(const struct live *live, int32_t buffer, struct range range) {
-    const struct place_buffer *b = &live->program->buffers[buffer];
+    const struct place_buffer *b = &live->part->buffers[buffer];
     int64_t bytes = 0, before = range.begin - b->offset_bytes;
     for (int64_t item = before > 0 ? before / b->stride_bytes : 0; item < b->count; item++) {
         struct range other = range_of_items(b, item, 1);
@@ -115,7 +115,7 @@ static void note_overlap(struct live *live, int32_t buffer, struct range range) 
 }
 
 static void make_alive(struct live *live, int32_t buffer, int64_t item) {
-    const struct place_buffer *b = &live->program->buffers[buffer];
+    const struct place_buffer *b = &live->part->buffers[buffer];
     int64_t at = live->first_item[buffer] + item;
     if (live->alive[at])
         return;
@@ -131,7 +131,7 @@ static void make_alive(struct live *live, int32_t buffer, int64_t item) {
 }
 
 static void make_free(struct live *live, int32_t buffer, int64_t item) {
-    const struct place_buffer *b = &live->program->buffers[buffer];
+    const struct place_buffer *b = &live->part->buffers[buffer];
     int64_t at = live->first_item[buffer] + item;
     if (!live->alive[at])
         return;
@@ -169,7 +169,7 @@ static void return_borrowed(struct live *live) {
 void live_begin_statement(struct live *live, int32_t statement, const int64_t *variables) {
     return_borrowed(live);
     for (int32_t i = live->first_effect[statement]; i < live->first_effect[statement + 1]; i++)
-        apply(live, &live->program->effects[i], variables);
+        apply(live, &live->part->effects[i], variables);
     if (live->now.sum > live->report.peak.sum) {
         live->report.peak = live->now;
         live->report.peak_statement = statement;
@@ -194,30 +194,30 @@ enum { ALIGNMENT = 64 }; /* of buffers: what lies between two of them is nobody'
 
 /* What lies in no item that was ever alive, up to alignment. */
 static int64_t find_unused(struct live *live) {
-    const struct place_program *program = live->program;
+    const struct place_part *part = live->part;
     int64_t n = 0, used = 0, covered = 0;
-    for (int32_t i = 0; i < program->n_buffers; i++)
+    for (int32_t i = 0; i < part->n_buffers; i++)
         for (int64_t item = 0; item < live->first_item[i + 1] - live->first_item[i]; item++)
             if (live->ever[live->first_item[i] + item])
-                live->ranges[n++] = range_of_items(&program->buffers[i], item, 1);
+                live->ranges[n++] = range_of_items(&part->buffers[i], item, 1);
     qsort(live->ranges, (size_t)n, sizeof *live->ranges, by_begin);
     for (int64_t i = 0; i < n; i++) {
         struct range range = live->ranges[i];
         range.end = (range.end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        range.end = range.end < program->arena_bytes ? range.end : program->arena_bytes;
+        range.end = range.end < part->arena_bytes ? range.end : part->arena_bytes;
         range.begin = range.begin > covered ? range.begin : covered;
         used += range.end > range.begin ? range.end - range.begin : 0;
         covered = range.end > covered ? range.end : covered;
     }
-    return program->arena_bytes - used;
+    return part->arena_bytes - used;
 }
 
 struct live_report live_end_step(struct live *live) {
     return_borrowed(live);
     live->report.unfreed = live->now.sum - live->always.sum;
-    for (int32_t i = 0; live->report.unfreed && i < live->program->n_buffers; i++)
-        for (int64_t item = 0; live->n_alive[i] && item < live->program->buffers[i].count; item++)
-            if (!is_always_alive(&live->program->buffers[i]))
+    for (int32_t i = 0; live->report.unfreed && i < live->part->n_buffers; i++)
+        for (int64_t item = 0; live->n_alive[i] && item < live->part->buffers[i].count; item++)
+            if (!is_always_alive(&live->part->buffers[i]))
                 make_free(live, i, item);
     if (live->ever_changed)
         live->report.unused = find_unused(live);
@@ -233,25 +233,25 @@ void live_observe(struct live *live, live_observer *observer, void *data) {
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* Effects are in the order of statements; those without have none. */
-static void index_effects(struct live *live) {
-    const struct place_program *program = live->program;
+static void index_effects(struct live *live, int32_t n_statements) {
+    const struct place_part *part = live->part;
     int32_t next = 0;
-    for (int32_t i = 0; i <= program->n_statements; i++) {
-        while (next < program->n_effects && program->effects[next].statement < i)
+    for (int32_t i = 0; i <= n_statements; i++) {
+        while (next < part->n_effects && part->effects[next].statement < i)
             next++;
         live->first_effect[i] = next;
     }
 }
 
 static bool find_neighbours(struct live *live) {
-    const struct place_program *program = live->program;
+    const struct place_part *part = live->part;
     int32_t n = 0;
     for (int pass = 0; pass < 2; pass++) {
         n = 0;
-        for (int32_t i = 0; i < program->n_buffers; i++) {
+        for (int32_t i = 0; i < part->n_buffers; i++) {
             int32_t first = n;
-            for (int32_t j = 0; j < program->n_buffers; j++) {
-                if (i == j || !share_bytes(&program->buffers[i], &program->buffers[j]))
+            for (int32_t j = 0; j < part->n_buffers; j++) {
+                if (i == j || !share_bytes(&part->buffers[i], &part->buffers[j]))
                     continue;
                 if (pass == 1)
                     live->neighbour_ids[n] = j;
@@ -266,40 +266,40 @@ static bool find_neighbours(struct live *live) {
     return true;
 }
 
-static bool allocate(struct live *live) {
-    const struct place_program *program = live->program;
-    size_t buffers = (size_t)program->n_buffers + 1;
+static bool allocate(struct live *live, int32_t n_statements) {
+    const struct place_part *part = live->part;
+    size_t buffers = (size_t)part->n_buffers + 1;
     live->first_item = calloc(buffers, sizeof *live->first_item);
-    live->first_effect = calloc((size_t)program->n_statements + 1, sizeof *live->first_effect);
+    live->first_effect = calloc((size_t)n_statements + 1, sizeof *live->first_effect);
     live->n_alive = calloc(buffers, sizeof *live->n_alive);
     live->neighbours = calloc(buffers, sizeof *live->neighbours);
     if (!live->first_item || !live->first_effect || !live->n_alive || !live->neighbours)
         return false;
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         live->first_item[i + 1] = live->first_item[i] + (buffer->window_of < 0 ? buffer->count : 0);
     }
-    size_t items = (size_t)live->first_item[program->n_buffers] + 1;
+    size_t items = (size_t)live->first_item[part->n_buffers] + 1;
     live->alive = calloc(items, sizeof *live->alive);
     live->ever = calloc(items, sizeof *live->ever);
     live->ranges = calloc(items, sizeof *live->ranges);
     return live->alive && live->ever && live->ranges && find_neighbours(live);
 }
 
-struct live *live_new(const struct place_program *program) {
+struct live *live_new(const struct place_program *program, const struct place_part *part) {
     struct live *live = calloc(1, sizeof *live);
     if (!live)
         return NULL;
-    live->program = program;
+    live->part = part;
     live->borrowed = -1;
-    if (!allocate(live)) {
+    if (!allocate(live, program->n_statements)) {
         live_free(live);
         return NULL;
     }
-    index_effects(live);
-    for (int32_t i = 0; i < program->n_buffers; i++)
+    index_effects(live, program->n_statements);
+    for (int32_t i = 0; i < part->n_buffers; i++)
         for (int64_t item = 0; item < live->first_item[i + 1] - live->first_item[i]; item++)
-            if (is_always_alive(&program->buffers[i]))
+            if (is_always_alive(&part->buffers[i]))
                 make_alive(live, i, item);
     live->always = live->now;
     return live;

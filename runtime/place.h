@@ -12,12 +12,12 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 24
+#define PLACE_ABI_VERSION 25
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
     PLACE_RANK_LIMIT = 6,  /* dimensions of a tensor */
-    PLACE_PARTS_LIMIT = 3, /* tensors that are fused to one */
+    PLACE_FUSED_LIMIT = 3, /* tensors that are fused to one */
 };
 
 /* Result of every runtime call; generated code passes on what is not PLACE_OK. */
@@ -147,7 +147,7 @@ enum place_init {
 
 /* Of every `plane` elements of a fused tensor, row-major, those from `begin` on. They begin with
  * the values of a tensor of this name that has them side by side. */
-struct place_part {
+struct place_fused {
     const char *name;
     int64_t begin, elements;
 };
@@ -159,14 +159,14 @@ struct place_tensor {
     int64_t layers; /* copies, one per layer; 0: not repeated by layer */
     enum place_init init;
     double init_std;
-    int64_t plane;   /* elements that hold each part once */
-    int32_t n_parts; /* 0: it is not fused */
-    struct place_part parts[PLACE_PARTS_LIMIT];
+    int64_t plane;   /* elements that hold each fused tensor once */
+    int32_t n_fused; /* 0: it is not fused */
+    struct place_fused fused[PLACE_FUSED_LIMIT];
     /* Where --save puts it: in a tensor of this name (`%d` stands for the layer). As saved it is a
      * matrix of saved_rows rows, or a vector when saved_rows is 0; saved_transposed says that the
      * file holds the matrix's transpose. A tensor that is one of several side by side fills
      * saved_columns columns (of the vector: elements) from saved_columns_begin; saved_columns 0:
-     * all of them. Parts stand side by side likewise, in their order. Null: under `name`. */
+     * all of them. Fused tensors stand side by side likewise, in their order. Null: under `name`. */
     const char *saved_name;
     int64_t saved_rows;
     int64_t saved_columns_begin, saved_columns;
@@ -296,6 +296,27 @@ struct place_memory {
 
 typedef int32_t place_entry(struct place_context *context);
 
+/* The devices whose number along `axes` is from `begin` on, before `end`, and what they do. Every
+ * device is in one part; all parts are along the same axes, which cut no buffer of theirs where
+ * there are several, and have the same entries. */
+struct place_part {
+    const char *name; /* null: all devices are one part */
+    struct place_axes axes;
+    int64_t begin, end;
+    int64_t arena_bytes; /* of every device */
+    int32_t n_buffers;
+    const struct place_buffer *buffers;
+    int32_t n_effects;
+    const struct place_effect *effects;
+    struct place_wellknown wellknown;
+    struct place_memory memory;
+    place_entry
+        *train; /* one step: reads tokens, targets, step; writes loss, grad_norm, learning_rate */
+    place_entry
+        *evaluate; /* reads tokens, targets; writes loss and logits; null: the program has none */
+    place_entry *average; /* averages parameters over the islands; null: there are none */
+};
+
 struct place_program {
     int32_t abi_version; /* PLACE_ABI_VERSION of the compiler */
     const char *name;    /* the strategy's */
@@ -318,24 +339,19 @@ struct place_program {
     int64_t devices;
     int32_t n_groups;
     const struct place_group *groups;
-    int64_t arena_bytes; /* of every device */
-    int32_t n_handles;   /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
+    int32_t n_handles; /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
     int32_t direct_members; /* of a group whose small all_reduces go from each to all others */
     int32_t n_tensors;
     const struct place_tensor *tensors;
-    int32_t n_buffers;
-    const struct place_buffer *buffers;
     int32_t n_statements;
-    const struct place_statement *statements;
-    int32_t n_effects;
-    const struct place_effect *effects;
-    struct place_wellknown wellknown;
-    struct place_memory memory;
+    const struct place_statement *statements; /* of all parts */
+    int32_t n_parts;                          /* at least 1 */
+    const struct place_part *parts;
     /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local
      * sequences. */
     int64_t batch, sequence, microbatches, vocab;
-    /* Axes over which devices take steps of their own; after each `average_every` steps `average`
-     * makes one model of them again. None: 0. */
+    /* Axes over which devices take steps of their own; after each `average_every` steps the
+     * parts' `average` makes one model of them again. None: 0. */
     struct place_axes islands;
     int64_t average_every;
     int32_t n_relaxed;
@@ -347,11 +363,6 @@ struct place_program {
     /* Where the installation keeps its shared objects (the MPI transport); null: beside the
      * executable. */
     const char *library_directory;
-    place_entry
-        *train; /* one step: reads tokens, targets, step; writes loss, grad_norm, learning_rate */
-    place_entry
-        *evaluate; /* reads tokens, targets; writes loss and logits; null: the program has none */
-    place_entry *average; /* averages parameters over the islands; null: there are none */
 };
 
 /* ---- running -------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
     const char *message;
     size_t bytes = ((size_t)program->arena_bytes + 4095) / 4096 * 4096 + 4096;
     memset(ranks, 0, sizeof *ranks);
-    ranks->program = descriptor_make(arena, program, &(struct descriptor_facts){0});
+    ranks->program = descriptor_make(arena, program->job, &(struct descriptor_facts){0});
     ranks->n = (int32_t)ranks->program->devices;
     ranks->world = local_world_new(ranks->program, 0, (int32_t)ranks->program->devices);
     CHECK(product_load(&message) == PLACE_OK && ranks->n <= MAX_RANKS);
@@ -47,9 +47,9 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
         context->program = ranks->program;
         context->kernels = kernels_select(&message);
         context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
-        context->live = live_new(ranks->program);
-        CHECK(context->kernels && context->team && context->live);
         context_set_rank(context, i);
+        context->live = live_new(ranks->program, context->part);
+        CHECK(context->kernels && context->team && context->live);
         local_join(ranks->world, context);
     }
 }
@@ -97,10 +97,11 @@ void ranks_run(struct ranks *ranks, place_entry *entry) {
 }
 
 struct backend_code *compile(struct arena *arena, const struct program *program) {
-    const char *why = backend_refusal(harness_backend(), arena, program);
+    const char *why = backend_refusal(harness_backend(), arena, program->job);
     struct backend_code *code = NULL;
     if (!why)
-        code = backend_jit(harness_backend(), arena, program, &(struct backend_options){0}, &why);
+        code =
+            backend_jit(harness_backend(), arena, program->job, &(struct backend_options){0}, &why);
     if (!code)
         fail_msg("%s", why);
     return code;
@@ -251,7 +252,7 @@ void harness_ready(struct harness *h) {
 }
 
 void harness_run(struct harness *h) {
-    ranks_run(&h->ranks, backend_entry(harness_backend(), h->code, STEP_TRAIN));
+    ranks_run(&h->ranks, backend_entry(harness_backend(), h->code, 0, STEP_TRAIN));
 }
 
 static char *value_bytes(const struct harness *h, value_id value) {

@@ -256,7 +256,7 @@ static void refuses_rows_that_do_not_lie_together(void **state) {
     op_set_integer(d.h.program, op, ATTRIBUTE_KEEP, 1);
     op_set_word(d.h.program, op, ATTRIBUTE_BLOCKS, "sequence=20 ffn=6");
     harness_output(&d.h, harness_infer(&d.h, op));
-    assert_non_null(backend_refusal(harness_backend(), &d.h.arena, d.h.program));
+    assert_non_null(backend_refusal(harness_backend(), &d.h.arena, d.h.program->job));
     arena_free(&d.h.arena);
 }
 

@@ -37,7 +37,7 @@ static int open_fixture(void **state) {
     assert_true(passes_run(f->program->job, &context, PASS_BUILD, PASS_MEMORY));
     job_number(f->program->job);
     f->descriptor =
-        descriptor_make(&f->arena, f->program, &(struct descriptor_facts){.config = &config});
+        descriptor_make(&f->arena, f->program->job, &(struct descriptor_facts){.config = &config});
     strcpy(f->directory, "/tmp/place_build_XXXXXX");
     assert_non_null(mkdtemp(f->directory));
     *state = f;
@@ -57,8 +57,8 @@ static char *generate(struct fixture *f, enum backend_output output, const char 
     size_t size;
     const char *why = NULL;
     struct backend_options options = {.level = level};
-    char *bytes =
-        backend_generate(harness_backend(), &f->arena, f->program, &options, output, &size, &why);
+    char *bytes = backend_generate(harness_backend(), &f->arena, f->program->job, &options, output,
+                                   &size, &why);
     if (!bytes)
         fail_msg("%s", why);
     return bytes;
@@ -93,10 +93,11 @@ static int64_t axes_size(const struct place_program *p, const struct place_axes 
 static void describes(void **state) {
     struct fixture *f = *state;
     const struct place_program *p = f->descriptor;
-    assert_int_equal(p->n_buffers, f->program->n_buffers);
-    assert_string_equal(p->buffers[p->wellknown.tokens].name, "tokens");
-    assert_string_equal(p->buffers[p->wellknown.loss].name, "loss");
-    assert_string_equal(p->buffers[p->wellknown.logits].name, "logits"); // for sampling
+    assert_int_equal(p->parts->n_buffers, f->program->n_buffers);
+    assert_string_equal(p->parts->buffers[p->parts->wellknown.tokens].name, "tokens");
+    assert_string_equal(p->parts->buffers[p->parts->wellknown.loss].name, "loss");
+    assert_string_equal(p->parts->buffers[p->parts->wellknown.logits].name,
+                        "logits"); // for sampling
     assert_int_equal(p->n_statements, f->program->job->n_ids);
     for (int i = 0; i < p->n_statements; i++)
         assert_non_null(p->statements[i].text);
@@ -117,9 +118,9 @@ static void describes_items(void **state) {
         assert_true(passes_run(program->job, &context, PASS_BUILD, PASS_MEMORY));
         job_number(program->job);
         const struct place_program *p =
-            descriptor_make(&arena, program, &(struct descriptor_facts){.config = &config});
-        for (int32_t b = 0; b < p->n_buffers; b++) {
-            const struct place_buffer *buffer = &p->buffers[b];
+            descriptor_make(&arena, program->job, &(struct descriptor_facts){.config = &config});
+        for (int32_t b = 0; b < p->parts->n_buffers; b++) {
+            const struct place_buffer *buffer = &p->parts->buffers[b];
             int64_t elements = 1, parts = axes_size(p, &buffer->flat);
             for (int32_t i = 0; i < buffer->rank; i++)
                 elements *= buffer->dims[i].size / axes_size(p, &buffer->dims[i].cut);
@@ -158,7 +159,7 @@ static void says_that_cc_is_missing(void **state) {
     char *path = strdup(getenv("PATH"));
     const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
     setenv("PATH", f->directory, 1);
-    bool built = backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+    bool built = backend_build(harness_backend(), &f->arena, f->program->job, f->descriptor,
                                &(struct backend_options){0}, to, &why);
     setenv("PATH", path, 1);
     free(path);
@@ -175,7 +176,7 @@ static void says_that_the_disk_is_full(void **state) {
     small = (struct rlimit){.rlim_cur = 1000, .rlim_max = old.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    bool built = backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+    bool built = backend_build(harness_backend(), &f->arena, f->program->job, f->descriptor,
                                &(struct backend_options){0}, to, &why);
     setrlimit(RLIMIT_FSIZE, &old);
     assert_false(built);
@@ -185,7 +186,7 @@ static void says_that_the_disk_is_full(void **state) {
 static void builds_an_executable(void **state) {
     struct fixture *f = *state;
     const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
-    if (!backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+    if (!backend_build(harness_backend(), &f->arena, f->program->job, f->descriptor,
                        &(struct backend_options){0}, to, &why))
         fail_msg("%s", why);
     assert_int_equal(system(arena_format(&f->arena, "%s --help >/dev/null", to)), 0);
@@ -214,9 +215,9 @@ static void jit_with_cache(struct fixture *f, const char *cache) {
     struct backend_options options = {.cache = cache};
     const char *why;
     struct backend_code *code =
-        backend_jit(harness_backend(), &f->arena, f->program, &options, &why);
+        backend_jit(harness_backend(), &f->arena, f->program->job, &options, &why);
     assert_non_null(code);
-    assert_non_null(backend_entry(harness_backend(), code, STEP_TRAIN));
+    assert_non_null(backend_entry(harness_backend(), code, 0, STEP_TRAIN));
     backend_code_free(harness_backend(), code);
 }
 

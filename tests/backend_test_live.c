@@ -47,8 +47,8 @@ static struct live_report execute(struct live *live, const struct program *progr
 static struct live_report measure(struct arena *arena, const struct program *program,
                                   live_observer *observer, void *data) {
     struct place_program *described =
-        descriptor_make(arena, program, &(struct descriptor_facts){0});
-    struct live *live = live_new(described);
+        descriptor_make(arena, program->job, &(struct descriptor_facts){0});
+    struct live *live = live_new(described, described->parts);
     assert_non_null(live);
     execute(live, program, STEP_EVALUATE);
     live_observe(live, observer, data);

@@ -139,7 +139,7 @@ static void compare(struct model *m, buffer_id id) {
 
 static void run(struct model *m, enum step_kind step) {
     assert_true(devices_run(m->oracle, step));
-    ranks_run(&m->ranks, backend_entry(harness_backend(), m->code, step));
+    ranks_run(&m->ranks, backend_entry(harness_backend(), m->code, 0, step));
     for (buffer_id b = 0; b < m->program->n_buffers; b++) {
         const struct buffer *buffer = &m->program->buffers[b];
         bool of_training = buffer->host != HOST_LOSS && step == STEP_EVALUATE;

@@ -184,7 +184,7 @@ static void refuses_blocks_that_do_not_lie_together(void **state) {
         in_blocks(&h, cases[i].labels, cases[i].blocks,
                   named(&h, "bsgrd", INPUT(&h, 2, 3, 4, 2, 2)),
                   named(&h, cases[i].w, INPUT(&h, 4, 2, 2, 5)));
-        assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
+        assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program->job));
         arena_free(&h.arena);
     }
 }
@@ -196,7 +196,7 @@ static void refuses_rows_of_others(void **state) {
     value_id table = INPUT(&h, 6, 8), rows = harness_input(&h, DTYPE_I32, SIZES(6));
     value_id ids = harness_input(&h, DTYPE_I32, SIZES(3));
     finish(&h, OP(&h, EMBEDDING, ids, table, rows));
-    assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
+    assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program->job));
     arena_free(&h.arena);
 }
 

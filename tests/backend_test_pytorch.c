@@ -117,7 +117,7 @@ static void run_step(struct trial *t, int step, int steps) {
             set_number(item_at(t, inputs[k], 0), DTYPE_I32, i, all[step * n + i]);
     }
     set_number(item_at(t, "step", 0), DTYPE_F64, 0, step + 1);
-    ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, STEP_TRAIN));
+    ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, 0, STEP_TRAIN));
 }
 
 static void check_scalar(struct trial *t, const char *name, int step, int steps) {

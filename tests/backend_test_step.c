@@ -129,7 +129,7 @@ static void loops_and_slots(void **state) {
     machine_run(machine, STEP_TRAIN);
     struct told told = {.program = ranks.program};
     live_observe(ranks.contexts[0].live, take_down, &told);
-    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    ranks_run(&ranks, backend_entry(harness_backend(), code, 0, STEP_TRAIN));
     int next = 0;
     expect(&told, &next, &program->steps[STEP_TRAIN].body, (int64_t[LIMIT_LOOP_DEPTH]){0}, 0);
     assert_int_equal(next, told.n);
@@ -137,7 +137,7 @@ static void loops_and_slots(void **state) {
         assert_memory_equal(machine->buffers[b],
                             numbers(&ranks, 0, program, program->buffers[b].name, 0),
                             (size_t)program->buffers[b].count * 3 * sizeof(double));
-    assert_null(backend_entry(harness_backend(), code, STEP_EVALUATE));
+    assert_null(backend_entry(harness_backend(), code, 0, STEP_EVALUATE));
     backend_code_free(harness_backend(), code);
     ranks_close(&ranks);
     arena_free(&arena);
@@ -247,7 +247,7 @@ static void collectives(void **state) {
     struct ranks ranks;
     ranks_open(&ranks, &arena, program, 1);
     fill_exchange(&ranks, program);
-    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    ranks_run(&ranks, backend_entry(harness_backend(), code, 0, STEP_TRAIN));
     for (int r = 0; r < 4; r++) {
         check_flat(&ranks, program, r);
         check_unit(&ranks, program, r);
@@ -351,7 +351,7 @@ static void collectives_that_move(void **state) {
             for (int timing = 0; timing < N_TIMINGS; timing++)
                 memory_store(oracle->memory[timing][r] + i * 8, DTYPE_F64, 1, &x[i]);
         }
-    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    ranks_run(&ranks, backend_entry(harness_backend(), code, 0, STEP_TRAIN));
     assert_true(devices_run(oracle, STEP_TRAIN));
     for (int r = 0; r < 6; r++)
         for (buffer_id b = 0; b + 1 < program->n_buffers; b++) // all but the frame
@@ -437,7 +437,7 @@ static void sums_of_few_bytes_among_many(void **state) {
     struct ranks ranks;
     ranks_open(&ranks, &arena, program, 1);
     fill_sums(&ranks, program);
-    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    ranks_run(&ranks, backend_entry(harness_backend(), code, 0, STEP_TRAIN));
     for (int r = 0; r < ranks.n; r++)
         for (int i = 0; i < 6; i++)
             check_sums(&ranks, program, r, i);

@@ -56,6 +56,7 @@ static const struct place_statement statements[] = {{"linear.place", 1, 1, "all_
                                                     {"linear.place", 4, 1, "compute", 0}};
 static struct place_group groups[] = {{{1, {0}}, "dp", 0}};
 static struct place_buffer buffers[N_BUFFERS];
+static struct place_part part;
 static struct place_program program;
 static const char *fault = "";
 static double base_rate = 20;
@@ -264,8 +265,8 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
         elements = chunk_elements() * (flat ? 1 : axes[0].size); /* room for the padding */
     }
     buffer->stride_bytes = elements * (dtype == PLACE_F64 ? 8 : 4);
-    buffer->offset_bytes = program.arena_bytes;
-    program.arena_bytes += (buffer->stride_bytes * items + 63) / 64 * 64;
+    buffer->offset_bytes = part.arena_bytes;
+    part.arena_bytes += (buffer->stride_bytes * items + 63) / 64 * 64;
 }
 
 static void describe(void) {
@@ -291,7 +292,7 @@ static void describe(void) {
     if (getenv("LINEAR_MOVES"))
         groups[0].train_bytes += moved_bytes();
     const char *extra = getenv("LINEAR_ARENA");
-    program.arena_bytes += extra ? atoll(extra) : 0;
+    part.arena_bytes += extra ? atoll(extra) : 0;
 }
 
 int main(int argc, char **argv) {
@@ -314,24 +315,29 @@ int main(int argc, char **argv) {
         .groups = groups,
         .n_tensors = 1,
         .tensors = tensors,
-        .n_buffers = N_BUFFERS,
-        .buffers = buffers,
+        .n_parts = 1,
+        .parts = &part,
         .n_handles = 1,
         .direct_members = (int32_t)(axes[0].size * axes[1].size), /* as group_bytes has it */
         .n_statements = 4,
         .statements = statements,
-        .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS, -1, -1, -1, -1},
         .batch = BATCH,
         .sequence = SEQUENCE,
         .microbatches = MICROBATCHES,
         .vocab = VOCAB,
         .seed = 1,
+    };
+    part = (struct place_part){
+        .end = 1,
+        .n_buffers = N_BUFFERS,
+        .buffers = buffers,
+        .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS, -1, -1, -1, -1},
         .train = train,
         .evaluate = evaluate,
     };
     describe();
     if (getenv("LINEAR_PREDICT")) /* for the test: bytes sent per step */
         return printf("%lld %lld\n", (long long)groups[0].train_bytes,
-                      (long long)program.arena_bytes) < 0;
+                      (long long)part.arena_bytes) < 0;
     return place_main(argc, argv, &program);
 }

@@ -25,7 +25,10 @@ static const struct place_statement statements[] = {{"a.place", 10, 3, "start", 
 static struct place_axis axes[2];
 static const struct place_group groups[GROUPS] = {
     {{1, {0}}, "a", 0}, {{2, {0, 1}}, "a*b", 0}, {{2, {1, 0}}, "b*a", 0}};
-static struct place_program program = {.n_axes = 2,
+static const struct place_part whole = {.end = 1};
+static struct place_program program = {.n_parts = 1,
+                                       .parts = &whole,
+                                       .n_axes = 2,
                                        .axes = axes,
                                        .n_groups = GROUPS,
                                        .groups = groups,

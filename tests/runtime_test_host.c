@@ -23,8 +23,15 @@
 static struct place_axis axes[] = {{"a", 7, 6}, {"b", 3, 2}, {"c", 2, 1}};
 static const struct place_tensor tensors[] = {
     {.name = "w", .layers = 3, .init = PLACE_INIT_NORMAL, .init_std = 0.5}};
-static struct place_program program = {
-    .n_axes = 3, .axes = axes, .devices = 42, .vocab = 256, .n_tensors = 1, .tensors = tensors};
+static struct place_part whole = {.end = 1};
+static struct place_program program = {.n_parts = 1,
+                                       .parts = &whole,
+                                       .n_axes = 3,
+                                       .axes = axes,
+                                       .devices = 42,
+                                       .vocab = 256,
+                                       .n_tensors = 1,
+                                       .tensors = tensors};
 
 enum { D0 = 4, D1 = 5, D2 = 6, WHOLE = D0 * D1 * D2 };
 
@@ -121,9 +128,9 @@ static void walks_follow_the_cut_dimensions(void **state) {
 
 /* An arena with one buffer, on `rank`. */
 static struct place_context arena_of(struct place_buffer *buffer, int32_t rank) {
-    program.n_buffers = 1;
-    program.buffers = buffer;
-    program.arena_bytes = buffer->count * buffer->stride_bytes;
+    whole.n_buffers = 1;
+    whole.buffers = buffer;
+    whole.arena_bytes = buffer->count * buffer->stride_bytes;
     struct place_context context = {.program = &program};
     context_set_rank(&context, rank);
     context.team = team_create(1, 64);
@@ -364,10 +371,10 @@ static void check_samples(int inner) {
     }
     axes[0].size = 2;
     program.devices = 12;
-    program.n_buffers = 2;
-    program.buffers = buffers;
-    program.arena_bytes = 64;
-    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    whole.n_buffers = 2;
+    whole.buffers = buffers;
+    whole.arena_bytes = 64;
+    whole.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     char seen[256] = {0};
     for (int32_t rank = 0; rank < 12; rank++) {
         _Alignas(16) int32_t arena[16];
@@ -423,13 +430,14 @@ static void windows_of_several_files_follow_each_other(void **state) {
                                            .window_of = -1,
                                            .stride_bytes = 7 * 4 * 4,
                                            .offset_bytes = i * 7 * 4 * 4};
-    program.buffers = buffers;
-    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    whole.buffers = buffers;
+    whole.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     assert_int_equal(dataset_open(&set, &request, &program, message, sizeof message), 0);
     assert_int_equal(set.windows, 6);
     assert_int_equal(set.tokens, 11 + 7 + 15);
     int32_t arena[2][7][4];
     struct place_context context = {.program = &program, .head.arena = arena};
+    context_set_rank(&context, 0);
     assert_int_equal(dataset_fill(&context, &set, DATA_SEQUENTIAL, 0, 0), PLACE_OK);
     for (int file = 0, row = 0; file < 3; file++)
         for (int window = 0; window < n_windows[file]; window++, row++)
@@ -475,8 +483,9 @@ static void tensors_of_files_are_found_by_name(void **state) {
         buffers[i].item_step = 1;
         buffers[i].window_of = -1;
     }
+    const struct place_part part = {.end = 1, .buffers = buffers, .n_buffers = 4};
     const struct place_program program = {
-        .devices = 1, .tensors = tensors, .n_tensors = 2, .buffers = buffers, .n_buffers = 4};
+        .devices = 1, .tensors = tensors, .n_tensors = 2, .parts = &part, .n_parts = 1};
     struct entries entries;
     assert_true(entries_list(&program, ENTRIES_RESUMABLE, &entries));
     assert_int_equal(entries.n, 2 * LAYERS);

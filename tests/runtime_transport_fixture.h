@@ -22,7 +22,10 @@ static struct place_axis axes[2];
 enum { OVER_A, OVER_B, OVER_AB, OVER_BA, N_GROUPS };
 static const struct place_group groups[N_GROUPS] = {
     {{1, {0}}, "a", 0}, {{1, {1}}, "b", 0}, {{2, {0, 1}}, "a*b", 0}, {{2, {1, 0}}, "b*a", 0}};
-static struct place_program program = {.axes = axes,
+static const struct place_part whole = {.end = 1};
+static struct place_program program = {.n_parts = 1,
+                                       .parts = &whole,
+                                       .axes = axes,
                                        .n_groups = N_GROUPS,
                                        .groups = groups,
                                        .n_handles = HANDLES,

@@ -18,7 +18,7 @@ enum {
 };
 
 static size_t mapped_bytes(const struct place_context *context) {
-    int64_t bytes = context->program->arena_bytes;
+    int64_t bytes = context->part->arena_bytes;
     return (size_t)((bytes + 4095) / 4096 * 4096 + (bytes == 0) * 4096);
 }
 
@@ -66,7 +66,7 @@ void arena_unmap(struct place_context *context) {
 
 int64_t arena_touched_bytes(const struct place_context *context) {
     const char *base = context->head.arena;
-    int64_t end = context->program->arena_bytes;
+    int64_t end = context->part->arena_bytes;
     const char *pattern = (const char *)&canary;
     while (end > 0 && end % 8 && base[end - 1] == pattern[(end - 1) % 8])
         end--;
@@ -94,7 +94,7 @@ static void store(enum place_dtype dtype, void *item, int64_t index, const doubl
 struct initialization {
     const struct place_tensor *tensor;
     enum place_dtype dtype;
-    uint64_t keys[PLACE_PARTS_LIMIT]; /* of the tensor's parts */
+    uint64_t keys[PLACE_FUSED_LIMIT]; /* of the tensor's parts */
     uint32_t layer;
     void *item;
     struct layout_run run;
@@ -106,11 +106,11 @@ static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *w
     double values[INIT_BLOCK];
     int64_t count;
     for (int64_t at = begin; at < end; at += count) {
-        struct layout_in_part in = layout_in_part(init->tensor, init->run.global + at);
+        struct layout_in_fused in = layout_in_fused(init->tensor, init->run.global + at);
         count = end - at < INIT_BLOCK ? end - at : INIT_BLOCK;
         count = count < in.length ? count : in.length;
         if (init->tensor->init == PLACE_INIT_NORMAL)
-            random_normal(init->keys[in.part], init->layer, in.index, init->tensor->init_std,
+            random_normal(init->keys[in.fused], init->layer, in.index, init->tensor->init_std,
                           values, count);
         else
             for (int64_t i = 0; i < count; i++)
@@ -131,27 +131,27 @@ static void initialize_item(struct place_context *context, const struct place_bu
         .item = layout_item(context, buffer, item),
     };
     init.keys[0] = random_key(seed, tensor->name);
-    for (int i = 0; i < tensor->n_parts; i++)
-        init.keys[i] = random_key(seed, tensor->parts[i].name);
+    for (int i = 0; i < tensor->n_fused; i++)
+        init.keys[i] = random_key(seed, tensor->fused[i].name);
     struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
     while (layout_walk_next(&walk, &init.run))
         team_run(context->team, init.run.length, INIT_GRAIN, initialize_tile, &init);
 }
 
 void arena_clear(struct place_context *context) {
-    const struct place_program *program = context->program;
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+    const struct place_part *part = context->part;
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class <= PLACE_RESIDUAL && buffer->window_of < 0)
             memset(layout_item(context, buffer, 0), 0, (size_t)layout_held_bytes(buffer));
     }
 }
 
 int32_t arena_initialize(struct place_context *context, uint64_t seed) {
-    const struct place_program *program = context->program;
+    const struct place_part *part = context->part;
     arena_clear(context);
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class > PLACE_MASTER && buffer->class != PLACE_ANCHOR)
             continue;
         if (buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)
@@ -166,10 +166,10 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
 
 /* ---- how much ------------------------------------------------------------------------------- */
 
-int64_t arena_held_bytes(const struct place_program *program, enum live_state state) {
+int64_t arena_held_bytes(const struct place_part *part, enum live_state state) {
     int64_t bytes = 0;
-    for (int32_t i = 0; i < program->n_buffers; i++)
-        if (live_state_of(program->buffers[i].class) == state)
-            bytes += layout_held_bytes(&program->buffers[i]);
+    for (int32_t i = 0; i < part->n_buffers; i++)
+        if (live_state_of(part->buffers[i].class) == state)
+            bytes += layout_held_bytes(&part->buffers[i]);
     return bytes;
 }

@@ -50,19 +50,25 @@ static uint64_t hash_item(struct place_context *context, const struct place_buff
     return hash;
 }
 
+/* Of the part that has most. */
 static int64_t count_items(const struct place_program *program) {
-    int64_t n = 0;
-    for (int32_t i = 0; i < program->n_buffers; i++)
-        n += is_compared(&program->buffers[i]) ? program->buffers[i].count : 0;
-    return n;
+    int64_t most = 0;
+    for (int32_t p = 0; p < program->n_parts; p++) {
+        const struct place_part *part = &program->parts[p];
+        int64_t n = 0;
+        for (int32_t i = 0; i < part->n_buffers; i++)
+            n += is_compared(&part->buffers[i]) ? part->buffers[i].count : 0;
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 static void hash_items(struct place_context *context, uint64_t *hashes) {
-    const struct place_program *program = context->program;
-    for (int32_t i = 0; i < program->n_buffers; i++)
-        for (int64_t item = 0;
-             is_compared(&program->buffers[i]) && item < program->buffers[i].count; item++)
-            *hashes++ = hash_item(context, &program->buffers[i], item);
+    const struct place_part *part = context->part;
+    for (int32_t i = 0; i < part->n_buffers; i++)
+        for (int64_t item = 0; is_compared(&part->buffers[i]) && item < part->buffers[i].count;
+             item++)
+            *hashes++ = hash_item(context, &part->buffers[i], item);
 }
 
 struct difference {
@@ -71,15 +77,17 @@ struct difference {
     int32_t rank, first;
 };
 
-/* The first that any rank has; so all ranks find the same. `hashes` are of all ranks in order, `n`
- * of each. */
+/* The first among the ranks of a part. */
 static struct difference find_difference(const struct place_program *program,
-                                         const uint64_t *hashes, int64_t n) {
+                                         const struct place_part *part, const uint64_t *hashes,
+                                         int64_t n) {
     int64_t number = 0;
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         for (int64_t item = 0; is_compared(buffer) && item < buffer->count; item++, number++)
             for (int32_t rank = 0; rank < program->devices; rank++) {
+                if (part_of_rank(program, rank) != part)
+                    continue;
                 int32_t first = first_holder(program, buffer, rank);
                 if (hashes[rank * n + number] != hashes[first * n + number])
                     return (struct difference){buffer, item, rank, first};
@@ -88,8 +96,18 @@ static struct difference find_difference(const struct place_program *program,
     return (struct difference){0};
 }
 
+/* The first that any rank has, so all ranks find the same. `hashes` are of all ranks in order, `n`
+ * of each. */
+static struct difference first_difference(const struct place_program *program,
+                                          const uint64_t *hashes, int64_t n) {
+    struct difference found = {0};
+    for (int32_t i = 0; i < program->n_parts && !found.buffer; i++)
+        found = find_difference(program, &program->parts[i], hashes, n);
+    return found;
+}
+
 static int32_t compare(struct place_context *context, const uint64_t *hashes, int64_t n) {
-    struct difference found = find_difference(context->program, hashes, n);
+    struct difference found = first_difference(context->program, hashes, n);
     const struct place_buffer *buffer = found.buffer;
     char layer[32] = "";
     if (!buffer)

@@ -327,7 +327,7 @@ struct samples {
 
 static struct samples samples_of(const struct place_context *context, int32_t index) {
     const struct place_program *program = context->program;
-    const struct place_buffer *buffer = &program->buffers[index];
+    const struct place_buffer *buffer = &context->part->buffers[index];
     const struct place_dimension *batch = &buffer->dims[0], *sequence = &buffer->dims[1];
     struct samples samples = {.buffer = buffer, .width = 1};
     samples.rows = batch->size / axes_parts(program, &batch->cut);
@@ -429,7 +429,7 @@ static int32_t fill_buffer(struct place_context *context, const struct dataset *
 
 int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first) {
-    const struct place_wellknown *known = &context->program->wellknown;
+    const struct place_wellknown *known = &context->part->wellknown;
     int32_t status = fill_buffer(context, set, order, seed, first, known->tokens, 0);
     if (!status && known->targets >= 0)
         status = fill_buffer(context, set, order, seed, first, known->targets, 1);
@@ -437,7 +437,7 @@ int32_t dataset_fill(struct place_context *context, const struct dataset *set,
 }
 
 void data_number_samples(struct place_context *context) {
-    const struct place_wellknown *known = &context->program->wellknown;
+    const struct place_wellknown *known = &context->part->wellknown;
     if (known->samples < 0)
         return;
     struct samples samples = samples_of(context, known->samples);
@@ -449,11 +449,12 @@ void data_number_samples(struct place_context *context) {
 
 int64_t data_targets(struct place_context *context) {
     const struct place_program *program = context->program;
-    const struct place_wellknown *known = &program->wellknown;
+    const struct place_wellknown *known = &context->part->wellknown;
     int32_t index = known->targets >= 0 ? known->targets : known->tokens;
     struct samples samples = samples_of(context, index);
     int64_t count = 0;
-    if (!layout_is_first_copy(program, samples.buffer, context->rank))
+    if (context->part != program->parts || /* all parts have the same */
+        !layout_is_first_copy(program, samples.buffer, context->rank))
         return 0;
     for (int64_t item = 0; item < samples.buffer->count; item++) {
         const int32_t *targets = sample_row(context, &samples, item, 0);
@@ -464,7 +465,7 @@ int64_t data_targets(struct place_context *context) {
 }
 
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {
-    const struct place_wellknown *known = &context->program->wellknown;
+    const struct place_wellknown *known = &context->part->wellknown;
     struct samples samples = samples_of(context, known->tokens);
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
@@ -476,7 +477,7 @@ void data_fill_same(struct place_context *context, const int32_t *tokens, int64_
         }
     if (known->targets < 0)
         return;
-    const struct place_buffer *targets = &context->program->buffers[known->targets];
+    const struct place_buffer *targets = &context->part->buffers[known->targets];
     for (int64_t item = 0; item < targets->count; item++)
         memset(layout_item(context, targets, item), 0, (size_t)targets->stride_bytes);
 }

@@ -91,12 +91,11 @@ static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t la
 
 /* The buffer of a class that holds a layer of a tensor: of a whole buffer and a window into it, the
  * whole; of gradients the window, since the whole may still hold summands. */
-static const struct place_buffer *find_buffer(const struct place_program *program,
-                                              enum place_class class, int32_t tensor,
-                                              int64_t layer) {
+static const struct place_buffer *find_buffer(const struct place_part *part, enum place_class class,
+                                              int32_t tensor, int64_t layer) {
     const struct place_buffer *found = NULL;
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class != class || !covers(buffer, tensor, layer))
             continue;
         bool window = buffer->window_of >= 0;
@@ -108,19 +107,19 @@ static const struct place_buffer *find_buffer(const struct place_program *progra
 
 /* What a file of parameters holds: they themselves, or where there are none the copy that is
  * updated. */
-static const struct place_buffer *find_parameters(const struct place_program *program,
-                                                  int32_t tensor, int64_t layer) {
-    const struct place_buffer *found = find_buffer(program, PLACE_PARAMETERS, tensor, layer);
-    return found ? found : find_buffer(program, PLACE_MASTER, tensor, layer);
+static const struct place_buffer *find_parameters(const struct place_part *part, int32_t tensor,
+                                                  int64_t layer) {
+    const struct place_buffer *found = find_buffer(part, PLACE_PARAMETERS, tensor, layer);
+    return found ? found : find_buffer(part, PLACE_MASTER, tensor, layer);
 }
 
 /* Whether the memory plan gave these bytes to nothing else, so that they outlive the step. */
-static bool has_own_bytes(const struct place_program *program, const struct place_buffer *buffer) {
+static bool has_own_bytes(const struct place_part *part, const struct place_buffer *buffer) {
     if (buffer->window_of >= 0)
-        buffer = &program->buffers[buffer->window_of];
+        buffer = &part->buffers[buffer->window_of];
     int64_t begin = buffer->offset_bytes, end = begin + layout_held_bytes(buffer);
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *other = &program->buffers[i];
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *other = &part->buffers[i];
         if (other != buffer && other->window_of < 0 && other->offset_bytes < end &&
             other->offset_bytes + layout_held_bytes(other) > begin)
             return false;
@@ -128,14 +127,28 @@ static bool has_own_bytes(const struct place_program *program, const struct plac
     return true;
 }
 
-static bool add_component(struct entry *entry, const struct place_buffer *buffer, int64_t item,
+/* A buffer of a part of the mesh, of which a part before may have had a copy. */
+struct holder {
+    const struct place_part *part;
+    const struct place_buffer *buffer;
+    bool again;
+};
+
+static bool add_component(struct entry *entry, const struct holder *holder, int64_t item,
                           int64_t begin, int64_t columns, const struct place_tensor *tensor) {
     struct component *component = malloc(sizeof *component);
     if (!component)
         return false;
-    *component = (struct component){buffer, item, begin, columns, tensor, entry->components};
+    *component = (struct component){.part = holder->part,
+                                    .again = holder->again,
+                                    .buffer = holder->buffer,
+                                    .item = item,
+                                    .begin = begin,
+                                    .columns = columns,
+                                    .tensor = tensor,
+                                    .next = entry->components};
     entry->components = component;
-    entry->dtype = buffer->dtype;
+    entry->dtype = holder->buffer->dtype;
     if (begin + columns > entry->columns)
         entry->columns = begin + columns;
     return true;
@@ -143,7 +156,8 @@ static bool add_component(struct entry *entry, const struct place_buffer *buffer
 
 /* Logical shape, as one matrix of one row. Null: no memory. */
 static struct entry *add_logical(struct entries *entries, const char *name,
-                                 const struct place_buffer *buffer, int64_t item) {
+                                 const struct holder *holder, int64_t item) {
+    const struct place_buffer *buffer = holder->buffer;
     struct entry *entry = entry_named(entries, name);
     if (!entry)
         return NULL;
@@ -151,7 +165,7 @@ static struct entry *add_logical(struct entries *entries, const char *name,
     entry->n_shape = buffer->rank;
     for (int i = 0; i < buffer->rank; i++)
         entry->shape[i] = buffer->dims[i].size;
-    return add_component(entry, buffer, item, 0, layout_whole_elements(buffer), NULL) ? entry
+    return add_component(entry, holder, item, 0, layout_whole_elements(buffer), NULL) ? entry
                                                                                       : NULL;
 }
 
@@ -169,13 +183,14 @@ static void format_name(char *to, size_t bytes, const char *prefix, const char *
 /* As a file of parameters has it, behind a prefix of its name. Null: no memory. */
 static struct entry *add_saved(struct entries *entries, const char *prefix,
                                const struct place_tensor *tensor, int64_t layer,
-                               const struct place_buffer *buffer) {
+                               const struct holder *holder) {
+    const struct place_buffer *buffer = holder->buffer;
     char name[ENTRY_NAME_BYTES];
     int64_t item = item_of_layer(buffer, layer);
     if (!tensor->saved_name) {
         snprintf(name, sizeof name, tensor->layers ? "%s%s.%lld" : "%s%s", prefix, tensor->name,
                  (long long)layer);
-        return add_logical(entries, name, buffer, item);
+        return add_logical(entries, name, holder, item);
     }
     format_name(name, sizeof name, prefix, tensor->saved_name, layer);
     struct entry *entry = entry_named(entries, name);
@@ -184,7 +199,7 @@ static struct entry *add_saved(struct entries *entries, const char *prefix,
     entry->rows = tensor->saved_rows ? tensor->saved_rows : 1;
     entry->transposed = tensor->saved_transposed;
     int64_t columns = layout_whole_elements(buffer) / entry->rows;
-    if (!add_component(entry, buffer, item, tensor->saved_columns_begin, columns, tensor))
+    if (!add_component(entry, holder, item, tensor->saved_columns_begin, columns, tensor))
         return NULL;
     entry->n_shape = tensor->saved_rows ? 2 : 1;
     entry->shape[0] = tensor->saved_rows && !entry->transposed ? entry->rows : entry->columns;
@@ -199,9 +214,16 @@ static int64_t layers_of(const struct place_tensor *tensor) {
 static bool list_parameters(const struct place_program *program, struct entries *entries) {
     for (int32_t t = 0; t < program->n_tensors; t++)
         for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++) {
-            const struct place_buffer *buffer = find_parameters(program, t, layer);
-            if (buffer && !add_saved(entries, "", &program->tensors[t], layer, buffer))
-                return false;
+            bool again = false;
+            for (int32_t p = 0; p < program->n_parts; p++) {
+                const struct place_part *part = &program->parts[p];
+                struct holder holder = {part, find_parameters(part, t, layer), again};
+                if (!holder.buffer)
+                    continue;
+                if (!add_saved(entries, "", &program->tensors[t], layer, &holder))
+                    return false;
+                again = true;
+            }
         }
     entries->parameters = entries->n;
     return true;
@@ -212,26 +234,38 @@ static const char *const class_names[] = {"parameters",     "master",   "moment1
                                           "outer_momentum", "residual", "gradients"};
 
 static struct entry *add_state(struct entries *entries, const char *prefix,
-                               const struct place_program *program,
-                               const struct place_buffer *buffer, int64_t layer) {
+                               const struct place_program *program, const struct holder *holder,
+                               int64_t layer) {
     char name[ENTRY_NAME_BYTES];
+    const struct place_buffer *buffer = holder->buffer;
     const struct place_tensor *tensor = &program->tensors[buffer->tensor];
     snprintf(name, sizeof name, tensor->layers ? "%s%s/%s/%lld" : "%s%s/%s", prefix,
              class_names[buffer->class], tensor->name, (long long)layer);
-    return add_logical(entries, name, buffer, item_of_layer(buffer, layer));
+    return add_logical(entries, name, holder, item_of_layer(buffer, layer));
+}
+
+/* A class of states of a layer of a tensor, in every part that has it. */
+static bool list_state(const struct place_program *program, struct entries *entries,
+                       enum place_class class, int32_t tensor, int64_t layer) {
+    bool again = false;
+    for (int32_t p = 0; p < program->n_parts; p++) {
+        const struct place_part *part = &program->parts[p];
+        struct holder holder = {part, find_buffer(part, class, tensor, layer), again};
+        if (!holder.buffer || (class == PLACE_GRADIENTS && !has_own_bytes(part, holder.buffer)))
+            continue;
+        if (!add_state(entries, "", program, &holder, layer))
+            return false;
+        again = true;
+    }
+    return true;
 }
 
 static bool list_states(const struct place_program *program, struct entries *entries) {
-    for (int32_t class = PLACE_PARAMETERS; class <= PLACE_GRADIENTS; class ++)
+    for (int class = PLACE_PARAMETERS; class <= PLACE_GRADIENTS; class ++)
         for (int32_t t = 0; t < program->n_tensors; t++)
-            for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++) {
-                const struct place_buffer *buffer =
-                    find_buffer(program, (enum place_class) class, t, layer);
-                if (!buffer || (class == PLACE_GRADIENTS && !has_own_bytes(program, buffer)))
-                    continue;
-                if (!add_state(entries, "", program, buffer, layer))
+            for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++)
+                if (!list_state(program, entries, (enum place_class) class, t, layer))
                     return false;
-            }
     return true;
 }
 
@@ -281,12 +315,12 @@ static void format_device(char *to, size_t bytes, const struct place_program *pr
 
 /* A residual is a device's own: what it has not sent yet of what it had to add. */
 static bool add_residuals(const struct place_program *program, struct entries *entries,
-                          const struct place_buffer *buffer, int64_t layer) {
-    struct place_axes all = all_axes(program), apart = axes_not_cut(buffer, &all);
+                          const struct holder *holder, int64_t layer) {
+    struct place_axes all = all_axes(program), apart = axes_not_cut(holder->buffer, &all);
     for (int64_t place = 0; place < axes_parts(program, &apart); place++) {
         char prefix[256];
         format_device(prefix, sizeof prefix, program, &apart, place);
-        struct entry *entry = add_state(entries, prefix, program, buffer, layer);
+        struct entry *entry = add_state(entries, prefix, program, holder, layer);
         if (!entry)
             return false;
         entry->apart = apart;
@@ -302,13 +336,14 @@ static bool differs_by_island(enum place_class class) {
 }
 
 static bool add_resumable(const struct place_program *program, struct entries *entries,
-                          const struct place_buffer *buffer, int64_t layer, int64_t island) {
+                          const struct holder *holder, int64_t layer, int64_t island) {
+    const struct place_buffer *buffer = holder->buffer;
     char prefix[64], of_island[32] = "";
     if (island > 0)
         snprintf(of_island, sizeof of_island, "island/%lld/", (long long)island);
     snprintf(prefix, sizeof prefix, "%s%s/", of_island, class_names[buffer->class]);
     struct entry *entry =
-        add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, buffer);
+        add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, holder);
     if (entry && differs_by_island(buffer->class)) {
         entry->apart = axes_not_cut(buffer, &program->islands);
         entry->place = island;
@@ -316,19 +351,29 @@ static bool add_resumable(const struct place_program *program, struct entries *e
     return entry != NULL;
 }
 
+/* In every part that has it. The first island's parameters are the model's file's. */
+static bool list_layer(const struct place_program *program, struct entries *entries,
+                       enum place_class class, int32_t tensor, int64_t layer, int64_t island) {
+    bool again = false, enough = true;
+    for (int32_t p = 0; p < program->n_parts && enough; p++) {
+        const struct place_part *part = &program->parts[p];
+        struct holder holder = {part, find_buffer(part, class, tensor, layer), again};
+        if (!holder.buffer ||
+            (island == 0 && holder.buffer == find_parameters(part, tensor, layer)))
+            continue;
+        enough = class == PLACE_RESIDUAL ? add_residuals(program, entries, &holder, layer)
+                                         : add_resumable(program, entries, &holder, layer, island);
+        again = true;
+    }
+    return enough;
+}
+
 static bool list_class(const struct place_program *program, struct entries *entries,
                        enum place_class class, int64_t island) {
     bool enough = true;
     for (int32_t t = 0; t < program->n_tensors; t++)
-        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]) && enough; layer++) {
-            const struct place_buffer *buffer = find_buffer(program, class, t, layer);
-            /* The first island's are the model's file's. */
-            if (!buffer || (island == 0 && buffer == find_parameters(program, t, layer)))
-                continue;
-            enough = class == PLACE_RESIDUAL
-                         ? add_residuals(program, entries, buffer, layer)
-                         : add_resumable(program, entries, buffer, layer, island);
-        }
+        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]) && enough; layer++)
+            enough = list_layer(program, entries, class, t, layer, island);
     return enough;
 }
 
@@ -345,19 +390,26 @@ static bool list_resumable(const struct place_program *program, struct entries *
     return enough;
 }
 
-const struct place_buffer *entries_forgotten(const struct place_program *program) {
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+static const struct place_buffer *forgotten_of(const struct place_part *part) {
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class > PLACE_RESIDUAL || buffer->window_of >= 0)
             continue;
         if (buffer->tensor < 0 || buffer->stack > PLACE_STACK_LAYERS)
             return buffer;
         for (int64_t item = 0; item < buffer->count; item++)
-            if (find_buffer(program, buffer->class, buffer->tensor,
+            if (find_buffer(part, buffer->class, buffer->tensor,
                             buffer->first_item + item * buffer->item_step) != buffer)
                 return buffer;
     }
     return NULL;
+}
+
+const struct place_buffer *entries_forgotten(const struct place_program *program) {
+    const struct place_buffer *forgotten = NULL;
+    for (int32_t i = 0; i < program->n_parts && !forgotten; i++)
+        forgotten = forgotten_of(&program->parts[i]);
+    return forgotten;
 }
 
 bool entries_list(const struct place_program *program, enum entries_selection selection,
@@ -385,16 +437,20 @@ int64_t entry_bytes(const struct entry *entry) {
 
 int64_t entry_copy(const struct place_program *program, const struct entry *entry,
                    const struct component *component, int32_t rank, int64_t *copies) {
-    uint32_t apart = mask_of(&entry->apart);
+    const struct place_part *part = component->part;
+    uint32_t apart = mask_of(&entry->apart), parts = mask_of(&part->axes);
     struct place_axes all = all_axes(program), alike = axes_not_cut(component->buffer, &all);
     struct place_axes over = {0};
     for (int i = 0; i < alike.n; i++)
-        if (!(apart >> alike.axes[i] & 1))
+        if (!((apart | parts) >> alike.axes[i] & 1))
             over.axes[over.n++] = alike.axes[i];
-    *copies = axes_parts(program, &over);
-    if (axes_place(program, &entry->apart, rank) != entry->place)
+    int64_t along = parts & apart ? 1 : part->end - part->begin;
+    *copies = axes_parts(program, &over) * along;
+    if (part_of_rank(program, rank) != part ||
+        axes_place(program, &entry->apart, rank) != entry->place)
         return -1;
-    return axes_place(program, &over, rank);
+    int64_t place = axes_place(program, &part->axes, rank) - part->begin;
+    return axes_place(program, &over, rank) * along + (along > 1 ? place : 0);
 }
 
 struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
@@ -417,14 +473,14 @@ bool segments_next(struct segment_walk *walk, struct segment *segment) {
     int64_t at = walk->run.global + walk->done, length = walk->run.length - walk->done;
     int64_t row = at / component->columns, column = at % component->columns;
     if (entry->transposed || component->columns != entry->columns ||
-        (tensor && tensor->n_parts > 0))
+        (tensor && tensor->n_fused > 0))
         length = length < component->columns - column ? length : component->columns - column;
-    if (tensor && tensor->n_parts) {
-        struct layout_in_part in = layout_in_part(tensor, at);
-        const struct place_part *part = &tensor->parts[in.part];
+    if (tensor && tensor->n_fused) {
+        struct layout_in_fused in = layout_in_fused(tensor, at);
+        const struct place_fused *fused = &tensor->fused[in.fused];
         int64_t planes = component->columns / tensor->plane; /* of a row */
         length = length < in.length ? length : in.length;
-        column = planes * part->begin + in.index % (planes * part->elements);
+        column = planes * fused->begin + in.index % (planes * fused->elements);
     }
     column += component->begin;
     *segment = (struct segment){.local = walk->run.local + walk->done,

@@ -20,9 +20,12 @@ enum entries_selection {
 };
 
 /* A tensor of a file. As a matrix it has `rows` rows of `columns`; what several logical tensors
- * fill side by side has one component for each. Of a fused tensor the parts lie side by side. */
+ * fill side by side has one component for each, and one for each part of the mesh that has it. Of a
+ * fused tensor what it is of lies side by side. */
 struct component {
-    const struct place_buffer *buffer;
+    const struct place_part *part;
+    bool again; /* a part before has it, too: the file is not written from here */
+    const struct place_buffer *buffer; /* of the part */
     int64_t item;
     int64_t begin, columns;
     const struct place_tensor *tensor; /* null: as it lies in the whole tensor */
@@ -60,8 +63,8 @@ bool entries_index(struct entries *entries);
 
 int64_t entry_elements(const struct entry *entry);
 int64_t entry_bytes(const struct entry *entry);
-/* Which of the copies of its part of a component a rank has, from 0; -1: it has none, for what it
- * has is another tensor. `copies`: how many there are. */
+/* Which of the copies of its piece of a component a rank has, from 0; -1: it has none, for it is of
+ * another part of the mesh, or what it has is another tensor. `copies`: how many the part has. */
 int64_t entry_copy(const struct place_program *program, const struct entry *entry,
                    const struct component *component, int32_t rank, int64_t *copies);
 

@@ -61,6 +61,7 @@ static int64_t fill_batch(struct session *session, struct place_context *context
 int32_t rank_evaluate(struct session *session, struct place_context *context,
                       struct evaluation *evaluation) {
     const struct place_program *program = session->program;
+    const struct place_part *part = context->part;
     struct live_report unused;
     double sum = 0;
     bool stop = false;
@@ -70,10 +71,9 @@ int32_t rank_evaluate(struct session *session, struct place_context *context,
     int32_t status = agree_to_stop(session, context, &stop, &none);
     for (int64_t first = 0; first < session->eval.windows && !stop && !status;) {
         struct rank_loss loss = {.targets = targets};
-        status = rank_execute(context, program->evaluate, 0, &unused);
+        status = rank_execute(context, context->part->evaluate, 0, &unused);
         if (!status)
-            loss.loss =
-                *(double *)layout_item(context, &program->buffers[program->wellknown.loss], 0);
+            loss.loss = *(double *)layout_item(context, &part->buffers[part->wellknown.loss], 0);
         first += program->batch;
         if (!status)
             targets = fill_batch(session, context, first);
@@ -108,9 +108,9 @@ int32_t rank_report_evaluation(struct session *session, struct place_context *co
 /* Logits of the first sequence at one position: what this rank holds of them; zero elsewhere. */
 static void own_logits(struct place_context *context, int64_t position, double *row) {
     const struct place_program *program = context->program;
-    const struct place_buffer *logits = &program->buffers[program->wellknown.logits];
+    const struct place_buffer *logits = &context->part->buffers[context->part->wellknown.logits];
     memset(row, 0, (size_t)program->vocab * sizeof *row);
-    if (!layout_is_first_copy(program, logits, context->rank))
+    if (context->part != program->parts || !layout_is_first_copy(program, logits, context->rank))
         return;
     const void *item = layout_item(context, logits, 0);
     int64_t begin = position * program->vocab, end = begin + program->vocab;
@@ -153,7 +153,7 @@ static int32_t sample_token(struct session *session, struct place_context *conte
     const struct place_program *program = session->program;
     data_fill_same(context, sampler->tokens, sampler->n);
     struct live_report unused;
-    int32_t status = rank_execute(context, program->evaluate, 0, &unused);
+    int32_t status = rank_execute(context, context->part->evaluate, 0, &unused);
     if (status)
         return status;
     own_logits(context, sampler->n - 1, sampler->mine);

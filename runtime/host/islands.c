@@ -18,5 +18,5 @@ struct rank_loss loss_of_all(const struct place_program *program, const void *re
 }
 
 bool averages_after(const struct place_program *program, int64_t step, bool last) {
-    return program->average && (last || step % program->average_every == 0);
+    return program->parts->average && (last || step % program->average_every == 0);
 }

@@ -3,23 +3,6 @@
 #include "runtime/host/layout.h"
 #include "runtime/transport/collective.h"
 
-int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
-                   int32_t rank) {
-    int64_t place = 0;
-    for (int i = 0; i < axes->n; i++) {
-        const struct place_axis *axis = &program->axes[axes->axes[i]];
-        place = place * axis->size + rank / axis->stride % axis->size;
-    }
-    return place;
-}
-
-int64_t axes_parts(const struct place_program *program, const struct place_axes *axes) {
-    int64_t parts = 1;
-    for (int i = 0; i < axes->n; i++)
-        parts *= program->axes[axes->axes[i]].size;
-    return parts;
-}
-
 int64_t dimension_element(const struct place_dimension *dimension, int64_t place) {
     if (dimension->chunks == 0)
         return place;
@@ -62,7 +45,7 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
     const struct place_program *program = context->program;
     int64_t inside = 0;
     if (buffer->window_of >= 0) {
-        const struct place_buffer *whole = &program->buffers[buffer->window_of];
+        const struct place_buffer *whole = &context->part->buffers[buffer->window_of];
         struct place_axes axes = {.n = buffer->flat.n - whole->flat.n};
         memcpy(axes.axes, buffer->flat.axes + whole->flat.n, (size_t)axes.n);
         inside = axes_place(program, &axes, context->rank) * buffer->stride_bytes;
@@ -72,16 +55,16 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
            inside;
 }
 
-struct layout_in_part layout_in_part(const struct place_tensor *tensor, int64_t element) {
-    if (tensor->n_parts == 0)
-        return (struct layout_in_part){0, element, INT64_MAX};
+struct layout_in_fused layout_in_fused(const struct place_tensor *tensor, int64_t element) {
+    if (tensor->n_fused == 0)
+        return (struct layout_in_fused){0, element, INT64_MAX};
     int64_t planes = element / tensor->plane, inside = element % tensor->plane;
     int i = 0;
-    while (inside >= tensor->parts[i].begin + tensor->parts[i].elements)
+    while (inside >= tensor->fused[i].begin + tensor->fused[i].elements)
         i++;
-    const struct place_part *part = &tensor->parts[i];
-    inside -= part->begin;
-    return (struct layout_in_part){i, planes * part->elements + inside, part->elements - inside};
+    const struct place_fused *fused = &tensor->fused[i];
+    inside -= fused->begin;
+    return (struct layout_in_fused){i, planes * fused->elements + inside, fused->elements - inside};
 }
 
 static uint32_t mask_of(const struct place_axes *axes) {
@@ -91,9 +74,11 @@ static uint32_t mask_of(const struct place_axes *axes) {
     return mask;
 }
 
+/* Parts have their own buffers, so no rank of another part holds a copy. */
 int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           const struct place_axes *apart, int32_t rank) {
-    uint32_t used = mask_of(&buffer->flat) | mask_of(apart);
+    const struct place_part *part = part_of_rank(program, rank);
+    uint32_t used = mask_of(&buffer->flat) | mask_of(apart) | mask_of(&part->axes);
     for (int i = 0; i < buffer->rank; i++)
         used |= mask_of(&buffer->dims[i].cut);
     for (int i = 0; i < program->n_axes; i++) {
@@ -101,7 +86,7 @@ int32_t layout_first_copy(const struct place_program *program, const struct plac
         if (!(used >> i & 1))
             rank -= (int32_t)(rank / axis->stride % axis->size * axis->stride);
     }
-    return rank;
+    return rank_in_part(program, part, rank);
 }
 
 bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,

@@ -7,12 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "runtime/context.h"
-
-/* This rank's place along a list of axes, outermost most significant, and the product of their
- * sizes. */
-int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
-                   int32_t rank);
-int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
+#include "runtime/mesh.h"
 
 /* Which element of the dimension stands at a place of the order in which axes cut it. */
 int64_t dimension_element(const struct place_dimension *dimension, int64_t place);
@@ -30,16 +25,16 @@ int64_t layout_held_bytes(const struct place_buffer *buffer);
 /* First byte of an item in the rank's own arena. */
 void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item);
 
-/* Which part of a fused tensor an element of it is of, as which of the part's own, and how many
- * follow side by side in both, this one among them. A tensor that is not fused is one part. */
-struct layout_in_part {
-    int part;
+/* Of which fused tensor an element of the whole is, as which of its own, and how many follow side by
+ * side in both, this one among them. A tensor that is not fused is one. */
+struct layout_in_fused {
+    int fused;
     int64_t index, length;
 };
-struct layout_in_part layout_in_part(const struct place_tensor *tensor, int64_t element);
+struct layout_in_fused layout_in_fused(const struct place_tensor *tensor, int64_t element);
 
-/* Of the ranks that hold copies of the same part as `rank`, one: the one with coordinate 0 along
- * the axes that cut nothing. Along the axes `apart` nothing is taken for a copy. */
+/* Of the ranks of a part that hold copies of the same piece as `rank`, one: the first along the axes
+ * that cut nothing. Along the axes `apart` nothing is taken for a copy. */
 int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           const struct place_axes *apart, int32_t rank);
 /* Whether it is `rank` itself. */

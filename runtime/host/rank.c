@@ -46,7 +46,7 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     int32_t status = agreement_reach(session, context);
     if (!status)
         status = arena_map(context);
-    context->live = live_new(session->program);
+    context->live = live_new(session->program, context->part);
     if (!status && !context->live)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");
     if (!status)

@@ -28,11 +28,11 @@ void reports_free(struct reports *reports) {
 static double scalar_of(struct place_context *context, int32_t buffer) {
     if (buffer < 0)
         return NAN;
-    return *(double *)layout_item(context, &context->program->buffers[buffer], 0);
+    return *(double *)layout_item(context, &context->part->buffers[buffer], 0);
 }
 
 void report_results(struct place_context *context, struct reports *reports) {
-    const struct place_wellknown *known = &context->program->wellknown;
+    const struct place_wellknown *known = &context->part->wellknown;
     struct report *mine = reports->mine;
     mine->loss.loss = scalar_of(context, known->loss);
     mine->grad_norm = scalar_of(context, known->grad_norm);
@@ -101,7 +101,7 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     record->tokens = loss.targets;
     record->learning_rate = first->learning_rate;
     record->sent_bytes = reports->sent_most;
-    agreed.has_no_loss = program->wellknown.loss >= 0 && !isfinite(record->loss);
-    agreed.has_no_norm = program->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
+    agreed.has_no_loss = program->parts->wellknown.loss >= 0 && !isfinite(record->loss);
+    agreed.has_no_norm = program->parts->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
     return agreed;
 }

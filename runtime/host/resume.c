@@ -106,8 +106,8 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
         content_sum unused = 0;
-        if (copy >= 0 &&
-            part_read(context, panel, entry, c, &place, copy == 0 ? sum : &unused) != 0)
+        if (copy >= 0 && part_read(context, panel, entry, c, &place,
+                                   copy == 0 && !c->again ? sum : &unused) != 0)
             return fail_damaged(resumption, context, source, "%s cannot be read: %s",
                                 files->entries.items[source].name, file_shortfall());
     }

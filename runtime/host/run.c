@@ -38,12 +38,12 @@ enum {
 
 /* Whether every buffer has room for what its layout says, inside the arena: what the compiler and
  * this runtime must agree on before anything is written. */
-static bool buffers_fit(const struct place_program *program) {
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
+static bool buffers_fit(const struct place_program *program, const struct place_part *part) {
+    for (int32_t i = 0; i < part->n_buffers; i++) {
+        const struct place_buffer *buffer = &part->buffers[i];
         int64_t end = buffer->offset_bytes + buffer->count * buffer->stride_bytes;
         if (!layout_has_room(program, buffer) ||
-            (buffer->window_of < 0 && (buffer->offset_bytes < 0 || end > program->arena_bytes)))
+            (buffer->window_of < 0 && (buffer->offset_bytes < 0 || end > part->arena_bytes)))
             return false;
     }
     return true;
@@ -106,13 +106,16 @@ static const char *check_program(const struct place_program *program,
                                  size_t bytes) {
     if (program->abi_version != PLACE_ABI_VERSION)
         return "this program was made for another version of the runtime; build it again";
-    if (!buffers_fit(program))
-        return "this program's buffers do not fit their places (an error of the compiler); report "
-               "it";
-    if (options->eval.n > 0 && (!program->evaluate || program->wellknown.loss < 0))
-        return "this program cannot evaluate; build it again without --eval";
-    if (options->sample > 0 && (!program->evaluate || program->wellknown.logits < 0))
-        return "this program keeps no logits, so nothing can be sampled; leave out --sample";
+    for (int32_t i = 0; i < program->n_parts; i++) {
+        const struct place_part *part = &program->parts[i];
+        if (!buffers_fit(program, part))
+            return "this program's buffers do not fit their places (an error of the compiler); "
+                   "report it";
+        if (options->eval.n > 0 && (!part->evaluate || part->wellknown.loss < 0))
+            return "this program cannot evaluate; build it again without --eval";
+        if (options->sample > 0 && (!part->evaluate || part->wellknown.logits < 0))
+            return "this program keeps no logits, so nothing can be sampled; leave out --sample";
+    }
     if (options->sample > 0 && options->data.n == 0 && !options->prompt)
         return "--sample goes on from a prompt: give --prompt TEXT, or --data FILE, whose first "
                "tokens it takes";
@@ -147,8 +150,8 @@ static int64_t thread_addresses(const struct session *session) {
 /* A limit on addresses, under which the product library would try for ever. `ranks` live in this
  * process. */
 static int check_addresses(const struct session *session, int ranks, char *message) {
-    int64_t each = session->program->arena_bytes + ALIGNMENT_BYTES + message_bytes(session) +
-                   session->threads * thread_addresses(session);
+    int64_t each = program_arena_bytes(session->program) + ALIGNMENT_BYTES +
+                   message_bytes(session) + session->threads * thread_addresses(session);
     int64_t sentinel = stack_bytes() + MALLOC_BYTES, free_bytes = addresses_free_bytes();
     if (free_bytes > sentinel && each <= (free_bytes - sentinel) / ranks)
         return 0;
@@ -164,7 +167,7 @@ static int check_addresses(const struct session *session, int ranks, char *messa
  * machine. */
 static int check_memory(const struct session *session, int ranks, char *message) {
     int64_t products = session->program->library_products ? PLACE_PRODUCT_BYTES_PER_THREAD : 0;
-    int64_t each = session->program->arena_bytes + message_bytes(session) +
+    int64_t each = program_arena_bytes(session->program) + message_bytes(session) +
                    session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + products);
     int64_t free_bytes = machine_free_bytes("");
     if (each <= free_bytes / ranks)
@@ -271,7 +274,7 @@ static void print_header(const struct session *session, const struct launch *lau
            plural_s(cores), transport, program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s; kernels: x86-64-%s; memory: %s per rank",
            program->library_products ? product_description() : "own", session->kernels->version,
-           format_bytes(arena, sizeof arena, program->arena_bytes));
+           format_bytes(arena, sizeof arena, program_arena_bytes(program)));
     if (message_bytes(session) > 0)
         printf(", and for messages %s, or as much as one collective takes",
                format_bytes(messages, sizeof messages, message_bytes(session)));

@@ -6,23 +6,22 @@
 
 static void set_scalar(struct place_context *context, int32_t buffer, int64_t item, double value) {
     if (buffer >= 0)
-        *(double *)layout_item(context, &context->program->buffers[buffer], item) = value;
+        *(double *)layout_item(context, &context->part->buffers[buffer], item) = value;
 }
 
 /* What the host says beside data: which layer, microbatch and sample each is, and what is drawn.
  * Before every step, the same or not: a step may use the bytes of what it has read for something
  * else. */
 static void write_inputs(struct place_context *context, double key) {
-    const struct place_program *program = context->program;
-    int32_t layer = program->wellknown.layer, microbatch = program->wellknown.microbatch;
+    const struct place_part *part = context->part;
+    int32_t layer = part->wellknown.layer, microbatch = part->wellknown.microbatch;
     data_number_samples(context);
-    set_scalar(context, program->wellknown.draw_key, 0, key);
-    for (int64_t i = 0; microbatch >= 0 && i < program->buffers[microbatch].count; i++)
+    set_scalar(context, part->wellknown.draw_key, 0, key);
+    for (int64_t i = 0; microbatch >= 0 && i < part->buffers[microbatch].count; i++)
         set_scalar(context, microbatch, i, (double)i);
-    for (int64_t i = 0; layer >= 0 && i < program->buffers[layer].count; i++)
-        set_scalar(
-            context, layer, i,
-            (double)(program->buffers[layer].first_item + i * program->buffers[layer].item_step));
+    for (int64_t i = 0; layer >= 0 && i < part->buffers[layer].count; i++)
+        set_scalar(context, layer, i,
+                   (double)(part->buffers[layer].first_item + i * part->buffers[layer].item_step));
 }
 
 int32_t fail_not_a_number(struct place_context *context, const char *what) {
@@ -33,7 +32,7 @@ int32_t fail_not_a_number(struct place_context *context, const char *what) {
 
 void rank_begin_step(struct place_context *context, int64_t step) {
     atomic_store(&context->recorder.step, step);
-    set_scalar(context, context->program->wellknown.step, 0, (double)step);
+    set_scalar(context, context->part->wellknown.step, 0, (double)step);
 }
 
 int32_t rank_execute(struct place_context *context, place_entry *entry, double key,

@@ -14,6 +14,13 @@
 #include "runtime/transport/collective.h"
 #include "runtime/transport/transport.h"
 
+/* Whether the rank is the one that gives its piece of the component. */
+static bool holds_first(const struct place_program *program, const struct component *component,
+                        int32_t rank) {
+    return !component->again && part_of_rank(program, rank) == component->part &&
+           layout_is_first_copy(program, component->buffer, rank);
+}
+
 /* Puts a component together from the ranks that hold its parts, in the entry that has it. Called by
  * all ranks; `whole` is the entry as the file has it, on rank 0 only. `scratch` on rank 0 holds one
  * rank's item. */
@@ -22,14 +29,15 @@ static int32_t gather_component(struct place_context *context, const struct entr
     const struct place_program *program = context->program;
     const struct place_buffer *buffer = component->buffer;
     size_t bytes = (size_t)(layout_item_elements(program, buffer) * dtype_size(buffer->dtype));
-    char *own = layout_item(context, buffer, component->item);
-    if (context->rank != 0) {
-        bool holder = layout_is_first_copy(program, buffer, context->rank);
-        return holder ? host_send(context, 0, own, bytes) : PLACE_OK;
-    }
-    segments_place(program, entry, component, 0, own, whole);
+    if (context->rank != 0)
+        return holds_first(program, component, context->rank)
+                   ? host_send(context, 0, layout_item(context, buffer, component->item), bytes)
+                   : PLACE_OK;
+    if (holds_first(program, component, 0))
+        segments_place(program, entry, component, 0, layout_item(context, buffer, component->item),
+                       whole);
     for (int32_t rank = 1; rank < program->devices; rank++) {
-        if (!layout_is_first_copy(program, buffer, rank))
+        if (!holds_first(program, component, rank))
             continue;
         int32_t status = host_receive(context, rank, scratch, bytes);
         if (status)

@@ -86,11 +86,11 @@ static int32_t execute_observed(struct session *session, struct place_context *c
     double key = draw_key(session->seed, step);
     struct timeline timeline;
     if (!path || !is_first || context->rank != 0)
-        return rank_execute(context, session->program->train, key, report);
+        return rank_execute(context, context->part->train, key, report);
     if (timeline_begin(&timeline, context, path) != 0)
         return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
                             strerror(errno));
-    int32_t status = rank_execute(context, session->program->train, key, report);
+    int32_t status = rank_execute(context, context->part->train, key, report);
     if (timeline_end(&timeline, context) != 0 && !status)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
                               strerror(errno));
@@ -112,7 +112,7 @@ static int32_t execute_step(struct session *session, struct place_context *conte
 static int32_t average(struct session *session, struct place_context *context,
                        struct live_report *step) {
     struct live_report here;
-    int32_t status = rank_execute(context, session->program->average, 0, &here);
+    int32_t status = rank_execute(context, context->part->average, 0, &here);
     step->unfreed = here.unfreed > step->unfreed ? here.unfreed : step->unfreed;
     step->overlapping = here.overlapping > step->overlapping ? here.overlapping : step->overlapping;
     return status;

@@ -1,0 +1,46 @@
+/* Devices of a mesh (see mesh.h). */
+#include "runtime/mesh.h"
+
+int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
+                   int32_t rank) {
+    int64_t place = 0;
+    for (int i = 0; i < axes->n; i++) {
+        const struct place_axis *axis = &program->axes[axes->axes[i]];
+        place = place * axis->size + rank / axis->stride % axis->size;
+    }
+    return place;
+}
+
+int64_t axes_parts(const struct place_program *program, const struct place_axes *axes) {
+    int64_t parts = 1;
+    for (int i = 0; i < axes->n; i++)
+        parts *= program->axes[axes->axes[i]].size;
+    return parts;
+}
+
+const struct place_part *part_of_rank(const struct place_program *program, int32_t rank) {
+    const struct place_part *part = program->parts;
+    int64_t place = axes_place(program, &part->axes, rank);
+    while (place >= part->end)
+        part++;
+    return part;
+}
+
+int32_t rank_in_part(const struct place_program *program, const struct place_part *part,
+                     int32_t rank) {
+    int64_t place = part->begin;
+    for (int i = part->axes.n; i-- > 0;) {
+        const struct place_axis *axis = &program->axes[part->axes.axes[i]];
+        rank += (int32_t)((place % axis->size - rank / axis->stride % axis->size) * axis->stride);
+        place /= axis->size;
+    }
+    return rank;
+}
+
+int64_t program_arena_bytes(const struct place_program *program) {
+    int64_t most = 0;
+    for (int32_t i = 0; i < program->n_parts; i++)
+        if (program->parts[i].arena_bytes > most)
+            most = program->parts[i].arena_bytes;
+    return most;
+}

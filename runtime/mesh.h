@@ -1,0 +1,17 @@
+/* Devices of a mesh: their numbers along axes, and the part that each is of. */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* A rank's place along a list of axes, outermost most significant, and the product of their sizes.
+ */
+int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
+                   int32_t rank);
+int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
+
+const struct place_part *part_of_rank(const struct place_program *program, int32_t rank);
+/* The rank of a part that differs from `rank` along the axes of parts alone. */
+int32_t rank_in_part(const struct place_program *program, const struct place_part *part,
+                     int32_t rank);
+/* The most bytes that a device's arena has. */
+int64_t program_arena_bytes(const struct place_program *program);
