@@ -89,6 +89,13 @@ static bool run_passes(struct compilation *c, struct job *job, const enum pass *
                     pass_rows[passes[i]].name);
             return false;
         }
+        if (job->n_programs > 1 && passes[i] < PASS_PARTITION) {
+            fprintf(stderr,
+                    "placec: pass `%s` works on what one device does, and this text has parts\n"
+                    "  give it the text from before `partition`\n",
+                    pass_rows[passes[i]].name);
+            return false;
+        }
         // A text may hold a plan already, whole or in parts.
         if (from_text && passes[i] == PASS_FUSE)
             job_drop_plan(job);

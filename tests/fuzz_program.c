@@ -1,5 +1,5 @@
 // Fuzzes the text form of programs: any bytes are refused with a message inside the text, or read
-// to a program that keeps its structural invariants and prints to a text that reads back the same.
+// to a job that keeps its structural invariants and prints to a text that reads back the same.
 #include <stdio.h>
 
 #include "ir/ir.h"
@@ -9,13 +9,13 @@
 static char *canonical(const char *text, size_t length) {
     struct arena arena = {0};
     struct text_error error = {0};
-    struct program *program = job_only(job_parse(&arena, text, length, 0, &error));
+    struct job *job = job_parse(&arena, text, length, 0, &error);
     char *printed = NULL;
-    if (program) {
-        CHECK(!job_check(program->job, &arena, NULL));
+    if (job) {
+        CHECK(!job_check(job, &arena, NULL));
         size_t printed_length;
         FILE *out = open_memstream(&printed, &printed_length);
-        job_print(program->job, out, NULL);
+        job_print(job, out, NULL);
         fclose(out);
     } else {
         // One byte wide at least, so a caret behind the last byte is inside.

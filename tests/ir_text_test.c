@@ -377,6 +377,126 @@ static void replaces_a_unit_of_a_derived_program(void **state) {
     arena_free(&arena);
 }
 
+// ---- parts ------------------------------------------------------------------------------------
+
+static const char two_parts[] =
+    "step main {\n"
+    "  axis stage = 3\n"
+    "  axis dp = 2\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 1 layers = 1 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  tensor w [hidden=4] role norm init ones\n"
+    "  part first over stage 0 .. 2 {\n"
+    "    arena 256\n"
+    "    buffer w : parameters f64[hidden=4] flat/dp of w at 0\n"
+    "    buffer part : transient f64[hidden=4] at 64\n"
+    "    buffer frame : transient f64[flat=4] at 128\n"
+    "    train {\n"
+    "      start all_gather over dp as gather[0] { w -> part }\n"
+    "      wait gather[0]\n"
+    "      call double(x = part)\n"
+    "    }\n"
+    "  }\n"
+    "  part last over stage 2 .. 3 {\n"
+    "    arena 128\n"
+    "    buffer frame : transient f64[flat=4] at 0\n"
+    "    buffer train : transient f64[hidden=4] at 64\n"
+    "    train {\n"
+    "      call double(x = train)\n"
+    "    }\n"
+    "  }\n"
+    "}\n"
+    "unit main.double {\n"
+    "  phase forward\n"
+    "  parameter %x : f64[hidden=4]\n"
+    "  result %z in %x\n"
+    "  frame 32 of frame\n"
+    "  %y = add(%x, %x) : f64[hidden=4] at 0\n"
+    "  %z = add(%y, %y) : f64[hidden=4] in %x\n"
+    "}\n";
+
+// Each part has its own buffers, by whatever names, of which units know only their frame's.
+static void parts_have_their_own_buffers(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    struct job *job = job_parse(&arena, two_parts, strlen(two_parts), 0, &error);
+    if (!job)
+        fail_msg("%s at %.40s", error.message, two_parts + error.span.begin);
+    assert_int_equal(job->n_programs, 2);
+    assert_string_equal(job_text(job, &arena), two_parts);
+    assert_null(job_check_plan(job, &arena, NULL));
+    const struct program *first = job->programs[0], *last = job->programs[1];
+    assert_string_equal(last->part.name, "last");
+    assert_int_equal(program_frame(first, 0), program_find_buffer(first, "frame"));
+    assert_int_equal(program_frame(last, 0), program_find_buffer(last, "frame"));
+    assert_int_not_equal(program_frame(first, 0), program_frame(last, 0));
+    struct job *copy = job_clone(&arena, job);
+    assert_string_equal(job_text(copy, &arena), two_parts);
+    assert_true(job_is_alike(job, copy));
+    copy->programs[1]->part.begin--;
+    assert_false(job_is_alike(job, copy));
+    arena_free(&arena);
+}
+
+// Statement ids are those of one text: no two statements of the parts have the same.
+static void statements_of_parts_are_told_apart(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    struct job *job = job_parse(&arena, two_parts, strlen(two_parts), 0, &error);
+    const struct step *first = &job->programs[0]->steps[STEP_TRAIN];
+    const struct step *last = &job->programs[1]->steps[STEP_TRAIN];
+    assert_int_equal(job->n_ids, 2 + 3 + 1);
+    assert_int_equal(first->body.statements[2].id, 4);
+    assert_int_equal(last->body.statements[0].id, 5);
+    struct span at = job_spans(job, &arena)[5];
+    assert_memory_equal(two_parts + at.begin, "call double(x = train)", 22);
+    arena_free(&arena);
+}
+
+static void expect_part_error(const char *from, const char *to, const char *message,
+                              const char *where) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    char *text = replaced(&arena, two_parts, from, to);
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    if (job && !(error.message = job_check_plan(job, &arena, &error.span)))
+        fail_msg("expected `%s`, got a job", message);
+    if (!strstr(error.message, message))
+        fail_msg("expected `%s`, got `%s`", message, error.message);
+    if (strncmp(text + error.span.begin, where, strlen(where)) != 0)
+        fail_msg("expected the error at `%s`, it is at `%.20s`", where, text + error.span.begin);
+    arena_free(&arena);
+}
+
+static void parts_leave_no_device_out(void **state) {
+    expect_part_error("last over stage 2 .. 3", "last over stage 1 .. 3", "does not go on where",
+                      "part last");
+    expect_part_error("last over stage 2 .. 3", "last over stage 2 .. 4", "not end at 3",
+                      "part last");
+    expect_part_error("first over stage 0 .. 2", "first over stage 0 .. 0", "does not go on where",
+                      "part first");
+    expect_part_error("last over stage 2", "last over dp 0", "not over the axes of part first",
+                      "part last");
+    expect_part_error("part last", "part first", "part `first` is given twice", "part first");
+    expect_part_error("part last over stage 2 .. 3 {\n", "part last over stage 2 .. 3 {\n  arena 1",
+                      "`arena` is given twice", "arena 128");
+    expect_part_error("  part first", "  buffer loose : transient f64[hidden=4]\n  part first",
+                      "stand inside the parts", "part first");
+    expect_part_error("  part last", "  buffer loose : transient f64[hidden=4]\n  part last",
+                      "`buffer` stands inside a part", "buffer loose");
+    expect_part_error("  part last", "  evaluate {\n  }\n  part last",
+                      "`evaluate` stands inside a part", "evaluate");
+    expect_part_error("    arena 128", "    axis cp = 2\n    arena 128",
+                      "`axis` is about all parts", "axis cp");
+    expect_part_error("    buffer train", "    evaluate {\n    }\n    buffer train",
+                      "only one has a step `evaluate`", "part last");
+    expect_part_error("flat/dp of w", "flat/stage of w", "cut over axes that parts are over",
+                      "w : parameters");
+    expect_part_error("    buffer frame : transient f64[flat=4] at 0\n", "",
+                      "does not say which buffer its frame is", "{\n  phase");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
@@ -393,6 +513,9 @@ int main(void) {
         cmocka_unit_test(counts_in_zigzag),
         cmocka_unit_test(survives_any_cut),
         cmocka_unit_test(replaces_a_unit_of_a_derived_program),
+        cmocka_unit_test(parts_have_their_own_buffers),
+        cmocka_unit_test(statements_of_parts_are_told_apart),
+        cmocka_unit_test(parts_leave_no_device_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
