@@ -44,7 +44,6 @@ static void begin(struct trial *t) {
     job_add_unit(t->reference->job, "unit", span_nowhere());
     t->p = (struct partitioner){.arena = &t->arena,
                                 .unit_names.arena = &t->arena,
-                                .scratch = &t->arena,
                                 .config = &t->config,
                                 .diagnostics = diagnostics_new(&t->arena, &t->sources),
                                 .reference = t->reference,
@@ -106,7 +105,7 @@ static void make(struct trial *t) {
             cut(t, i, 0, DP);
             cut(t, i, 0, TIME);
         }
-    t->use = partition_unit(&t->p, &request);
+    t->use = partition_unit(&t->p, &t->arena, &request);
     t->made = &t->p.program->job->units[t->p.program->job->n_units - 1];
 }
 

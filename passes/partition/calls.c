@@ -183,24 +183,25 @@ void push_call(struct partitioner *p, struct making_call *c) {
     push_unit_call(p, c->at, c->from->span, call.unit, call.operands, call.results);
 }
 
-struct making_call begin_call(struct partitioner *p, struct cursor at, const struct statement *from,
-                              const struct statement *whole) {
+struct making_call begin_call(struct partitioner *p, struct arena *scratch, struct cursor at,
+                              const struct statement *from, const struct statement *whole) {
     struct making_call c = {.from = from,
                             .at = at,
                             .whole = whole,
+                            .scratch = scratch,
                             .unit = &p->reference->job->units[from->call.unit],
                             .per_microbatch = is_per_microbatch(p, whole),
                             .updates = call_updates(p, &whole->call)};
-    c.types = ARENA_ARRAY(p->scratch, struct sharding, c.unit->n_parameters + 1);
-    c.operands = ARENA_ARRAY(p->scratch, struct reference, c.unit->n_parameters + 1);
+    c.types = ARENA_ARRAY(scratch, struct sharding, c.unit->n_parameters + 1);
+    c.operands = ARENA_ARRAY(scratch, struct reference, c.unit->n_parameters + 1);
     for (uint32_t i = 0; i < c.unit->n_parameters; i++)
         bind_operand(p, &c, i);
     struct wanted_result *wanted =
-        ARENA_ARRAY(p->scratch, struct wanted_result, c.unit->n_results + 1);
+        ARENA_ARRAY(scratch, struct wanted_result, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_results; i++)
         wanted[i] = wanted_of(p, &c, i);
     struct unit_use request = {
         .reference = from->call.unit, .operands = c.types, .wanted = wanted, .layer = at.layer};
-    c.use = partition_unit(p, &request);
+    c.use = partition_unit(p, scratch, &request);
     return c;
 }

@@ -15,8 +15,8 @@ struct op *last_op(struct maker *m) {
 void add_form(struct maker *m, value_id v, struct form form) {
     struct forms *forms = &m->forms[v];
     if (forms->cap == 0) {
-        forms->items = ARENA_NEW(m->p->scratch, struct form);
+        forms->items = ARENA_NEW(m->scratch, struct form);
         forms->cap = 1;
     }
-    ARENA_PUSH(m->p->scratch, forms->items, forms->n, forms->cap, form);
+    ARENA_PUSH(m->scratch, forms->items, forms->n, forms->cap, form);
 }

@@ -175,7 +175,6 @@ struct cursor {
 
 struct partitioner {
     struct arena *arena;
-    struct arena *scratch; // for one call: what is wanted of its unit, and forms of values in it
     const struct config *config;
     struct diagnostics *diagnostics;
     const struct program *reference;
@@ -254,8 +253,9 @@ bool ends_use(const struct partitioner *, struct cursor, const struct statement 
               struct reference parameter);
 
 // ---- units (unit.c) ---------------------------------------------------------------------------
-// Finds or makes the local unit of a use.
-const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
+// Finds or makes the local unit of a use. `scratch` is free again once it is made.
+const struct unit_use *partition_unit(struct partitioner *, struct arena *scratch,
+                                      const struct unit_use *request);
 
 // ---- redistribution (redistribute.c) ----------------------------------------------------------
 // Elements that a device sends for a value that has one type and is wanted in another.
@@ -385,14 +385,15 @@ struct making_call {
     const struct statement *from;
     struct cursor at;
     const struct statement *whole; // of which `from` is a piece, or itself
+    struct arena *scratch;         // until the call is made
     const struct unit *unit;       // of the reference
     bool per_microbatch, updates;
     struct sharding *types;     // of operands
     struct reference *operands; // of the reference's parameters, in the new program
     const struct unit_use *use;
 };
-struct making_call begin_call(struct partitioner *, struct cursor, const struct statement *from,
-                              const struct statement *whole);
+struct making_call begin_call(struct partitioner *, struct arena *scratch, struct cursor,
+                              const struct statement *from, const struct statement *whole);
 void push_call(struct partitioner *, struct making_call *);
 
 // ---- rings (ring.c) ---------------------------------------------------------------------------

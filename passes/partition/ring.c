@@ -181,7 +181,7 @@ static const struct unit_use *local_unit(struct rounds *r, uint32_t reference,
                                          struct sharding *operands, struct wanted_result *wanted) {
     struct unit_use request = {
         .reference = reference, .operands = operands, .wanted = wanted, .layer = r->at.layer};
-    return partition_unit(r->p, &request);
+    return partition_unit(r->p, r->own->scratch, &request);
 }
 
 // Counted along, cut by the ring alone.

@@ -9,10 +9,11 @@
 // ---- calls ------------------------------------------------------------------------------------
 
 // In pieces: states are moved around all of them as around a whole call.
-static void lower_pieces(struct partitioner *p, struct cursor at, const struct cut_call *cut) {
+static void lower_pieces(struct partitioner *p, struct arena *scratch, struct cursor at,
+                         const struct cut_call *cut) {
     before_call(p, at, cut->of);
     for (uint32_t i = 0; i < cut->n_pieces; i++) {
-        struct making_call c = begin_call(p, at, &cut->pieces[i], cut->of);
+        struct making_call c = begin_call(p, scratch, at, &cut->pieces[i], cut->of);
         if (cut->rings[i])
             push_ring(p, &c, cut->rings[i]);
         else
@@ -20,8 +21,9 @@ static void lower_pieces(struct partitioner *p, struct cursor at, const struct c
     }
 }
 
-static void lower_whole(struct partitioner *p, struct cursor at, const struct statement *from) {
-    struct making_call c = begin_call(p, at, from, from);
+static void lower_whole(struct partitioner *p, struct arena *scratch, struct cursor at,
+                        const struct statement *from) {
+    struct making_call c = begin_call(p, scratch, at, from, from);
     before_call(p, at, from);
     push_call(p, &c);
 }
@@ -29,12 +31,10 @@ static void lower_whole(struct partitioner *p, struct cursor at, const struct st
 static void lower_call(struct partitioner *p, struct cursor at, const struct statement *from) {
     const struct cut_call *cut = find_cut_call(p, from);
     struct arena scratch = {0};
-    p->scratch = &scratch;
     if (cut)
-        lower_pieces(p, at, cut);
+        lower_pieces(p, &scratch, at, cut);
     else
-        lower_whole(p, at, from);
-    p->scratch = NULL;
+        lower_whole(p, &scratch, at, from);
     arena_free(&scratch);
     behind_call(p, at, from);
     if (p->program->job->policy.reproducible)

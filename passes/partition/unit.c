@@ -383,18 +383,19 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
     return true;
 }
 
-static void make_unit(struct partitioner *p, struct unit_use *use) {
+static void make_unit(struct partitioner *p, struct arena *scratch, struct unit_use *use) {
     const struct unit *from =
         unit_by_parts(p, &p->reference->job->units[use->reference], use->layer);
     use->unit = add_local_unit(p, from->name, from->span);
     p->program->job->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);
     struct maker m = {.p = p,
+                      .scratch = scratch,
                       .from = from,
                       .to = &p->program->job->units[use->unit],
                       .use = use,
-                      .forms = ARENA_ARRAY(p->scratch, struct forms, from->n_values + 1),
-                      .chained = ARENA_ARRAY(p->scratch, bool, from->n_values + 1),
+                      .forms = ARENA_ARRAY(scratch, struct forms, from->n_values + 1),
+                      .chained = ARENA_ARRAY(scratch, bool, from->n_values + 1),
                       .zero_parameter = NO_ID};
     make_parameters(&m);
     for (uint32_t i = 0; i < from->n_ops; i++)
@@ -408,7 +409,8 @@ static void make_unit(struct partitioner *p, struct unit_use *use) {
     make_variants(&m);
 }
 
-const struct unit_use *partition_unit(struct partitioner *p, const struct unit_use *request) {
+const struct unit_use *partition_unit(struct partitioner *p, struct arena *scratch,
+                                      const struct unit_use *request) {
     for (const struct unit_use *use = p->uses[request->reference]; use; use = use->before)
         if (same_use(p, use, request))
             return use;
@@ -420,7 +422,7 @@ const struct unit_use *partition_unit(struct partitioner *p, const struct unit_u
     use->operands =
         arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
     use->wanted = arena_copy(p->arena, request->wanted, from->n_results * sizeof *use->wanted);
-    make_unit(p, use);
+    make_unit(p, scratch, use);
     use->before = p->uses[request->reference];
     return p->uses[request->reference] = use;
 }

@@ -24,6 +24,7 @@ struct forms {
 
 struct maker {
     struct partitioner *p;
+    struct arena *scratch; // of what is forgotten once the unit is made
     const struct unit *from;
     struct unit *to;
     struct unit_use *use;
