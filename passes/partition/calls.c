@@ -1,6 +1,5 @@
 // Partition, calls: from a call of the reference program to one of the local unit, its operands and
 // results at the places where they are now.
-#include <limits.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -49,7 +48,7 @@ static bool is_added_to(const struct unit *unit, uint32_t parameter) {
 static bool crosses_pieces(const struct partitioner *p, struct reference r) {
     const struct buffer *buffer = reference_buffer(p, r);
     return buffer->class == CLASS_TRANSIENT && buffer->stack == STACK_NONE && buffer->rank > 0 &&
-           p->states[r.buffer].depth != INT_MAX;
+           !p->divisions[r.buffer].for_ring;
 }
 
 // Finds an operand's place and type. What it reads must be a whole sum first, unless it is only
@@ -134,7 +133,7 @@ static struct wanted_result wanted_of(const struct partitioner *p, const struct 
     if (crosses_pieces(p, r))
         return (struct wanted_result){.as_made = true};
     if (buffer->class != CLASS_GRADIENTS)
-        return (struct wanted_result){.type = p->states[r.buffer].work};
+        return (struct wanted_result){.type = p->divisions[r.buffer].type};
     struct wanted_result wanted = {.over_time = gradient_over_time(p, c, r),
                                    .type.partial = UINT64_MAX,
                                    .summand = way_of(p, buffer)->route.summand};

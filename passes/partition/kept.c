@@ -33,7 +33,7 @@ void find_kept(struct partitioner *p) {
             continue;
         const struct unit *unit = &p->reference->job->units[call->unit];
         for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_BACKWARD; i++)
-            p->states[call->operands[i].buffer].kept |=
+            p->divisions[call->operands[i].buffer].kept |=
                 reference_buffer(p, call->operands[i])->class != CLASS_TRANSIENT;
     }
 }
@@ -143,18 +143,18 @@ void divide_kept(struct partitioner *p) {
         return;
     struct kept *kept = note_calls(p);
     for (buffer_id b = 0; b < p->reference->n_buffers; b++) {
-        struct buffer_state *state = &p->states[b];
-        if (!state->kept || kept[b].handed_on || !kept[b].type)
+        struct division *division = &p->divisions[b];
+        if (!division->kept || kept[b].handed_on || !kept[b].type)
             continue;
-        int64_t least = cost_of(p, &kept[b], &state->work);
+        int64_t least = cost_of(p, &kept[b], &division->type);
         for (uint32_t i = 0; i < kept[b].wanted.n; i++) {
             const struct sharding *type = &kept[b].wanted.items[i];
-            if (elements_of(p, &kept[b], type) > elements_of(p, &kept[b], &state->work))
+            if (elements_of(p, &kept[b], type) > elements_of(p, &kept[b], &division->type))
                 continue;
             int64_t cost = cost_of(p, &kept[b], type);
             if (cost >= least)
                 continue;
-            state->work = *type;
+            division->type = *type;
             least = cost;
         }
     }

@@ -58,6 +58,7 @@ bool partition_noted(struct program *program, const struct pass_context *context
     cut_at_rings(&p, &reference);
     p.uses = ARENA_ARRAY(p.arena, struct unit_use *, reference.job->n_units + 1);
     p.moving_units = ARENA_ARRAY(p.arena, struct moving_unit *, reference.job->n_units + 1);
+    p.divisions = ARENA_ARRAY(p.arena, struct division, reference.n_buffers + 1);
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;

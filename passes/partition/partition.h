@@ -7,7 +7,8 @@
 //   maker.c        ops that are added to it
 //   redistribute.c the collectives that bring a value from one type to another
 //   kept.c         how what forward keeps for backward lies
-//   values.c       buffers of what units hand on, and how it is divided
+//   division.c     how all that units hand on is divided
+//   values.c       its buffers
 //   pieces.c       units cut where keys travel
 //   stations.c     buffers of the states of tensors, by their routes
 //   transfers.c    collectives that go side by side
@@ -87,13 +88,18 @@ struct unit_extra {
     struct sharding type; // of a variant
 };
 
+// How a value that units hand on through a buffer of the reference program is divided.
+struct division {
+    struct sharding type; // as its writer's work is, where nobody wants it otherwise
+    int depth;            // of the loops around that writer, plus one; 0: none
+    bool for_ring;        // as a ring reads it, whoever writes it
+    bool kept;            // backward reads it
+};
+
 // Where a buffer of the reference program went. Tensors' parameters and gradients have more than
 // one place: those are the stations of their ways.
 struct buffer_state {
-    struct sharding work; // of what units hand on through it: as its writer's work is divided
-    int depth;            // of the loops around that writer, plus one; 0: none
-    bool kept;            // backward reads it
-    buffer_id buffer;     // NO_ID: not made yet
+    buffer_id buffer; // NO_ID: not made yet
     struct sharding type;
     // Of accumulators: one copy per type of its summands.
     uint64_t variant_partial[MAX_VARIANTS];
@@ -190,7 +196,8 @@ struct partitioner {
     uint32_t n_cut_units, cap_cut_units;
     struct cut_call *cut_calls;
     uint32_t n_cut_calls, cap_cut_calls;
-    struct buffer_state *states; // of the reference's buffers
+    struct division *divisions;  // of the reference's buffers
+    struct buffer_state *states; // of those, too
     struct way *ways;            // of placement.tensors: of each its parameters', its gradients'
     struct reference *zeroes;    // accumulators of the loop over microbatches that is made
     uint32_t n_zeroes, cap_zeroes;
@@ -274,9 +281,11 @@ void find_kept(struct partitioner *);
 // Of those that only backward reads: how they lie, once it is known how their writers would have it.
 void divide_kept(struct partitioner *);
 
-// ---- values (partition/values.c) --------------------------------------------------------------
+// ---- division (division.c) --------------------------------------------------------------------
 // Finds how every value that units hand on is divided, before any buffer is made.
 void divide_values(struct partitioner *);
+
+// ---- values (partition/values.c) --------------------------------------------------------------
 void make_value_buffer(struct partitioner *, buffer_id of, const struct sharding *type);
 // How a buffer lies that is cut so: along the ring's axis in zigzag.
 void lay_out(const struct partitioner *, struct buffer *, const struct axis_list cuts[MAX_RANK]);
