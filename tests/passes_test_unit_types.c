@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "ir/diagnostic.h"
 #include "passes/partition/partition.h"
 #include "passes/placement/work.h"
 
@@ -24,10 +23,10 @@ static const struct work_rule rules[] = {
 
 struct trial {
     struct arena arena;
-    struct source_files sources;
     struct config config;
     struct program *reference;
-    struct partitioner p;
+    struct plan plan;
+    struct draft draft;
     struct sharding operands[4];
     struct wanted_result wanted[4];
     const struct unit_use *use;
@@ -42,19 +41,20 @@ static void begin(struct trial *t) {
     t->config.mesh.n_axes = 2;
     t->reference = program_new(&t->arena, "main");
     job_add_unit(t->reference->job, "unit", span_nowhere());
-    t->p = (struct partitioner){.arena = &t->arena,
-                                .unit_names.arena = &t->arena,
-                                .config = &t->config,
-                                .diagnostics = diagnostics_new(&t->arena, &t->sources),
-                                .reference = t->reference,
-                                .program = program_new(&t->arena, "main"),
-                                .placement = {.microbatches = 3,
-                                              .rules = (struct work_rule *)rules,
-                                              .n_rules = sizeof rules / sizeof *rules},
-                                .uses = ARENA_ARRAY(&t->arena, struct unit_use *, 1),
-                                .time = TIME,
-                                .token_axes = 1 << DP | 1 << TIME};
-    t->p.program->job->mesh = t->config.mesh;
+    t->plan = (struct plan){.arena = &t->arena,
+                            .config = &t->config,
+                            .reference = t->reference,
+                            .placement = {.microbatches = 3,
+                                          .rules = (struct work_rule *)rules,
+                                          .n_rules = sizeof rules / sizeof *rules},
+                            .time = TIME,
+                            .token_axes = 1 << DP | 1 << TIME};
+    t->draft = (struct draft){
+        .plan = &t->plan,
+        .arena = &t->arena,
+        .program = program_new(&t->arena, "main"),
+        .units = {.names.arena = &t->arena, .uses = ARENA_ARRAY(&t->arena, struct unit_use *, 1)}};
+    t->draft.program->job->mesh = t->config.mesh;
 }
 
 static struct unit *unit_of(struct trial *t) {
@@ -88,7 +88,8 @@ static void result(struct trial *t, value_id value) {
     struct sharding *wanted = &t->wanted[unit_of(t)->n_results].type;
     const struct work_rule *by[MAX_AXES];
     wanted->partial = 1 << DP | 1 << TIME;
-    work_cuts_of_dims(&t->p.placement, (struct part){0}, type->dims, type->rank, wanted->cuts, by);
+    work_cuts_of_dims(&t->plan.placement, (struct part){0}, type->dims, type->rank, wanted->cuts,
+                      by);
     unit_add_result(t->reference, unit_of(t), value, NO_ID);
 }
 
@@ -105,8 +106,8 @@ static void make(struct trial *t) {
             cut(t, i, 0, DP);
             cut(t, i, 0, TIME);
         }
-    t->use = partition_unit(&t->p, &t->arena, &request);
-    t->made = &t->p.program->job->units[t->p.program->job->n_units - 1];
+    t->use = partition_unit(&t->draft, &t->arena, &request);
+    t->made = &t->draft.program->job->units[t->draft.program->job->n_units - 1];
 }
 
 static unsigned count(const struct trial *t, enum op_kind kind) {

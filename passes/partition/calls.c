@@ -13,24 +13,25 @@ static int station_of(const struct making_call *c, const struct way *way) {
 }
 
 // The type of a tensor's buffer as it stands in the program: cuts and flat cut.
-static struct sharding placed_sharding(const struct partitioner *p, buffer_id buffer) {
+static struct sharding placed_sharding(const struct draft *draft, buffer_id buffer) {
     struct sharding type = {0};
-    memcpy(type.cuts, p->program->buffers[buffer].layout.cuts, sizeof type.cuts);
-    type.flat = p->program->buffers[buffer].layout.flat;
+    memcpy(type.cuts, draft->program->buffers[buffer].layout.cuts, sizeof type.cuts);
+    type.flat = draft->program->buffers[buffer].layout.flat;
     return type;
 }
 
-static struct reference tensor_operand(struct partitioner *p, const struct making_call *c,
+static struct reference tensor_operand(struct draft *draft, const struct making_call *c,
                                        struct reference r, struct sharding *type) {
-    const struct buffer *buffer = reference_buffer(p, r);
+    const struct buffer *buffer = reference_buffer(draft->plan, r);
     bool gradient = buffer->class == CLASS_GRADIENTS;
-    struct way *way = way_of(p, buffer);
-    struct reference item = station_item(p, c->at, way, station_of(c, way), r, c->whole->call.unit);
-    *type = placed_sharding(p, item.buffer);
+    struct way *way = way_of(draft, buffer);
+    struct reference item =
+        station_item(draft, c->at, way, station_of(c, way), r, c->whole->call.unit);
+    *type = placed_sharding(draft, item.buffer);
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     // So is a parameter of which every island has its own, until they have been averaged.
     if (!gradient || c->per_microbatch)
-        type->partial = p->states[r.buffer].type.partial;
+        type->partial = draft->states[r.buffer].type.partial;
     return item;
 }
 
@@ -45,73 +46,73 @@ static bool is_added_to(const struct unit *unit, uint32_t parameter) {
 // What one piece of a unit hands on to another is as it is made: a summand on axes of the model, as
 // it would be in the whole, to which the next piece may add before the sum is needed. But what a
 // ring reads is as the ring wants it.
-static bool crosses_pieces(const struct partitioner *p, struct reference r) {
-    const struct buffer *buffer = reference_buffer(p, r);
+static bool crosses_pieces(const struct plan *plan, struct reference r) {
+    const struct buffer *buffer = reference_buffer(plan, r);
     return buffer->class == CLASS_TRANSIENT && buffer->stack == STACK_NONE && buffer->rank > 0 &&
-           !p->divisions[r.buffer].for_ring;
+           !plan->divisions[r.buffer].for_ring;
 }
 
 // Finds an operand's place and type. What it reads must be a whole sum first, unless it is only
 // added to: then the sum can wait for its last summand.
-static void bind_operand(struct partitioner *p, struct making_call *c, uint32_t i) {
+static void bind_operand(struct draft *draft, struct making_call *c, uint32_t i) {
     struct reference r = c->from->call.operands[i];
-    const struct buffer *buffer = reference_buffer(p, r);
+    const struct buffer *buffer = reference_buffer(draft->plan, r);
     if (is_tensor_state(buffer)) {
-        c->operands[i] = tensor_operand(p, c, r, &c->types[i]);
+        c->operands[i] = tensor_operand(draft, c, r, &c->types[i]);
         return;
     }
-    struct buffer_state *state = &p->states[r.buffer];
+    struct buffer_state *state = &draft->states[r.buffer];
     if (state->type.zero && is_added_to(c->unit, i)) {
         c->types[i] = state->type;
         return; // which copy is known when the unit is made
     }
     if (!state->type.zero)
-        ensure_buffer(p, r.buffer);
-    if (!is_added_to(c->unit, i) && !crosses_pieces(p, r))
-        finish_sum(p, c->at, r.buffer);
+        ensure_buffer(draft, r.buffer);
+    if (!is_added_to(c->unit, i) && !crosses_pieces(draft->plan, r))
+        finish_sum(draft, c->at, r.buffer);
     c->types[i] = state->type;
-    c->operands[i] = value_reference(p, c->at, r);
+    c->operands[i] = value_reference(draft, c->at, r);
 }
 
 // A new value's buffer, or the one it has from an earlier call or step, whose type must be the
 // same.
-static struct reference bind_value_result(struct partitioner *p, const struct making_call *c,
+static struct reference bind_value_result(struct draft *draft, const struct making_call *c,
                                           struct reference r, const struct sharding *type) {
-    struct buffer_state *state = &p->states[r.buffer];
+    struct buffer_state *state = &draft->states[r.buffer];
     if (state->buffer == NO_ID)
-        make_value_buffer(p, r.buffer, type);
+        make_value_buffer(draft, r.buffer, type);
     for (unsigned d = 0; d < MAX_RANK; d++)
         CHECK(axis_list_equal(&state->type.cuts[d], &type->cuts[d]));
     state->type = *type;
-    return value_reference(p, c->at, r);
+    return value_reference(draft, c->at, r);
 }
 
 // Finds a result's place and notes its type, by which later calls and collectives go.
-static struct reference bind_result(struct partitioner *p, struct making_call *c,
+static struct reference bind_result(struct draft *draft, struct making_call *c,
                                     const struct unit_use *use, uint32_t i) {
     struct reference r = c->from->call.results[i];
-    const struct buffer *buffer = reference_buffer(p, r);
+    const struct buffer *buffer = reference_buffer(draft->plan, r);
     uint32_t in_parameter = c->unit->results[i].in_parameter;
     if (in_parameter != NO_ID) {
         if (!is_tensor_state(buffer) || c->per_microbatch)
-            p->states[r.buffer].type = use->results[i];
+            draft->states[r.buffer].type = use->results[i];
         if (c->types[in_parameter].zero) // stays open for summands of other types
-            p->states[r.buffer].type = c->types[in_parameter];
+            draft->states[r.buffer].type = c->types[in_parameter];
         return c->operands[in_parameter];
     }
     if (buffer->class != CLASS_GRADIENTS)
-        return bind_value_result(p, c, r, &use->results[i]);
-    struct way *way = way_of(p, buffer);
-    p->states[r.buffer].type = use->results[i];
-    return station_item(p, c->at, way, way->route.used, r, c->whole->call.unit);
+        return bind_value_result(draft, c, r, &use->results[i]);
+    struct way *way = way_of(draft, buffer);
+    draft->states[r.buffer].type = use->results[i];
+    return station_item(draft, c->at, way, way->route.used, r, c->whole->call.unit);
 }
 
 // A microbatch's gradient that goes through a transient, or is summed over devices where it is, is
 // joined to others' behind that; where it is carried, behind its last contribution.
-static enum over_time gradient_over_time(const struct partitioner *p, const struct making_call *c,
+static enum over_time gradient_over_time(const struct draft *draft, const struct making_call *c,
                                          struct reference gradient) {
-    const struct route *route = &way_of(p, reference_buffer(p, gradient))->route;
-    if (levels_of_counter(p) == 0)
+    const struct route *route = &way_of(draft, reference_buffer(draft->plan, gradient))->route;
+    if (levels_of_counter(draft->plan) == 0)
         return route->stations[route->used].class == CLASS_TRANSIENT ? OVER_TIME_KEPT
                                                                      : OVER_TIME_ADDED;
     bool is_summed = route_hop(route, HOP_SUM_EACH) || route->used != route->sum;
@@ -121,86 +122,89 @@ static enum over_time gradient_over_time(const struct partitioner *p, const stru
 
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
 // scalars, and bins, for the step. What is handed on is as its reader's work is divided.
-static struct wanted_result wanted_of(const struct partitioner *p, const struct making_call *c,
+static struct wanted_result wanted_of(const struct draft *draft, const struct making_call *c,
                                       uint32_t i) {
+    const struct plan *plan = draft->plan;
     const struct reference r = c->from->call.results[i];
-    const struct buffer *buffer = reference_buffer(p, r);
-    bool carries = levels_of_counter(p) > 0;
+    const struct buffer *buffer = reference_buffer(plan, r);
+    bool carries = levels_of_counter(plan) > 0;
     bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;
     if (c->unit->results[i].in_parameter != NO_ID || is_whole)
         return (struct wanted_result){.as_made = true,
                                       .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED};
-    if (crosses_pieces(p, r))
+    if (crosses_pieces(plan, r))
         return (struct wanted_result){.as_made = true};
     if (buffer->class != CLASS_GRADIENTS)
-        return (struct wanted_result){.type = p->divisions[r.buffer].type};
-    struct wanted_result wanted = {.over_time = gradient_over_time(p, c, r),
+        return (struct wanted_result){.type = plan->divisions[r.buffer].type};
+    struct wanted_result wanted = {.over_time = gradient_over_time(draft, c, r),
                                    .type.partial = UINT64_MAX,
-                                   .summand = way_of(p, buffer)->route.summand};
-    memcpy(wanted.type.cuts, placement_of(&p->placement, buffer)->cuts, sizeof wanted.type.cuts);
+                                   .summand = way_of(draft, buffer)->route.summand};
+    memcpy(wanted.type.cuts, placement_of(&plan->placement, buffer)->cuts, sizeof wanted.type.cuts);
     return wanted;
 }
 
 // The call of the local unit: the reference's operands and results, then those of what was added.
-void push_call(struct partitioner *p, struct making_call *c) {
+void push_call(struct draft *draft, struct making_call *c) {
     const struct unit_use *use = c->use;
     uint32_t n_parameters = c->unit->n_parameters, n_results = c->unit->n_results;
     struct call call = {
         .unit = use->unit,
-        .operands = ARENA_ARRAY(p->arena, struct reference, n_parameters + use->n_extras + 1),
-        .results = ARENA_ARRAY(p->arena, struct reference, n_results + use->n_extras + 1)};
+        .operands = ARENA_ARRAY(draft->arena, struct reference, n_parameters + use->n_extras + 1),
+        .results = ARENA_ARRAY(draft->arena, struct reference, n_results + use->n_extras + 1)};
     for (uint32_t i = 0; i < n_parameters; i++)
         if (c->types[i].zero)
-            c->operands[i] =
-                variant_item(p, c->at, c->from->call.operands[i].buffer, use->operands[i].partial);
+            c->operands[i] = variant_item(draft, c->at, c->from->call.operands[i].buffer,
+                                          use->operands[i].partial);
     memcpy(call.operands, c->operands, n_parameters * sizeof *call.operands);
     for (uint32_t i = 0; i < n_results; i++)
-        call.results[i] = bind_result(p, c, use, i);
+        call.results[i] = bind_result(draft, c, use, i);
     for (uint32_t i = 0; i < use->n_extras; i++) {
         const struct unit_extra *extra = &use->extras[i];
         struct reference *operand = &call.operands[n_parameters + i];
         switch (extra->kind) {
         case EXTRA_VARIANT:
-            *operand = variant_item(p, c->at, c->from->call.operands[extra->of].buffer,
+            *operand = variant_item(draft, c->at, c->from->call.operands[extra->of].buffer,
                                     extra->type.partial);
             call.results[n_results++] = *operand;
             break;
         case EXTRA_MICROBATCH:
-            *operand = number_of_microbatch(p);
+            *operand = number_of_microbatch(draft);
             break;
         case EXTRA_FIRST:
             *operand = call.results[extra->of];
-            way_of(p, reference_buffer(p, c->from->call.results[extra->of]))->paired = true;
+            way_of(draft, reference_buffer(draft->plan, c->from->call.results[extra->of]))->paired =
+                true;
             break;
         case EXTRA_SUM:
             *operand = call.results[extra->of];
-            if (!is_tensor_state(reference_buffer(p, c->from->call.results[extra->of])))
-                note_zeroed(p, *operand);
+            if (!is_tensor_state(reference_buffer(draft->plan, c->from->call.results[extra->of])))
+                note_zeroed(draft, *operand);
             break;
         }
     }
-    push_unit_call(p, c->at, c->from->span, call.unit, call.operands, call.results);
+    push_unit_call(draft, c->at, c->from->span, call.unit, call.operands, call.results);
 }
 
-struct making_call begin_call(struct partitioner *p, struct arena *scratch, struct cursor at,
+struct making_call begin_call(struct draft *draft, struct arena *scratch, struct cursor at,
                               const struct statement *from, const struct statement *whole) {
+    const struct plan *plan = draft->plan;
     struct making_call c = {.from = from,
                             .at = at,
                             .whole = whole,
                             .scratch = scratch,
-                            .unit = &p->reference->job->units[from->call.unit],
-                            .per_microbatch = is_per_microbatch(p, whole),
-                            .updates = call_updates(p, &whole->call)};
+                            .unit = &plan->reference->job->units[from->call.unit],
+                            .per_microbatch = is_per_microbatch(plan, whole),
+                            .updates = call_updates(plan, &whole->call)};
     c.types = ARENA_ARRAY(scratch, struct sharding, c.unit->n_parameters + 1);
     c.operands = ARENA_ARRAY(scratch, struct reference, c.unit->n_parameters + 1);
     for (uint32_t i = 0; i < c.unit->n_parameters; i++)
-        bind_operand(p, &c, i);
+        bind_operand(draft, &c, i);
     struct wanted_result *wanted =
         ARENA_ARRAY(scratch, struct wanted_result, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_results; i++)
-        wanted[i] = wanted_of(p, &c, i);
+        wanted[i] = wanted_of(draft, &c, i);
     struct unit_use request = {
         .reference = from->call.unit, .operands = c.types, .wanted = wanted, .layer = at.layer};
-    c.use = partition_unit(p, scratch, &request);
+    c.use = partition_unit(draft, scratch, &request);
     return c;
 }

@@ -16,37 +16,39 @@
 // ---- units ------------------------------------------------------------------------------------
 
 // With two operands for every gradient, by the parts of their names.
-static struct unit *add_unit(struct partitioner *p, const struct load *load,
+static struct unit *add_unit(struct draft *draft, const struct load *load,
                              const char *const parts[2], const struct reference *operands,
                              uint32_t *id) {
-    *id = add_local_unit(p, load_name(p, load, '_'), load->call->span);
-    struct unit *unit = &p->program->job->units[*id];
+    *id = add_local_unit(draft, load_name(draft->plan, load, '_'), load->call->span);
+    struct unit *unit = &draft->program->job->units[*id];
     unit->phase = PHASE_BACKWARD;
     for (uint32_t i = 0; i < 2 * load->n; i++) {
-        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        const char *tensor = p->program->job->tensors[buffer->tensor].name;
-        unit_add_parameter(p->program, unit, arena_format(p->arena, "%s.%s", tensor, parts[i % 2]),
-                           buffer_type(p->program, buffer), false);
+        const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
+        const char *tensor = draft->program->job->tensors[buffer->tensor].name;
+        unit_add_parameter(draft->program, unit,
+                           arena_format(draft->arena, "%s.%s", tensor, parts[i % 2]),
+                           buffer_type(draft->program, buffer), false);
     }
     return unit;
 }
 
-static struct op *add_op(struct partitioner *p, struct unit *unit, enum op_kind kind,
+static struct op *add_op(struct draft *draft, struct unit *unit, enum op_kind kind,
                          const char *suffix, const value_id *operands, struct reference place,
                          struct span span) {
+    const struct plan *plan = draft->plan;
     const struct tensor *tensor =
-        &p->program->job->tensors[p->program->buffers[place.buffer].tensor];
+        &draft->program->job->tensors[draft->program->buffers[place.buffer].tensor];
     struct op *op =
-        unit_add_op(p->program, unit, kind, arena_format(p->arena, "%s.%s", tensor->name, suffix),
-                    operands, 2, span);
+        unit_add_op(draft->program, unit, kind,
+                    arena_format(draft->arena, "%s.%s", tensor->name, suffix), operands, 2, span);
     op->n_roles = tensor->n_roles;
     for (unsigned i = 0; i < tensor->n_roles; i++)
         op->roles[i] = tensor->roles[i];
-    op_set_word(p->program, op, ATTRIBUTE_WAY, wire_way_names[p->placement.wire.way]);
-    if (p->placement.wire.way == WIRE_TOPK)
-        op_set_integer(p->program, op, ATTRIBUTE_KEPT, p->placement.wire.kept);
+    op_set_word(draft->program, op, ATTRIBUTE_WAY, wire_way_names[plan->placement.wire.way]);
+    if (plan->placement.wire.way == WIRE_TOPK)
+        op_set_integer(draft->program, op, ATTRIBUTE_KEPT, plan->placement.wire.kept);
     const char *why;
-    op_infer_types(p->program, unit, op, &why);
+    op_infer_types(draft->program, unit, op, &why);
     return op;
 }
 
@@ -66,47 +68,47 @@ static const struct end decompressing = {
     ACTION_DECODE, {"codes", "gradient"}, OP_DECOMPRESS, "total", {1}, 1};
 
 // Ranges of layers share the unit, if they lie alike.
-static uint32_t coding_unit(struct partitioner *p, const struct load *load, const struct end *end,
+static uint32_t coding_unit(struct draft *draft, const struct load *load, const struct end *end,
                             const struct reference *operands) {
     const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(p, call->call.unit, end->action, 0, operands, 2 * load->n);
+    uint32_t id = find_moving_unit(draft, call->call.unit, end->action, 0, operands, 2 * load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, load, end->operands, operands, &id);
+    struct unit *unit = add_unit(draft, load, end->operands, operands, &id);
     for (uint32_t i = 0; i < load->n; i++) {
         value_id pair[2] = {2 * i, 2 * i + 1};
-        struct op *op = add_op(p, unit, end->op, end->made, pair, operands[2 * i], call->span);
+        struct op *op = add_op(draft, unit, end->op, end->made, pair, operands[2 * i], call->span);
         for (unsigned k = 0; k < end->n_results; k++)
-            unit_add_result(p->program, unit, op->results[k],
+            unit_add_result(draft->program, unit, op->results[k],
                             end->places[k] == NO_ID ? NO_ID : pair[end->places[k]]);
     }
-    note_moving_unit(p, call->call.unit, end->action, 0, id);
+    note_moving_unit(draft, call->call.unit, end->action, 0, id);
     return id;
 }
 
 // ---- calls ------------------------------------------------------------------------------------
 
-void emit_encode(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
-    struct reference *results = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
+void emit_encode(struct draft *draft, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(draft->arena, struct reference, 2 * load->n);
+    struct reference *results = ARENA_ARRAY(draft->arena, struct reference, 2 * load->n);
     for (uint32_t i = 0; i < load->n; i++) {
         const struct hop *hop = load->items[i].hop;
-        operands[2 * i] = cargo_item(p, at, load, i, hop->from);
+        operands[2 * i] = cargo_item(draft, at, load, i, hop->from);
         operands[2 * i + 1] = results[2 * i + 1] =
-            cargo_item(p, at, load, i, load->items[i].way->route.residual);
-        results[2 * i] = cargo_item(p, at, load, i, hop->to);
+            cargo_item(draft, at, load, i, load->items[i].way->route.residual);
+        results[2 * i] = cargo_item(draft, at, load, i, hop->to);
     }
-    push_unit_call(p, at, load->call->span, coding_unit(p, load, &compressing, operands), operands,
-                   results);
+    push_unit_call(draft, at, load->call->span, coding_unit(draft, load, &compressing, operands),
+                   operands, results);
 }
 
-void emit_decode(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
-    struct reference *results = ARENA_ARRAY(p->arena, struct reference, load->n);
+void emit_decode(struct draft *draft, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(draft->arena, struct reference, 2 * load->n);
+    struct reference *results = ARENA_ARRAY(draft->arena, struct reference, load->n);
     for (uint32_t i = 0; i < load->n; i++) {
-        operands[2 * i] = cargo_item(p, at, load, i, load->items[i].hop->from);
-        operands[2 * i + 1] = results[i] = cargo_item(p, at, load, i, load->items[i].hop->to);
+        operands[2 * i] = cargo_item(draft, at, load, i, load->items[i].hop->from);
+        operands[2 * i + 1] = results[i] = cargo_item(draft, at, load, i, load->items[i].hop->to);
     }
-    push_unit_call(p, at, load->call->span, coding_unit(p, load, &decompressing, operands),
+    push_unit_call(draft, at, load->call->span, coding_unit(draft, load, &decompressing, operands),
                    operands, results);
 }

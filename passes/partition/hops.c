@@ -6,70 +6,70 @@
 
 // ---- what is done at once ---------------------------------------------------------------------
 
-static void emit_collective(struct partitioner *p, struct cursor at, const struct load *load,
+static void emit_collective(struct draft *draft, struct cursor at, const struct load *load,
                             enum collective_kind kind) {
     struct transfers transfers = {0};
     for (uint32_t i = 0; i < load->n; i++) {
         const struct hop *hop = load->items[i].hop;
-        struct reference from = cargo_item(p, at, load, i, hop->from);
-        struct reference to = cargo_item(p, at, load, i, hop->to);
-        struct span span =
-            state_span(p, load->items[i].way->reference, hop_rows[load->kind].cause, &hop->axes);
-        add_piece(p, &transfers, kind, &hop->axes, from, to, span, hop->bucket_bytes);
+        struct reference from = cargo_item(draft, at, load, i, hop->from);
+        struct reference to = cargo_item(draft, at, load, i, hop->to);
+        struct span span = state_span(draft->plan, load->items[i].way->reference,
+                                      hop_rows[load->kind].cause, &hop->axes);
+        add_piece(draft, &transfers, kind, &hop->axes, from, to, span, hop->bucket_bytes);
     }
-    emit_transfers(p, at, &transfers, load_name(p, load, '.'));
+    emit_transfers(draft, at, &transfers, load_name(draft->plan, load, '.'));
 }
 
-static void emit_zeroes(struct partitioner *p, struct cursor at, const struct load *load) {
+static void emit_zeroes(struct draft *draft, struct cursor at, const struct load *load) {
     for (uint32_t i = 0; i < load->n; i++)
         push_statement(
-            p, at,
+            draft, at,
             (struct statement){.kind = STATEMENT_ZERO,
                                .span = load->call->span,
-                               .zero = cargo_item(p, at, load, i, load->items[i].hop->to)});
+                               .zero = cargo_item(draft, at, load, i, load->items[i].hop->to)});
 }
 
-static void emit_release(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct reference *items = ARENA_ARRAY(p->arena, struct reference, load->n);
+static void emit_release(struct draft *draft, struct cursor at, const struct load *load) {
+    struct reference *items = ARENA_ARRAY(draft->arena, struct reference, load->n);
     for (uint32_t i = 0; i < load->n; i++)
-        items[i] = cargo_item(p, at, load, i, load->items[i].hop->from);
-    push_statement(p, at,
+        items[i] = cargo_item(draft, at, load, i, load->items[i].hop->from);
+    push_statement(draft, at,
                    (struct statement){.kind = STATEMENT_FREE,
                                       .span = load->call->span,
                                       .free = {.items = items, .n_items = load->n}});
 }
 
-static void emit_load(struct partitioner *p, struct cursor at, const struct load *load) {
+static void emit_load(struct draft *draft, struct cursor at, const struct load *load) {
     switch (hop_rows[load->kind].action) {
     case ACTION_GATHER:
-        emit_collective(p, at, load, COLLECTIVE_ALL_GATHER);
+        emit_collective(draft, at, load, COLLECTIVE_ALL_GATHER);
         break;
     case ACTION_SCATTER:
-        emit_collective(p, at, load, COLLECTIVE_REDUCE_SCATTER);
+        emit_collective(draft, at, load, COLLECTIVE_REDUCE_SCATTER);
         break;
     case ACTION_REDUCE:
-        emit_collective(p, at, load, COLLECTIVE_ALL_REDUCE);
+        emit_collective(draft, at, load, COLLECTIVE_ALL_REDUCE);
         break;
     case ACTION_KEEP:
-        emit_keep(p, at, load);
+        emit_keep(draft, at, load);
         break;
     case ACTION_ADD:
-        emit_add(p, at, load);
+        emit_add(draft, at, load);
         break;
     case ACTION_CARRY:
-        emit_carry(p, at, load);
+        emit_carry(draft, at, load);
         break;
     case ACTION_ENCODE:
-        emit_encode(p, at, load);
+        emit_encode(draft, at, load);
         break;
     case ACTION_DECODE:
-        emit_decode(p, at, load);
+        emit_decode(draft, at, load);
         break;
     case ACTION_ZERO:
-        emit_zeroes(p, at, load);
+        emit_zeroes(draft, at, load);
         break;
     case ACTION_RELEASE:
-        emit_release(p, at, load);
+        emit_release(draft, at, load);
         break;
     }
 }
@@ -89,22 +89,24 @@ struct moment {
 _Static_assert((int)N_HOPS <= 32 && (int)N_EVENTS <= 32, "a bit for each");
 
 // The microbatches are around the first and the last of the calls that use a state.
-static bool happens(const struct partitioner *p, struct cursor at, const struct moment *moment,
+static bool happens(const struct plan *plan, struct cursor at, const struct moment *moment,
                     enum route_event event, struct reference of) {
     const struct reach *reach = at.reach;
     const struct statement *call = moment->call;
     bool gradient = moment->state == STATE_GRADIENTS;
     switch (event) {
     case EVENT_BEFORE_USE:
-        return begins_use(p, at, call, of, moment->use);
+        return begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_FIRST_USE:
-        return reach->first_reader[of.buffer] == call && begins_use(p, at, call, of, moment->use);
+        return reach->first_reader[of.buffer] == call &&
+               begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_LATER_USE:
-        return reach->first_reader[of.buffer] != call && begins_use(p, at, call, of, moment->use);
+        return reach->first_reader[of.buffer] != call &&
+               begins_use(plan, at, call, of, moment->use);
     case EVENT_BEHIND_FIRST_USE:
         return reach->first_reader[of.buffer] == call;
     case EVENT_BEHIND_USE:
-        return ends_use(p, at, call, of);
+        return ends_use(plan, at, call, of);
     case EVENT_BEHIND_LAST_USE:
         return reach->last_reader[of.buffer] == call;
     case EVENT_BEFORE_MICROBATCHES:
@@ -119,11 +121,11 @@ static bool happens(const struct partitioner *p, struct cursor at, const struct 
 }
 
 // Of those of the moment.
-static unsigned events_of(const struct partitioner *p, struct cursor at,
-                          const struct moment *moment, struct reference of) {
+static unsigned events_of(const struct plan *plan, struct cursor at, const struct moment *moment,
+                          struct reference of) {
     unsigned events = 0;
     for (int event = 0; event < N_EVENTS; event++)
-        if (moment->events & BIT(event) && happens(p, at, moment, (enum route_event)event, of))
+        if (moment->events & BIT(event) && happens(plan, at, moment, (enum route_event)event, of))
             events |= BIT(event);
     return events;
 }
@@ -135,15 +137,15 @@ struct found {
     uint32_t kinds;
 };
 
-static void find_hops(struct partitioner *p, struct cursor at, const struct moment *moment,
+static void find_hops(struct draft *draft, struct cursor at, const struct moment *moment,
                       struct reference of, struct found *found) {
-    const struct buffer *buffer = reference_buffer(p, of);
+    const struct buffer *buffer = reference_buffer(draft->plan, of);
     if (!is_tensor_state(buffer) || class_states[buffer->class] != moment->state)
         return;
-    struct way *way = way_of(p, buffer);
-    unsigned events = events_of(p, at, moment, of);
+    struct way *way = way_of(draft, buffer);
+    unsigned events = events_of(draft->plan, at, moment, of);
     if (events)
-        note_chance(p, way,
+        note_chance(draft, way,
                     (struct chance){.unit = moment->call->call.unit,
                                     .events = events,
                                     .of_group = moment->use == USE_GROUP});
@@ -152,37 +154,37 @@ static void find_hops(struct partitioner *p, struct cursor at, const struct mome
         if (!(events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)))
             continue;
         struct cargo cargo = {way, hop, of};
-        ARENA_PUSH(p->arena, found->items, found->n, found->cap, cargo);
+        ARENA_PUSH(draft->arena, found->items, found->n, found->cap, cargo);
         found->kinds |= BIT(hop->kind);
     }
 }
 
 // Parameters are used by who reads them, gradients made and parameters updated by who writes them.
-static struct found find_all(struct partitioner *p, struct cursor at, const struct moment *moment) {
+static struct found find_all(struct draft *draft, struct cursor at, const struct moment *moment) {
     const struct call *call = &moment->call->call;
-    const struct unit *unit = &p->reference->job->units[call->unit];
+    const struct unit *unit = &draft->plan->reference->job->units[call->unit];
     bool written = moment->state == STATE_GRADIENTS || moment->events & BIT(EVENT_BEHIND_UPDATE);
     struct found found = {0};
-    if (!written && call_updates(p, call))
+    if (!written && call_updates(draft->plan, call))
         return found;
-    note_moment(p, at, moment->kinds, false);
+    note_moment(draft, at, moment->kinds, false);
     for (uint32_t i = 0; i < (written ? unit->n_results : unit->n_parameters); i++)
-        find_hops(p, at, moment, written ? call->results[i] : call->operands[i], &found);
+        find_hops(draft, at, moment, written ? call->results[i] : call->operands[i], &found);
     return found;
 }
 
-static void emit_moment(struct partitioner *p, struct cursor at, struct moment moment) {
-    struct found found = find_all(p, at, &moment);
+static void emit_moment(struct draft *draft, struct cursor at, struct moment moment) {
+    struct found found = find_all(draft, at, &moment);
     for (int kind = 0; found.kinds >> kind; kind++) {
         if (!(found.kinds & BIT(kind)))
             continue;
         struct load load = {.call = moment.call,
                             .kind = (enum hop_kind)kind,
-                            .items = ARENA_ARRAY(p->arena, struct cargo, found.n)};
+                            .items = ARENA_ARRAY(draft->arena, struct cargo, found.n)};
         for (uint32_t i = 0; i < found.n; i++)
             if (found.items[i].hop->kind == load.kind)
                 load.items[load.n++] = found.items[i];
-        emit_load(p, at, &load);
+        emit_load(draft, at, &load);
     }
 }
 
@@ -191,118 +193,122 @@ static void emit_moment(struct partitioner *p, struct cursor at, struct moment m
 static const unsigned at_use =
     BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_LATER_USE) | BIT(EVENT_BEFORE_USE);
 
-void before_call(struct partitioner *p, struct cursor at, const struct statement *call) {
-    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
+void before_call(struct draft *draft, struct cursor at, const struct statement *call) {
+    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
 }
 
 // What units have left of a gradient is known once the last has written it.
-static void settle_routes(struct partitioner *p, struct cursor at, const struct statement *call) {
-    const struct unit *unit = &p->reference->job->units[call->call.unit];
+static void settle_routes(struct draft *draft, struct cursor at, const struct statement *call) {
+    const struct plan *plan = draft->plan;
+    const struct unit *unit = &plan->reference->job->units[call->call.unit];
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = call->call.results[i];
-        const struct buffer *buffer = reference_buffer(p, result);
+        const struct buffer *buffer = reference_buffer(plan, result);
         if (buffer->class != CLASS_GRADIENTS || at.reach->last_writer[result.buffer] != call)
             continue;
-        struct way *way = way_of(p, buffer);
-        struct route_facts facts = {.step = at.kind,
-                                    .left = p->states[result.buffer].type.partial & ~p->token_axes};
-        way->route = route_in(p, way, &facts);
-        note_left(p, way, facts.left);
+        struct way *way = way_of(draft, buffer);
+        struct route_facts facts = {
+            .step = at.kind, .left = draft->states[result.buffer].type.partial & ~plan->token_axes};
+        way->route = route_in(plan, buffer, &facts);
+        note_left(draft, way, facts.left);
     }
 }
 
-void behind_call(struct partitioner *p, struct cursor at, const struct statement *call) {
+void behind_call(struct draft *draft, struct cursor at, const struct statement *call) {
     const unsigned behind =
         BIT(EVENT_BEHIND_FIRST_USE) | BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
-    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
-    if (!is_per_microbatch(p, call))
+    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    if (!is_per_microbatch(draft->plan, call))
         return;
-    settle_routes(p, at, call);
+    settle_routes(draft, at, call);
     emit_moment(
-        p, at,
+        draft, at,
         (struct moment){call, STATE_GRADIENTS, BIT(EVENT_BEHIND_WRITE), ALL_KINDS, USE_CALL});
 }
 
 // What is averaged is a whole sum from then on.
-void behind_update(struct partitioner *p, struct cursor at, const struct statement *call) {
+void behind_update(struct draft *draft, struct cursor at, const struct statement *call) {
     const unsigned behind = BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
-    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
-    for (uint32_t i = 0; i < p->reference->job->units[call->call.unit].n_results; i++)
-        if (reference_buffer(p, call->call.results[i])->class == CLASS_PARAMETERS)
-            p->states[call->call.results[i].buffer].type.partial = 0;
+    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    for (uint32_t i = 0; i < draft->plan->reference->job->units[call->call.unit].n_results; i++)
+        if (reference_buffer(draft->plan, call->call.results[i])->class == CLASS_PARAMETERS)
+            draft->states[call->call.results[i].buffer].type.partial = 0;
 }
 
 // ---- around loops -----------------------------------------------------------------------------
 
 // For all calls of a run of statements, inside loops like theirs.
-static void emit_for_calls(struct partitioner *p, struct cursor at,
+static void emit_for_calls(struct draft *draft, struct cursor at,
                            const struct statement *statements, uint32_t n, struct moment moment) {
     for (uint32_t i = 0; i < n; i++) {
         const struct statement *from = &statements[i];
         if (from->kind == STATEMENT_CALL) {
             moment.call = from;
-            emit_moment(p, at, moment);
+            emit_moment(draft, at, moment);
         }
         if (from->kind != STATEMENT_LOOP)
             continue;
         struct statement made = loop_like(from);
-        emit_for_calls(p, inside_loop(at, &made), from->loop.body.statements, from->loop.body.n,
+        emit_for_calls(draft, inside_loop(at, &made), from->loop.body.statements, from->loop.body.n,
                        moment);
         if (made.loop.body.n)
-            push_statement(p, at, made);
+            push_statement(draft, at, made);
     }
 }
 
 // All calls of a group read what is gathered for the first that goes through all of its layers; of
 // layers that are recomputed, for backward.
-static void share_gathered(struct partitioner *p, struct cursor at, const struct statement *first) {
-    for (uint32_t i = 0; i < p->reference->job->units[first->call.unit].n_parameters; i++) {
+static void share_gathered(struct draft *draft, struct cursor at, const struct statement *first) {
+    const struct plan *plan = draft->plan;
+    for (uint32_t i = 0; i < plan->reference->job->units[first->call.unit].n_parameters; i++) {
         struct reference of = first->call.operands[i];
-        if (!is_tensor_state(reference_buffer(p, of)) || !begins_use(p, at, first, of, USE_GROUP))
+        if (!is_tensor_state(reference_buffer(plan, of)) ||
+            !begins_use(plan, at, first, of, USE_GROUP))
             continue;
-        struct way *way = way_of(p, reference_buffer(p, of));
+        struct way *way = way_of(draft, reference_buffer(plan, of));
         struct statement_walk walk = walk_statements(&at.group->loop.body);
         while (walk_next(&walk))
-            if (reads_parameter(p, walk.statement, of.buffer))
+            if (reads_parameter(plan, walk.statement, of.buffer))
                 share_stations(way, walk.statement->call.unit, first->call.unit);
     }
 }
 
 // First the parts that are kept of all calls, then what is gathered out of them; and in front of the
 // loops over the layers of a turn what is read of this turn's.
-void before_group(struct partitioner *p, struct cursor at) {
+void before_group(struct draft *draft, struct cursor at) {
     const struct block *body = &at.group->loop.body;
     struct moment moment = {.state = STATE_PARAMETERS, .events = at_use, .use = USE_GROUP};
     moment.kinds = BIT(HOP_GATHER_PART);
-    emit_for_calls(p, at, body->statements, body->n, moment);
+    emit_for_calls(draft, at, body->statements, body->n, moment);
     moment.kinds = ALL_KINDS & ~moment.kinds;
-    emit_for_calls(p, at, body->statements, body->n, moment);
+    emit_for_calls(draft, at, body->statements, body->n, moment);
     struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_CALL && !call_updates(p, &walk.statement->call)) {
-            share_gathered(p, at, walk.statement);
+        if (walk.statement->kind == STATEMENT_CALL &&
+            !call_updates(draft->plan, &walk.statement->call)) {
+            share_gathered(draft, at, walk.statement);
             emit_moment(
-                p, at,
+                draft, at,
                 (struct moment){walk.statement, STATE_PARAMETERS, at_use, ALL_KINDS, USE_TURN});
         }
 }
 
 // Once, for the calls inside the loop over microbatches: what accumulates begins as zero, and what is
 // read in all of them is gathered.
-void before_microbatches(struct partitioner *p, struct cursor at,
-                         const struct statement *statements, uint32_t n) {
+void before_microbatches(struct draft *draft, struct cursor at, const struct statement *statements,
+                         uint32_t n) {
     struct moment moment = {.events = BIT(EVENT_BEFORE_MICROBATCHES), .kinds = ALL_KINDS};
     moment.state = STATE_GRADIENTS;
-    emit_for_calls(p, at, statements, n, moment);
+    emit_for_calls(draft, at, statements, n, moment);
     moment.state = STATE_PARAMETERS;
-    emit_for_calls(p, at, statements, n, moment);
+    emit_for_calls(draft, at, statements, n, moment);
 }
 
-void behind_microbatches(struct partitioner *p, struct cursor at,
-                         const struct statement *statements, uint32_t n) {
+void behind_microbatches(struct draft *draft, struct cursor at, const struct statement *statements,
+                         uint32_t n) {
     struct moment moment = {.events = BIT(EVENT_BEHIND_MICROBATCHES), .kinds = ALL_KINDS};
     moment.state = STATE_PARAMETERS;
-    emit_for_calls(p, at, statements, n, moment);
+    emit_for_calls(draft, at, statements, n, moment);
     moment.state = STATE_GRADIENTS;
-    emit_for_calls(p, at, statements, n, moment);
+    emit_for_calls(draft, at, statements, n, moment);
 }

@@ -23,15 +23,15 @@ struct load {
 };
 
 // `reduce.block_backward`: by what its kind says, and the call's unit.
-const char *load_name(const struct partitioner *, const struct load *, char between);
+const char *load_name(const struct plan *, const struct load *, char between);
 // The item of cargo `i` at a station of its route.
-struct reference cargo_item(struct partitioner *, struct cursor, const struct load *, uint32_t i,
+struct reference cargo_item(struct draft *, struct cursor, const struct load *, uint32_t i,
                             int station);
 
-void emit_keep(struct partitioner *, struct cursor, const struct load *);
-void emit_add(struct partitioner *, struct cursor, const struct load *);
-void emit_carry(struct partitioner *, struct cursor, const struct load *);
-void emit_encode(struct partitioner *, struct cursor, const struct load *);
-void emit_decode(struct partitioner *, struct cursor, const struct load *);
+void emit_keep(struct draft *, struct cursor, const struct load *);
+void emit_add(struct draft *, struct cursor, const struct load *);
+void emit_carry(struct draft *, struct cursor, const struct load *);
+void emit_encode(struct draft *, struct cursor, const struct load *);
+void emit_decode(struct draft *, struct cursor, const struct load *);
 
 #endif

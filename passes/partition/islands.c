@@ -7,25 +7,25 @@
 
 // ---- the step that averages -------------------------------------------------------------------
 
-static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
-    return buffer->class == CLASS_PARAMETERS &&
-           p->reference->job->tensors[buffer->tensor].trainable;
+static bool is_averaged(const struct plan *plan, const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS && is_trained(plan, buffer);
 }
 
-void begin_average(struct partitioner *p) {
-    for (buffer_id b = 0; b < p->reference->n_buffers; b++)
-        if (is_trained(p, &p->reference->buffers[b]))
-            p->states[b].type.partial = axis_list_mask(&p->placement.islands);
+void begin_average(struct draft *draft) {
+    const struct plan *plan = draft->plan;
+    for (buffer_id b = 0; b < plan->reference->n_buffers; b++)
+        if (is_averaged(plan, &plan->reference->buffers[b]))
+            draft->states[b].type.partial = axis_list_mask(&plan->placement.islands);
 }
 
 // ---- the batch --------------------------------------------------------------------------------
 
 // The axes that cut the batch, in the order of its split, those between islands among them.
-static struct axis_list batch_axes(const struct partitioner *p, const struct axis_list *cuts) {
+static struct axis_list batch_axes(const struct plan *plan, const struct axis_list *cuts) {
     struct axis_list axes = {0};
-    for (unsigned i = 0; i < p->placement.batch.n; i++) {
-        unsigned axis = p->placement.batch.axes[i];
-        if (axis_list_has(&p->placement.islands, axis) || axis_list_has(cuts, axis))
+    for (unsigned i = 0; i < plan->placement.batch.n; i++) {
+        unsigned axis = plan->placement.batch.axes[i];
+        if (axis_list_has(&plan->placement.islands, axis) || axis_list_has(cuts, axis))
             axis_list_add(&axes, axis);
     }
     for (unsigned i = 0; i < cuts->n; i++)
@@ -35,17 +35,18 @@ static struct axis_list batch_axes(const struct partitioner *p, const struct axi
 
 // So far the program is that of one island. What is by sequences is dealt out to all of them; a
 // device keeps what it has.
-void deal_out(struct partitioner *p) {
-    int64_t islands = mesh_group_size(&p->program->job->mesh, &p->placement.islands);
-    p->program->job->policy.islands = p->placement.islands;
-    p->program->job->policy.average_every = steps_between_averages(p->config);
-    p->program->job->sizes.batch *= islands;
-    for (uint32_t b = 0; b < p->program->n_buffers; b++) {
-        struct buffer *buffer = &p->program->buffers[b];
+void deal_out(struct draft *draft) {
+    const struct plan *plan = draft->plan;
+    int64_t islands = mesh_group_size(&draft->program->job->mesh, &plan->placement.islands);
+    draft->program->job->policy.islands = plan->placement.islands;
+    draft->program->job->policy.average_every = steps_between_averages(plan->config);
+    draft->program->job->sizes.batch *= islands;
+    for (uint32_t b = 0; b < draft->program->n_buffers; b++) {
+        struct buffer *buffer = &draft->program->buffers[b];
         for (unsigned d = 0; d < buffer->rank; d++)
             if (buffer->dims[d].dimension == DIM_BATCH) {
                 buffer->dims[d].size *= islands;
-                buffer->layout.cuts[d] = batch_axes(p, &buffer->layout.cuts[d]);
+                buffer->layout.cuts[d] = batch_axes(plan, &buffer->layout.cuts[d]);
             }
     }
 }

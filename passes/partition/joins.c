@@ -10,91 +10,97 @@
 // is treated as if it were the only one: what they make overwrites the sum of the one before.
 #include "passes/partition/hops.h"
 
-static void add_parameters(struct partitioner *p, struct unit *unit,
-                           const struct reference *operands, uint32_t n) {
+static void add_parameters(struct draft *draft, struct unit *unit, const struct reference *operands,
+                           uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        unit_add_parameter(p->program, unit, buffer->name, buffer_type(p->program, buffer), false);
+        const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
+        unit_add_parameter(draft->program, unit, buffer->name, buffer_type(draft->program, buffer),
+                           false);
     }
 }
 
 // Of the phase of the reference's unit whose states it moves.
-static struct unit *add_unit(struct partitioner *p, uint32_t of, const char *name, struct span span,
+static struct unit *add_unit(struct draft *draft, uint32_t of, const char *name, struct span span,
                              uint32_t *id) {
-    *id = add_local_unit(p, name, span);
-    p->program->job->units[*id].phase =
-        of == NO_ID ? PHASE_BACKWARD : p->reference->job->units[of].phase;
-    return &p->program->job->units[*id];
+    *id = add_local_unit(draft, name, span);
+    draft->program->job->units[*id].phase =
+        of == NO_ID ? PHASE_BACKWARD : draft->plan->reference->job->units[of].phase;
+    return &draft->program->job->units[*id];
 }
 
 // ---- adding -----------------------------------------------------------------------------------
 
 // The unit that adds every second operand to the one before it, in its place. Ranges of layers share
 // it, if they lie alike.
-static uint32_t adding_unit(struct partitioner *p, const struct load *load,
+static uint32_t adding_unit(struct draft *draft, const struct load *load,
                             const struct reference *operands) {
     const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_ADD, 0, operands, 2 * load->n);
+    uint32_t id = find_moving_unit(draft, call->call.unit, ACTION_ADD, 0, operands, 2 * load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, call->call.unit, load_name(p, load, '_'), call->span, &id);
+    struct unit *unit =
+        add_unit(draft, call->call.unit, load_name(draft->plan, load, '_'), call->span, &id);
     for (uint32_t i = 0; i < 2 * load->n; i++) {
-        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        const char *of = p->program->job->tensors[buffer->tensor].name;
-        unit_add_parameter(p->program, unit,
-                           arena_format(p->arena, "%s.%s", of, i % 2 ? "term" : "sum"),
-                           buffer_type(p->program, buffer), false);
+        const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
+        const char *of = draft->program->job->tensors[buffer->tensor].name;
+        unit_add_parameter(draft->program, unit,
+                           arena_format(draft->arena, "%s.%s", of, i % 2 ? "term" : "sum"),
+                           buffer_type(draft->program, buffer), false);
     }
     for (uint32_t i = 0; i < load->n; i++) {
         value_id pair[2] = {2 * i, 2 * i + 1};
-        const char *total = arena_format(p->arena, "%s.total", unit->values[2 * i].name);
-        struct op *op = unit_add_op(p->program, unit, OP_ACCUMULATE, total, pair, 2, call->span);
+        const char *total = arena_format(draft->arena, "%s.total", unit->values[2 * i].name);
+        struct op *op =
+            unit_add_op(draft->program, unit, OP_ACCUMULATE, total, pair, 2, call->span);
         unit->values[op->results[0]].type = unit->values[2 * i].type;
-        unit_add_result(p->program, unit, op->results[0], 2 * i);
+        unit_add_result(draft->program, unit, op->results[0], 2 * i);
     }
-    note_moving_unit(p, call->call.unit, ACTION_ADD, 0, id);
+    note_moving_unit(draft, call->call.unit, ACTION_ADD, 0, id);
     return id;
 }
 
-void emit_add(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
-    struct reference *results = ARENA_ARRAY(p->arena, struct reference, load->n);
+void emit_add(struct draft *draft, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(draft->arena, struct reference, 2 * load->n);
+    struct reference *results = ARENA_ARRAY(draft->arena, struct reference, load->n);
     for (uint32_t i = 0; i < load->n; i++) {
-        results[i] = operands[2 * i] = cargo_item(p, at, load, i, load->items[i].hop->to);
-        operands[2 * i + 1] = cargo_item(p, at, load, i, load->items[i].hop->from);
+        results[i] = operands[2 * i] = cargo_item(draft, at, load, i, load->items[i].hop->to);
+        operands[2 * i + 1] = cargo_item(draft, at, load, i, load->items[i].hop->from);
     }
-    push_unit_call(p, at, load->call->span, adding_unit(p, load, operands), operands, results);
+    push_unit_call(draft, at, load->call->span, adding_unit(draft, load, operands), operands,
+                   results);
 }
 
 // ---- keeping ----------------------------------------------------------------------------------
 
 // The unit that copies its operands.
-static uint32_t keeping_unit(struct partitioner *p, const struct load *load,
+static uint32_t keeping_unit(struct draft *draft, const struct load *load,
                              const struct reference *operands) {
     const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_KEEP, 0, operands, load->n);
+    uint32_t id = find_moving_unit(draft, call->call.unit, ACTION_KEEP, 0, operands, load->n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, call->call.unit, load_name(p, load, '_'), call->span, &id);
-    add_parameters(p, unit, operands, load->n);
+    struct unit *unit =
+        add_unit(draft, call->call.unit, load_name(draft->plan, load, '_'), call->span, &id);
+    add_parameters(draft, unit, operands, load->n);
     for (value_id i = 0; i < load->n; i++) {
-        const char *kept = arena_format(p->arena, "%s.kept", unit->values[i].name);
-        struct op *op = unit_add_op(p->program, unit, OP_CAST, kept, &i, 1, call->span);
+        const char *kept = arena_format(draft->arena, "%s.kept", unit->values[i].name);
+        struct op *op = unit_add_op(draft->program, unit, OP_CAST, kept, &i, 1, call->span);
         unit->values[op->results[0]].type = unit->values[i].type;
-        unit_add_result(p->program, unit, op->results[0], NO_ID);
+        unit_add_result(draft->program, unit, op->results[0], NO_ID);
     }
-    note_moving_unit(p, call->call.unit, ACTION_KEEP, 0, id);
+    note_moving_unit(draft, call->call.unit, ACTION_KEEP, 0, id);
     return id;
 }
 
-void emit_keep(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, load->n);
-    struct reference *results = ARENA_ARRAY(p->arena, struct reference, load->n);
+void emit_keep(struct draft *draft, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(draft->arena, struct reference, load->n);
+    struct reference *results = ARENA_ARRAY(draft->arena, struct reference, load->n);
     for (uint32_t i = 0; i < load->n; i++) {
-        operands[i] = cargo_item(p, at, load, i, load->items[i].hop->from);
-        results[i] = cargo_item(p, at, load, i, load->items[i].hop->to);
+        operands[i] = cargo_item(draft, at, load, i, load->items[i].hop->from);
+        results[i] = cargo_item(draft, at, load, i, load->items[i].hop->to);
     }
-    push_unit_call(p, at, load->call->span, keeping_unit(p, load, operands), operands, results);
+    push_unit_call(draft, at, load->call->span, keeping_unit(draft, load, operands), operands,
+                   results);
 }
 
 // ---- the counter ------------------------------------------------------------------------------
@@ -106,69 +112,71 @@ int levels_of_microbatches(bool reproducible, int64_t microbatches) {
     return levels;
 }
 
-int levels_of_counter(const struct partitioner *p) {
-    return levels_of_microbatches(p->program->job->policy.reproducible, p->placement.microbatches);
+int levels_of_counter(const struct plan *plan) {
+    return levels_of_microbatches(plan->reference->job->policy.reproducible,
+                                  plan->placement.microbatches);
 }
 
-buffer_id *make_counter(struct partitioner *p, buffer_id sum, int first) {
-    int levels = levels_of_counter(p);
-    buffer_id *counter = ARENA_ARRAY(p->arena, buffer_id, levels + 1);
+buffer_id *make_counter(struct draft *draft, buffer_id sum, int first) {
+    int levels = levels_of_counter(draft->plan);
+    buffer_id *counter = ARENA_ARRAY(draft->arena, buffer_id, levels + 1);
     for (int level = first; level < levels; level++) {
-        struct buffer buffer = p->program->buffers[sum];
-        buffer.name = arena_format(p->arena, "%s.carry.%d", buffer.name, level);
+        struct buffer buffer = draft->program->buffers[sum];
+        buffer.name = arena_format(draft->arena, "%s.carry.%d", buffer.name, level);
         buffer.class = CLASS_TRANSIENT;
         buffer.host = HOST_NONE;
         buffer.window_of = NO_ID;
-        counter[level] = program_add_buffer(p->program, buffer);
+        counter[level] = program_add_buffer(draft->program, buffer);
     }
     return counter;
 }
 
-struct reference number_of_microbatch(struct partitioner *p) {
-    buffer_id id = program_host_buffer(p->program, HOST_MICROBATCH);
+struct reference number_of_microbatch(struct draft *draft) {
+    buffer_id id = program_host_buffer(draft->program, HOST_MICROBATCH);
     if (id == NO_ID)
-        id =
-            program_add_buffer(p->program, (struct buffer){.name = host_role_names[HOST_MICROBATCH],
-                                                           .class = CLASS_INPUT,
-                                                           .host = HOST_MICROBATCH,
-                                                           .tensor = NO_ID,
-                                                           .dtype = DTYPE_F64,
-                                                           .stack = STACK_MICROBATCHES,
-                                                           .count = p->placement.microbatches,
-                                                           .window_of = NO_ID,
-                                                           .offset_bytes = -1,
-                                                           .span = p->config->train.origin.span});
+        id = program_add_buffer(draft->program,
+                                (struct buffer){.name = host_role_names[HOST_MICROBATCH],
+                                                .class = CLASS_INPUT,
+                                                .host = HOST_MICROBATCH,
+                                                .tensor = NO_ID,
+                                                .dtype = DTYPE_F64,
+                                                .stack = STACK_MICROBATCHES,
+                                                .count = draft->plan->placement.microbatches,
+                                                .window_of = NO_ID,
+                                                .offset_bytes = -1,
+                                                .span = draft->plan->config->train.origin.span});
     return (struct reference){id, index_variable(0, 0, 0)};
 }
 
 // One level of counters. Parameters are pairs of what is kept and the sum, each with a result in
 // its place, and the microbatch's number. Ranges of layers share the unit, if they lie alike.
-static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *name, int level,
+static uint32_t carrying_unit(struct draft *draft, uint32_t of, const char *name, int level,
                               const struct reference *operands, uint32_t n, struct span span) {
-    uint32_t id = find_moving_unit(p, of, ACTION_CARRY, level, operands, n);
+    uint32_t id = find_moving_unit(draft, of, ACTION_CARRY, level, operands, n);
     if (id != NO_ID)
         return id;
-    struct unit *unit = add_unit(p, of, arena_format(p->arena, "%s_%d", name, level), span, &id);
-    add_parameters(p, unit, operands, n);
+    struct unit *unit =
+        add_unit(draft, of, arena_format(draft->arena, "%s_%d", name, level), span, &id);
+    add_parameters(draft, unit, operands, n);
     for (value_id kept = 0; kept + 1 < n; kept += 2) {
         value_id taken[3] = {kept, kept + 1, n - 1};
         name = unit->values[kept + 1].name;
-        struct op *op = unit_add_op(p->program, unit, OP_CARRY, name, taken, 3, span);
-        op_set_integer(p->program, op, ATTRIBUTE_LEVEL, level);
+        struct op *op = unit_add_op(draft->program, unit, OP_CARRY, name, taken, 3, span);
+        op_set_integer(draft->program, op, ATTRIBUTE_LEVEL, level);
         for (unsigned i = 0; i < 2; i++) {
             unit->values[op->results[i]].type = unit->values[taken[i]].type;
-            unit_add_result(p->program, unit, op->results[i], taken[i]);
+            unit_add_result(draft->program, unit, op->results[i], taken[i]);
         }
     }
-    note_moving_unit(p, of, ACTION_CARRY, level, id);
+    note_moving_unit(draft, of, ACTION_CARRY, level, id);
     return id;
 }
 
 // What a level leaves in the place of the sum the next one takes.
-void push_carry(struct partitioner *p, struct cursor at, uint32_t of, const char *name,
+void push_carry(struct draft *draft, struct cursor at, uint32_t of, const char *name,
                 const struct carried *sums, uint32_t n_sums, struct span span) {
-    for (int level = 0; level < levels_of_counter(p); level++) {
-        struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * n_sums + 1);
+    for (int level = 0; level < levels_of_counter(draft->plan); level++) {
+        struct reference *operands = ARENA_ARRAY(draft->arena, struct reference, 2 * n_sums + 1);
         uint32_t n = 0;
         for (uint32_t i = 0; i < n_sums; i++) {
             if (level < sums[i].first)
@@ -178,22 +186,22 @@ void push_carry(struct partitioner *p, struct cursor at, uint32_t of, const char
         }
         if (n == 0)
             continue;
-        operands[n] = number_of_microbatch(p);
-        uint32_t unit = carrying_unit(p, of, name, level, operands, n + 1, span);
-        push_unit_call(p, at, span, unit, operands,
-                       arena_copy(p->arena, operands, n * sizeof *operands));
+        operands[n] = number_of_microbatch(draft);
+        uint32_t unit = carrying_unit(draft, of, name, level, operands, n + 1, span);
+        push_unit_call(draft, at, span, unit, operands,
+                       arena_copy(draft->arena, operands, n * sizeof *operands));
     }
 }
 
-void emit_carry(struct partitioner *p, struct cursor at, const struct load *load) {
-    struct carried *sums = ARENA_ARRAY(p->arena, struct carried, load->n);
+void emit_carry(struct draft *draft, struct cursor at, const struct load *load) {
+    struct carried *sums = ARENA_ARRAY(draft->arena, struct carried, load->n);
     for (uint32_t i = 0; i < load->n; i++) {
         struct way *way = load->items[i].way;
-        struct reference sum = cargo_item(p, at, load, i, load->items[i].hop->to);
+        struct reference sum = cargo_item(draft, at, load, i, load->items[i].hop->to);
         if (!way->counter)
-            way->counter = make_counter(p, sum.buffer, way->paired);
+            way->counter = make_counter(draft, sum.buffer, way->paired);
         sums[i] = (struct carried){sum, way->counter, way->paired};
     }
-    push_carry(p, at, load->call->call.unit, load_name(p, load, '_'), sums, load->n,
+    push_carry(draft, at, load->call->call.unit, load_name(draft->plan, load, '_'), sums, load->n,
                load->call->span);
 }

@@ -10,76 +10,94 @@
 // Nothing is decided by a unit's or a buffer's name, but by class, tensor and type: a result that
 // is a summand over microbatches is accumulated, whatever it is.
 //
-// Invariant: the new program is made beside the reference, which is not changed; a buffer of the
-// reference has its state in partitioner.states or, if it holds a tensor's parameters or
-// gradients, its way in partitioner.ways.
+// Invariant: what the plan says follows from the reference program, which no statement changes, and
+// is there before the first one is made. A buffer of the reference has its state in draft.states or,
+// if it holds a tensor's parameters or gradients, its way in draft.ways.
 #include "passes/partition/partition.h"
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 
-static struct program *new_program(const struct partitioner *p, const struct program *reference) {
-    struct program *program = program_new(p->arena, reference->job->name);
-    program->job->mesh = p->config->mesh;
+// Pieces of units are added to the reference.
+static bool make_plan(struct program *reference, const struct pass_context *context,
+                      struct plan *plan) {
+    *plan =
+        (struct plan){.arena = reference->arena, .config = context->config, .reference = reference};
+    if (!placement_for(reference, context, &plan->placement))
+        return false;
+    // The axis in time exists only where there is more than one microbatch.
+    plan->time = plan->config->mesh.n_axes;
+    CHECK(plan->time < MAX_AXES);
+    plan->token_axes = axis_list_mask(&plan->placement.tokens) | UINT64_C(1) << plan->time;
+    plan->cut_calls = cut_at_rings(plan, reference);
+    plan->divisions = divide_values(plan);
+    return true;
+}
+
+static struct program *new_program(const struct plan *plan) {
+    const struct program *reference = plan->reference;
+    struct program *program = program_new(plan->arena, reference->job->name);
+    program->job->mesh = plan->config->mesh;
     program->job->policy = reference->job->policy;
+    program->job->policy.wire_axes = plan->placement.wire_axes;
+    program->job->policy.wire = plan->placement.wire;
     program->job->sizes = reference->job->sizes;
-    program->job->sizes.microbatches = p->placement.microbatches;
+    program->job->sizes.microbatches = plan->placement.microbatches;
     for (uint32_t i = 0; i < reference->job->n_tensors; i++)
         job_add_tensor(program->job, reference->job->tensors[i]);
     program_reserve_buffers(program, 2 * reference->n_buffers); // with transients
     return program;
 }
 
-static void leave_routes(const struct partitioner *p, struct routes *routes) {
+static struct draft begin_draft(const struct plan *plan, struct notes *notes) {
+    const struct program *reference = plan->reference;
+    uint32_t n_units = reference->job->n_units + 1, n_buffers = reference->n_buffers + 1;
+    struct draft draft = {
+        .plan = plan,
+        .arena = plan->arena,
+        .program = new_program(plan),
+        .units = {.names.arena = plan->arena,
+                  .uses = ARENA_ARRAY(plan->arena, struct unit_use *, n_units),
+                  .moving = ARENA_ARRAY(plan->arena, struct moving_unit *, n_units)},
+        .states = ARENA_ARRAY(plan->arena, struct buffer_state, n_buffers),
+        .notes = notes};
+    for (uint32_t i = 0; i < reference->n_buffers; i++)
+        draft.states[i].buffer = NO_ID;
+    make_stations(&draft);
+    begin_notes(&draft);
+    return draft;
+}
+
+static void leave_routes(const struct draft *draft, struct routes *routes) {
+    const struct program *reference = draft->plan->reference;
     routes->n = 0;
-    routes->items = ARENA_ARRAY(p->arena, struct routed, p->reference->n_buffers + 1);
-    for (uint32_t b = 0; b < p->reference->n_buffers; b++)
-        if (is_tensor_state(&p->reference->buffers[b]))
-            routes->items[routes->n++] = routed_way(p, &p->reference->buffers[b]);
+    routes->items = ARENA_ARRAY(draft->arena, struct routed, reference->n_buffers + 1);
+    for (uint32_t b = 0; b < reference->n_buffers; b++)
+        if (is_tensor_state(&reference->buffers[b]))
+            routes->items[routes->n++] = routed_way(draft, &reference->buffers[b]);
 }
 
 bool partition_noted(struct program *program, const struct pass_context *context,
                      struct notes *notes) {
     struct program reference = *program;
     uint32_t errors = context->diagnostics->n_errors;
-    struct partitioner p = {.arena = program->arena,
-                            .unit_names.arena = program->arena,
-                            .config = context->config,
-                            .diagnostics = context->diagnostics,
-                            .reference = &reference,
-                            .notes = notes};
-    if (!placement_for(&reference, context, &p.placement))
+    struct plan plan;
+    if (!make_plan(&reference, context, &plan))
         return false;
-    p.program = new_program(&p, &reference);
-    // The axis in time exists only where there is more than one microbatch.
-    p.time = p.program->job->mesh.n_axes;
-    CHECK(p.time < MAX_AXES);
-    p.token_axes = axis_list_mask(&p.placement.tokens) | UINT64_C(1) << p.time;
-    cut_at_rings(&p, &reference);
-    p.uses = ARENA_ARRAY(p.arena, struct unit_use *, reference.job->n_units + 1);
-    p.moving_units = ARENA_ARRAY(p.arena, struct moving_unit *, reference.job->n_units + 1);
-    p.divisions = ARENA_ARRAY(p.arena, struct division, reference.n_buffers + 1);
-    p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
-    for (uint32_t i = 0; i < reference.n_buffers; i++)
-        p.states[i].buffer = NO_ID;
-    p.program->job->policy.wire_axes = p.placement.wire_axes;
-    p.program->job->policy.wire = p.placement.wire;
-    divide_values(&p);
-    make_stations(&p);
-    begin_notes(&p);
+    struct draft draft = begin_draft(&plan, notes);
     for (int kind = 0; kind < N_STEPS; kind++) {
         if (reference.steps[kind].present)
-            partition_step(&p, (enum step_kind)kind);
+            partition_step(&draft, (enum step_kind)kind);
         if (kind == STEP_TRAIN && context->routes)
-            leave_routes(&p, context->routes);
+            leave_routes(&draft, context->routes);
     }
-    if (p.diagnostics->n_errors > errors)
+    if (context->diagnostics->n_errors > errors)
         return false;
-    if (p.placement.islands.n)
-        deal_out(&p);
-    job_number(p.program->job);
-    end_notes(&p);
-    program_become(program, p.program);
+    if (plan.placement.islands.n)
+        deal_out(&draft);
+    job_number(draft.program->job);
+    end_notes(&draft);
+    program_become(program, draft.program);
     return true;
 }
 

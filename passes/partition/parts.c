@@ -8,7 +8,7 @@
 #include "passes/reference/loss_parts.h"
 
 struct chooser {
-    const struct partitioner *p;
+    const struct plan *plan;
     int64_t layer;
 };
 
@@ -21,12 +21,12 @@ static bool cuts_vocabulary(const void *chooser, const struct unit *unit, const 
     const struct work_rule *by[MAX_AXES];
     unsigned n = work_labels(unit, op, letters, labels), v = (unsigned)strcspn(letters, "v");
     labels[v].whole = false;
-    work_cuts(&c->p->placement, (struct part){op->roles, op->n_roles, c->layer}, labels, n, cuts,
+    work_cuts(&c->plan->placement, (struct part){op->roles, op->n_roles, c->layer}, labels, n, cuts,
               by);
     return cuts[v].n > 0;
 }
 
-const struct unit *unit_by_parts(struct partitioner *p, const struct unit *from, int64_t layer) {
-    struct chooser chooser = {p, layer};
-    return unit_by_loss_parts(p->program, from, cuts_vocabulary, &chooser);
+const struct unit *unit_by_parts(struct draft *draft, const struct unit *from, int64_t layer) {
+    struct chooser chooser = {draft->plan, layer};
+    return unit_by_loss_parts(draft->program, from, cuts_vocabulary, &chooser);
 }

@@ -15,7 +15,7 @@
 
 #include "ir/check.h"
 #include "passes/layers/cut_unit.h"
-#include "passes/partition/partition.h"
+#include "passes/partition/plan.h"
 #include "passes/placement/work.h"
 
 // ---- the op whose keys travel -----------------------------------------------------------------
@@ -28,7 +28,7 @@ struct pairing {
     char travelling; // the label of what travels; 0: nothing does
 };
 
-static struct pairing pairing_of(const struct partitioner *p, const struct unit *unit,
+static struct pairing pairing_of(const struct plan *plan, const struct unit *unit,
                                  const struct op *op, int64_t layer) {
     struct pairing pairing = {.travelling = 0};
     struct work_label labels[MAX_LABELS];
@@ -36,8 +36,8 @@ static struct pairing pairing_of(const struct partitioner *p, const struct unit 
     if (!op_labels_of(unit, op, &pairing.of))
         return pairing;
     unsigned n = work_labels(unit, op, pairing.letters, labels);
-    work_cuts(&p->placement, (struct part){op->roles, op->n_roles, layer}, labels, n, pairing.cuts,
-              by);
+    work_cuts(&plan->placement, (struct part){op->roles, op->n_roles, layer}, labels, n,
+              pairing.cuts, by);
     uint64_t axes = paired_axes(pairing.cuts, n);
     for (unsigned i = 0; i < n && axes; i++)
         if (axis_list_mask(&pairing.cuts[i]) & axes)
@@ -172,6 +172,15 @@ static const struct ring *make_ring(struct unit_cutter *c, const struct op *op,
 
 // ---- pieces -----------------------------------------------------------------------------------
 
+// A unit cut where keys travel.
+struct cut_unit {
+    uint32_t unit;
+    struct unit_cutter cutter;
+    struct unit_piece *pieces;
+    const struct ring **rings; // by the pieces; NULL: an ordinary unit
+    uint32_t n_pieces;
+};
+
 // The piece that is one op, with all that it makes: the next rounds read it.
 static struct unit_piece make_own(struct unit_cutter *c, uint32_t number, const struct op *op) {
     struct unit_piece piece = {0};
@@ -185,14 +194,14 @@ static struct unit_piece make_own(struct unit_cutter *c, uint32_t number, const 
     return piece;
 }
 
-static struct cut_unit *cut_unit(struct partitioner *p, struct program *reference, uint32_t unit,
+static struct cut_unit *cut_unit(const struct plan *plan, struct program *reference, uint32_t unit,
                                  int64_t layer) {
-    struct arena *arena = p->arena;
+    struct arena *arena = plan->arena;
     const struct unit *whole = &reference->job->units[unit];
     uint32_t *piece_of = ARENA_ARRAY(arena, uint32_t, whole->n_ops + 1), n = 0;
     struct pairing *pairings = ARENA_ARRAY(arena, struct pairing, whole->n_ops + 1);
     for (uint32_t i = 0; i < whole->n_ops; i++) {
-        pairings[i] = pairing_of(p, whole, &whole->ops[i], layer);
+        pairings[i] = pairing_of(plan, whole, &whole->ops[i], layer);
         n += pairings[i].travelling != 0;
         piece_of[i] = n;
         n += pairings[i].travelling != 0;
@@ -219,59 +228,69 @@ static struct cut_unit *cut_unit(struct partitioner *p, struct program *referenc
     return cut;
 }
 
-static bool has_ring(const struct partitioner *p, const struct unit *unit, int64_t layer) {
+static bool has_ring(const struct plan *plan, const struct unit *unit, int64_t layer) {
     for (uint32_t i = 0; i < unit->n_ops; i++)
-        if (pairing_of(p, unit, &unit->ops[i], layer).travelling)
+        if (pairing_of(plan, unit, &unit->ops[i], layer).travelling)
             return true;
     return false;
 }
 
 // ---- calls ------------------------------------------------------------------------------------
 
-static const struct cut_unit *find_cut_unit(struct partitioner *p, struct program *reference,
-                                            uint32_t unit, int64_t layer) {
-    for (uint32_t i = 0; i < p->n_cut_units; i++)
-        if (p->cut_units[i]->unit == unit)
-            return p->cut_units[i];
-    struct cut_unit *cut = cut_unit(p, reference, unit, layer);
-    ARENA_PUSH(p->arena, p->cut_units, p->n_cut_units, p->cap_cut_units, cut);
+// What was cut so far.
+struct cutting {
+    const struct plan *plan;
+    struct program *reference;
+    const struct cut_unit **units;
+    uint32_t n_units, cap_units;
+    struct cut_calls calls;
+};
+
+static const struct cut_unit *find_cut_unit(struct cutting *c, uint32_t unit, int64_t layer) {
+    for (uint32_t i = 0; i < c->n_units; i++)
+        if (c->units[i]->unit == unit)
+            return c->units[i];
+    const struct cut_unit *cut = cut_unit(c->plan, c->reference, unit, layer);
+    ARENA_PUSH(c->plan->arena, c->units, c->n_units, c->cap_units, cut);
     return cut;
 }
 
-static void cut_call(struct partitioner *p, struct program *reference,
-                     const struct statement *statement, int64_t layer) {
-    const struct placement *placement = &p->placement;
+static void cut_call(struct cutting *c, const struct statement *statement, int64_t layer) {
+    const struct placement *placement = &c->plan->placement;
+    struct arena *arena = c->plan->arena;
     uint32_t unit = statement->call.unit;
-    if (!has_ring(p, &reference->job->units[unit], layer))
+    if (!has_ring(c->plan, &c->reference->job->units[unit], layer))
         return;
     const struct layer_range *range =
         placement->n_ranges > 1 ? &placement->ranges[placement_range(placement, layer)] : NULL;
-    const struct cut_unit *cut = find_cut_unit(p, reference, unit, layer);
+    const struct cut_unit *cut = find_cut_unit(c, unit, layer);
     struct cut_call made = {.of = statement,
                             .n_pieces = cut->n_pieces,
-                            .pieces = ARENA_ARRAY(p->arena, struct statement, cut->n_pieces),
+                            .pieces = ARENA_ARRAY(arena, struct statement, cut->n_pieces),
                             .rings = cut->rings};
     for (uint32_t i = 0; i < cut->n_pieces; i++)
         made.pieces[i] = call_of_piece(&cut->cutter, statement, &cut->pieces[i], range);
-    ARENA_PUSH(p->arena, p->cut_calls, p->n_cut_calls, p->cap_cut_calls, made);
+    ARENA_PUSH(arena, c->calls.items, c->calls.n, c->calls.cap, made);
 }
 
-void cut_at_rings(struct partitioner *p, struct program *reference) {
-    for (int kind = 0; kind < N_STEPS && p->placement.ring.n; kind++) {
+struct cut_calls cut_at_rings(const struct plan *plan, struct program *reference) {
+    struct cutting cutting = {.plan = plan, .reference = reference};
+    for (int kind = 0; kind < N_STEPS && plan->placement.ring.n; kind++) {
         if (!reference->steps[kind].present)
             continue;
         struct statement_walk walk = walk_statements(&reference->steps[kind].body);
         while (walk_next(&walk)) {
             const struct loop *loop = walk_loop(&walk, walk.depth - 1);
             if (walk.statement->kind == STATEMENT_CALL)
-                cut_call(p, reference, walk.statement, loop ? loop->begin : 0);
+                cut_call(&cutting, walk.statement, loop ? loop->begin : 0);
         }
     }
+    return cutting.calls;
 }
 
-const struct cut_call *find_cut_call(const struct partitioner *p, const struct statement *call) {
-    for (uint32_t i = 0; i < p->n_cut_calls; i++)
-        if (p->cut_calls[i].of == call)
-            return &p->cut_calls[i];
+const struct cut_call *find_cut_call(const struct plan *plan, const struct statement *call) {
+    for (uint32_t i = 0; i < plan->cut_calls.n; i++)
+        if (plan->cut_calls.items[i].of == call)
+            return &plan->cut_calls.items[i];
     return NULL;
 }

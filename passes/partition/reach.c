@@ -1,10 +1,10 @@
 // Partition, reach: what the reference program says of its calls. Which of them update, which belong to
 // a microbatch, which read a parameter first and last, and from where to where one use of a
 // parameter goes.
-#include "passes/partition/partition.h"
+#include "passes/partition/plan.h"
 
-const struct buffer *reference_buffer(const struct partitioner *p, struct reference r) {
-    return &p->reference->buffers[r.buffer];
+const struct buffer *reference_buffer(const struct plan *plan, struct reference r) {
+    return &plan->reference->buffers[r.buffer];
 }
 
 bool is_tensor_state(const struct buffer *buffer) {
@@ -18,30 +18,30 @@ bool has_batch(const struct buffer *buffer) {
     return false;
 }
 
-bool call_updates(const struct partitioner *p, const struct call *call) {
-    const struct unit *unit = &p->reference->job->units[call->unit];
+bool call_updates(const struct plan *plan, const struct call *call) {
+    const struct unit *unit = &plan->reference->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)
-        if (reference_buffer(p, call->results[i])->class == CLASS_PARAMETERS)
+        if (reference_buffer(plan, call->results[i])->class == CLASS_PARAMETERS)
             return true;
     return false;
 }
 
-static bool touches_batch(const struct partitioner *p, const struct statement *statement) {
+static bool touches_batch(const struct plan *plan, const struct statement *statement) {
     struct access access;
-    for (uint32_t i = 0; (access = statement_access(p->reference, statement, i)).at; i++)
-        if (has_batch(reference_buffer(p, *access.at)))
+    for (uint32_t i = 0; (access = statement_access(plan->reference, statement, i)).at; i++)
+        if (has_batch(reference_buffer(plan, *access.at)))
             return true;
     return false;
 }
 
 // A call belongs to one microbatch if anything it touches has a batch, a loop if any of its calls
 // does. Norms and updates see sums over the batch only, and so run once.
-bool is_per_microbatch(const struct partitioner *p, const struct statement *statement) {
+bool is_per_microbatch(const struct plan *plan, const struct statement *statement) {
     if (statement->kind != STATEMENT_LOOP)
-        return touches_batch(p, statement);
+        return touches_batch(plan, statement);
     struct statement_walk walk = walk_statements(&statement->loop.body);
     while (walk_next(&walk))
-        if (touches_batch(p, walk.statement))
+        if (touches_batch(plan, walk.statement))
             return true;
     return false;
 }
@@ -49,11 +49,11 @@ bool is_per_microbatch(const struct partitioner *p, const struct statement *stat
 // ---- first and last ---------------------------------------------------------------------------
 
 // The update reads parameters as they are stored: that is no use to gather for, or to keep until.
-static void reach_call(const struct partitioner *p, const struct statement *statement,
+static void reach_call(const struct plan *plan, const struct statement *statement,
                        struct reach *reach) {
     const struct call *call = &statement->call;
-    const struct unit *unit = &p->reference->job->units[call->unit];
-    bool updates = call_updates(p, call);
+    const struct unit *unit = &plan->reference->job->units[call->unit];
+    bool updates = call_updates(plan, call);
     for (uint32_t i = 0; i < unit->n_parameters && !updates; i++) {
         buffer_id b = call->operands[i].buffer;
         if (!reach->first_reader[b])
@@ -68,21 +68,21 @@ static void reach_call(const struct partitioner *p, const struct statement *stat
     }
 }
 
-bool reads_parameter(const struct partitioner *p, const struct statement *s, buffer_id buffer) {
-    if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
+bool reads_parameter(const struct plan *plan, const struct statement *s, buffer_id buffer) {
+    if (s->kind != STATEMENT_CALL || call_updates(plan, &s->call))
         return false;
-    for (uint32_t i = 0; i < p->reference->job->units[s->call.unit].n_parameters; i++)
+    for (uint32_t i = 0; i < plan->reference->job->units[s->call.unit].n_parameters; i++)
         if (s->call.operands[i].buffer == buffer)
             return true;
     return false;
 }
 
 // The same item, in a call that stands beside this one.
-static bool is_read_beside(const struct partitioner *p, const struct statement *beside,
+static bool is_read_beside(const struct plan *plan, const struct statement *beside,
                            struct reference parameter) {
-    if (!beside || !reads_parameter(p, beside, parameter.buffer))
+    if (!beside || !reads_parameter(plan, beside, parameter.buffer))
         return false;
-    for (uint32_t i = 0; i < p->reference->job->units[beside->call.unit].n_parameters; i++)
+    for (uint32_t i = 0; i < plan->reference->job->units[beside->call.unit].n_parameters; i++)
         if (beside->call.operands[i].buffer == parameter.buffer &&
             index_equal(beside->call.operands[i].index, parameter.index))
             return true;
@@ -90,41 +90,40 @@ static bool is_read_beside(const struct partitioner *p, const struct statement *
 }
 
 // A use goes over calls side by side; with the next that begins, what is read is read again.
-static void count_uses(const struct partitioner *p, const struct block *block,
-                       struct reach *reach) {
+static void count_uses(const struct plan *plan, const struct block *block, struct reach *reach) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *s = &block->statements[i];
         struct cursor at = at_statement((struct cursor){0}, block->statements, block->n, i);
         if (s->kind == STATEMENT_LOOP)
-            count_uses(p, &s->loop.body, reach);
-        if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
+            count_uses(plan, &s->loop.body, reach);
+        if (s->kind != STATEMENT_CALL || call_updates(plan, &s->call))
             continue;
-        for (uint32_t k = 0; k < p->reference->job->units[s->call.unit].n_parameters; k++)
+        for (uint32_t k = 0; k < plan->reference->job->units[s->call.unit].n_parameters; k++)
             reach->uses[s->call.operands[k].buffer] +=
-                !is_read_beside(p, at.before, s->call.operands[k]);
+                !is_read_beside(plan, at.before, s->call.operands[k]);
     }
 }
 
-struct reach find_reach(const struct partitioner *p, enum step_kind kind) {
-    const struct block *body = &p->reference->steps[kind].body;
-    uint32_t n = p->reference->n_buffers + 1;
-    struct reach reach = {.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .first_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
-                          .uses = ARENA_ARRAY(p->arena, uint32_t, n)};
+struct reach find_reach(const struct plan *plan, enum step_kind kind) {
+    const struct block *body = &plan->reference->steps[kind].body;
+    uint32_t n = plan->reference->n_buffers + 1;
+    struct reach reach = {.first_reader = ARENA_ARRAY(plan->arena, const struct statement *, n),
+                          .last_reader = ARENA_ARRAY(plan->arena, const struct statement *, n),
+                          .first_writer = ARENA_ARRAY(plan->arena, const struct statement *, n),
+                          .last_writer = ARENA_ARRAY(plan->arena, const struct statement *, n),
+                          .uses = ARENA_ARRAY(plan->arena, uint32_t, n)};
     struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)
-            reach_call(p, walk.statement, &reach);
-    count_uses(p, body, &reach);
+            reach_call(plan, walk.statement, &reach);
+    count_uses(plan, body, &reach);
     return reach;
 }
 
 // ---- uses of a parameter ----------------------------------------------------------------------
 
-static int64_t layers_at_once(const struct partitioner *p, buffer_id buffer) {
-    return placement_of(&p->placement, &p->reference->buffers[buffer])->gather_layers;
+static int64_t layers_at_once(const struct plan *plan, buffer_id buffer) {
+    return placement_of(&plan->placement, &plan->reference->buffers[buffer])->gather_layers;
 }
 
 // The calls in the loop over groups that read a parameter in every layer of one; NULL: none does.
@@ -132,13 +131,13 @@ struct group_readers {
     const struct statement *first, *last;
 };
 
-static struct group_readers readers_of_all(const struct partitioner *p, struct cursor at,
+static struct group_readers readers_of_all(const struct plan *plan, struct cursor at,
                                            buffer_id buffer) {
-    int64_t layers = layers_at_once(p, buffer);
+    int64_t layers = layers_at_once(plan, buffer);
     struct group_readers readers = {0};
     struct statement_walk walk = walk_statements(&at.group->loop.body);
     while (walk_next(&walk))
-        if (reads_parameter(p, walk.statement, buffer) && walk_trips(&walk) == layers) {
+        if (reads_parameter(plan, walk.statement, buffer) && walk_trips(&walk) == layers) {
             readers.first = readers.first ? readers.first : walk.statement;
             readers.last = walk.statement;
         }
@@ -148,32 +147,33 @@ static struct group_readers readers_of_all(const struct partitioner *p, struct c
 // What some layers of a group do without (a bias that only recomputing reads, of all layers but the
 // last) is gathered layer by layer. Of layers that take turns, what starts ahead of its use does so
 // by turns, so it is gathered in front of the loops over a turn's layers, too.
-enum use use_of(const struct partitioner *p, struct cursor at, struct reference parameter) {
+enum use use_of(const struct plan *plan, struct cursor at, struct reference parameter) {
     if (!at.group)
         return USE_CALL;
-    if (layers_at_once(p, parameter.buffer) > 1 && readers_of_all(p, at, parameter.buffer).first)
+    if (layers_at_once(plan, parameter.buffer) > 1 &&
+        readers_of_all(plan, at, parameter.buffer).first)
         return USE_GROUP;
-    bool ahead = placement_of(&p->placement, reference_buffer(p, parameter))->prefetch > 0;
+    bool ahead = placement_of(&plan->placement, reference_buffer(plan, parameter))->prefetch > 0;
     return ahead && parameter.index.variable == 0 ? USE_TURN : USE_CALL;
 }
 
-bool continues_use(const struct partitioner *p, struct cursor at, struct reference parameter) {
-    return is_read_beside(p, at.before, parameter) && use_of(p, at, parameter) == USE_CALL;
+bool continues_use(const struct plan *plan, struct cursor at, struct reference parameter) {
+    return is_read_beside(plan, at.before, parameter) && use_of(plan, at, parameter) == USE_CALL;
 }
 
-bool begins_use(const struct partitioner *p, struct cursor at, const struct statement *call,
+bool begins_use(const struct plan *plan, struct cursor at, const struct statement *call,
                 struct reference parameter, enum use use) {
-    if (use_of(p, at, parameter) != use)
+    if (use_of(plan, at, parameter) != use)
         return false;
     if (use == USE_GROUP)
-        return readers_of_all(p, at, parameter.buffer).first == call;
-    return use != USE_CALL || !is_read_beside(p, at.before, parameter);
+        return readers_of_all(plan, at, parameter.buffer).first == call;
+    return use != USE_CALL || !is_read_beside(plan, at.before, parameter);
 }
 
-bool ends_use(const struct partitioner *p, struct cursor at, const struct statement *call,
+bool ends_use(const struct plan *plan, struct cursor at, const struct statement *call,
               struct reference parameter) {
-    enum use use = use_of(p, at, parameter);
+    enum use use = use_of(plan, at, parameter);
     if (use == USE_GROUP)
-        return readers_of_all(p, at, parameter.buffer).last == call;
-    return use != USE_CALL || !is_read_beside(p, at.behind, parameter);
+        return readers_of_all(plan, at, parameter.buffer).last == call;
+    return use != USE_CALL || !is_read_beside(plan, at.behind, parameter);
 }

@@ -74,25 +74,25 @@ static struct move find_slice(const struct sharding *have, const struct sharding
 }
 
 // What is still to be summed, outermost first.
-static struct axis_list unsummed(const struct partitioner *p, const struct sharding *have,
+static struct axis_list unsummed(const struct plan *plan, const struct sharding *have,
                                  const struct sharding *want) {
-    return axes_of_sum(p, have->partial & ~want->partial);
+    return axes_of_sum(plan, have->partial & ~want->partial);
 }
 
 // The most of the first `axes`, in this order, that may be summed now.
-static struct axis_list first_summed(const struct partitioner *p, struct axis_list axes,
+static struct axis_list first_summed(const struct plan *plan, struct axis_list axes,
                                      const struct axis_list *sum) {
-    while (p->placement.ordered && axes.n &&
+    while (plan->placement.ordered && axes.n &&
            (axes.n > sum->n || memcmp(axes.axes, sum->axes + sum->n - axes.n, axes.n) != 0))
         axes.n--;
     return axes;
 }
 
-static struct move find_scatter(const struct partitioner *p, const struct sharding *have,
+static struct move find_scatter(const struct plan *plan, const struct sharding *have,
                                 const struct sharding *want) {
-    struct axis_list sum = unsummed(p, have, want);
+    struct axis_list sum = unsummed(plan, have, want);
     for (unsigned d = 0; d < MAX_RANK; d++) {
-        struct axis_list axes = first_summed(p, next_cuts(have, want, d, true), &sum);
+        struct axis_list axes = first_summed(plan, next_cuts(have, want, d, true), &sum);
         if (axes.n)
             return (struct move){.kind = OP_REDUCE_SCATTER, .axes = axes, .dim = d};
     }
@@ -101,23 +101,23 @@ static struct move find_scatter(const struct partitioner *p, const struct shardi
 
 // What is to be whole. `innermost`: and the innermost axis, whose parts are taken of the sum, where
 // what would be scattered over it cannot be yet.
-static struct move find_sum(const struct partitioner *p, const struct sharding *have,
+static struct move find_sum(const struct plan *plan, const struct sharding *have,
                             const struct sharding *want, bool innermost) {
-    struct axis_list sum = unsummed(p, have, want);
+    struct axis_list sum = unsummed(plan, have, want);
     uint64_t scattered = cut_mask(want), mask = 0;
     for (unsigned i = sum.n; i-- > 0;) {
         bool whole = !(scattered >> sum.axes[i] & 1) || (innermost && i + 1 == sum.n);
         if (whole)
             mask |= UINT64_C(1) << sum.axes[i];
-        else if (p->placement.ordered)
+        else if (plan->placement.ordered)
             break;
     }
-    return (struct move){.kind = mask ? OP_ALL_REDUCE : N_OPS, .axes = axes_of_sum(p, mask)};
+    return (struct move){.kind = mask ? OP_ALL_REDUCE : N_OPS, .axes = axes_of_sum(plan, mask)};
 }
 
-static struct move find_maximum(const struct partitioner *p, const struct sharding *have) {
+static struct move find_maximum(const struct plan *plan, const struct sharding *have) {
     return (struct move){.kind = have->maxima ? OP_ALL_REDUCE : N_OPS,
-                         .axes = axes_of_sum(p, have->maxima),
+                         .axes = axes_of_sum(plan, have->maxima),
                          .max = true};
 }
 
@@ -165,31 +165,31 @@ static struct move find_gather(const struct sharding *have, const struct shardin
     return (struct move){.kind = N_OPS};
 }
 
-static struct move find_keep(const struct partitioner *p, const struct sharding *have,
+static struct move find_keep(const struct plan *plan, const struct sharding *have,
                              const struct sharding *want) {
     uint64_t mask = want->partial & ~have->partial;
-    return (struct move){.kind = mask ? OP_PUT : N_OPS, .axes = axes_of_sum(p, mask)};
+    return (struct move){.kind = mask ? OP_PUT : N_OPS, .axes = axes_of_sum(plan, mask)};
 }
 
-static struct move next_move(const struct partitioner *p, const struct sharding *have,
+static struct move next_move(const struct plan *plan, const struct sharding *have,
                              const struct sharding *want) {
-    struct move move = find_maximum(p, have);
+    struct move move = find_maximum(plan, have);
     if (move.kind == N_OPS)
         move = find_slice(have, want);
     if (move.kind == N_OPS)
-        move = find_scatter(p, have, want);
+        move = find_scatter(plan, have, want);
     if (move.kind == N_OPS)
         move = find_exchange(have, want);
     if (move.kind == N_OPS)
-        move = find_sum(p, have, want, false);
+        move = find_sum(plan, have, want, false);
     if (move.kind == N_OPS)
         move = find_gather(have, want);
     if (move.kind == N_OPS)
-        move = find_sum(p, have, want, true);
+        move = find_sum(plan, have, want, true);
     if (move.kind == N_OPS)
-        move = find_keep(p, have, want);
+        move = find_keep(plan, have, want);
     // Microbatches are summed by accumulating and never lie side by side.
-    CHECK(!axis_list_has(&move.axes, p->time));
+    CHECK(!axis_list_has(&move.axes, plan->time));
     return move;
 }
 
@@ -215,7 +215,7 @@ static void apply_move(struct sharding *type, const struct move *move) {
 // ---- where to begin ---------------------------------------------------------------------------
 
 // Bytes that a device sends for the move. Parts of a value are equal, so none is padded.
-static int64_t cost_of(const struct partitioner *p, const struct tensor_type *logical,
+static int64_t cost_of(const struct plan *plan, const struct tensor_type *logical,
                        const struct sharding *before, const struct move *move) {
     const struct exchange exchange = {.kind = op_collective(move->kind), .axes = move->axes};
     struct sharding after = *before;
@@ -223,18 +223,18 @@ static int64_t cost_of(const struct partitioner *p, const struct tensor_type *lo
     apply_move(&after, move);
     if (exchange.kind == N_COLLECTIVES)
         return 0;
-    CHECK(sharding_local(p, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
+    CHECK(sharding_local(plan, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
     int64_t bytes = type_bytes(&whole);
-    int64_t members = mesh_group_size(&p->program->job->mesh, &move->axes);
+    int64_t members = mesh_group_size(&plan->config->mesh, &move->axes);
     return exchange_sent_bytes(&exchange, exchange_algorithm(&exchange, members, bytes),
                                whole.dtype, members, bytes, bytes);
 }
 
-int64_t redistribution_cost(const struct partitioner *p, const struct tensor_type *logical,
+int64_t redistribution_cost(const struct plan *plan, const struct tensor_type *logical,
                             struct sharding type, const struct sharding *want) {
     int64_t cost = 0;
-    for (struct move move; (move = next_move(p, &type, want)).kind != N_OPS;) {
-        cost = size_plus(cost, cost_of(p, logical, &type, &move));
+    for (struct move move; (move = next_move(plan, &type, want)).kind != N_OPS;) {
+        cost = size_plus(cost, cost_of(plan, logical, &type, &move));
         apply_move(&type, &move);
     }
     return cost;
@@ -247,7 +247,7 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
     int64_t least = 0;
     for (uint32_t i = 0; i < forms->n; i++) {
         const struct form *form = &forms->items[i];
-        int64_t cost = redistribution_cost(m->p, logical, form->type, want);
+        int64_t cost = redistribution_cost(m->plan, logical, form->type, want);
         if (best && cost >= least)
             continue;
         best = form;
@@ -293,9 +293,9 @@ static const char *suffix_of(const struct move *move) {
 // zeros over a dimension that the axes cut, so what it makes is a summand. Rows stay side by side.
 static value_id emit_keep(struct maker *m, value_id v, value_id from, const struct axis_list *axes,
                           const struct op *reader) {
-    struct program *program = m->p->program;
-    struct arena *arena = m->p->arena;
-    struct span span = split_span(m->p, axes->axes[0]);
+    struct program *program = m->draft->program;
+    struct arena *arena = m->draft->arena;
+    struct span span = split_span(m->plan, axes->axes[0]);
     struct tensor_type type = m->to->values[from].type, each = type;
     unsigned keep = type.rank > 1 ? type.rank - 1u : type.rank;
     memmove(&each.dims[type.rank - keep + 1], &each.dims[type.rank - keep],
@@ -325,22 +325,23 @@ static value_id emit_keep(struct maker *m, value_id v, value_id from, const stru
 
 static value_id emit_move(struct maker *m, value_id v, value_id from, const struct move *move,
                           const struct sharding *after, const struct op *reader) {
-    struct arena *arena = m->p->arena;
-    struct span span = split_span(m->p, move->axes.axes[0]);
+    struct arena *arena = m->draft->arena;
+    struct span span = split_span(m->plan, move->axes.axes[0]);
     const char *name = m->from->values[v].name, *suffix = suffix_of(move);
     bool travels = move->kind != OP_SLICE;
     struct tensor_type type;
-    CHECK(sharding_local(m->p, &m->from->values[v].type, after, &type));
+    CHECK(sharding_local(m->plan, &m->from->values[v].type, after, &type));
     value_id moved =
         add_op(m, move->kind, arena_format(arena, "%s.%s", name, travels ? "started" : suffix),
                &from, 1, span);
-    op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, move->axes);
+    op_set_axes(m->draft->program, last_op(m), ATTRIBUTE_AXES, move->axes);
     if (move->kind == OP_ALL_TO_ALL)
-        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_CONCAT_DIM, move->joined);
+        op_set_integer(m->draft->program, last_op(m), ATTRIBUTE_CONCAT_DIM, move->joined);
     if (move->max)
-        op_set_word(m->p->program, last_op(m), ATTRIBUTE_OPERATION, operation_names[OPERATION_MAX]);
+        op_set_word(m->draft->program, last_op(m), ATTRIBUTE_OPERATION,
+                    operation_names[OPERATION_MAX]);
     if (move->kind != OP_ALL_REDUCE)
-        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_DIM, move->dim);
+        op_set_integer(m->draft->program, last_op(m), ATTRIBUTE_DIM, move->dim);
     inherit_roles(m, from, reader);
     m->to->values[moved].type = type;
     if (!travels)
@@ -353,18 +354,18 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
 
 // This device's part of a count is made, not sliced: kernels are told where it begins.
 static value_id count_part(struct maker *m, value_id v, const struct sharding *want) {
-    struct program *program = m->p->program;
+    struct program *program = m->draft->program;
     const struct op *from = m->forms[v].counts;
     struct tensor_type type;
-    CHECK(sharding_local(m->p, &m->from->values[v].type, want, &type));
+    CHECK(sharding_local(m->plan, &m->from->values[v].type, want, &type));
     value_id made = add_op(m, OP_IOTA, m->from->values[v].name, NULL, 0, from->span);
     struct op *op = last_op(m);
     for (unsigned i = 0; i < from->n_attributes; i++)
         op_set(program, op, from->attributes[i]);
     if (want->cuts[0].n)
         op_set_axes(program, op, ATTRIBUTE_AXES, want->cuts[0]);
-    if (m->p->placement.ring.n && axis_list_has(&want->cuts[0], m->p->placement.ring.axes[0]))
-        op_set_axes(program, op, ATTRIBUTE_ZIGZAG, m->p->placement.ring);
+    if (m->plan->placement.ring.n && axis_list_has(&want->cuts[0], m->plan->placement.ring.axes[0]))
+        op_set_axes(program, op, ATTRIBUTE_ZIGZAG, m->plan->placement.ring);
     take_roles(m, from);
     m->to->values[made].type = type;
     return made;
@@ -392,7 +393,7 @@ value_id bring(struct maker *m, value_id v, const struct sharding *want, const s
         return form.value;
     }
     form = cheapest_form(m, v, want);
-    for (struct move move; (move = next_move(m->p, &form.type, want)).kind != N_OPS;) {
+    for (struct move move; (move = next_move(m->plan, &form.type, want)).kind != N_OPS;) {
         apply_move(&form.type, &move);
         form.value = move.kind == OP_PUT ? emit_keep(m, v, form.value, &move.axes, reader)
                                          : emit_move(m, v, form.value, &move, &form.type, reader);

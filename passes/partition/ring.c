@@ -33,7 +33,8 @@ struct traveller {
 };
 
 struct rounds {
-    struct partitioner *p;
+    const struct plan *plan;
+    struct draft *draft;
     struct cursor at;
     struct making_call *own;
     const struct ring *ring;
@@ -47,7 +48,7 @@ struct rounds {
 
 // The round whose number a loop's variable is (`variable` -1: a constant) plus an offset.
 static struct index slot(const struct rounds *r, buffer_id slots, struct index round) {
-    int64_t count = r->p->program->buffers[slots].count;
+    int64_t count = r->draft->program->buffers[slots].count;
     if (round.variable < 0 || count == 1)
         return index_constant(round.offset % count);
     return index_variable(round.variable, round.offset, count);
@@ -60,14 +61,14 @@ static struct reference in_slot(const struct rounds *r, buffer_id slots, struct 
 // ---- buffers ----------------------------------------------------------------------------------
 
 static const char *local_name(const struct rounds *r, const char *name) {
-    return arena_format(r->p->arena, "%s.%s", r->p->program->job->units[r->own->use->unit].name,
-                        name);
+    return arena_format(r->draft->arena, "%s.%s",
+                        r->draft->program->job->units[r->own->use->unit].name, name);
 }
 
 // The transient buffer of a name, or a new one that is like `like`. Both steps use the same.
 static buffer_id transient(struct rounds *r, const char *name, struct buffer like, int64_t count) {
     name = local_name(r, name);
-    buffer_id id = program_find_buffer(r->p->program, name);
+    buffer_id id = program_find_buffer(r->draft->program, name);
     if (id != NO_ID)
         return id;
     like.name = name;
@@ -76,11 +77,11 @@ static buffer_id transient(struct rounds *r, const char *name, struct buffer lik
     like.stack = count > 1 ? STACK_SLOTS : STACK_NONE;
     like.count = count;
     like.first_layer = like.layer_step = 0;
-    return program_add_buffer(r->p->program, like);
+    return program_add_buffer(r->draft->program, like);
 }
 
 static struct buffer buffer_of(const struct rounds *r, struct reference of) {
-    return r->p->program->buffers[of.buffer];
+    return r->draft->program->buffers[of.buffer];
 }
 
 // Slots of the rounds after the first, which has its own place.
@@ -94,10 +95,10 @@ static struct traveller traveller_of(struct rounds *r, const char *name, struct 
 static void push_local_call(struct rounds *r, const struct unit_use *use,
                             const struct reference *operands, uint32_t n_operands,
                             const struct reference *results, uint32_t n_results) {
-    struct arena *arena = r->p->arena;
+    struct arena *arena = r->draft->arena;
     CHECK(use->n_extras == 0);
     push_statement(
-        r->p, r->at,
+        r->draft, r->at,
         (struct statement){
             .kind = STATEMENT_CALL,
             .span = r->own->from->span,
@@ -108,30 +109,30 @@ static void push_local_call(struct rounds *r, const struct unit_use *use,
 
 static void push_start(struct rounds *r, uint32_t handle, const struct transfer_piece *pieces,
                        uint32_t n) {
-    struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &r->p->placement.ring);
+    struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &r->plan->placement.ring);
     exchange.shift = 1;
-    push_statement(r->p, r->at,
-                   (struct statement){
-                       .kind = STATEMENT_START,
-                       .span = split_span(r->p, r->p->placement.ring.axes[0]),
-                       .start = {.exchange = exchange,
-                                 .handle = handle,
-                                 .handle_index = index_constant(0),
-                                 .n_pieces = n,
-                                 .pieces = arena_copy(r->p->arena, pieces, n * sizeof *pieces)}});
+    push_statement(r->draft, r->at,
+                   (struct statement){.kind = STATEMENT_START,
+                                      .span = split_span(r->plan, r->plan->placement.ring.axes[0]),
+                                      .start = {.exchange = exchange,
+                                                .handle = handle,
+                                                .handle_index = index_constant(0),
+                                                .n_pieces = n,
+                                                .pieces = arena_copy(r->draft->arena, pieces,
+                                                                     n * sizeof *pieces)}});
 }
 
 static void push_wait(struct rounds *r, uint32_t handle) {
-    push_statement(r->p, r->at,
+    push_statement(r->draft, r->at,
                    (struct statement){.kind = STATEMENT_WAIT,
-                                      .span = split_span(r->p, r->p->placement.ring.axes[0]),
+                                      .span = split_span(r->plan, r->plan->placement.ring.axes[0]),
                                       .wait = {handle, index_constant(0)}});
 }
 
 static uint32_t handle_of(struct rounds *r, const char *name) {
     name = local_name(r, name);
     uint32_t handle = step_find_handle(r->at.step, name);
-    return handle != NO_ID ? handle : step_add_handle(r->p->program, r->at.step, name, 1);
+    return handle != NO_ID ? handle : step_add_handle(r->draft->program, r->at.step, name, 1);
 }
 
 // What one round has to the next: out of the device's own places in round 0.
@@ -181,20 +182,20 @@ static const struct unit_use *local_unit(struct rounds *r, uint32_t reference,
                                          struct sharding *operands, struct wanted_result *wanted) {
     struct unit_use request = {
         .reference = reference, .operands = operands, .wanted = wanted, .layer = r->at.layer};
-    return partition_unit(r->p, r->own->scratch, &request);
+    return partition_unit(r->draft, r->own->scratch, &request);
 }
 
 // Counted along, cut by the ring alone.
 static struct sharding positions_type(const struct rounds *r) {
     struct sharding type = {0};
-    type.cuts[0] = r->p->placement.ring;
+    type.cuts[0] = r->plan->placement.ring;
     return type;
 }
 
 static void push_begin(struct rounds *r) {
     struct sharding type = positions_type(r);
     struct wanted_result wanted = {.type = type};
-    const struct unit *unit = &r->p->reference->job->units[r->ring->begin];
+    const struct unit *unit = &r->plan->reference->job->units[r->ring->begin];
     const struct value *value = &unit->values[unit->results[0].value];
     struct buffer buffer = {.tensor = NO_ID,
                             .dtype = value->type.dtype,
@@ -203,7 +204,7 @@ static void push_begin(struct rounds *r) {
                             .window_of = NO_ID,
                             .offset_bytes = -1,
                             .span = r->own->from->span};
-    lay_out(r->p, &buffer, type.cuts);
+    lay_out(r->plan, &buffer, type.cuts);
     r->positions.slots = transient(r, "key_positions", buffer, 2);
     r->positions.own = in_slot(r, r->positions.slots, index_constant(0));
     push_local_call(r, local_unit(r, r->ring->begin, NULL, &wanted), NULL, 0, &r->positions.own, 1);
@@ -214,11 +215,11 @@ static void find_results(struct rounds *r) {
     const struct making_call *own = r->own;
     for (uint32_t i = 0; i < own->unit->n_results; i++) {
         const char *name = own->unit->values[own->unit->results[i].value].name;
-        struct reference place = value_reference(r->p, r->at, own->from->call.results[i]);
+        struct reference place = value_reference(r->draft, r->at, own->from->call.results[i]);
         r->stays[i] = place;
         if (!r->ring->result_travels[i])
             continue;
-        const char *part = arena_format(r->p->arena, "%s.part", name);
+        const char *part = arena_format(r->draft->arena, "%s.part", name);
         r->results[i] = traveller_of(r, name, place);
         r->parts[i] =
             (struct reference){transient(r, part, buffer_of(r, place), 1), index_constant(0)};
@@ -318,15 +319,17 @@ static void push_middle_rounds(const struct rounds *r) {
         return;
     inside.at = inside_loop(r->at, &made);
     push_one_round(&inside, index_variable(r->at.depth, 0, 0), false);
-    push_statement(r->p, r->at, made);
+    push_statement(r->draft, r->at, made);
 }
 
-void push_ring(struct partitioner *p, struct making_call *own, const struct ring *ring) {
-    struct rounds r = {.p = p,
-                       .at = own->at,
-                       .own = own,
-                       .ring = ring,
-                       .n = mesh_group_size(&p->program->job->mesh, &p->placement.ring)};
+void push_ring(struct draft *draft, struct making_call *own, const struct ring *ring) {
+    struct rounds r = {
+        .plan = draft->plan,
+        .draft = draft,
+        .at = own->at,
+        .own = own,
+        .ring = ring,
+        .n = mesh_group_size(&draft->program->job->mesh, &draft->plan->placement.ring)};
     r.keys = handle_of(&r, "keys");
     r.places = handle_of(&r, "places");
     push_begin(&r);
@@ -334,7 +337,7 @@ void push_ring(struct partitioner *p, struct making_call *own, const struct ring
         if (ring->operand_travels[i])
             r.operands[i] = traveller_of(&r, own->unit->values[i].name, own->operands[i]);
     start_keys(&r, index_constant(0), index_constant(1));
-    push_call(p, own);
+    push_call(draft, own);
     wait_for_keys(&r);
     find_results(&r);
     make_round(&r);

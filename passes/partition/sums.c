@@ -9,50 +9,52 @@
 
 // ---- copies of accumulators -------------------------------------------------------------------
 
-struct reference variant_item(struct partitioner *p, struct cursor at, buffer_id of,
+struct reference variant_item(struct draft *draft, struct cursor at, buffer_id of,
                               uint64_t partial) {
-    struct buffer_state *state = &p->states[of];
+    struct buffer_state *state = &draft->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++)
         if (state->variant_partial[i] == partial)
             return (struct reference){state->variants[i], index_constant(0)};
     CHECK(state->n_variants < MAX_VARIANTS);
-    struct buffer buffer = p->reference->buffers[of];
+    struct buffer buffer = draft->plan->reference->buffers[of];
     if (state->n_variants > 0)
-        buffer.name = arena_format(p->arena, "%s.%u", buffer.name, state->n_variants + 1);
+        buffer.name = arena_format(draft->arena, "%s.%u", buffer.name, state->n_variants + 1);
     buffer.host = state->n_variants > 0 ? HOST_NONE : buffer.host;
-    buffer_id made = program_add_buffer(p->program, buffer);
+    buffer_id made = program_add_buffer(draft->program, buffer);
     state->variants[state->n_variants] = made;
     state->variant_partial[state->n_variants++] = partial;
     struct statement zero = {.kind = STATEMENT_ZERO,
                              .span = state->zero_span,
                              .zero = {.buffer = made, .index = index_constant(0)}};
-    block_insert(p->program, &at.step->body, state->zero_at++, zero);
+    block_insert(draft->program, &at.step->body, state->zero_at++, zero);
     return zero.zero;
 }
 
-static void sum_over_devices(struct partitioner *p, struct cursor at, buffer_id buffer,
+static void sum_over_devices(struct draft *draft, struct cursor at, buffer_id buffer,
                              uint64_t mask) {
+    const struct plan *plan = draft->plan;
     if (mask == 0)
         return;
-    CHECK(!(mask >> p->time & 1)); // read inside the loop that accumulates it
+    CHECK(!(mask >> plan->time & 1)); // read inside the loop that accumulates it
     struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
     struct transfers transfers = {0};
-    struct axis_list axes = axes_of_sum(p, mask);
-    add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar,
-              split_span(p, axes.axes[0]), NO_BUCKET);
-    emit_transfers(p, at, &transfers,
-                   arena_format(p->arena, "sum.%s", p->program->buffers[buffer].name));
+    struct axis_list axes = axes_of_sum(plan, mask);
+    add_piece(draft, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar,
+              split_span(plan, axes.axes[0]), NO_BUCKET);
+    emit_transfers(draft, at, &transfers,
+                   arena_format(draft->arena, "sum.%s", draft->program->buffers[buffer].name));
 }
 
 // Adds copy `i` of an accumulator to the first, once both are sums over all devices.
-static void add_variant(struct partitioner *p, struct cursor at, buffer_id of, uint32_t i) {
-    const struct buffer_state *state = &p->states[of];
-    struct program *program = p->program;
-    const char *added = arena_format(p->arena, "%s_%u", p->reference->buffers[of].name, i + 1);
-    const char *name = name_of_unit(p->arena, "add", added);
-    uint32_t id = names_find(&p->unit_names, name);
+static void add_variant(struct draft *draft, struct cursor at, buffer_id of, uint32_t i) {
+    const struct buffer_state *state = &draft->states[of];
+    struct program *program = draft->program;
+    const char *added =
+        arena_format(draft->arena, "%s_%u", draft->plan->reference->buffers[of].name, i + 1);
+    const char *name = name_of_unit(draft->arena, "add", added);
+    uint32_t id = names_find(&draft->units.names, name);
     if (id == NOT_NAMED) {
-        id = add_local_unit(p, name, state->zero_span);
+        id = add_local_unit(draft, name, state->zero_span);
         struct unit *unit = &program->job->units[id];
         unit->phase = PHASE_UPDATE;
         struct tensor_type type = buffer_type(program, &program->buffers[state->variants[0]]);
@@ -66,67 +68,71 @@ static void add_variant(struct partitioner *p, struct cursor at, buffer_id of, u
     }
     struct reference operands[2] = {{state->variants[0], index_constant(0)},
                                     {state->variants[i], index_constant(0)}};
-    push_unit_call(p, at, state->zero_span, id, arena_copy(p->arena, operands, sizeof operands),
-                   arena_copy(p->arena, operands, sizeof operands[0]));
+    push_unit_call(draft, at, state->zero_span, id,
+                   arena_copy(draft->arena, operands, sizeof operands),
+                   arena_copy(draft->arena, operands, sizeof operands[0]));
 }
 
-void finish_sum(struct partitioner *p, struct cursor at, buffer_id of) {
-    struct buffer_state *state = &p->states[of];
+void finish_sum(struct draft *draft, struct cursor at, buffer_id of) {
+    struct buffer_state *state = &draft->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++) {
-        note_sum(p, state->variants[i]);
-        sum_over_devices(p, at, state->variants[i], state->variant_partial[i]);
+        note_sum(draft, state->variants[i]);
+        sum_over_devices(draft, at, state->variants[i], state->variant_partial[i]);
         if (i > 0)
-            add_variant(p, at, of, i);
+            add_variant(draft, at, of, i);
     }
     if (state->n_variants > 0) {
         state->buffer = state->variants[0];
         state->type = (struct sharding){0};
         state->n_variants = 0;
     }
-    sum_over_devices(p, at, state->buffer, state->type.partial);
+    sum_over_devices(draft, at, state->buffer, state->type.partial);
     state->type.partial = 0;
 }
 
 // ---- microbatches -----------------------------------------------------------------------------
 
-void note_zeroed(struct partitioner *p, struct reference accumulator) {
-    for (uint32_t i = 0; i < p->n_zeroes; i++)
-        if (p->zeroes[i].buffer == accumulator.buffer)
+void note_zeroed(struct draft *draft, struct reference accumulator) {
+    for (uint32_t i = 0; i < draft->n_zeroes; i++)
+        if (draft->zeroes[i].buffer == accumulator.buffer)
             return;
-    ARENA_PUSH(p->arena, p->zeroes, p->n_zeroes, p->cap_zeroes, accumulator);
+    ARENA_PUSH(draft->arena, draft->zeroes, draft->n_zeroes, draft->cap_zeroes, accumulator);
 }
 
-void push_zeroes(struct partitioner *p, struct cursor at, struct span span) {
-    for (uint32_t i = 0; i < p->n_zeroes; i++)
+void push_zeroes(struct draft *draft, struct cursor at, struct span span) {
+    for (uint32_t i = 0; i < draft->n_zeroes; i++)
         push_statement(
-            p, at, (struct statement){.kind = STATEMENT_ZERO, .span = span, .zero = p->zeroes[i]});
-    p->n_zeroes = 0;
+            draft, at,
+            (struct statement){.kind = STATEMENT_ZERO, .span = span, .zero = draft->zeroes[i]});
+    draft->n_zeroes = 0;
 }
 
-static bool is_summed_over_time(const struct partitioner *p, buffer_id of) {
-    return !is_tensor_state(&p->reference->buffers[of]) &&
-           p->states[of].type.partial >> p->time & 1;
+static bool is_summed_over_time(const struct draft *draft, buffer_id of) {
+    return !is_tensor_state(&draft->plan->reference->buffers[of]) &&
+           draft->states[of].type.partial >> draft->plan->time & 1;
 }
 
-void carry_scalars(struct partitioner *p, struct cursor at, struct span span) {
-    uint64_t inner = axis_list_mask(&p->placement.inner) | ~p->token_axes;
+void carry_scalars(struct draft *draft, struct cursor at, struct span span) {
+    const struct plan *plan = draft->plan;
+    uint64_t inner = axis_list_mask(&plan->placement.inner) | ~plan->token_axes;
     struct transfers transfers = {0};
-    struct carried *sums = ARENA_ARRAY(p->arena, struct carried, p->reference->n_buffers + 1);
+    struct carried *sums =
+        ARENA_ARRAY(draft->arena, struct carried, plan->reference->n_buffers + 1);
     uint32_t n = 0;
-    for (buffer_id i = 0; i < p->reference->n_buffers; i++) {
-        struct buffer_state *state = &p->states[i];
-        if (!is_summed_over_time(p, i))
+    for (buffer_id i = 0; i < plan->reference->n_buffers; i++) {
+        struct buffer_state *state = &draft->states[i];
+        if (!is_summed_over_time(draft, i))
             continue;
         struct reference scalar = {state->buffer, index_constant(0)};
-        struct axis_list axes = axes_of_sum(p, state->type.partial & inner);
-        add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar, span, NO_BUCKET);
+        struct axis_list axes = axes_of_sum(plan, state->type.partial & inner);
+        add_piece(draft, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar, span, NO_BUCKET);
         state->type.partial &= ~inner;
         if (!state->counter)
-            state->counter = make_counter(p, state->buffer, 0);
+            state->counter = make_counter(draft, state->buffer, 0);
         sums[n++] = (struct carried){scalar, state->counter, 0};
     }
-    emit_transfers(p, at, &transfers, "sum.microbatch");
-    push_carry(p, at, NO_ID, "carry_scalars", sums, n, span);
+    emit_transfers(draft, at, &transfers, "sum.microbatch");
+    push_carry(draft, at, NO_ID, "carry_scalars", sums, n, span);
 }
 
 // ---- squares ----------------------------------------------------------------------------------
@@ -138,25 +144,26 @@ static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
     return squares ? op->operands[0] : NO_ID;
 }
 
-void sum_squares(struct partitioner *p, struct cursor at, const struct statement *call) {
-    const struct unit *unit = &p->reference->job->units[call->call.unit];
+void sum_squares(struct draft *draft, struct cursor at, const struct statement *call) {
+    const struct plan *plan = draft->plan;
+    const struct unit *unit = &plan->reference->job->units[call->call.unit];
     struct transfers sums = {0};
-    note_moment(p, at, 0, true);
+    note_moment(draft, at, 0, true);
     for (uint32_t i = 0; i < unit->n_results; i++) {
-        struct buffer_state *state = &p->states[call->call.results[i].buffer];
+        struct buffer_state *state = &draft->states[call->call.results[i].buffer];
         uint32_t squared = squared_parameter(unit, i);
         if (squared == NO_ID)
             continue;
-        const struct buffer *of = reference_buffer(p, call->call.operands[squared]);
-        note_chance(p, way_of(p, of), (struct chance){.unit = call->call.unit});
-        note_sum(p, state->buffer);
+        const struct buffer *of = reference_buffer(plan, call->call.operands[squared]);
+        note_chance(draft, way_of(draft, of), (struct chance){.unit = call->call.unit});
+        note_sum(draft, state->buffer);
         if (!state->type.partial)
             continue;
-        struct axis_list axes = axes_of_sum(p, state->type.partial);
+        struct axis_list axes = axes_of_sum(plan, state->type.partial);
         struct reference bins = {state->buffer, index_constant(0)};
-        add_piece(p, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
-                  state_span(p, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
+        add_piece(draft, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
+                  state_span(plan, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
         state->type.partial = 0;
     }
-    emit_transfers(p, at, &sums, arena_format(p->arena, "sum.%s", unit->name));
+    emit_transfers(draft, at, &sums, arena_format(draft->arena, "sum.%s", unit->name));
 }

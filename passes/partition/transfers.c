@@ -2,8 +2,7 @@
 #include "passes/partition/partition.h"
 
 // The newest collective of a kind and axes that has room for `bytes` more; else a new one.
-static struct filled_transfer *transfer_with_room(struct partitioner *p,
-                                                  struct transfers *transfers,
+static struct filled_transfer *transfer_with_room(struct draft *draft, struct transfers *transfers,
                                                   enum collective_kind kind,
                                                   const struct axis_list *axes, struct span span,
                                                   int64_t bytes, int64_t bucket_bytes) {
@@ -17,39 +16,40 @@ static struct filled_transfer *transfer_with_room(struct partitioner *p,
         break; // the newest is full: pieces stay in the order in which they were added
     }
     struct filled_transfer made = {.transfer.exchange = exchange_flat(kind, axes), .span = span};
-    ARENA_PUSH(p->arena, transfers->items, transfers->n, transfers->cap, made);
+    ARENA_PUSH(draft->arena, transfers->items, transfers->n, transfers->cap, made);
     return &transfers->items[transfers->n - 1];
 }
 
-void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
+void add_piece(struct draft *draft, struct transfers *transfers, enum collective_kind kind,
                const struct axis_list *axes, struct reference from, struct reference to,
                struct span span, int64_t bucket_bytes) {
     if (axes->n == 0)
         return;
     bool gather = kind == COLLECTIVE_ALL_GATHER;
-    const struct buffer *whole = &p->program->buffers[gather ? to.buffer : from.buffer];
-    int64_t bytes = buffer_item_bytes(p->program, whole);
+    const struct buffer *whole = &draft->program->buffers[gather ? to.buffer : from.buffer];
+    int64_t bytes = buffer_item_bytes(draft->program, whole);
     struct filled_transfer *filled =
-        transfer_with_room(p, transfers, kind, axes, span, bytes, bucket_bytes);
+        transfer_with_room(draft, transfers, kind, axes, span, bytes, bucket_bytes);
     struct transfer *transfer = &filled->transfer;
     struct transfer_piece piece = {.from = from, .to = to};
-    ARENA_PUSH(p->arena, transfer->pieces, transfer->n_pieces, filled->capacity, piece);
+    ARENA_PUSH(draft->arena, transfer->pieces, transfer->n_pieces, filled->capacity, piece);
     filled->bytes += bytes;
 }
 
 // Every collective has a handle of its own, so that overlap can move starts and waits freely.
-void emit_transfers(struct partitioner *p, struct cursor at, struct transfers *transfers,
+void emit_transfers(struct draft *draft, struct cursor at, struct transfers *transfers,
                     const char *name) {
     for (uint32_t i = 0; i < transfers->n; i++) {
         struct transfer *transfer = &transfers->items[i].transfer;
         struct span span = transfers->items[i].span;
-        transfer->handle =
-            step_add_handle(p->program, at.step, names_fresh(&at.step->handle_names, name, '.'), 1);
+        transfer->handle = step_add_handle(draft->program, at.step,
+                                           names_fresh(&at.step->handle_names, name, '.'), 1);
         transfer->handle_index = index_constant(0);
         push_statement(
-            p, at, (struct statement){.kind = STATEMENT_START, .span = span, .start = *transfer});
+            draft, at,
+            (struct statement){.kind = STATEMENT_START, .span = span, .start = *transfer});
         push_statement(
-            p, at,
+            draft, at,
             (struct statement){.kind = STATEMENT_WAIT,
                                .span = span,
                                .wait = {.handle = transfer->handle, .index = index_constant(0)}});

@@ -19,7 +19,7 @@
 
 // A parameter added now: later values move up by one.
 static value_id add_parameter(struct maker *m, const char *name, struct tensor_type type) {
-    value_id added = unit_add_parameter(m->p->program, m->to, name, type, false);
+    value_id added = unit_add_parameter(m->draft->program, m->to, name, type, false);
     for (uint32_t v = 0; v < m->from->n_values; v++)
         for (uint32_t i = 0; i < m->forms[v].n; i++)
             m->forms[v].items[i].value += m->forms[v].items[i].value >= added;
@@ -62,7 +62,7 @@ static void divide_work(struct maker *m, struct work *w) {
     CHECK(op_labels_of(m->from, op, &w->labels));
     unsigned n = work_labels(m->from, op, w->names, labels);
     struct part part = {op->roles, op->n_roles, m->use->layer};
-    work_cuts(&m->p->placement, part, labels, n, w->cuts, by);
+    work_cuts(&m->plan->placement, part, labels, n, w->cuts, by);
     for (unsigned i = 0; i < n; i++)
         w->cut |= axis_list_mask(&w->cuts[i]);
     w->paired = paired_axes(w->cuts, n);
@@ -111,8 +111,8 @@ static uint64_t staying_summands(const struct maker *m, const struct work *w, un
         mask |= summands_of(m, operands[0]);
     // In what order devices' summands are added is said of one sum, not of a sum of several.
     bool follows = op_rows[w->op->kind].partition == PARTITION_FOLLOW &&
-                   !m->p->program->job->policy.reproducible;
-    return follows ? mask : mask & m->p->token_axes;
+                   !m->draft->program->job->policy.reproducible;
+    return follows ? mask : mask & m->plan->token_axes;
 }
 
 static struct axis_list without_axes(const struct axis_list *axes, uint64_t mask) {
@@ -154,11 +154,10 @@ static struct sharding result_type(const struct work *w, unsigned result) {
 // Appends the op on local operands; its results' names and element types are the reference's.
 static void emit_local(struct maker *m, const struct op *op, const value_id *operands,
                        const struct sharding *types) {
-    struct partitioner *p = m->p;
-    unit_add_op(p->program, m->to, op->kind, "result", operands, op->n_operands, op->span);
+    unit_add_op(m->draft->program, m->to, op->kind, "result", operands, op->n_operands, op->span);
     struct op *made = last_op(m);
     made->attributes =
-        arena_copy(p->arena, op->attributes, op->n_attributes * sizeof *op->attributes);
+        arena_copy(m->draft->arena, op->attributes, op->n_attributes * sizeof *op->attributes);
     made->n_attributes = op->n_attributes;
     made->n_roles = op->n_roles;
     memcpy(made->roles, op->roles, sizeof made->roles);
@@ -166,7 +165,7 @@ static void emit_local(struct maker *m, const struct op *op, const value_id *ope
         const struct value *reference = &m->from->values[op->results[i]];
         struct value *value = &m->to->values[made->results[i]];
         value->name = reference->name;
-        CHECK(sharding_local(p, &reference->type, &types[i], &value->type));
+        CHECK(sharding_local(m->plan, &reference->type, &types[i], &value->type));
         add_form(m, op->results[i], (struct form){types[i], made->results[i]});
     }
 }
@@ -205,8 +204,8 @@ static uint32_t head_for(struct maker *m, uint64_t partial) {
     const struct value *first = &m->from->values[m->zero_parameter];
     value_id head = m->zero_parameter;
     if (h > 0)
-        head =
-            add_parameter(m, arena_format(m->p->arena, "%s.%u", first->name, h + 1), first->type);
+        head = add_parameter(m, arena_format(m->draft->arena, "%s.%u", first->name, h + 1),
+                             first->type);
     m->head_partial[h] = partial;
     m->heads[m->n_heads++] = head;
     return h;
@@ -267,9 +266,9 @@ static void make_parameters(struct maker *m) {
         const struct value *reference = &m->from->values[i];
         struct form form = {.type = m->use->operands[i]};
         struct tensor_type local;
-        CHECK(sharding_local(m->p, &reference->type, &form.type, &local));
-        form.value =
-            unit_add_parameter(m->p->program, m->to, reference->name, local, m->from->consumed[i]);
+        CHECK(sharding_local(m->plan, &reference->type, &form.type, &local));
+        form.value = unit_add_parameter(m->draft->program, m->to, reference->name, local,
+                                        m->from->consumed[i]);
         add_form(m, i, form);
         if (form.type.zero) {
             CHECK(m->zero_parameter == NO_ID);
@@ -281,7 +280,7 @@ static void make_parameters(struct maker *m) {
 
 static void add_extra(struct maker *m, struct unit_extra extra) {
     struct unit_use *use = m->use;
-    use->extras = arena_grow(m->p->arena, use->extras, use->n_extras * sizeof extra,
+    use->extras = arena_grow(m->draft->arena, use->extras, use->n_extras * sizeof extra,
                              (use->n_extras + 1) * sizeof extra);
     use->extras[use->n_extras++] = extra;
 }
@@ -298,11 +297,10 @@ static value_id microbatch_of(struct maker *m) {
 // A result that is a summand over microbatches is added to what earlier ones, or the one before,
 // left in its place.
 static uint32_t accumulate(struct maker *m, uint32_t result, bool paired, value_id *value) {
-    struct partitioner *p = m->p;
     const char *name = m->from->values[m->from->results[result].value].name;
     struct tensor_type local = m->to->values[*value].type;
     CHECK(m->n_heads <= 1); // the parameters of variants stand in front of these
-    value_id sum = add_parameter(m, arena_format(p->arena, "%s.sum", name), local);
+    value_id sum = add_parameter(m, arena_format(m->draft->arena, "%s.sum", name), local);
     *value += *value >= sum;
     add_extra(m, (struct unit_extra){.kind = paired ? EXTRA_FIRST : EXTRA_SUM, .of = result});
     value_id operands[3] = {sum};
@@ -312,9 +310,9 @@ static uint32_t accumulate(struct maker *m, uint32_t result, bool paired, value_
         *value += m->to->n_parameters - n_parameters;
     }
     operands[1] = *value;
-    *value =
-        add_op(m, paired ? OP_ACCUMULATE_PAIR : OP_ACCUMULATE,
-               arena_format(p->arena, "%s.total", name), operands, paired ? 3 : 2, m->from->span);
+    *value = add_op(m, paired ? OP_ACCUMULATE_PAIR : OP_ACCUMULATE,
+                    arena_format(m->draft->arena, "%s.total", name), operands, paired ? 3 : 2,
+                    m->from->span);
     m->to->values[*value].type = local;
     return sum;
 }
@@ -323,7 +321,7 @@ static uint32_t accumulate(struct maker *m, uint32_t result, bool paired, value_
 static void make_chained_result(struct maker *m, uint32_t i) {
     bool any = m->n_heads > 0;
     m->use->results[i] = (struct sharding){.partial = any ? m->head_partial[0] : 0};
-    unit_add_result(m->p->program, m->to, any ? m->heads[0] : m->zero_parameter,
+    unit_add_result(m->draft->program, m->to, any ? m->heads[0] : m->zero_parameter,
                     m->from->results[i].in_parameter);
 }
 
@@ -339,12 +337,12 @@ static void make_result(struct maker *m, uint32_t i) {
         type.partial = ((type.partial & summands_of(m, reference->value)) | wanted->summand) &
                        ~cut_mask(&wanted->type);
     value_id value = bring(m, reference->value, &type, NULL);
-    bool is_summand = type.partial >> m->p->time & 1 && in_parameter == NO_ID;
-    bool paired = wanted->over_time == OVER_TIME_PAIRED && !(type.partial & ~m->p->token_axes);
+    bool is_summand = type.partial >> m->plan->time & 1 && in_parameter == NO_ID;
+    bool paired = wanted->over_time == OVER_TIME_PAIRED && !(type.partial & ~m->plan->token_axes);
     if (is_summand && (paired || wanted->over_time == OVER_TIME_ADDED))
         in_parameter = accumulate(m, i, paired, &value);
     m->use->results[i] = type;
-    unit_add_result(m->p->program, m->to, value, in_parameter);
+    unit_add_result(m->draft->program, m->to, value, in_parameter);
 }
 
 // The further copies of the accumulator are parameters and results behind all others.
@@ -357,7 +355,7 @@ static void make_variants(struct maker *m) {
         uint32_t parameter = m->from->n_parameters + h - 1;
         struct sharding type = {.partial = m->head_partial[h]};
         add_extra(m, (struct unit_extra){EXTRA_VARIANT, .of = m->zero_parameter, .type = type});
-        unit_add_result(m->p->program, m->to, m->heads[h], parameter);
+        unit_add_result(m->draft->program, m->to, m->heads[h], parameter);
     }
 }
 
@@ -369,11 +367,10 @@ static bool same_wanted(const struct wanted_result *a, const struct wanted_resul
 }
 
 // Layers share a unit: a use with equal types is the same one.
-static bool same_use(const struct partitioner *p, const struct unit_use *a,
-                     const struct unit_use *b) {
-    if (!work_is_alike(&p->placement, a->layer, b->layer))
+static bool same_use(const struct plan *plan, const struct unit_use *a, const struct unit_use *b) {
+    if (!work_is_alike(&plan->placement, a->layer, b->layer))
         return false;
-    const struct unit *unit = &p->reference->job->units[a->reference];
+    const struct unit *unit = &plan->reference->job->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         if (!sharding_equal(&a->requested[i], &b->operands[i], unit->values[i].type.rank))
             return false;
@@ -383,16 +380,17 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
     return true;
 }
 
-static void make_unit(struct partitioner *p, struct arena *scratch, struct unit_use *use) {
+static void make_unit(struct draft *draft, struct arena *scratch, struct unit_use *use) {
     const struct unit *from =
-        unit_by_parts(p, &p->reference->job->units[use->reference], use->layer);
-    use->unit = add_local_unit(p, from->name, from->span);
-    p->program->job->units[use->unit].phase = from->phase;
-    use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);
-    struct maker m = {.p = p,
+        unit_by_parts(draft, &draft->plan->reference->job->units[use->reference], use->layer);
+    use->unit = add_local_unit(draft, from->name, from->span);
+    draft->program->job->units[use->unit].phase = from->phase;
+    use->results = ARENA_ARRAY(draft->arena, struct sharding, from->n_results + 1);
+    struct maker m = {.plan = draft->plan,
+                      .draft = draft,
                       .scratch = scratch,
                       .from = from,
-                      .to = &p->program->job->units[use->unit],
+                      .to = &draft->program->job->units[use->unit],
                       .use = use,
                       .forms = ARENA_ARRAY(scratch, struct forms, from->n_values + 1),
                       .chained = ARENA_ARRAY(scratch, bool, from->n_values + 1),
@@ -409,20 +407,20 @@ static void make_unit(struct partitioner *p, struct arena *scratch, struct unit_
     make_variants(&m);
 }
 
-const struct unit_use *partition_unit(struct partitioner *p, struct arena *scratch,
+const struct unit_use *partition_unit(struct draft *draft, struct arena *scratch,
                                       const struct unit_use *request) {
-    for (const struct unit_use *use = p->uses[request->reference]; use; use = use->before)
-        if (same_use(p, use, request))
+    for (const struct unit_use *use = draft->units.uses[request->reference]; use; use = use->before)
+        if (same_use(draft->plan, use, request))
             return use;
-    const struct unit *from = &p->reference->job->units[request->reference];
-    struct unit_use *use = ARENA_NEW(p->arena, struct unit_use);
+    const struct unit *from = &draft->plan->reference->job->units[request->reference];
+    struct unit_use *use = ARENA_NEW(draft->arena, struct unit_use);
     *use = *request;
     use->requested =
-        arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
+        arena_copy(draft->arena, request->operands, from->n_parameters * sizeof *use->operands);
     use->operands =
-        arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
-    use->wanted = arena_copy(p->arena, request->wanted, from->n_results * sizeof *use->wanted);
-    make_unit(p, scratch, use);
-    use->before = p->uses[request->reference];
-    return p->uses[request->reference] = use;
+        arena_copy(draft->arena, request->operands, from->n_parameters * sizeof *use->operands);
+    use->wanted = arena_copy(draft->arena, request->wanted, from->n_results * sizeof *use->wanted);
+    make_unit(draft, scratch, use);
+    use->before = draft->units.uses[request->reference];
+    return draft->units.uses[request->reference] = use;
 }

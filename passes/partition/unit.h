@@ -23,7 +23,8 @@ struct forms {
 };
 
 struct maker {
-    struct partitioner *p;
+    const struct plan *plan;
+    struct draft *draft;
     struct arena *scratch; // of what is forgotten once the unit is made
     const struct unit *from;
     struct unit *to;
@@ -49,7 +50,7 @@ void add_form(struct maker *, value_id v, struct form form);
 value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
 
 // The unit with its losses by parts, where the vocabulary is cut at this layer; else itself.
-const struct unit *unit_by_parts(struct partitioner *, const struct unit *, int64_t layer);
+const struct unit *unit_by_parts(struct draft *, const struct unit *, int64_t layer);
 
 // Every axis that cuts a dimension, or what is left of them.
 uint64_t cut_mask(const struct sharding *);

@@ -1,0 +1,179 @@
+// The plan of partition: the reference program and its placement, and what follows from them alone,
+// before the first statement of the new program is made. It stays as it is; what changes is in
+// drafts (partition.h).
+//
+//   partition.c    the pass
+//   sharding.c     what a device holds of a value
+//   storage.c      how the states of tensors are stored, and by which routes
+//   cursor.c       where the next statement goes
+//   reach.c        what the reference program says of its calls: who reads and writes what first and last
+//   redistribute.c the collectives that bring a value from one type to another
+//   pieces.c       units cut where keys travel
+//   kept.c         how what forward keeps for backward lies
+//   division.c     how all that units hand on is divided
+#ifndef PLACE_PASSES_PARTITION_PLAN_H
+#define PLACE_PASSES_PARTITION_PLAN_H
+
+#include "passes/layers/cut_unit.h"
+#include "passes/passes.h"
+#include "passes/routes/routes.h"
+
+// What each device holds of a value: dimensions cut by axes (outermost first), the local tensor
+// flattened and cut again, the axes on which it is a summand, copies elsewhere.
+//
+// Microbatches are an axis in time: they cut the batch inside the data axes, and a gradient is a
+// summand over them until it has been accumulated. That axis has the number behind the mesh's
+// (plan.time) and stands in shardings only, never in the program.
+struct sharding {
+    struct axis_list cuts[MAX_RANK];
+    struct axis_list flat;
+    uint64_t partial;
+    uint64_t maxima; // axes on which it is one of the numbers of which the greatest is meant
+    bool zero;       // nothing has been added yet: it takes the type of the first summand
+};
+
+// How a value that units hand on through a buffer of the reference program is divided.
+struct division {
+    struct sharding type; // as its writer's work is, where nobody wants it otherwise
+    int depth;            // of the loops around that writer, plus one; 0: none
+    bool for_ring;        // as a ring reads it, whoever writes it
+    bool kept;            // backward reads it
+};
+
+// What makes a ring of a unit that is one op whose keys travel: further units of the reference.
+struct ring {
+    uint32_t begin; // counts the positions that travel beside the keys
+    uint32_t round; // the op on keys that came, joined to what there is
+    uint32_t add;   // adds what a round has for the gradients of its keys to those; NO_ID: none
+    bool operand_travels[MAX_OPERANDS]; // of the unit's parameters
+    bool result_travels[MAX_RESULTS], any_result_travels;
+    struct axis_list cuts[MAX_OPERANDS][MAX_RANK]; // in which the op wants the parameters
+};
+
+// A call of a unit that is cut where keys travel, and the calls that stand for it.
+struct cut_call {
+    const struct statement *of;
+    struct statement *pieces;
+    const struct ring **rings; // by the pieces; NULL: an ordinary unit
+    uint32_t n_pieces;
+};
+struct cut_calls {
+    struct cut_call *items;
+    uint32_t n, cap;
+};
+
+// What nothing changes while a program is made by it.
+struct plan {
+    struct arena *arena; // of the program
+    const struct config *config;
+    const struct program *reference;
+    struct placement placement;
+    unsigned time;       // the microbatches' axis; its size is placement.microbatches
+    uint64_t token_axes; // axes on which sums over all tokens are summands, time among them
+    struct cut_calls cut_calls;
+    const struct division *divisions; // of the reference's buffers
+};
+
+// Of a step: the first and last calls that touch a buffer of the reference program (NULL: none does),
+// and how many uses in its text read it.
+struct reach {
+    const struct statement **first_reader, **last_reader, **first_writer, **last_writer;
+    uint32_t *uses;
+};
+
+// Where the next statement goes. Who goes into a loop makes a cursor of his own.
+struct cursor {
+    enum step_kind kind;
+    struct step *step;
+    struct block *block;
+    int depth;                     // of the loops around the block
+    int64_t trips;                 // how often they execute it
+    int64_t layer;                 // the first of the loop over layers that is made; 0: none
+    const struct statement *group; // of the reference: the loop over groups of layers around it, at
+                                   // whose front is gathered what a group reads; NULL: none
+    const struct statement *before, *behind; // of the reference: the calls or loops beside the
+                                             // statement that is made, in its block; NULL: none
+    bool in_microbatch; // inside the loop over microbatches, the outermost: other loops'
+                        // variables move up by one
+    const struct reach *reach;
+};
+
+// ---- shardings (sharding.c) -------------------------------------------------------------------
+bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank);
+// The local tensor of a logical one; false if an axis does not divide a dimension.
+bool sharding_local(const struct plan *, const struct tensor_type *logical, const struct sharding *,
+                    struct tensor_type *local);
+// As placement_sum says.
+struct axis_list axes_of_sum(const struct plan *, uint64_t mask);
+// The span of the split that gives an axis its work.
+struct span split_span(const struct plan *, unsigned axis);
+// How a buffer lies that is cut so: along the ring's axis in zigzag.
+void lay_out(const struct plan *, struct buffer *, const struct axis_list cuts[MAX_RANK]);
+
+// ---- storage (storage.c) ----------------------------------------------------------------------
+// A state of a tensor, or of some of its layers, by the buffer of the reference program that holds it.
+struct route route_in(const struct plan *, const struct buffer *, const struct route_facts *);
+bool is_trained(const struct plan *, const struct buffer *);
+// The type in which a persistent buffer is stored.
+struct sharding stored_sharding(const struct plan *, const struct buffer *);
+// The statement that placed a state on an axis; else the split that made the collective necessary.
+struct span state_span(const struct plan *, const struct buffer *, enum state,
+                       const struct axis_list *axes);
+
+// ---- the cursor (cursor.c) --------------------------------------------------------------------
+// An index of the reference program's step.
+struct index moved_index(struct cursor, struct index);
+// A loop like one of the reference's, without its body; what goes into it has the cursor inside.
+struct statement loop_like(const struct statement *);
+struct cursor inside_loop(struct cursor, struct statement *loop);
+// At statement `i` of a run of the reference's.
+struct cursor at_statement(struct cursor, const struct statement *, uint32_t n, uint32_t i);
+
+// ---- reach (reach.c) --------------------------------------------------------------------------
+const struct buffer *reference_buffer(const struct plan *, struct reference);
+bool has_batch(const struct buffer *);
+bool is_tensor_state(const struct buffer *); // parameters or gradients
+// An update is what writes parameters: it works on storage as it lies, all other calls on gathered
+// wholes.
+bool call_updates(const struct plan *, const struct call *);
+bool is_per_microbatch(const struct plan *, const struct statement *);
+struct reach find_reach(const struct plan *, enum step_kind);
+bool reads_parameter(const struct plan *, const struct statement *, buffer_id);
+
+// How far one use of a parameter goes, for which it is gathered once.
+enum use {
+    USE_CALL, // one call, or several that stand side by side: nothing between them needs its memory
+    USE_GROUP, // all calls in the loops over the layers of a group
+    USE_TURN   // one call, of a layer whose turn it is in a group
+};
+enum use use_of(const struct plan *, struct cursor, struct reference parameter);
+// Does the call before the cursor's read it, too, in the same use?
+bool continues_use(const struct plan *, struct cursor, struct reference parameter);
+// Is the call where such a use begins, or ends?
+bool begins_use(const struct plan *, struct cursor, const struct statement *call,
+                struct reference parameter, enum use);
+bool ends_use(const struct plan *, struct cursor, const struct statement *call,
+              struct reference parameter);
+
+// ---- redistribution (redistribute.c) ----------------------------------------------------------
+// Elements that a device sends for a value that has one type and is wanted in another.
+int64_t redistribution_cost(const struct plan *, const struct tensor_type *logical,
+                            struct sharding have, const struct sharding *want);
+
+// ---- pieces (pieces.c) ------------------------------------------------------------------------
+// Cuts every call of the reference whose unit has an op with keys that travel; units and buffers
+// that this takes are added to the reference.
+struct cut_calls cut_at_rings(const struct plan *, struct program *reference);
+const struct cut_call *find_cut_call(const struct plan *, const struct statement *call);
+
+// ---- kept (kept.c) ----------------------------------------------------------------------------
+// Which buffers of values backward reads.
+void find_kept(const struct plan *, struct division *divisions);
+// Of those that only backward reads: how they lie, once it is known how their writers would have it.
+void divide_kept(const struct plan *, struct division *divisions);
+
+// ---- division (division.c) --------------------------------------------------------------------
+// How every value that units hand on is divided.
+const struct division *divide_values(const struct plan *);
+
+#endif
