@@ -19,3 +19,8 @@ const struct hop *route_hop(const struct route *route, enum hop_kind kind) {
             return &route->hops[i];
     return NULL;
 }
+
+bool hop_sums(const struct hop *hop) {
+    enum action action = hop_rows[hop->kind].action;
+    return action == ACTION_SCATTER || action == ACTION_REDUCE || hop->kind == HOP_GATHER_CODES;
+}

@@ -110,5 +110,7 @@ struct routes {
 
 // The first hop of the kind; NULL: there is none.
 const struct hop *route_hop(const struct route *, enum hop_kind);
+// Is what travels summed over the hop's axes? Codes are by whoever has gathered them.
+bool hop_sums(const struct hop *);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
-#include "passes/routes/routes.h"
 
 void report_decides_nothing(struct placing *p, const struct mode_statement *mode,
                             const struct mode_statement *instead) {
@@ -55,8 +54,8 @@ struct sums_found {
     bool summed, all_reduced;
 };
 
-static bool sums_over(const struct axis_list *sum, const struct mode_statement *mode) {
-    return axis_list_within(sum, &mode->axes).n > 0 || (!mode->axes.n && sum->n > 0);
+static bool sums_over(const struct hop *hop, const struct mode_statement *mode) {
+    return hop_sums(hop) && (!mode->axes.n || axis_list_within(&hop->axes, &mode->axes).n > 0);
 }
 
 static struct sums_found find_sums(struct placing *p, const struct mode_statement *mode) {
@@ -64,12 +63,12 @@ static struct sums_found find_sums(struct placing *p, const struct mode_statemen
     struct walk walk = {.p = p, .mode = mode};
     const struct placed_tensor *placed;
     for (unsigned axis; (placed = next_placed(&walk, &axis));) {
-        struct gradient_sums sums = gradient_sums(p->placement, placed);
-        struct axis_list each = axis_list_without(&sums.reduce_each, &placed->wire);
-        struct axis_list last = axis_list_without(&sums.reduce_last, &placed->wire);
-        found.all_reduced |= each.n + last.n > 0;
-        found.summed |= sums_over(&sums.reduce_each, mode) || sums_over(&sums.reduce_last, mode) ||
-                        sums_over(&sums.scatter_each, mode) || sums_over(&sums.scatter_last, mode);
+        const struct route route = gradient_route(p, placed, 0);
+        for (unsigned i = 0; i < route.n_hops; i++) {
+            const struct hop *hop = &route.hops[i];
+            found.all_reduced |= hop_rows[hop->kind].action == ACTION_REDUCE;
+            found.summed |= sums_over(hop, mode);
+        }
     }
     return found;
 }

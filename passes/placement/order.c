@@ -13,7 +13,6 @@
 #include "passes/placement/reports.h"
 #include "passes/placement/work.h"
 #include "passes/reference/tensors.h"
-#include "passes/routes/routes.h"
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
@@ -54,32 +53,39 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
     }
 }
 
+// A tensor in a range of its layers, and the route of its gradient.
+struct summed {
+    uint32_t tensor; // its number
+    const struct placed_tensor *placed;
+    struct route route;
+};
+
 // The data axes that each microbatch is scattered over though gradients are not kept in their
 // parts.
-static struct axis_list scattered_beyond(const struct placing *p,
-                                         const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    return axis_list_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+static struct axis_list scattered_beyond(const struct summed *summed) {
+    const struct hop *scatter = route_hop(&summed->route, HOP_SCATTER_EACH);
+    const struct axis_list *kept = &summed->route.stations[0].flat;
+    return scatter ? axis_list_without(&scatter->axes, kept) : (struct axis_list){0};
 }
 
 // Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
 // axis that has them in between; -1: none.
-static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inside =
-        axis_list_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
-    inside = axis_list_without(&inside, &sums.keep_first);
-    struct axis_list scattered = axis_list_within(&inside, &placed->scattered_each);
-    bool between = scattered.n || sums.scatter_last.n || scattered_beyond(p, placed).n;
+static int axis_between(const struct placing *p, const struct summed *summed) {
+    const struct route *route = &summed->route;
+    const struct axis_list *tokens = &p->placement->tokens;
+    struct axis_list beyond =
+        axis_list_without(&route->stations[route->owned].flat, &route->stations[route->sum].flat);
+    struct axis_list inside = axis_list_without(&beyond, tokens);
+    bool between = axis_list_within(&inside, &summed->placed->scattered_each).n ||
+                   axis_list_within(&beyond, tokens).n || scattered_beyond(summed).n;
     return inside.n && between ? inside.axes[0] : -1;
 }
 
 // Its parts are outside where the gradients are cut over it, too; and nothing is in between where
 // the gradients are kept in the parts that they are scattered in.
-static void report_parts_inside(struct placing *p, const struct placed_tensor *placed,
-                                unsigned axis) {
-    const struct origin *origin = placed_origin(placed, STATE_OPTIMIZER, axis);
-    struct axis_list axes = scattered_beyond(p, placed);
+static void report_parts_inside(struct placing *p, const struct summed *summed, unsigned axis) {
+    const struct origin *origin = placed_origin(summed->placed, STATE_OPTIMIZER, axis);
+    struct axis_list axes = scattered_beyond(summed);
     if (!axes.n)
         axis_list_add(&axes, axis);
     struct diagnostic *d = not_in_order_yet(
@@ -89,7 +95,8 @@ static void report_parts_inside(struct placing *p, const struct placed_tensor *p
                      axis_name(p, axis)));
     diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
                     axes_text(p, &axes));
-    propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
+    propose_extent(p, d, summed->placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes,
+                   origin_span(origin));
 }
 
 // Whether several units add to a gradient (of a tied table): each sum is then made before it is
@@ -109,9 +116,8 @@ static bool has_several_terms(const struct program *program, uint32_t tensor) {
     return terms > 1;
 }
 
-// The axes over which a tensor's gradient is a sum over parts of sequences, as reduce_first has
-// them.
-static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) {
+// The axes over which a tensor's gradient is a sum over parts of sequences.
+static uint64_t sum_over_sequences(const struct placing *p, uint32_t i) {
     const struct placement *placement = p->placement;
     const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
     struct part part = {tensor->roles, tensor->n_roles,
@@ -122,21 +128,22 @@ static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) 
     for (unsigned d = 0; d < tensor->rank; d++)
         labels[d + 1].dimensions = UINT32_C(1) << tensor->dims[d].dimension;
     work_cuts(placement, part, labels, tensor->rank + 1, cuts, by);
-    return placement_sum(placement, &p->config->mesh, axis_list_mask(&cuts[0]));
+    return axis_list_mask(&cuts[0]);
 }
 
 // Each device keeps its part, as it stands in memory, of a gradient that those of an axis have
 // alike. Nothing is known behind the last element of the whole, so all parts must be full: the axis
-// over which they are not; -1: none. One sum over parts of sequences that begins with the axes of
-// the shards is scattered over them, which fills them up; any other is whole first (reduce_first).
-static int axis_of_short_parts(const struct placing *p, uint32_t i) {
+// over which they are not; -1: none. One sum over parts of sequences that is scattered over the
+// axes of the shards fills them up; any other is whole first.
+static int axis_of_short_parts(const struct placing *p, const struct summed *summed) {
     const struct mesh *mesh = &p->config->mesh;
-    const struct placed_tensor *placed = &p->placement->tensors[i];
-    const struct tensor *tensor = &p->program->job->tensors[i % p->placement->n_tensors];
-    struct axis_list kept = gradient_sums(p->placement, placed).keep_first;
-    struct axis_list sum = sum_over_sequences(p, i);
-    bool scattered = axis_list_begins(&sum, &kept) &&
-                     !has_several_terms(p->program, i % p->placement->n_tensors);
+    const struct placed_tensor *placed = summed->placed;
+    const struct tensor *tensor = &p->program->job->tensors[summed->tensor];
+    const struct route *route = &summed->route;
+    struct axis_list kept =
+        axis_list_without(&route->stations[route->sum].flat, &p->placement->tokens);
+    bool scattered =
+        route_hop(route, HOP_SCATTER_FIRST) && !has_several_terms(p->program, summed->tensor);
     int64_t elements = 1;
     for (unsigned d = 0; d < tensor->rank; d++)
         elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
@@ -144,15 +151,14 @@ static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     return tensor->trainable && kept.n && !full && !scattered ? kept.axes[0] : -1;
 }
 
-static void report_short_parts(struct placing *p, const struct tensor *tensor,
-                               const struct placed_tensor *placed, unsigned axis) {
-    int64_t parts = mesh_group_size(&p->config->mesh, &placed->shards[STATE_OPTIMIZER]);
+static void report_short_parts(struct placing *p, const struct summed *summed, unsigned axis) {
+    int64_t parts = mesh_group_size(&p->config->mesh, &summed->placed->shards[STATE_OPTIMIZER]);
     struct diagnostic *d = not_in_order_yet(
-        p, placed_origin(placed, STATE_OPTIMIZER, axis),
+        p, placed_origin(summed->placed, STATE_OPTIMIZER, axis),
         arena_format(p->arena, "sharding over `%s`, which divides the model, in parts of two sizes",
                      axis_name(p, axis)));
     diagnostic_say(d, "what a device has of `%s` is no multiple of %" PRId64 " elements",
-                   tensor->name, parts);
+                   p->program->job->tensors[summed->tensor].name, parts);
     diagnostic_help(d,
                     "take sizes that %" PRId64 " divides, shard over data axes only, or leave out "
                     "`reproducible`",
@@ -163,12 +169,13 @@ static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
-        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
-        int between = axis_between(p, placed), of_short = axis_of_short_parts(p, i);
+        const struct summed summed = {i % placement->n_tensors, placed,
+                                      gradient_route(p, placed, sum_over_sequences(p, i))};
+        int between = axis_between(p, &summed), of_short = axis_of_short_parts(p, &summed);
         if (between >= 0)
-            report_parts_inside(p, placed, (unsigned)between);
+            report_parts_inside(p, &summed, (unsigned)between);
         else if (of_short >= 0)
-            report_short_parts(p, tensor, placed, (unsigned)of_short);
+            report_short_parts(p, &summed, (unsigned)of_short);
         if (between >= 0 || of_short >= 0)
             return;
     }

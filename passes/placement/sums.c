@@ -6,7 +6,6 @@
 #include "passes/placement/place.h"
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
-#include "passes/routes/routes.h"
 
 // How a tensor's gradient is summed over the batch.
 struct sum_order {
@@ -14,15 +13,18 @@ struct sum_order {
     struct axis_list digits; // all axes, what is summed over last first
 };
 
+// Hops stand in the order in which they are made.
 static struct sum_order order_of(const struct placing *p, const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inner = sums.reduce_each;
-    axis_list_add_all(&inner, &sums.scatter_each);
-    struct sum_order order = {.digits = sums.reduce_last};
-    axis_list_add_all(&order.digits, &sums.scatter_last);
-    axis_list_add_all(&order.digits, &inner);
-    if (p->placement->microbatches > 1)
-        order.inner = inner;
+    const struct route route = gradient_route(p, placed, 0);
+    struct sum_order order = {0};
+    for (unsigned i = route.n_hops; i-- > 0;) {
+        const struct hop *hop = &route.hops[i];
+        if (!hop_sums(hop))
+            continue;
+        axis_list_add_all(&order.digits, &hop->axes);
+        if (hop->event == EVENT_BEHIND_WRITE && p->placement->microbatches > 1)
+            axis_list_add_all(&order.inner, &hop->axes);
+    }
     return order;
 }
 
@@ -82,7 +84,8 @@ static struct placed_tensor in_batch_order(const struct placing *p, uint32_t ten
     return placed;
 }
 
-// The least that helps: another order of the same axes, else another mode.
+// The least that helps: another order of the same axes, where parts then lie in each other, else
+// another mode.
 static void propose_one_order(struct placing *p, struct diagnostic *d,
                               const struct difference *difference,
                               const struct mode_statement *mode) {
@@ -90,7 +93,8 @@ static void propose_one_order(struct placing *p, struct diagnostic *d,
     struct placed_tensor turned = in_batch_order(p, difference->odd);
     struct sum_order order = order_of(p, &turned), wanted = order_of(p, &tensors[difference->like]);
     struct axis_list axes = axis_list_within(&p->placement->batch, &mode->axes);
-    if (order_equal(&order, &wanted) && axes.n == mode->axes.n)
+    bool nests = axis_list_begins(&turned.shards[STATE_OPTIMIZER], &turned.scattered_each);
+    if (order_equal(&order, &wanted) && nests && axes.n == mode->axes.n)
         propose_axes(p, d, mode, &axes);
     else if (difference->axes.n)
         propose_alike(p, d, &tensors[difference->odd], &tensors[difference->like],

@@ -34,29 +34,6 @@ struct axis_list placement_sum(const struct placement *placement, const struct m
     return sum;
 }
 
-struct gradient_sums gradient_sums(const struct placement *placement,
-                                   const struct placed_tensor *tensor) {
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list tokens = placement->tokens, each = {0};
-    for (unsigned i = 0; i < MAX_RANK; i++)
-        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
-    if (placement->microbatches > 1) // else each and last are the same
-        each = tensor->reduced_each;
-    struct axis_list rest = axis_list_without(&tokens, owners);
-    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
-                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
-                                 .reduce_last = axis_list_without(&rest, &each)};
-    sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
-    if (placement->ordered) {
-        sums.scatter_each = axis_list_within(&sums.scatter_each, &placement->tokens);
-        sums.scatter_last = axis_list_within(&sums.scatter_last, &placement->tokens);
-        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
-             i++)
-            axis_list_add(&sums.keep_first, owners->axes[i]);
-    }
-    return sums;
-}
-
 // ---- stations and hops ------------------------------------------------------------------------
 
 struct maker {
@@ -220,6 +197,41 @@ static void make_parameters(struct maker *m, bool trained) {
 
 // ---- gradients --------------------------------------------------------------------------------
 
+// Over which axes a tensor's gradient is summed, in this order: in every microbatch, to the owners
+// of its parts and between what are copies then, and the same after the last. A scope may give a
+// data axis to a dimension of the tensor; then each device has all tokens' part of what is its own.
+//
+// Where sums are ordered, these are data axes. Over axes of the model on which units leave it a
+// summand (parts of sequences) it is summed before, in every microbatch; then devices of those
+// among the owners' axes keep their parts: `keep_first` of what is summed over data axes, all
+// others of what has been.
+struct gradient_sums {
+    struct axis_list keep_first, scatter_each, reduce_each, scatter_last, reduce_last;
+};
+
+static struct gradient_sums sums_of(const struct placement *placement,
+                                    const struct placed_tensor *tensor) {
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    struct axis_list tokens = placement->tokens, each = {0};
+    for (unsigned i = 0; i < MAX_RANK; i++)
+        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
+    if (placement->microbatches > 1) // else each and last are the same
+        each = tensor->reduced_each;
+    struct axis_list rest = axis_list_without(&tokens, owners);
+    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
+                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
+                                 .reduce_last = axis_list_without(&rest, &each)};
+    sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
+    if (placement->ordered) {
+        sums.scatter_each = axis_list_within(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = axis_list_within(&sums.scatter_last, &placement->tokens);
+        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
+             i++)
+            axis_list_add(&sums.keep_first, owners->axes[i]);
+    }
+    return sums;
+}
+
 static uint64_t mask_of(const struct gradient_sums *sums) {
     return axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
            axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last);
@@ -354,7 +366,7 @@ static void sum_each(struct maker *m, const struct gradient_sums *sums, const st
 static void make_gradients(struct maker *m) {
     const struct placed_tensor *tensor = m->tensor;
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct gradient_sums sums = gradient_sums(m->placement, tensor);
+    struct gradient_sums sums = sums_of(m->placement, tensor);
     m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
     // Codes are summed over their axes, to the whole that all of these have.
     sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);

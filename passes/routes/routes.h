@@ -45,17 +45,4 @@ struct station_size station_size(const struct stationed *, int station, int64_t 
 // the others; those of one split in its order, splits in the order of the mesh.
 struct axis_list placement_sum(const struct placement *, const struct mesh *, uint64_t mask);
 
-// Over which axes a tensor's gradient is summed, in this order: in every microbatch, to the owners
-// of its parts and between what are copies then, and the same after the last. A scope may give a
-// data axis to a dimension of the tensor; then each device has all tokens' part of what is its own.
-//
-// Where sums are ordered, these are data axes. Over axes of the model on which units leave it a
-// summand (parts of sequences) it is summed before, in every microbatch; then devices of those
-// among the owners' axes keep their parts: `keep_first` of what is summed over data axes, all
-// others of what has been.
-struct gradient_sums {
-    struct axis_list keep_first, scatter_each, reduce_each, scatter_last, reduce_last;
-};
-struct gradient_sums gradient_sums(const struct placement *, const struct placed_tensor *);
-
 #endif
