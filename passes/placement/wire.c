@@ -78,33 +78,13 @@ void find_wire(struct placing *p) {
 
 // ---- the tensors ------------------------------------------------------------------------------
 
-// Those of the wire's axes over which its gradient is summed, and of these, those on which a
-// statement that wins asks for codes.
-static struct axis_list summed_axes(const struct placing *p, const struct placed_tensor *placed) {
-    struct axis_list summed = {0};
-    const struct axis_list *wire = &p->placement->wire_axes;
-    for (unsigned i = 0; i < wire->n; i++) {
-        bool cut = false;
-        for (unsigned d = 0; d < MAX_RANK; d++)
-            cut |= axis_list_has(&placed->cuts[d], wire->axes[i]);
-        if (!cut)
-            axis_list_add(&summed, wire->axes[i]);
-    }
-    return summed;
-}
-
-static struct axis_list asked_axes(const struct placed_tensor *placed,
-                                   const struct axis_list *summed) {
-    struct axis_list asked = {0};
-    for (unsigned i = 0; i < summed->n; i++)
-        if (compresses(placed->extents[STATE_GRADIENTS][summed->axes[i]].mode))
-            axis_list_add(&asked, summed->axes[i]);
-    return asked;
-}
-
+// Those of the wire's axes on which a statement that wins asks for codes. Its gradient is summed there:
+// no statement wins on an axis that cuts the tensor.
 void place_wire(struct placing *p, struct placed_tensor *placed) {
-    struct axis_list summed = summed_axes(p, placed);
-    placed->wire = asked_axes(placed, &summed);
+    const struct axis_list *wire = &p->placement->wire_axes;
+    for (unsigned i = 0; i < wire->n; i++)
+        if (compresses(placed->extents[STATE_GRADIENTS][wire->axes[i]].mode))
+            axis_list_add(&placed->wire, wire->axes[i]);
 }
 
 // What keeps the tensor's gradient from being compressed so, and what to say instead.
