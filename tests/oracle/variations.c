@@ -10,6 +10,8 @@ static const char *const *const lists[] = {
     // What an optimizer's shards leave of parameters and gradients to be cut.
     LIST(
         "", "optimizer : sharded(dp)", "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
+        "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
+        "optimizer : sharded(dp * tp)  gradients : sharded(dp * tp)  parameters : gathered(dp)",
         "in mlp { optimizer : sharded(dp) }", "optimizer : sharded(dp)  gradients : sharded(dp)",
         "optimizer : sharded(dp)  gradients : sharded(dp, reduce = each)",
         "optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)",
