@@ -15,6 +15,21 @@
 #define PRODUCT_OF_X  "%n = einsum(%x, %x) {labels=\"h,h->h\"} : " ROW " inline\n"
 #define ADD_PRODUCT   "call add_product(x = w[0], z = w[1], sum = w[2]) -> (s = w[3])\n"
 
+// A part is written, and read as the parts that another axis cuts it in.
+#define PART_OF_PART(buffers, of)                                                                  \
+    buffers "buffer held : transient f32[hidden=4] flat/b*a at 28672\ntrain {\n"                   \
+            "call copy(x = w[0]) -> (y = other)\ncall keep(x = other.b) -> (y = " of ".b)\n"       \
+            "call keep_one(x = " of ".ba) -> (y = held)\n"                                         \
+            "start all_gather over b*a as gather[0] { held -> loose }\nwait gather[0]\n"           \
+            "call copy(x = loose) -> (y = w[0])\n"
+#define WIDE                                                                                       \
+    "buffer wide : transient f32[hidden=4] pad 8 at 27648\n"                                       \
+    "buffer wide.b : transient f32[hidden=4] flat/b window of wide\n"                              \
+    "buffer wide.ba : transient f32[hidden=4] flat/b*a window of wide\n"
+#define KEEP_ONE(size)                                                                             \
+    "unit main.keep_one { phase forward parameter %x : f32[flat=" size "] result %y\n"             \
+    "%y = cast(%x) : f32[flat=" size "] out }"
+
 static const struct mistake mistakes[] = {
     // Windows.
     {"gathered in place where another axis has its parts",
@@ -63,6 +78,39 @@ static const struct mistake mistakes[] = {
      {DELETE("start all_reduce over b"), DELETE("wait sum[0]")},
      "E410",
      "call keep",
+     "is read as a part of"},
+    {"a part of another axis's part than was written",
+     PART_OF_PART("", "part"),
+     {REPLACE("call keep(x = other.b) -> (y = part.b)", "call keep(x = other.a) -> (y = part.a)")},
+     "E511",
+     "call keep_one",
+     "only this device's shard"},
+    {"a part of a part, and then of the whole that it was the part of",
+     PART_OF_PART("", "part"),
+     {REPLACE("start all_gather", "call copy(x = whole) -> (y = w[1])\nstart all_gather")},
+     "E511",
+     "call copy(x = whole)",
+     "only this device's shard"},
+    {"a part of a part, put further on than the part begins",
+     PART_OF_PART(WIDE, "wide"),
+     {REPLACE("flat/b*a window of wide", "flat/b*a pad 2 window of wide"),
+      REPLACE("held : transient f32[hidden=4] flat/b*a",
+              "held : transient f32[hidden=4] flat/b*a pad 2"),
+      REPLACE(KEEP_ONE("1"), KEEP_ONE("2")), REPLACE("over b*a as gather", "over b as gather")},
+     "E511",
+     "call keep_one",
+     "only this device's shard"},
+    {"a part of a part of a summand",
+     "buffer part.ab : transient f32[hidden=4] flat/a*b window of whole\n"
+     "buffer held : transient f32[hidden=4] flat/a*b at 28672\ntrain {\n"
+     "call sum(x = u) -> (y = other)\n"
+     "start all_reduce over b as sum[0] { other -> other }\nwait sum[0]\n"
+     "call keep(x = other.a) -> (y = part.a)\ncall keep_one(x = part.ab) -> (y = held)\n"
+     "start all_gather over a*b as gather[0] { held -> loose }\nwait gather[0]\n"
+     "call copy(x = loose) -> (y = w[0])\n",
+     {DELETE("start all_reduce over b"), DELETE("wait sum[0]")},
+     "E410",
+     "call keep_one",
      "is read as a part of"},
 
     // Transfers.

@@ -4,33 +4,23 @@
 // Input: the reference program. Output: the same program, in which every loop over such layers has
 // become one over units, with the loop that it was over the layers of one. `partition` puts the
 // gathers of a unit in front of it. Where layers are recomputed in groups (recompute_groups.c)
-// these loops are there already: then a unit is one of those groups, or several.
+// these loops are there already: then a unit is one of those groups, or several, or where fewer
+// layers are gathered than recomputed at once a piece of one:
+//
+//   for g = 0 .. 2 {                        two gathered, three recomputed
+//     for l = 3*g .. 3*g+2 { BODY }         a unit
+//     for l = 3*g+2 .. 3*g+3 { BODY }       a unit
+//   }
 #include "ir/check.h"
 #include "passes/layers/layer_groups.h"
 #include "passes/passes.h"
+#include "passes/reference/select.h"
 
 struct unit_cutter {
     struct program *program;
+    struct modes_by_layer modes;
     struct placement placement;
 };
-
-// The most that a call in the loop wants at once of what it reads. Updates read what is stored.
-static int64_t layers_at_once(const struct unit_cutter *c, const struct statement *loop) {
-    int64_t most = 1;
-    struct statement_walk walk = walk_statements(&loop->loop.body);
-    for (const struct call *call; (call = walk_next_call(&walk));) {
-        if (c->program->job->units[call->unit].phase == PHASE_UPDATE)
-            continue;
-        for (uint32_t i = 0; i < c->program->job->units[call->unit].n_parameters; i++) {
-            const struct buffer *buffer = &c->program->buffers[call->operands[i].buffer];
-            if (buffer->class != CLASS_PARAMETERS)
-                continue;
-            int64_t n = placement_of(&c->placement, buffer)->gather_layers;
-            most = n > most ? n : most;
-        }
-    }
-    return most;
-}
 
 // How many layers an iteration computes already.
 static int64_t layers_of_iteration(const struct statement *loop) {
@@ -38,20 +28,47 @@ static int64_t layers_of_iteration(const struct statement *loop) {
     return first->kind == STATEMENT_LOOP ? first->loop.stride : 1;
 }
 
+// The loops of a group over its layers, in pieces.
+static void cut_groups_in_units(const struct unit_cutter *c, struct statement *groups, int64_t n) {
+    const struct block loops = groups->loop.body;
+    int64_t first = loops.statements[0].loop.begin;
+    for (uint32_t i = 1; i < loops.n; i++)
+        if (loops.statements[i].loop.begin < first)
+            first = loops.statements[i].loop.begin;
+    groups->loop.body = (struct block){0};
+    for (uint32_t i = 0; i < loops.n; i++)
+        push_in_pieces(c->program, &groups->loop.body, &loops.statements[i], first, n);
+}
+
+// Layers of which no groups are made, as evaluation recomputes nothing, are in units as others of
+// their range, whose number is one of whole groups.
+static void cut_like_groups(const struct unit_cutter *c, struct statement *loop, int64_t n) {
+    int64_t layers = loop->loop.end - loop->loop.begin;
+    int64_t group = layers_recomputed_at_once(&c->modes, loop->loop.begin);
+    *loop = cut_in_groups(c->program, loop, group < layers ? group : layers, "g");
+    cut_groups_in_units(c, loop, n);
+}
+
 static void cut_step(const struct unit_cutter *c, struct step *step) {
     for (uint32_t i = 0; i < step->body.n; i++) {
         struct statement *s = &step->body.statements[i];
         if (s->kind != STATEMENT_LOOP)
             continue;
-        int64_t n = layers_at_once(c, s), groups = n / layers_of_iteration(s);
-        if (groups > 1)
-            *s = cut_in_groups(c->program, s, groups, "u");
+        int64_t n = layers_gathered_at_once(c->program, &c->placement, s);
+        int64_t computed = layers_of_iteration(s);
+        if (n < computed && n > 1)
+            cut_groups_in_units(c, s, n);
+        else if (computed == 1 && (s->loop.end - s->loop.begin) % n)
+            cut_like_groups(c, s, n);
+        else if (n > computed)
+            *s = cut_in_groups(c->program, s, n / computed, "u");
     }
 }
 
 bool cut_gather_units(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
-    struct unit_cutter c = {.program = program};
+    struct unit_cutter c = {.program = program,
+                            .modes = modes_by_layer(program->arena, &context->config->strategy)};
     if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)

@@ -42,6 +42,43 @@ struct statement cut_in_groups(struct program *program, const struct statement *
     return groups;
 }
 
+static void push_piece(struct program *program, struct block *to, const struct statement *loop,
+                       int64_t begin, int64_t end) {
+    struct statement piece = statement_clone(program->arena, program, loop);
+    piece.loop.begin = begin > loop->loop.begin ? begin : loop->loop.begin;
+    piece.loop.end = end < loop->loop.end ? end : loop->loop.end;
+    if (piece.loop.begin < piece.loop.end)
+        block_push(program, to, piece);
+}
+
+void push_in_pieces(struct program *program, struct block *to, const struct statement *loop,
+                    int64_t first, int64_t n) {
+    CHECK(loop->loop.stride && loop->loop.begin >= first);
+    int64_t pieces = (loop->loop.end - first + n - 1) / n;
+    for (int64_t i = 0; i < pieces; i++) {
+        int64_t begin = first + n * (loop->loop.descending ? pieces - 1 - i : i);
+        push_piece(program, to, loop, begin, begin + n);
+    }
+}
+
+int64_t layers_gathered_at_once(const struct program *program, const struct placement *placement,
+                                const struct statement *loop) {
+    int64_t most = 1;
+    struct statement_walk walk = walk_statements(&loop->loop.body);
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        if (program->job->units[call->unit].phase == PHASE_UPDATE)
+            continue;
+        for (uint32_t i = 0; i < program->job->units[call->unit].n_parameters; i++) {
+            const struct buffer *buffer = &program->buffers[call->operands[i].buffer];
+            if (buffer->class != CLASS_PARAMETERS)
+                continue;
+            int64_t n = placement_of(placement, buffer)->gather_layers;
+            most = n > most ? n : most;
+        }
+    }
+    return most;
+}
+
 bool layers_around(const struct statement_walk *walk, struct layer_range *layers) {
     const struct loop *loop = walk_loop(walk, walk->depth - 1);
     if (!loop)

@@ -223,6 +223,8 @@ bool recompute(struct job *job, const struct pass_context *context) {
         .feeds_forward = ARENA_ARRAY(program->arena, bool, n + 1),
         .dropped = ARENA_ARRAY(program->arena, bool, n + 1),
         .heard = ARENA_ARRAY(program->arena, bool, context->config->strategy.n_modes + 1)};
+    if (!placement_for(program, context, &r.placement))
+        return false;
     find_forward(&r);
     find_groups(&r);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);

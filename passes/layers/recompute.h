@@ -14,6 +14,7 @@
 // run backwards, then the n before them.
 struct layer_group {
     int64_t begin, end, n;
+    int64_t cut; // layers of which groups are cut, the last shorter: n, or gathered at once
     const struct call *forward; // of the one unit that the loop calls
     const struct loop *loop;    // around it
     buffer_id hidden;           // which a layer reads, and writes for the next
@@ -25,6 +26,7 @@ struct layer_group {
 struct recomputing {
     struct program *program;
     struct modes_by_layer modes;
+    struct placement placement;
     uint32_t n_buffers;                // of the arrays; those that are added later have greater ids
     const struct statement **writer;   // of buffers: the forward call that leaves it; NULL: none
     const struct layer_range **layers; // of buffers: over which their writer goes; NULL: none

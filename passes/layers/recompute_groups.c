@@ -18,7 +18,11 @@
 // What the last layer of a group hands on is in the next group, which has been run already. So what
 // forward leaves behind for backward has n slots instead of an item for each layer, and
 // backward units are those of a strategy that keeps everything. `place` has cut ranges of layers
-// such that n divides them.
+// such that n divides them; or, where more layers are gathered at once and n does not divide their
+// number, such that this does: then an iteration goes over so many layers, in groups of n, the last
+// of which is shorter, and keeps the input of each in a buffer of its own.
+#include <inttypes.h>
+
 #include "ir/check.h"
 #include "passes/layers/layer_groups.h"
 #include "passes/layers/recompute.h"
@@ -52,7 +56,8 @@ static bool has_backward(const struct program *program, const struct loop *loop)
     return false;
 }
 
-static void find_group(struct recomputing *r, const struct loop *loop) {
+static void find_group(struct recomputing *r, const struct statement *over) {
+    const struct loop *loop = &over->loop;
     const struct call *call = &loop->body.statements[0].call;
     const struct unit *unit = &r->program->job->units[call->unit];
     int64_t n = layers_recomputed_at_once(&r->modes, loop->begin);
@@ -65,10 +70,13 @@ static void find_group(struct recomputing *r, const struct loop *loop) {
     const struct layer_range layers = {loop->begin, loop->end, 1};
     if (!op || !is_recomputed(r, op, &layers)) // then every layer's input is kept
         return;
-    CHECK(loop->body.n == 1 && (loop->end - loop->begin) % n == 0);
+    int64_t gathered = layers_gathered_at_once(r->program, &r->placement, over);
+    int64_t cut = gathered > n && gathered % n ? gathered : n;
+    CHECK(loop->body.n == 1 && (loop->end - loop->begin) % cut == 0);
     struct layer_group group = {.begin = loop->begin,
                                 .end = loop->end,
                                 .n = n,
+                                .cut = cut,
                                 .forward = call,
                                 .loop = loop,
                                 .hidden = call->results[result].buffer};
@@ -80,7 +88,7 @@ void find_groups(struct recomputing *r) {
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_LOOP &&
             walk.statement->loop.body.statements[0].kind == STATEMENT_CALL)
-            find_group(r, &walk.statement->loop);
+            find_group(r, walk.statement);
 }
 
 const struct layer_group *layer_group_of(const struct recomputing *r, const struct call *forward) {
@@ -130,7 +138,8 @@ struct group_cutter {
     struct recomputing *r;
     struct program *program;
     const struct layer_group *group;
-    buffer_id kept;                // inputs of groups
+    uint32_t n_groups;             // that an iteration goes over
+    buffer_id *kept;               // of each: inputs of groups
     buffer_id again;               // inputs of the layers of one group
     uint32_t keep_unit, take_unit; // that copy from one to the other
 };
@@ -213,33 +222,46 @@ static void push_copy(const struct group_cutter *c, struct block *to, struct sta
 
 static void push_recomputing(const struct group_cutter *c, struct block *to, struct statement loop,
                              struct call again) {
-    struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = again};
-    if (again.unit == NO_ID)
+    if (again.unit == NO_ID || loop.loop.begin == loop.loop.end)
         return;
+    const struct statement said = {.kind = STATEMENT_CALL, .span = loop.span, .call = again};
+    struct statement call = statement_clone(c->program->arena, c->program, &said);
     refer(c, &call, true);
     deepen_variables(c->program, &call);
     block_push(c->program, &loop.loop.body, call);
     block_push(c->program, to, loop);
 }
 
-static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
-                                         bool backward) {
-    int64_t n = c->group->n;
-    struct statement made = cut_in_groups(c->program, from, n, "g");
-    const struct statement layers = made.loop.body.statements[0];
-    struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
+// What is done with the `number`th group of an iteration. `layers`: what it does with all of its
+// layers.
+static void push_group(const struct group_cutter *c, struct block *to, const struct statement *from,
+                       const struct statement *layers, uint32_t number, bool backward) {
+    int64_t n = c->group->n, cut = c->group->cut, first = number * n;
+    int64_t end = first + n < cut ? first + n : cut;
+    struct statement input = loop_in_group(from, cut, first, first + 1);
+    struct reference kept = {c->kept[number], index_variable(GROUP, 0, 0)};
     struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
     struct reference again = {c->again, index_variable(LAYER, -c->group->begin, n)};
-    made.loop.body = (struct block){0};
     if (backward) {
-        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->take_unit, kept, again);
-        push_recomputing(c, &made.loop.body, loop_in_group(from, n, 0, n - 1), c->group->again);
-        push_recomputing(c, &made.loop.body, loop_in_group(from, n, n - 1, n),
-                         c->group->last_again);
+        push_copy(c, to, input, c->take_unit, kept, again);
+        push_recomputing(c, to, loop_in_group(from, cut, first, end - 1), c->group->again);
+        push_recomputing(c, to, loop_in_group(from, cut, end - 1, end), c->group->last_again);
     } else {
-        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->keep_unit, hidden, kept);
+        push_copy(c, to, input, c->keep_unit, hidden, kept);
     }
-    block_push(c->program, &made.loop.body, layers);
+    struct statement all = statement_clone(c->program->arena, c->program, layers);
+    all.loop.begin = from->loop.begin + first;
+    all.loop.end = from->loop.begin + end;
+    block_push(c->program, to, all);
+}
+
+static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
+                                         bool backward) {
+    struct statement made = cut_in_groups(c->program, from, c->group->cut, "g");
+    const struct statement layers = made.loop.body.statements[0];
+    made.loop.body = (struct block){0};
+    for (uint32_t i = 0; i < c->n_groups; i++)
+        push_group(c, &made.loop.body, from, &layers, backward ? c->n_groups - 1 - i : i, backward);
     return made;
 }
 
@@ -256,10 +278,17 @@ static void cut_step(const struct group_cutter *c, struct step *step, bool train
     }
 }
 
+static const char *kept_name(const struct group_cutter *c, uint32_t number) {
+    return number == 0 ? "saved" : arena_format(c->program->arena, "saved.%" PRIu32, number);
+}
+
 static void cut_group(struct recomputing *r, const struct layer_group *group) {
     struct group_cutter c = {.r = r, .program = r->program, .group = group};
     CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
-    c.kept = add_slots(&c, "saved", (group->end - group->begin) / group->n);
+    c.n_groups = (uint32_t)((group->cut + group->n - 1) / group->n);
+    c.kept = ARENA_ARRAY(c.program->arena, buffer_id, c.n_groups);
+    for (uint32_t i = 0; i < c.n_groups; i++)
+        c.kept[i] = add_slots(&c, kept_name(&c, i), (group->end - group->begin) / group->cut);
     c.again = add_slots(&c, "again", group->n);
     c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);
     c.take_unit = copying_unit(&c, "take", PHASE_BACKWARD);

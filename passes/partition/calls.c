@@ -116,7 +116,7 @@ static enum over_time gradient_over_time(const struct draft *draft, const struct
         return route->stations[route->used].class == CLASS_TRANSIENT ? OVER_TIME_KEPT
                                                                      : OVER_TIME_ADDED;
     bool is_summed = route_hop(route, HOP_SUM_EACH) || route->used != route->sum;
-    bool is_whole = c->at.reach->last_writer[gradient.buffer] == c->whole;
+    bool is_whole = is_same_call(c->at.reach->last_writer[gradient.buffer], c->whole);
     return is_whole && !is_summed ? OVER_TIME_PAIRED : OVER_TIME_KEPT;
 }
 

@@ -98,25 +98,25 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
     case EVENT_BEFORE_USE:
         return begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_FIRST_USE:
-        return reach->first_reader[of.buffer] == call &&
+        return is_same_call(reach->first_reader[of.buffer], call) &&
                begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_LATER_USE:
-        return reach->first_reader[of.buffer] != call &&
+        return !is_same_call(reach->first_reader[of.buffer], call) &&
                begins_use(plan, at, call, of, moment->use);
     case EVENT_BEHIND_FIRST_USE:
-        return reach->first_reader[of.buffer] == call;
+        return is_same_call(reach->first_reader[of.buffer], call);
     case EVENT_BEHIND_USE:
         return ends_use(plan, at, call, of);
     case EVENT_BEHIND_LAST_USE:
-        return reach->last_reader[of.buffer] == call;
+        return is_same_call(reach->last_reader[of.buffer], call);
     case EVENT_BEFORE_MICROBATCHES:
-        return (gradient ? reach->last_writer : reach->first_reader)[of.buffer] == call;
+        return is_same_call((gradient ? reach->last_writer : reach->first_reader)[of.buffer], call);
     case EVENT_BEHIND_MICROBATCHES:
-        return (gradient ? reach->last_writer : reach->last_reader)[of.buffer] == call;
+        return is_same_call((gradient ? reach->last_writer : reach->last_reader)[of.buffer], call);
     case EVENT_BEHIND_FIRST_UPDATE:
-        return reach->first_writer[of.buffer] == call;
+        return is_same_call(reach->first_writer[of.buffer], call);
     default: // behind the last write
-        return reach->last_writer[of.buffer] == call;
+        return is_same_call(reach->last_writer[of.buffer], call);
     }
 }
 
@@ -204,7 +204,8 @@ static void settle_routes(struct draft *draft, struct cursor at, const struct st
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = call->call.results[i];
         const struct buffer *buffer = reference_buffer(plan, result);
-        if (buffer->class != CLASS_GRADIENTS || at.reach->last_writer[result.buffer] != call)
+        if (buffer->class != CLASS_GRADIENTS ||
+            !is_same_call(at.reach->last_writer[result.buffer], call))
             continue;
         struct way *way = way_of(draft, buffer);
         struct route_facts facts = {
@@ -266,7 +267,7 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
             !begins_use(plan, at, first, of, USE_GROUP))
             continue;
         struct way *way = way_of(draft, reference_buffer(plan, of));
-        struct statement_walk walk = walk_statements(&at.group->loop.body);
+        struct statement_walk walk = walk_statements(at.group);
         while (walk_next(&walk))
             if (reads_parameter(plan, walk.statement, of.buffer))
                 share_stations(way, walk.statement->call.unit, first->call.unit);
@@ -276,7 +277,7 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
 // First the parts that are kept of all calls, then what is gathered out of them; and in front of the
 // loops over the layers of a turn what is read of this turn's.
 void before_group(struct draft *draft, struct cursor at) {
-    const struct block *body = &at.group->loop.body;
+    const struct block *body = at.group;
     struct moment moment = {.state = STATE_PARAMETERS, .events = at_use, .use = USE_GROUP};
     moment.kinds = BIT(HOP_GATHER_PART);
     emit_for_calls(draft, at, body->statements, body->n, moment);

@@ -86,11 +86,11 @@ struct cursor {
     enum step_kind kind;
     struct step *step;
     struct block *block;
-    int depth;                     // of the loops around the block
-    int64_t trips;                 // how often they execute it
-    int64_t layer;                 // the first of the loop over layers that is made; 0: none
-    const struct statement *group; // of the reference: the loop over groups of layers around it, at
-                                   // whose front is gathered what a group reads; NULL: none
+    int depth;                 // of the loops around the block
+    int64_t trips;             // how often they execute it
+    int64_t layer;             // the first of the loop over layers that is made; 0: none
+    const struct block *group; // of the reference: what is done with the layers of a group, at
+                               // whose front is gathered what they read; NULL: none
     const struct statement *before, *behind; // of the reference: the calls or loops beside the
                                              // statement that is made, in its block; NULL: none
     bool in_microbatch; // inside the loop over microbatches, the outermost: other loops'
@@ -139,6 +139,10 @@ bool call_updates(const struct plan *, const struct call *);
 bool is_per_microbatch(const struct plan *, const struct statement *);
 struct reach find_reach(const struct plan *, enum step_kind);
 bool reads_parameter(const struct plan *, const struct statement *, buffer_id);
+// The most layers that a call in these statements wants gathered at once of what it reads.
+int64_t layers_wanted_at_once(const struct plan *, const struct block *);
+// Do both stand for one call, in loops that were one before layers were cut in units?
+bool is_same_call(const struct statement *, const struct statement *);
 
 // How far one use of a parameter goes, for which it is gathered once.
 enum use {

@@ -48,6 +48,11 @@ bool is_per_microbatch(const struct plan *plan, const struct statement *statemen
 
 // ---- first and last ---------------------------------------------------------------------------
 
+// Only the pieces of one loop call a unit more than once in a step.
+bool is_same_call(const struct statement *a, const struct statement *b) {
+    return a && b && a->call.unit == b->call.unit;
+}
+
 // The update reads parameters as they are stored: that is no use to gather for, or to keep until.
 static void reach_call(const struct plan *plan, const struct statement *statement,
                        struct reach *reach) {
@@ -90,17 +95,23 @@ static bool is_read_beside(const struct plan *plan, const struct statement *besi
 }
 
 // A use goes over calls side by side; with the next that begins, what is read is read again.
-static void count_uses(const struct plan *plan, const struct block *block, struct reach *reach) {
+// `counted`: of buffers: the call that began the last use.
+static void count_uses(const struct plan *plan, const struct block *block, struct reach *reach,
+                       const struct statement **counted) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *s = &block->statements[i];
         struct cursor at = at_statement((struct cursor){0}, block->statements, block->n, i);
         if (s->kind == STATEMENT_LOOP)
-            count_uses(plan, &s->loop.body, reach);
+            count_uses(plan, &s->loop.body, reach, counted);
         if (s->kind != STATEMENT_CALL || call_updates(plan, &s->call))
             continue;
-        for (uint32_t k = 0; k < plan->reference->job->units[s->call.unit].n_parameters; k++)
-            reach->uses[s->call.operands[k].buffer] +=
-                !is_read_beside(plan, at.before, s->call.operands[k]);
+        for (uint32_t k = 0; k < plan->reference->job->units[s->call.unit].n_parameters; k++) {
+            buffer_id b = s->call.operands[k].buffer;
+            if (is_read_beside(plan, at.before, s->call.operands[k]) || is_same_call(counted[b], s))
+                continue;
+            reach->uses[b]++;
+            counted[b] = s;
+        }
     }
 }
 
@@ -116,7 +127,7 @@ struct reach find_reach(const struct plan *plan, enum step_kind kind) {
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)
             reach_call(plan, walk.statement, &reach);
-    count_uses(plan, body, &reach);
+    count_uses(plan, body, &reach, ARENA_ARRAY(plan->arena, const struct statement *, n));
     return reach;
 }
 
@@ -126,18 +137,56 @@ static int64_t layers_at_once(const struct plan *plan, buffer_id buffer) {
     return placement_of(&plan->placement, &plan->reference->buffers[buffer])->gather_layers;
 }
 
-// The calls in the loop over groups that read a parameter in every layer of one; NULL: none does.
+int64_t layers_wanted_at_once(const struct plan *plan, const struct block *block) {
+    int64_t most = 1;
+    struct statement_walk walk = walk_statements(block);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        for (uint32_t i = 0; i < plan->reference->job->units[call->unit].n_parameters; i++) {
+            buffer_id buffer = call->operands[i].buffer;
+            bool wants =
+                is_tensor_state(&plan->reference->buffers[buffer]) && !call_updates(plan, call);
+            int64_t n = wants ? layers_at_once(plan, buffer) : 1;
+            most = n > most ? n : most;
+        }
+    return most;
+}
+
+// Through how many layers of a group the loops around a call, and around the same call, go.
+static int64_t layers_called_in(const struct block *group, const struct statement *call) {
+    int64_t layers = 0;
+    struct statement_walk walk = walk_statements(group);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL && is_same_call(walk.statement, call))
+            layers = size_plus(layers, walk_trips(&walk));
+    return layers;
+}
+
+// Forward or backward goes through all of them.
+static int64_t layers_of_group(const struct block *group) {
+    int64_t most = 1;
+    struct statement_walk walk = walk_statements(group);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        int64_t layers = layers_called_in(group, walk.statement);
+        most = layers > most ? layers : most;
+    }
+    return most;
+}
+
+// The calls in a group that read a parameter in every layer of it; NULL: none does.
 struct group_readers {
     const struct statement *first, *last;
 };
 
 static struct group_readers readers_of_all(const struct plan *plan, struct cursor at,
                                            buffer_id buffer) {
-    int64_t layers = layers_at_once(plan, buffer);
+    int64_t layers = layers_of_group(at.group);
     struct group_readers readers = {0};
-    struct statement_walk walk = walk_statements(&at.group->loop.body);
+    struct statement_walk walk = walk_statements(at.group);
     while (walk_next(&walk))
-        if (reads_parameter(plan, walk.statement, buffer) && walk_trips(&walk) == layers) {
+        if (reads_parameter(plan, walk.statement, buffer) &&
+            layers_called_in(at.group, walk.statement) == layers) {
             readers.first = readers.first ? readers.first : walk.statement;
             readers.last = walk.statement;
         }
@@ -166,7 +215,7 @@ bool begins_use(const struct plan *plan, struct cursor at, const struct statemen
     if (use_of(plan, at, parameter) != use)
         return false;
     if (use == USE_GROUP)
-        return readers_of_all(plan, at, parameter.buffer).first == call;
+        return is_same_call(readers_of_all(plan, at, parameter.buffer).first, call);
     return use != USE_CALL || !is_read_beside(plan, at.before, parameter);
 }
 
@@ -174,6 +223,6 @@ bool ends_use(const struct plan *plan, struct cursor at, const struct statement 
               struct reference parameter) {
     enum use use = use_of(plan, at, parameter);
     if (use == USE_GROUP)
-        return readers_of_all(plan, at, parameter.buffer).last == call;
+        return is_same_call(readers_of_all(plan, at, parameter.buffer).last, call);
     return use != USE_CALL || !is_read_beside(plan, at.behind, parameter);
 }

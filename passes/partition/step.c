@@ -51,15 +51,42 @@ static bool begins_group(struct cursor at, const struct statement *from) {
     return !at.group && from->loop.body.statements[0].kind == STATEMENT_LOOP;
 }
 
+static int64_t first_layer(const struct block *loops) {
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < loops->n; i++)
+        if (loops->statements[i].loop.begin < first)
+            first = loops->statements[i].loop.begin;
+    return first;
+}
+
+// An iteration goes over one group of layers, unless fewer are gathered at once: then its loops are
+// cut in units of these (layers/gather_units.c), and those of one unit that stand side by side are
+// the group.
+static void lower_groups(struct draft *draft, struct cursor at, const struct statement *from) {
+    const struct block *loops = &from->loop.body;
+    int64_t layers = layers_wanted_at_once(draft->plan, loops), first = first_layer(loops);
+    bool cut = layers > 1 && layers < loops->statements[0].loop.stride;
+    for (uint32_t begin = 0, end; begin < loops->n; begin = end) {
+        const struct statement *s = loops->statements;
+        for (end = begin + 1;
+             end < loops->n && (!cut || (s[end].loop.begin - first) / layers ==
+                                            (s[begin].loop.begin - first) / layers);)
+            end++;
+        struct block group = {&loops->statements[begin], end - begin, 0};
+        at.group = &group;
+        before_group(draft, at);
+        lower_block(draft, at, &group);
+    }
+}
+
 static void lower_loop(struct draft *draft, struct cursor at, const struct statement *from) {
     struct statement made = loop_like(from);
     struct cursor inside = inside_loop(at, &made);
     inside.layer = from->loop.begin;
-    if (begins_group(at, from)) {
-        inside.group = from;
-        before_group(draft, inside);
-    }
-    lower_block(draft, inside, &from->loop.body);
+    if (begins_group(at, from))
+        lower_groups(draft, inside, from);
+    else
+        lower_block(draft, inside, &from->loop.body);
     if (made.loop.body.n)
         push_statement(draft, at, made);
 }

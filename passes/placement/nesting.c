@@ -90,8 +90,8 @@ static bool find_reversal(const struct placed_tensor *placed, struct reversal *o
 
 // Shards nest: a state that is cut by fewer axes than another holds its shards whole, so the axes
 // that cut most come first. Shards of the optimizer are cut out of the parameter's, and out of what
-// is left of a gradient when each microbatch has been reduced. Among equals the order is as said;
-// but where sums are ordered, those over data axes come last.
+// is left of a gradient when each microbatch has been reduced. Among equals the order is as said, or
+// that with those over data axes last.
 //
 // Where `parameters : gathered(b)`, `gradients : sharded(a)`, `gradients : sharded(b)` and the
 // optimizer is sharded over c, a and b, by a statement for each, the lists are
@@ -105,11 +105,11 @@ static bool find_reversal(const struct placed_tensor *placed, struct reversal *o
 // A device's part of the optimizer's states then lies in its part of the gradient, and that in its
 // part of the parameter.
 static void nest(const struct placing *p, struct placed_tensor *placed,
-                 struct axis_list *const *nested, int n_nested) {
+                 struct axis_list *const *nested, int n_nested, bool model_first) {
     struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
     for (int k = 0; k < n_nested; k++)
         axis_list_add_all(&all, nested[k]);
-    if (p->placement->ordered) {
+    if (model_first) {
         struct axis_list data = axis_list_within(&all, &p->placement->tokens);
         all = axis_list_without(&all, &p->placement->tokens);
         axis_list_add_all(&all, &data);
@@ -137,9 +137,16 @@ static bool all_nest(const struct placed_tensor *placed) {
     return true;
 }
 
-// The part of a parameter that is kept lies around its shards where the order is free: then it is
-// gathered out of them in one stride, and the whole out of it in another. Where products say
-// otherwise it is cut out of the whole.
+static bool nests_as_said(const struct placed_tensor *placed) {
+    struct reversal found;
+    return all_nest(placed) && !find_reversal(placed, &found);
+}
+
+// Where the order is free, the part of a parameter that is kept lies around its shards: then it is
+// gathered out of them in one stride, and the whole out of it in another. Where products say otherwise
+// it is cut out of the whole. And where sums are ordered, gradients are summed over axes of the model
+// first: with parts over these outermost only a part travels on. Where products say otherwise, they
+// are cut out of what data axes have summed.
 void order_shards(struct placing *p, struct placed_tensor *placed) {
     struct axis_list *shards = placed->shards;
     struct axis_list reduced = axis_list_within(&shards[STATE_OPTIMIZER], &placed->reduced_each);
@@ -149,17 +156,14 @@ void order_shards(struct placing *p, struct placed_tensor *placed) {
     struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
                                   &placed->scattered_each, &placed->kept_shards};
     enum { N_NESTED = sizeof nested / sizeof *nested };
-    struct reversal found;
-    if (!placed->kept_shards.n) {
-        nest(p, placed, nested, N_NESTED - 1);
-        return;
-    }
     const struct placed_tensor said = *placed;
-    nest(p, placed, nested, N_NESTED);
-    if (all_nest(placed) && !find_reversal(placed, &found))
-        return;
-    *placed = said;
-    nest(p, placed, nested, N_NESTED - 1);
+    for (int model_first = p->placement->ordered; model_first >= 0; model_first--)
+        for (int kept = placed->kept_shards.n > 0; kept >= 0; kept--) {
+            *placed = said;
+            nest(p, placed, nested, N_NESTED - 1 + kept, model_first);
+            if (nests_as_said(placed))
+                return;
+        }
 }
 
 static const struct holder *holder_of(const struct holder holders[N_HOLDERS],
@@ -203,26 +207,6 @@ static void propose_order(struct placing *p, struct diagnostic *d, const struct 
     }
 }
 
-// E313. Where sums are ordered, those over axes of the model come first, and so do their parts.
-static struct diagnostic *report_late_parts(struct placing *p, const struct mode_statement *mode,
-                                            const struct reversal *found) {
-    struct axis_list said = effective_axes(p, &mode->axes);
-    struct diagnostic *d =
-        report(p->diagnostics, E313, origin_span(&mode->origin),
-               "shards over `%s` are cut over `%s` outside `%s`", product_text(p, &said),
-               axis_name(p, found->inner), axis_name(p, found->outer));
-    diagnostic_say(d,
-                   "gradients are summed over `%s` last: a device keeps its part over `%s` before",
-                   axis_name(p, found->inner), axis_name(p, found->outer));
-    return d;
-}
-
-static bool is_summed_first(const struct placing *p, const struct reversal *found) {
-    const struct placement *placement = p->placement;
-    return placement->ordered && !axis_list_has(&placement->tokens, found->outer) &&
-           axis_list_has(&placement->tokens, found->inner);
-}
-
 // E309. A product has an order, and by it a device's part of one state is not, or does not lie in,
 // its part of another.
 static void report_order(struct placing *p, const struct placed_tensor *placed,
@@ -241,8 +225,6 @@ static void report_order(struct placing *p, const struct placed_tensor *placed,
         diagnostic_say(d, "the outer cut is over `%s`", axis_name(p, found->inner));
         diagnostic_label(d, origin_span(placed_origin(placed, holder->state, found->outer)),
                          "cut over `%s` only", product_text(p, holder->axes));
-    } else if (is_summed_first(p, found)) {
-        d = report_late_parts(p, mode, found);
     } else {
         d = report(p->diagnostics, E309, origin_span(&mode->origin),
                    "%s are cut over `%s`, but the optimizer over `%s`", state_names[found->state],

@@ -60,45 +60,6 @@ struct summed {
     struct route route;
 };
 
-// The data axes that each microbatch is scattered over though gradients are not kept in their
-// parts.
-static struct axis_list scattered_beyond(const struct summed *summed) {
-    const struct hop *scatter = route_hop(&summed->route, HOP_SCATTER_EACH);
-    const struct axis_list *kept = &summed->route.stations[0].flat;
-    return scatter ? axis_list_without(&scatter->axes, kept) : (struct axis_list){0};
-}
-
-// Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
-// axis that has them in between; -1: none.
-static int axis_between(const struct placing *p, const struct summed *summed) {
-    const struct route *route = &summed->route;
-    const struct axis_list *tokens = &p->placement->tokens;
-    struct axis_list beyond =
-        axis_list_without(&route->stations[route->owned].flat, &route->stations[route->sum].flat);
-    struct axis_list inside = axis_list_without(&beyond, tokens);
-    bool between = axis_list_within(&inside, &summed->placed->scattered_each).n ||
-                   axis_list_within(&beyond, tokens).n || scattered_beyond(summed).n;
-    return inside.n && between ? inside.axes[0] : -1;
-}
-
-// Its parts are outside where the gradients are cut over it, too; and nothing is in between where
-// the gradients are kept in the parts that they are scattered in.
-static void report_parts_inside(struct placing *p, const struct summed *summed, unsigned axis) {
-    const struct origin *origin = placed_origin(summed->placed, STATE_OPTIMIZER, axis);
-    struct axis_list axes = scattered_beyond(summed);
-    if (!axes.n)
-        axis_list_add(&axes, axis);
-    struct diagnostic *d = not_in_order_yet(
-        p, origin,
-        arena_format(p->arena,
-                     "sharding over `%s`, which divides the model, inside shards over data axes",
-                     axis_name(p, axis)));
-    diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
-                    axes_text(p, &axes));
-    propose_extent(p, d, summed->placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes,
-                   origin_span(origin));
-}
-
 // Whether several units add to a gradient (of a tied table): each sum is then made before it is
 // added.
 static bool has_several_terms(const struct program *program, uint32_t tensor) {
@@ -131,6 +92,14 @@ static uint64_t sum_over_sequences(const struct placing *p, uint32_t i) {
     return axis_list_mask(&cuts[0]);
 }
 
+// The axes of the model over which parts are kept before data axes sum them.
+static struct axis_list kept_first(const struct placing *p, const struct axis_list *cuts) {
+    struct axis_list kept = {0};
+    for (unsigned i = 0; i < cuts->n && !axis_list_has(&p->placement->tokens, cuts->axes[i]); i++)
+        axis_list_add(&kept, cuts->axes[i]);
+    return kept;
+}
+
 // Each device keeps its part, as it stands in memory, of a gradient that those of an axis have
 // alike. Nothing is known behind the last element of the whole, so all parts must be full: the axis
 // over which they are not; -1: none. One sum over parts of sequences that is scattered over the
@@ -140,8 +109,7 @@ static int axis_of_short_parts(const struct placing *p, const struct summed *sum
     const struct placed_tensor *placed = summed->placed;
     const struct tensor *tensor = &p->program->job->tensors[summed->tensor];
     const struct route *route = &summed->route;
-    struct axis_list kept =
-        axis_list_without(&route->stations[route->sum].flat, &p->placement->tokens);
+    struct axis_list kept = kept_first(p, &route->stations[route->sum].flat);
     bool scattered =
         route_hop(route, HOP_SCATTER_FIRST) && !has_several_terms(p->program, summed->tensor);
     int64_t elements = 1;
@@ -171,13 +139,11 @@ static void check_storage(struct placing *p) {
         const struct placed_tensor *placed = &placement->tensors[i];
         const struct summed summed = {i % placement->n_tensors, placed,
                                       gradient_route(p, placed, sum_over_sequences(p, i))};
-        int between = axis_between(p, &summed), of_short = axis_of_short_parts(p, &summed);
-        if (between >= 0)
-            report_parts_inside(p, &summed, (unsigned)between);
-        else if (of_short >= 0)
-            report_short_parts(p, &summed, (unsigned)of_short);
-        if (between >= 0 || of_short >= 0)
-            return;
+        int of_short = axis_of_short_parts(p, &summed);
+        if (of_short < 0)
+            continue;
+        report_short_parts(p, &summed, (unsigned)of_short);
+        return;
     }
 }
 

@@ -255,15 +255,17 @@ static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
     placement->n_ranges++;
 }
 
-// Layers that are gathered or recomputed n at once are whole groups; what is left over at the end
-// of a range becomes a range that is one shorter group.
+// Layers that are gathered or recomputed n at once are whole groups, where they are both of the
+// greater number; what is left over at the end of a range becomes a range that is one shorter group.
 static void cut_last_groups(const struct placing *p) {
     for (uint32_t r = 0; r < p->placement->n_ranges; r++) {
         const struct layer_range *range = &p->placement->ranges[r];
         int64_t layers = range_layers(range);
-        int64_t rest = rest_of_groups(layers, gathered_at_once(p, r));
-        if (rest == 0)
-            rest = rest_of_groups(layers, recomputed_at_once(p, r));
+        int64_t gathered = gathered_at_once(p, r), again = recomputed_at_once(p, r);
+        int64_t most = gathered > again ? gathered : again;
+        int64_t rest = rest_of_groups(layers, most);
+        if (most >= layers)
+            rest = rest_of_groups(layers, gathered < again ? gathered : again);
         if (rest > 0 && range->step == 1)
             cut_range(p, r, rest);
     }

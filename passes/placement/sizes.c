@@ -370,23 +370,27 @@ static void check_turns(struct placing *p, uint32_t range, const struct placed_t
                 "gather one layer at once, `unit = layer`");
 }
 
-// Groups of layers begin where the groups do that are recomputed: each of the one holds some of the
-// other.
-static void check_recomputed_groups(struct placing *p, uint32_t range,
-                                    const struct placed_tensor *placed) {
+// Where the layers that are gathered at once are no multiple of those that are recomputed at once the
+// text has loops for each piece of the greater number that is as long as the smaller.
+static void check_pieces(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
     const struct layer_range *of = &p->placement->ranges[range];
-    int64_t layers = range_layers(of);
+    int64_t layers = range_layers(of), gathered = placed->gather_layers;
     int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
     again = again < layers ? again : layers;
-    if (placed->gather_layers % again == 0)
+    int64_t most = gathered > again ? gathered : again;
+    int64_t least = gathered < again ? gathered : again;
+    if (gathered % again == 0 || most <= least * LIMIT_GROUP_PIECES)
         return;
-    not_yet(
-        p, gather_origin(placed),
-        arena_format(p->arena,
-                     "gathering %" PRId64 " layers at once where %" PRId64
-                     " are recomputed at once",
-                     placed->gather_layers, again),
-        arena_format(p->arena, "gather %" PRId64 " layers at once, or a multiple of that", again));
+    const char *instead = arena_format(p->arena, "gather a multiple of %" PRId64, again);
+    if (gathered < again)
+        instead = arena_format(p->arena, "gather at least %" PRId64 " layers at once",
+                               (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
+    not_yet(p, gather_origin(placed),
+            arena_format(p->arena,
+                         "gathering %" PRId64 " layers at once where %" PRId64
+                         " are recomputed at once, in more than %d pieces,",
+                         gathered, again, LIMIT_GROUP_PIECES),
+            instead);
 }
 
 // E121. All that several layers at once are gathered of comes with the same layers.
@@ -413,7 +417,7 @@ static bool check_units(struct placing *p, uint32_t range) {
     }
     if (first) {
         check_turns(p, range, first);
-        check_recomputed_groups(p, range, first);
+        check_pieces(p, range, first);
     }
     return true;
 }

@@ -203,11 +203,60 @@ static void make_parameters(struct maker *m, bool trained) {
 //
 // Where sums are ordered, these are data axes. Over axes of the model on which units leave it a
 // summand (parts of sequences) it is summed before, in every microbatch; then devices of those
-// among the owners' axes keep their parts: `keep_first` of what is summed over data axes, all
-// others of what has been.
+// among the owners' axes keep their parts: `keep_first` of what is summed over data axes,
+// `keep_each` of a microbatch's sum, `keep_last` of the sum of all, and all others of what has been
+// summed. Data axes whose parts lie inside those are `inner_each` and `inner_last`: summed over
+// first, as where they stand beside the axes that are scattered over.
 struct gradient_sums {
-    struct axis_list keep_first, scatter_each, reduce_each, scatter_last, reduce_last;
+    struct axis_list keep_first, inner_each, scatter_each, reduce_each, keep_each;
+    struct axis_list keep_last, inner_last, scatter_last, reduce_last;
 };
+
+// Of a list, how many axes follow one another from `from` on that are in the other, or that are not.
+static unsigned run_of(const struct axis_list *axes, unsigned from, const struct axis_list *others,
+                       bool in) {
+    unsigned n = 0;
+    while (from + n < axes->n && axis_list_has(others, axes->axes[from + n]) == in)
+        n++;
+    return n;
+}
+
+static struct axis_list part_of(const struct axis_list *axes, unsigned from, unsigned n) {
+    struct axis_list part = {0};
+    for (unsigned i = from; i < from + n; i++)
+        axis_list_add(&part, axes->axes[i]);
+    return part;
+}
+
+// Data axes are scattered over as far as they stand side by side among the owners' axes; of what is
+// summed over the others, those of the model included, devices keep their parts. For example, where
+// parameters are cut over `a`, gradients over a and tp, the optimizer over a, tp, m, b, n and c, and
+// `tp`, `m` and `n` divide the model:
+//
+//   scatter_each a, keep_each tp, keep_last m, inner_last c, scatter_last b
+static void order_sums(const struct placement *placement, const struct placed_tensor *tensor,
+                       struct gradient_sums *sums) {
+    const struct axis_list *tokens = &placement->tokens;
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    struct axis_list each = axis_list_within(&sums->scatter_each, tokens);
+    struct axis_list last = axis_list_within(&sums->scatter_last, tokens);
+    unsigned first = run_of(owners, 0, tokens, false);
+    unsigned at = first + run_of(owners, first, &each, true);
+    unsigned held = tensor->shards[STATE_GRADIENTS].n;
+    sums->keep_first = part_of(owners, 0, first);
+    sums->scatter_each = part_of(owners, first, at - first);
+    if (held > at) {
+        sums->keep_each = part_of(owners, at, held - at);
+        at = held;
+    }
+    unsigned between = run_of(owners, at, &last, false);
+    unsigned scattered = run_of(owners, at + between, &last, true);
+    if (scattered)
+        sums->keep_last = part_of(owners, at, between);
+    sums->scatter_last = part_of(owners, at + between, scattered);
+    sums->inner_each = axis_list_without(&each, &sums->scatter_each);
+    sums->inner_last = axis_list_without(&last, &sums->scatter_last);
+}
 
 static struct gradient_sums sums_of(const struct placement *placement,
                                     const struct placed_tensor *tensor) {
@@ -222,18 +271,14 @@ static struct gradient_sums sums_of(const struct placement *placement,
                                  .scatter_last = axis_list_without(owners, &tensor->scattered_each),
                                  .reduce_last = axis_list_without(&rest, &each)};
     sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
-    if (placement->ordered) {
-        sums.scatter_each = axis_list_within(&sums.scatter_each, &placement->tokens);
-        sums.scatter_last = axis_list_within(&sums.scatter_last, &placement->tokens);
-        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
-             i++)
-            axis_list_add(&sums.keep_first, owners->axes[i]);
-    }
+    if (placement->ordered)
+        order_sums(placement, tensor, &sums);
     return sums;
 }
 
 static uint64_t mask_of(const struct gradient_sums *sums) {
-    return axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
+    return axis_list_mask(&sums->inner_each) | axis_list_mask(&sums->inner_last) |
+           axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
            axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last);
 }
 
@@ -274,8 +319,8 @@ static void sum_first(struct maker *m, const struct gradient_sums *sums, int par
 }
 
 // Where the sums of microbatches are scattered last: what the update reads, or, where that is cut
-// further, by axes of the wire, whose codes bring the whole, a transient of which its part is kept.
-// Shards that the update's do not lie in take no scatter.
+// further, by axes of the model, a window around it, or by axes of the wire, whose codes bring the
+// whole, a transient of which its part is kept. Shards that the update's do not lie in take no scatter.
 static int last_scattered(struct maker *m, struct gradient_sums *sums,
                           const struct axis_list *cuts) {
     const struct axis_list *owners = &m->tensor->shards[STATE_OPTIMIZER];
@@ -288,13 +333,15 @@ static int last_scattered(struct maker *m, struct gradient_sums *sums,
     }
     if (axis_list_equal(&scattered, owners))
         return m->route.owned;
-    return axis_list_equal(&scattered, cuts) ? m->route.sum
-                                             : add_transient(m, ".scattered", &scattered, 1);
+    if (axis_list_equal(&scattered, cuts))
+        return m->route.sum;
+    return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
+                                 : add_transient(m, ".scattered", &scattered, 1);
 }
 
 // Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
 // axes of the model have left a summand is summed here, too, where nothing has done so.
-static void sum_last(struct maker *m, const struct gradient_sums *sums, int last, int own,
+static void sum_last(struct maker *m, const struct gradient_sums *sums, int part, int last, int own,
                      const struct coded *coded) {
     enum route_event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
     uint64_t left = m->placement->ordered ? 0 : m->facts->left;
@@ -302,7 +349,8 @@ static void sum_last(struct maker *m, const struct gradient_sums *sums, int last
     struct axis_list summed =
         placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
     int owned = m->route.owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
-    add_transfer(m, HOP_SCATTER_LAST, event, m->route.sum, last, &sums->scatter_last);
+    add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &sums->inner_last);
+    add_transfer(m, HOP_SCATTER_LAST, event, part, last, &sums->scatter_last);
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
     if (coded->sent >= 0) {
         struct axis_list wire =
@@ -325,13 +373,14 @@ static void sum_last(struct maker *m, const struct gradient_sums *sums, int last
 // it, what of it data axes sum, and that sum; all the place of the sums where there is no transient.
 struct term {
     int written, part, kept, reduced; // reduced -1: what is summed is there already
+    int own;                          // of what is reduced, this device's part; -1: all of it
 };
 
 static struct term add_term(struct maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = m->tensor;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
-    struct term term = {-1, m->route.sum, m->route.sum, -1};
+    struct term term = {-1, m->route.sum, m->route.sum, -1, -1};
     if (!sums->scatter_each.n && !tensor->shards[STATE_GRADIENTS].n &&
         ((several && ordered) || !sums->reduce_each.n))
         return term;
@@ -340,8 +389,12 @@ static struct term add_term(struct maker *m, const struct gradient_sums *sums) {
     term.part = add_window(m, term.written, ".part", &sums->keep_first);
     if (sums->scatter_each.n || sums->keep_first.n == 0)
         term.kept = term.part;
-    if (sums->scatter_each.n && several && !ordered)
-        term.reduced = add_transient(m, ".reduced", &sums->scatter_each, tensor->gather_layers);
+    struct axis_list reduced = sums->keep_first;
+    axis_list_add_all(&reduced, &sums->scatter_each);
+    if (sums->keep_each.n || (sums->scatter_each.n && several && !ordered))
+        term.reduced = add_transient(m, ".reduced", &reduced, tensor->gather_layers);
+    if (sums->keep_each.n)
+        term.own = add_window(m, term.reduced, ".own", &m->route.stations[m->route.sum].flat);
     return term;
 }
 
@@ -353,8 +406,11 @@ static void sum_each(struct maker *m, const struct gradient_sums *sums, const st
     int whole = sums->scatter_each.n ? shard : term->kept;
     if (m->placement->ordered)
         sum_first(m, sums, term->part, term->kept);
+    add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
     add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
+    if (term->own >= 0)
+        add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
     if (several && m->placement->ordered)
         add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
     else if (several && term->written >= 0)
@@ -376,10 +432,14 @@ static void make_gradients(struct maker *m) {
     int owned = m->route.owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);
+    axis_list_add_all(&cuts, &sums.keep_each);
     int sum = m->route.sum =
         axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
+    axis_list_add_all(&cuts, &sums.keep_last);
+    int part = sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
     int last = last_scattered(m, &sums, &cuts);
-    int own = last != owned && last != sum ? add_window(m, last, ".own", owners) : -1;
+    bool keeps = m->route.stations[last].class == CLASS_TRANSIENT;
+    int own = keeps ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
     struct term term = add_term(m, &sums);
     m->route.used = term.written >= 0 ? term.written : rest;
@@ -387,7 +447,7 @@ static void make_gradients(struct maker *m) {
     if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
     sum_each(m, &sums, &term);
-    sum_last(m, &sums, last, own, &coded);
+    sum_last(m, &sums, part, last, own, &coded);
 }
 
 // ---- the whole --------------------------------------------------------------------------------

@@ -15,7 +15,16 @@
 //   }
 //   for u = 2 .. 3 { for l = 2*u .. 2*u+2 { wait gather[l mod 4]  call block(w = g[l mod 4]) } }
 //
-// All of a group are in flight together, also where nothing is ahead.
+// All of a group are in flight together, also where nothing is ahead. Where an iteration goes over
+// several units, pieces of a group that is recomputed at once, gathers start ahead within it:
+//
+//   for g = 0 .. 3 {
+//     start A  wait A  call block(A)  start B  wait B  call block(B)
+//   }
+// becomes, one unit ahead,
+//   for g = 0 .. 3 {
+//     start A  start B  wait A  call block(A)  wait B  call block(B)
+//   }
 #include "ir/check.h"
 #include "passes/schedule/overlap.h"
 
@@ -159,17 +168,19 @@ static struct index slot_of(const struct pipeline *p, int64_t offset) {
     return p->slots > 1 ? index_variable(p->variable, offset, p->slots) : index_constant(0);
 }
 
-// How many layers an iteration gathers: those of a group, or one.
-static int64_t layers_of(const struct statement *gather) {
-    int64_t layers = 1;
-    for (; gather->kind == STATEMENT_LOOP; gather = gather->loop.body.statements)
-        layers *= gather->loop.stride;
-    return layers;
+// How many layers are gathered at once: those of a unit, or one.
+static int64_t layers_of(const struct overlapper *o, const struct statement *gather) {
+    struct transfer_walk walk = walk_transfers(&gather->loop.body);
+    if (gather->kind != STATEMENT_LOOP || !next_transfer(&walk))
+        return 1;
+    const struct buffer *from = &o->program->buffers[walk.transfer->pieces[0].from.buffer];
+    return placement_of(&o->placement, from)->gather_layers;
 }
 
 // Each layer of a group has slots of its own, and groups follow each other as layers do.
-static int64_t slots_of(const struct pipeline *p, const struct statement *gather) {
-    return p->slots * layers_of(gather);
+static int64_t slots_of(const struct overlapper *o, const struct pipeline *p,
+                        const struct statement *gather) {
+    return p->slots * layers_of(o, gather);
 }
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
@@ -186,7 +197,7 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
                 continue;
             else if (gather->kind == STATEMENT_LOOP)
                 access.at->index =
-                    index_variable(access.at->index.variable, 0, slots_of(p, gather));
+                    index_variable(access.at->index.variable, 0, slots_of(o, p, gather));
             else
                 access.at->index = slot_of(p, 0);
     }
@@ -206,7 +217,7 @@ static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
 
 // Each slot is a copy of the gathered unit: this is what prefetching costs.
 static void give_slots(struct overlapper *o, const struct pipeline *p, struct statement *gather) {
-    int64_t slots = slots_of(p, gather);
+    int64_t slots = slots_of(o, p, gather);
     struct transfer_walk walk = walk_transfers(&(struct block){gather, 1, 0});
     while (next_transfer(&walk)) {
         o->step->handles[walk.transfer->handle].slots = slots;
@@ -261,9 +272,9 @@ static struct statement half_of_nest(struct overlapper *o, const struct pipeline
                                      const struct statement *nest, enum statement_kind kind,
                                      int64_t offset) {
     struct statement half = statement_clone(o->program->arena, o->program, nest);
-    offset *= layers_of(nest);
+    offset *= layers_of(o, nest);
     keep_only(o, &half.loop.body, kind, offset,
-              index_variable(p->variable + 1, offset, slots_of(p, nest)));
+              index_variable(p->variable + 1, offset, slots_of(o, p, nest)));
     return half;
 }
 
@@ -289,10 +300,19 @@ static bool same_iterations(const struct statement *a, const struct statement *b
            a->loop.stride == b->loop.stride && a->loop.descending == b->loop.descending;
 }
 
+// A loop over other layers of the same group has slots of its own.
+static bool is_of_other_layers(const struct statement *a, const struct statement *b) {
+    return a->kind == STATEMENT_LOOP && b->kind == STATEMENT_LOOP && a->loop.stride > 0 &&
+           a->loop.stride == b->loop.stride &&
+           (a->loop.end <= b->loop.begin || b->loop.end <= a->loop.begin);
+}
+
 // The first of `rest` that touches what the nest gathers; NULL: nothing does.
 static struct statement *first_reader(const struct overlapper *o, const struct pipeline *p,
                                       struct statement *nest) {
     for (uint32_t i = 0; i < p->rest.n; i++) {
+        if (is_of_other_layers(nest, &p->rest.statements[i]))
+            continue;
         struct transfer_walk walk = walk_transfers(&(struct block){nest, 1, 0});
         while (next_transfer(&walk))
             if (touches(o, &p->rest.statements[i], walk.transfer))
@@ -375,6 +395,61 @@ static struct block rest_of(struct overlapper *o, struct pipeline *p) {
     return rest;
 }
 
+// Where the unit ends that begins with the gathers at `begin`: at the next that stand behind what it
+// computes.
+static uint32_t end_of_unit(const struct overlapper *o, const struct block *body, uint32_t begin,
+                            int variable) {
+    bool computes = false;
+    for (uint32_t i = begin; i < body->n; i++) {
+        bool gathers = is_nest(o, &body->statements[i], variable);
+        if (gathers && computes)
+            return i;
+        computes |= !gathers;
+    }
+    return body->n;
+}
+
+// The units of an iteration; fewer than two: it is one, or has none.
+struct units {
+    struct pipeline *items;
+    uint32_t n;
+};
+
+static struct units find_units(const struct overlapper *o, struct statement *loop, int variable) {
+    const struct block *body = &loop->loop.body;
+    struct units units = {ARENA_ARRAY(o->program->arena, struct pipeline, body->n + 1), 0};
+    for (uint32_t begin = 0, end; begin < body->n; begin = end) {
+        struct statement part = *loop;
+        end = end_of_unit(o, body, begin, variable);
+        part.loop.body = (struct block){&body->statements[begin], end - begin, 0};
+        units.items[units.n] = find_pipeline(o, &part, variable);
+        units.items[units.n++].loop = loop;
+    }
+    for (uint32_t i = 0; i < units.n; i++) {
+        struct pipeline *p = &units.items[i];
+        int64_t wanted = wanted_ahead(o, &p->leading);
+        p->ahead = wanted < units.n - 1 ? wanted : units.n - 1;
+        p->slots = p->ahead + 1;
+    }
+    return units;
+}
+
+// Each unit in its place, behind the starts of those that are to be ahead of theirs by then.
+static void push_units(struct overlapper *o, struct block *to, struct statement *loop,
+                       struct units units) {
+    struct block body = {0};
+    for (uint32_t i = 0; i < units.n; i++)
+        refer_and_give_slots(o, &units.items[i]);
+    for (uint32_t i = 0, started = 0; i < units.n; i++) {
+        for (; started < units.n && started <= i + units.items[started].ahead; started++)
+            push_starts(o, &body, &units.items[started], 0);
+        struct block rest = rest_of(o, &units.items[i]);
+        push_copies(o, &body, rest.statements, rest.n);
+    }
+    loop->loop.body = body;
+    block_push(o->program, to, *loop);
+}
+
 static void push_loop(struct overlapper *o, struct block *to, struct statement loop) {
     if (loop.loop.end > loop.loop.begin)
         block_push(o->program, to, loop);
@@ -414,7 +489,10 @@ void prefetch_block(struct overlapper *o, struct block *block, int depth) {
         }
         prefetch_block(o, &s->loop.body, depth + 1);
         struct pipeline p = find_pipeline(o, s, depth);
-        if (is_pipelined(&p))
+        struct units units = find_units(o, s, depth);
+        if (units.n > 1)
+            push_units(o, &made, s, units);
+        else if (is_pipelined(&p))
             push_pipelined(o, &made, &p);
         else
             block_push(o->program, &made, *s);

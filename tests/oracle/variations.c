@@ -10,6 +10,8 @@ static const char *const *const lists[] = {
     // What an optimizer's shards leave of parameters and gradients to be cut.
     LIST(
         "", "optimizer : sharded(dp)", "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
+        "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
+        "optimizer : sharded(dp * tp)  gradients : sharded(dp * tp)  parameters : gathered(dp)",
         "in mlp { optimizer : sharded(dp) }", "optimizer : sharded(dp)  gradients : sharded(dp)",
         "optimizer : sharded(dp)  gradients : sharded(dp, reduce = each)",
         "optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)",
@@ -34,6 +36,8 @@ static const char *const *const lists[] = {
         "optimizer : sharded(inner)  gradients : sharded(inner)  parameters : gathered(inner)",
         "optimizer : sharded(dp)  gradients : sharded(dp)"
         "  parameters : gathered(dp, unit = layers(2))",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(dp, unit = layers(3))",
         "optimizer : sharded(dp)  in layers[1:] { gradients : sharded(dp) }",
         "optimizer : sharded(dp)  in layers[1:] { parameters : gathered(dp) }",
         "optimizer : sharded(dp)  in attention { parameters : gathered(dp) }",
@@ -59,7 +63,7 @@ static const char *const *const lists[] = {
     LIST("", "activations : sharded(tp by sequence)",
          "activations.layers : gathered(tp by sequence)"),
     LIST("", "activations : recomputed", "activations : recomputed(unit = layers(2))",
-         "activations.mlp : recomputed"),
+         "activations : recomputed(unit = layers(3))", "activations.mlp : recomputed"),
 };
 enum { N_LISTS = sizeof lists / sizeof *lists };
 

@@ -2,7 +2,7 @@
 // is what was last done to it, unless somebody else has taken its bytes since (bytes.c).
 //
 // A window is the device's own shard of a buffer: after writing it the whole is neither old nor new
-// until it has been gathered.
+// until it has been gathered. What lies in it, cut by more axes, may be read as a part of it.
 #include "verify/machine/machine.h"
 
 #include <inttypes.h>
@@ -139,18 +139,28 @@ bool windows_nest(const struct abstract_machine *m, buffer_id outer, const struc
            memcmp(axes->axes, b.axes + a.n, axes->n) == 0;
 }
 
+// The axes by which the window is cut beyond what the item holds: the whole, or another window in which
+// it lies. False: it holds neither.
+static bool axes_beyond_held(const struct abstract_machine *m, buffer_id window, struct look look,
+                             struct axis_list *axes) {
+    *axes = buffer_window_axes(m->program, buffer_of(m->program, window));
+    if (look.state != ITEM_WINDOW)
+        return look.state == ITEM_READY;
+    struct axis_list held = buffer_window_axes(m->program, buffer_of(m->program, look.run->window));
+    *axes = axis_list_without(axes, &held);
+    return windows_nest(m, look.run->window, axes, window);
+}
+
 static struct judgement read_window(struct abstract_machine *m, buffer_id window,
                                     struct place place, struct look look, struct span span) {
-    static const struct axis_list none;
     const struct buffer *buffer = buffer_of(m->program, window);
-    struct axis_list axes = buffer_window_axes(m->program, buffer);
-    uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
-    bool mine = look.state == ITEM_WINDOW && windows_nest(m, window, &none, look.run->window);
-    if (!mine && look.state != ITEM_READY)
+    struct axis_list axes;
+    if (!axes_beyond_held(m, window, look, &axes))
         return judgement_fault(state_fault(m, place, look, span));
     struct judgement value = run_held(m->world, look.run, 0, place.item).value;
-    if (mine)
+    if (look.state == ITEM_WINDOW && axes.n == 0)
         return value;
+    uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
     uint32_t summed = value.fault ? 0 : value.partial & flat_mask;
     if (summed)
         return judgement_fault(fault_make(
