@@ -123,7 +123,7 @@ static void loops_and_slots(void **state) {
     struct ranks ranks;
     ranks_open(&ranks, &arena, program, 1);
     for (buffer_id b = 0; b < program->n_buffers; b++)
-        for (int64_t i = 0; i < 3 * program->buffers[b].count; i++)
+        for (int64_t i = 0; i < 3 * buffer_items(&program->buffers[b]); i++)
             machine->buffers[b][i] = numbers(&ranks, 0, program, program->buffers[b].name, 0)[i] =
                 0.125 * (double)(b + 1) + 0.0625 * (double)i;
     machine_run(machine, STEP_TRAIN);
@@ -136,7 +136,7 @@ static void loops_and_slots(void **state) {
     for (buffer_id b = 0; b < program->n_buffers; b++)
         assert_memory_equal(machine->buffers[b],
                             numbers(&ranks, 0, program, program->buffers[b].name, 0),
-                            (size_t)program->buffers[b].count * 3 * sizeof(double));
+                            (size_t)buffer_items(&program->buffers[b]) * 3 * sizeof(double));
     assert_null(backend_entry(harness_backend(), code, 0, STEP_EVALUATE));
     backend_code_free(harness_backend(), code);
     ranks_close(&ranks);

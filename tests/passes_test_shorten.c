@@ -19,7 +19,7 @@
 // ---- both ways --------------------------------------------------------------------------------
 
 static bool is_shorter(const struct program *program, struct arena *arena) {
-    return shorten(program, STEP_TRAIN, arena).buffers != NULL;
+    return shorten(program, STEP_TRAIN, arena).stacks != NULL;
 }
 
 // The moments' first greatest.
@@ -80,14 +80,22 @@ struct writer {
     } loops[MAX_LOOPS];
 };
 
-struct place_of_text {
-    const char *name;
-    int items; // of a stack by layers: beyond their number; else all
+struct stack_of_text {
+    int count; // of layers: beyond their number; else all
     bool layers;
 };
+struct place_of_text {
+    const char *name;
+    struct stack_of_text stacks[2];
+};
 static const struct place_of_text places[] = {
-    {"x", 1, true},    {"y", 1, true},    {"z", 5, true},      {"one", 1, false}, {"one", 1, false},
-    {"two", 2, false}, {"two", 2, false}, {"three", 3, false}, {"in", 1, false},  {"out", 1, false},
+    {"x", {{1, true}, {1, false}}},     {"y", {{1, true}, {1, false}}},
+    {"z", {{5, true}, {1, false}}},     {"one", {{1, false}, {1, false}}},
+    {"one", {{1, false}, {1, false}}},  {"two", {{2, false}, {1, false}}},
+    {"two", {{2, false}, {1, false}}},  {"three", {{3, false}, {1, false}}},
+    {"in", {{1, false}, {1, false}}},   {"out", {{1, false}, {1, false}}},
+    {"rows", {{2, false}, {1, true}}},  {"columns", {{1, true}, {3, false}}},
+    {"square", {{1, true}, {1, true}}},
 };
 
 static int pick(struct writer *w, int n) {
@@ -125,7 +133,10 @@ static void write_place(struct writer *w, bool written) {
     if (name[0] == 'i' && written)
         name = "out";
     fputs(name, w->to);
-    write_index(w, place->layers ? w->layers + place->items : place->items);
+    for (int k = 0; k < 2; k++) {
+        const struct stack_of_text *stack = &place->stacks[k];
+        write_index(w, stack->layers ? w->layers + stack->count : stack->count);
+    }
 }
 
 static void write_handle(struct writer *w) {
@@ -244,8 +255,12 @@ static char *random_step(uint64_t seed) {
             "  buffer one : transient f64[hidden=4]\n"
             "  buffer two : activations f64[hidden=4] slots 2\n"
             "  buffer three : transient f64[hidden=4] slots 3\n"
+            "  buffer rows : transient f64[hidden=4] slots 2, layers %d\n"
+            "  buffer columns : activations f64[hidden=4] layers %d, slots 3\n"
+            "  buffer square : transient f64[hidden=4] layers %d, microbatches %d\n"
             "  train {\n",
-            w.layers + 5, w.layers + 1, w.layers + 1, w.layers + 5);
+            w.layers + 5, w.layers + 1, w.layers + 1, w.layers + 5, w.layers + 1, w.layers + 1,
+            w.layers + 1, w.layers + 1);
     write_block(&w, 3 + pick(&w, 6));
     fprintf(w.to, "}\n%s", units);
     fclose(w.to);

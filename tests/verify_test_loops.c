@@ -371,7 +371,7 @@ static bool both_faults(struct abstract_machine *a, struct abstract_machine *b, 
 static bool same_items(struct trial *t, struct abstract_machine *a, struct abstract_machine *b,
                        bool same_faults) {
     for (buffer_id id = 0; id < t->program->n_buffers; id++)
-        for (int64_t i = 0; i < t->program->buffers[id].count; i++) {
+        for (int64_t i = 0; i < buffer_items(&t->program->buffers[id]); i++) {
             const char *x = item_text(t, a, id, i), *y = item_text(t, b, id, i);
             if (strcmp(x, y) == 0 || (!same_faults && both_faults(a, b, id, i)))
                 continue;

@@ -136,9 +136,7 @@ struct group_cutter {
 };
 
 static void give_slots(struct program *program, buffer_id id, int64_t n) {
-    program->buffers[id].stack = STACK_SLOTS;
-    program->buffers[id].count = n;
-    program->buffers[id].first_layer = program->buffers[id].layer_step = 0;
+    program->buffers[id].stacks = stacked(STACK_SLOTS, n);
 }
 
 static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n) {
@@ -163,10 +161,10 @@ static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phas
 
 static void refer_to_slot(struct reference *at, buffer_id slots, int64_t n) {
     at->buffer = slots;
-    if (at->index.variable < 0)
-        at->index.offset %= n;
+    if (at->indices[0].variable < 0)
+        at->indices[0].offset %= n;
     else
-        at->index.modulus = n;
+        at->indices[0].modulus = n;
 }
 
 // What a statement in the group's loops names, now that there are slots; or, outside of them, what
@@ -227,9 +225,10 @@ static struct statement loop_over_groups(const struct group_cutter *c, const str
     int64_t n = c->group->n;
     struct statement made = cut_in_groups(c->program, from, n, "g");
     const struct statement layers = made.loop.body.statements[0];
-    struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
-    struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
-    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, n)};
+    struct reference kept = reference_at(c->kept, index_variable(GROUP, 0, 0));
+    struct reference hidden =
+        reference_at(c->group->hidden, index_variable(LAYER, -c->group->begin, 2));
+    struct reference again = reference_at(c->again, index_variable(LAYER, -c->group->begin, n));
     made.loop.body = (struct block){0};
     if (backward) {
         push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->take_unit, kept, again);
@@ -258,7 +257,7 @@ static void cut_step(const struct group_cutter *c, struct step *step, bool train
 
 static void cut_group(struct recomputing *r, const struct layer_group *group) {
     struct group_cutter c = {.r = r, .program = r->program, .group = group};
-    CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
+    CHECK(buffer_items(&c.program->buffers[group->hidden]) == group->end - group->begin + 1);
     c.kept = add_slots(&c, "saved", (group->end - group->begin) / group->n);
     c.again = add_slots(&c, "again", group->n);
     c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);

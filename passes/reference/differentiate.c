@@ -79,10 +79,8 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
         buffer.host = HOST_NONE;
-        if (buffer.stack == STACK_LAYERS) {
-            buffer.stack = STACK_SLOTS;
-            buffer.count = 2;
-        }
+        if (buffer_stack(&buffer, STACK_LAYERS))
+            buffer.stacks = stacked(STACK_SLOTS, 2);
     }
     return program_add_buffer(program, buffer);
 }
@@ -92,12 +90,12 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
     buffer_id *to = &tape->cotangent[of.buffer];
     if (*to == NO_ID)
         *to = add_cotangent(tape, of.buffer);
-    struct reference reference = {.buffer = *to, .index = of.index};
-    if (tape->program->buffers[*to].stack == STACK_SLOTS) {
-        if (of.index.variable < 0)
-            reference.index.offset %= 2;
+    struct reference reference = reference_at(*to, of.indices[0]);
+    if (buffer_stack(&tape->program->buffers[*to], STACK_SLOTS)) {
+        if (of.indices[0].variable < 0)
+            reference.indices[0].offset %= 2;
         else
-            reference.index.modulus = 2;
+            reference.indices[0].modulus = 2;
     }
     return reference;
 }

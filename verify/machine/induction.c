@@ -71,7 +71,8 @@ static void find_period(struct course *c) {
         const struct statement *statement = walk.statement;
         struct access access;
         for (uint32_t i = 0; (access = statement_access(c->machine->program, statement, i)).at; i++)
-            add_to_period(c, &walk, access.at->index);
+            for (unsigned k = 0; k < MAX_STACKS; k++)
+                add_to_period(c, &walk, access.at->indices[k]);
         if (statement->kind == STATEMENT_START)
             add_to_period(c, &walk, statement->start.handle_index);
         if (statement->kind == STATEMENT_WAIT)
