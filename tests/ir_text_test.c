@@ -199,6 +199,8 @@ static void says_how_a_buffer_is_stacked(void **state) {
                  "buffer order outlives the step, but is stacked twice", "order :");
     expect_error("slots 2, layers 3", "slots 400000, layers 400000",
                  "buffer kept has 160000000000 items", "kept :");
+    expect_error("slots 2\n       window of", "slots 1, layers 2\n       window of",
+                 "buffer w.own is no shard of its whole", "w.own :");
     expect_error("kept[m mod 2][l+1]", "kept", "say which item by two indices", "kept");
     expect_error("kept[m mod 2][l+1]", "kept[l+1]", "say which item by two indices", "kept[l+1]");
     expect_error("kept[m mod 2][l+1]", "kept[m mod 2][l+1][0]", "say which item by two indices",

@@ -7,8 +7,8 @@
 // the program runs.
 //
 // A free inside a loop must be right in every run of the statement that it stands behind. It is, if
-// the items that die there are as many as the runs and stand to the loop's variable as one index
-// says. What dies in some runs only is freed behind the loop around it. Layers one after the other
+// the items that die there are as many as the runs and stand to the loops' variables as indices
+// say. What dies in some runs only is freed behind the loop around it. Layers one after the other
 // that die at once are freed in a loop, so that the text does not grow with them.
 //
 // What is followed is the step made short, and items and variables stand for those of the whole
@@ -19,12 +19,7 @@
 
 #include "ir/check.h"
 #include "passes/passes.h"
-
-// So many items from one on, layer by layer.
-struct freed {
-    struct reference first;
-    int64_t count;
-};
+#include "passes/schedule/frees.h"
 
 struct stack_of { // of a buffer
     buffer_id buffer;
@@ -42,8 +37,7 @@ struct spot {
     struct stack_list named; // of a loop, by its variable: places of which stacks
     bool is_fixed;           // its variable has one value
     bool is_once;            // it is executed once in each iteration of the loop that it goes with
-    struct freed *freed;
-    uint32_t n_freed, cap_freed;
+    struct frees frees;
 };
 
 // The end of a life, as seen from the spot behind which it may be freed.
@@ -202,35 +196,6 @@ static struct reference name_of(const struct releaser *r, buffer_id buffer, enum
     return named;
 }
 
-// Which of a buffer's indices says the layer; -1: none.
-static int index_of_layers(const struct releaser *r, buffer_id buffer) {
-    return buffer_find_stack(&r->program->buffers[buffer], STACK_LAYERS);
-}
-
-// Is it the next layer's item behind those?
-static bool goes_on(const struct releaser *r, const struct freed *freed, struct reference next) {
-    int k = index_of_layers(r, next.buffer);
-    if (k < 0 || freed->first.buffer != next.buffer || next.indices[k].variable >= 0)
-        return false;
-    next.indices[k].offset -= freed->count;
-    return reference_equal(&freed->first, &next);
-}
-
-// Items of layers that are named by their numbers, of the short step, are put together where one
-// follows the other.
-static void push_freed(struct releaser *r, struct spot *spot, struct reference named) {
-    uint32_t i = spot->n_freed;
-    while (i > 0 && spot->freed[i - 1].first.buffer == named.buffer) {
-        struct freed *freed = &spot->freed[--i];
-        if (spot->depth < LIMIT_LOOP_DEPTH && goes_on(r, freed, named)) {
-            freed->count++;
-            return;
-        }
-    }
-    ARENA_PUSH(r->program->arena, spot->freed, spot->n_freed, spot->cap_freed,
-               (struct freed){named, 1});
-}
-
 // Does it stand for ends in several iterations, if for several? Of places that are numbers that is
 // seen where they are those of the whole step.
 static bool is_whole(const struct releaser *r, buffer_id buffer, enum form form,
@@ -248,6 +213,7 @@ static bool is_whole(const struct releaser *r, buffer_id buffer, enum form form,
 // Looks at the ends at a spot that are at one distance; frees them if they are as many as the runs.
 static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
+    struct spot *spot = &r->spots[like->spot];
     uint32_t n = 0;
     if (like->tried >> form & 1)
         return;
@@ -263,7 +229,7 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
         r->lost |= fits && !is_whole(r, buffer, form, end);
     }
     if (fits)
-        push_freed(r, &r->spots[like->spot], name_of(r, buffer, form, like));
+        frees_add(r->program, &spot->frees, spot->depth, name_of(r, buffer, form, like));
 }
 
 static void place_ends(struct releaser *r, buffer_id buffer) {
@@ -364,85 +330,21 @@ static void release_buffer(struct releaser *r, buffer_id buffer) {
 
 // ---- the text ---------------------------------------------------------------------------------
 
-// Places that are numbers become those of the whole step, where no end of a run may stand for
-// several.
-static void find_whole_items(struct releaser *r, struct freed *freed) {
-    buffer_id buffer = freed->first.buffer;
-    int layers = index_of_layers(r, buffer);
-    for (unsigned k = 0; k < r->program->buffers[buffer].stacks.n; k++) {
-        struct index *index = &freed->first.indices[k];
-        int64_t first = index->offset, last = first + ((int)k == layers ? freed->count - 1 : 0);
-        if (index->variable >= 0)
-            continue;
-        r->lost |= places_stood_for(r->shortened, buffer, k, first) > 1 ||
-                   places_stood_for(r->shortened, buffer, k, last) > 1;
-        index->offset = whole_place(r->shortened, buffer, k, first);
-        if ((int)k == layers)
-            freed->count = whole_place(r->shortened, buffer, k, last) - index->offset + 1;
-    }
-}
-
-// Of several layers' items: the first layer's place.
-static int64_t first_place(const struct releaser *r, const struct freed *freed) {
-    return freed->first.indices[index_of_layers(r, freed->first.buffer)].offset;
-}
-
-// Whether one statement frees both: single items, or those of the same layers.
-static bool freed_together(const struct releaser *r, const struct freed *a, const struct freed *b) {
-    return a->count == b->count && (a->count == 1 || first_place(r, a) == first_place(r, b));
-}
-
-// One statement for all single items, and one for each equal range of layers.
-static struct statement free_like(const struct releaser *r, const struct spot *spot, uint32_t like,
-                                  struct span span) {
-    struct statement s = {.kind = STATEMENT_FREE, .span = span};
-    uint32_t cap = 0;
-    for (uint32_t i = like; i < spot->n_freed; i++) {
-        struct reference freed = spot->freed[i].first;
-        if (!freed_together(r, &spot->freed[i], &spot->freed[like]))
-            continue;
-        if (spot->freed[i].count > 1)
-            freed.indices[index_of_layers(r, freed.buffer)] = index_variable(spot->depth, 0, 0);
-        ARENA_PUSH(r->program->arena, s.free.items, s.free.n_items, cap, freed);
-    }
-    return s;
-}
-
-static bool stood_before(const struct releaser *r, const struct spot *spot, uint32_t at) {
-    for (uint32_t i = 0; i < at; i++)
-        if (freed_together(r, &spot->freed[i], &spot->freed[at]))
-            return true;
-    return false;
-}
-
-static void push_frees(const struct releaser *r, struct block *to, const struct spot *spot,
-                       struct span span) {
-    for (uint32_t i = 0; i < spot->n_freed; i++) {
-        if (stood_before(r, spot, i))
-            continue;
-        struct statement s = free_like(r, spot, i, span);
-        if (spot->freed[i].count > 1) {
-            int64_t first = first_place(r, &spot->freed[i]);
-            struct loop loop = {.name = "l", .begin = first, .end = first + spot->freed[i].count};
-            block_push(r->program, &loop.body, s);
-            s = (struct statement){.kind = STATEMENT_LOOP, .span = span, .loop = loop};
-        }
-        block_push(r->program, to, s);
-    }
-}
-
 static struct block with_frees(const struct releaser *r, const struct block *from,
-                               uint32_t *place) {
+                               struct frees_at at, uint32_t *place) {
     struct block to = {0};
     for (uint32_t i = 0; i < from->n; i++) {
         struct statement s = from->statements[i];
         bool kept = !statement_only_frees(&s);
         const struct spot *spot = &r->spots[(*place)++];
-        if (s.kind == STATEMENT_LOOP)
-            s.loop.body = with_frees(r, &s.loop.body, place);
+        if (s.kind == STATEMENT_LOOP) {
+            struct frees_at inside = at;
+            inside.loops[inside.depth++] = s.loop.name;
+            s.loop.body = with_frees(r, &s.loop.body, inside, place);
+        }
         if (kept)
             block_push(r->program, &to, s);
-        push_frees(r, &to, spot, s.span);
+        frees_push(&at, &to, &spot->frees, s.span);
     }
     return to;
 }
@@ -462,13 +364,10 @@ bool release_by(struct program *program, enum step_kind kind, const struct follo
         release_buffer(&r, i);
     uint32_t n = 0, place = 0;
     struct statement_walk walk = walk_statements(&step->body);
-    while (walk_next(&walk)) {
-        const struct spot *spot = &r.spots[n++];
-        for (uint32_t i = 0; i < spot->n_freed; i++)
-            find_whole_items(&r, &spot->freed[i]);
-    }
+    while (walk_next(&walk))
+        r.lost |= !frees_of_whole(program, r.shortened, &r.spots[n++].frees);
     if (!r.lost)
-        step->body = with_frees(&r, &step->body, &place);
+        step->body = with_frees(&r, &step->body, (struct frees_at){.program = program}, &place);
     arena_free(&arena);
     return !r.lost;
 }
