@@ -97,6 +97,7 @@ static const struct place_of_text places[] = {
     {"rows", {{2, false}, {1, true}}},  {"columns", {{1, true}, {3, false}}},
     {"square", {{1, true}, {1, true}}},
 };
+enum { PLACE_ROWS = 10 };
 
 static int pick(struct writer *w, int n) {
     return (int)(random_bits(&w->random) % (uint64_t)n);
@@ -127,18 +128,6 @@ static void write_index(struct writer *w, int count) {
     fputc(']', w->to);
 }
 
-static void write_place(struct writer *w, bool written) {
-    const struct place_of_text *place = &places[pick(w, sizeof places / sizeof *places)];
-    const char *name = place->name;
-    if (name[0] == 'i' && written)
-        name = "out";
-    fputs(name, w->to);
-    for (int k = 0; k < 2; k++) {
-        const struct stack_of_text *stack = &place->stacks[k];
-        write_index(w, stack->layers ? w->layers + stack->count : stack->count);
-    }
-}
-
 static void write_handle(struct writer *w) {
     int slots = pick(w, 3);
     fprintf(w->to, "%s[", slots == 0 ? "a" : slots == 1 ? "b" : "c");
@@ -151,11 +140,38 @@ static void write_handle(struct writer *w) {
     fputc(']', w->to);
 }
 
+static void write_stacked(struct writer *w, const struct place_of_text *place, const char *name) {
+    fputs(name, w->to);
+    for (int k = 0; k < 2; k++) {
+        const struct stack_of_text *stack = &place->stacks[k];
+        write_index(w, stack->layers ? w->layers + stack->count : stack->count);
+    }
+}
+
+static void write_place(struct writer *w, bool written) {
+    const struct place_of_text *place = &places[pick(w, sizeof places / sizeof *places)];
+    bool given = place->name[0] == 'i' && written;
+    write_stacked(w, place, given ? "out" : place->name);
+}
+
+// From a whole to a window in it.
+static void write_scatter(struct writer *w) {
+    fputs("start reduce_scatter over dp as ", w->to);
+    write_handle(w);
+    fputs(" { ", w->to);
+    write_stacked(w, &places[PLACE_ROWS], "rows");
+    fputs(" -> ", w->to);
+    write_stacked(w, &places[PLACE_ROWS], "part");
+    fputs(" }", w->to);
+}
+
 static void write_simple(struct writer *w) {
     int kind = pick(w, 12);
     if (kind < 2) {
         fputs("zero ", w->to);
         write_place(w, true);
+    } else if (kind == 2 && pick(w, 3) == 0) {
+        write_scatter(w);
     } else if (kind == 2) {
         fputs("start all_reduce over dp as ", w->to);
         write_handle(w);
@@ -256,11 +272,12 @@ static char *random_step(uint64_t seed) {
             "  buffer two : activations f64[hidden=4] slots 2\n"
             "  buffer three : transient f64[hidden=4] slots 3\n"
             "  buffer rows : transient f64[hidden=4] slots 2, layers %d\n"
+            "  buffer part : transient f64[hidden=4] flat/dp slots 2, layers %d window of rows\n"
             "  buffer columns : activations f64[hidden=4] layers %d, slots 3\n"
             "  buffer square : transient f64[hidden=4] layers %d, microbatches %d\n"
             "  train {\n",
             w.layers + 5, w.layers + 1, w.layers + 1, w.layers + 5, w.layers + 1, w.layers + 1,
-            w.layers + 1, w.layers + 1);
+            w.layers + 1, w.layers + 1, w.layers + 1);
     write_block(&w, 3 + pick(&w, 6));
     fprintf(w.to, "}\n%s", units);
     fclose(w.to);

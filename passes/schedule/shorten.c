@@ -1,6 +1,6 @@
 // Shortens a step (see shorten.h).
 //
-// Loops, the stacks of buffers and handles lie on *lines* of whole numbers. An index ties two:
+// Loops, the stacks of buffers, and handles lie on *lines* of whole numbers. An index ties two:
 // `x[l+1]` the line of the loop and that of x, and a loop over 2*g .. 2*g+2 those of two loops, one
 // of which counts in larger units. Lines that are tied are laid beside one *ruler*, so that what is
 // named together lies together, but for a small *slack*. The ends of loops and buffers, and single

@@ -242,15 +242,15 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     *flight = (struct carried){ARENA_ARRAY(t->arena, struct carried_item, 2 * start->n_pieces), 0};
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
-        const struct reference *at = i % 2 ? &piece->to : &piece->from;
-        struct carried_item item = {.buffer = buffer_whole(t->program, at->buffer)};
-        if (!t->followed[item.buffer])
+        struct reference at = i % 2 ? piece->to : piece->from;
+        at.buffer = buffer_whole(t->program, at.buffer);
+        struct carried_item item = {.buffer = at.buffer, .item = item_of(t, &at)};
+        if (!t->followed[at.buffer])
             continue;
         for (unsigned k = 0; k < MAX_STACKS; k++) {
-            item.variables[k] = at->indices[k].variable;
+            item.variables[k] = at.indices[k].variable;
             item.iterations[k] = item.variables[k] < 0 ? 0 : t->iterations[item.variables[k]];
         }
-        item.item = item_of(t, at);
         flight->items[flight->n++] = item;
     }
 }
