@@ -128,7 +128,7 @@ static struct loop_of_text write_bounds(struct writer *w) {
 // A group of iterations in each of the loop around.
 static struct loop_of_text write_bounds_of_group(struct writer *w) {
     const struct loop_of_text *outer = &w->loops[w->depth - 1];
-    int stride = 1 + pick(w, 2), begin = pick(w, 2), end = begin + 1 + pick(w, 3);
+    int stride = 1 + pick(w, 3), begin = pick(w, 2), end = begin + 1 + pick(w, 3);
     char variable = (char)('i' + w->depth - 1);
     fprintf(w->to, "%d*%c+%d .. %d*%c+%d", stride, variable, begin, stride, variable, end);
     return (struct loop_of_text){stride * outer->begin + begin, stride * (outer->end - 1) + end};
@@ -599,6 +599,17 @@ static const struct known {
      NULL,
      0,
      {{"cell", 0, "w[5]"}, {"other", 0, "w[5]"}}},
+    {"rows as long as groups, of which some are not as those before",
+     ALL_ALIKE "for i = 15 .. 24 { call copy(x = w[4]) -> (y = columns[i][1]) }\n"
+               "for i = 0 .. 20 {\n"
+               "for j = 3*i .. 3*i+3 { call copy(x = w[j mod 24]) -> (y = cell) }\n"
+               "call copy(x = columns[i][1]) -> (y = other)\n"
+               "call copy(x = w[i]) -> (y = columns[i][2])\n"
+               "}\n",
+     NULL,
+     NULL,
+     0,
+     {{"other", 0, "w[4]"}, {"columns", 19 * 3 + 2, "w[19]"}, {"columns", 20 * 3 + 2, "w[3]"}}},
     {"rows that are used in turn",
      "for i = 0 .. 24 {\n"
      "for j = 0 .. 24 { call copy(x = w[i]) -> (y = rows[i mod 2][j]) }\n"
