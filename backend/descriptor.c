@@ -20,7 +20,8 @@
 // The runtime numbers classes, stacks, initial values and collectives as the compiler does.
 _Static_assert((int)PLACE_N_CLASSES == (int)N_CLASSES && (int)PLACE_OUTPUT == (int)CLASS_OUTPUT,
                "enum place_class follows ir/classes.def");
-_Static_assert((int)PLACE_STACK_SLOTS == (int)STACK_SLOTS, "enum place_stack is stack_kind");
+_Static_assert((int)PLACE_STACKS_LIMIT == (int)MAX_STACKS, "as many stacks");
+_Static_assert((int)PLACE_STACK_SLOTS == (int)STACK_SLOTS, "enum place_stack_kind is stack_kind");
 _Static_assert((int)PLACE_INIT_ZEROS == (int)INIT_ZEROS, "enum place_init is init_kind");
 _Static_assert((int)PLACE_AXES_LIMIT >= (int)MAX_AXES && (int)PLACE_RANK_LIMIT >= (int)MAX_RANK,
                "limits of the runtime");
@@ -125,8 +126,8 @@ static int32_t index_or_none(uint32_t id) {
 
 // The runtime's dimensions are those of an item: one microbatch's share of the batch.
 static int64_t item_size(const struct buffer *buffer, unsigned i) {
-    bool shared = buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
-    return shared ? buffer->dims[i].size / buffer->count : buffer->dims[i].size;
+    bool shared = buffer->dims[i].dimension == DIM_BATCH;
+    return buffer->dims[i].size / (shared ? buffer_microbatches(buffer) : 1);
 }
 
 static struct place_buffer describe_buffer(const struct program *program,
@@ -138,15 +139,17 @@ static struct place_buffer describe_buffer(const struct program *program,
         .dtype = describe_dtype(buffer->dtype),
         .rank = buffer->rank,
         .flat = describe_axes(&buffer->layout.flat),
-        .stack = (enum place_stack)buffer->stack,
-        .count = buffer->count,
+        .count = buffer_items(buffer),
         .inner = buffer->layout.n_inner,
-        .first_item = buffer->first_layer,
+        .first_item = buffer_first_layer(buffer),
         .item_step = buffer_layer_step(buffer),
         .stride_bytes = buffer_item_bytes(program, buffer),
         .offset_bytes = buffer->offset_bytes,
         .window_of = index_or_none(buffer->window_of),
     };
+    for (unsigned i = 0; i < buffer->stacks.n; i++)
+        out.stacks[i] = (struct place_stack){(enum place_stack_kind)buffer->stacks.list[i].kind,
+                                             buffer->stacks.list[i].count};
     for (unsigned i = 0; i < buffer->rank; i++) {
         const struct axis_list *cuts = &buffer->layout.cuts[i];
         struct order order = order_of_cuts(&program->job->mesh, cuts, buffer->layout.zigzag[i] - 1);

@@ -120,11 +120,12 @@ static void print_buffers(FILE *to, const struct place_part *p, int32_t part) {
         fputs("\n     ", to);
         print_axes(to, "flat", &b->flat);
         fprintf(to,
-                ".stack = %d, .count = %" PRId64 ", .inner = %d, .first_item = %" PRId64
-                ", .item_step = %" PRId64 ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64
-                ", .window_of = %d},\n",
-                (int)b->stack, b->count, b->inner, b->first_item, b->item_step, b->stride_bytes,
-                b->offset_bytes, b->window_of);
+                ".stacks = {{%d, %" PRId64 "}, {%d, %" PRId64 "}}, .count = %" PRId64
+                ", .inner = %d, .first_item = %" PRId64 ", .item_step = %" PRId64
+                ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64 ", .window_of = %d},\n",
+                (int)b->stacks[0].kind, b->stacks[0].count, (int)b->stacks[1].kind,
+                b->stacks[1].count, b->count, b->inner, b->first_item, b->item_step,
+                b->stride_bytes, b->offset_bytes, b->window_of);
     }
     fputs("};\n", to);
 }
@@ -147,8 +148,12 @@ static void print_effects(FILE *to, const struct place_part *p, int32_t part) {
     begin_array(to, "place_effect", name, p->n_effects);
     for (int32_t i = 0; i < p->n_effects; i++) {
         const struct place_effect *effect = &p->effects[i];
-        fprintf(to, "    {%d, %d, %d, %d, %" PRId64 ", %" PRId64 "},\n", effect->statement,
-                effect->kind, effect->buffer, effect->variable, effect->offset, effect->modulus);
+        const struct place_index *at = effect->indices;
+        fprintf(to,
+                "    {%d, %d, %d, {{%d, %" PRId64 ", %" PRId64 "}, {%d, %" PRId64 ", %" PRId64
+                "}}},\n",
+                effect->statement, effect->kind, effect->buffer, at[0].variable, at[0].offset,
+                at[0].modulus, at[1].variable, at[1].offset, at[1].modulus);
     }
     fputs("};\n", to);
 }

@@ -19,12 +19,10 @@ static void add(struct effects *e, const struct statement *s, enum place_effect_
     buffer_id id = buffer_whole(e->program, at.buffer);
     if (buffer_outlives_step(&e->program->buffers[id]))
         return;
-    struct place_effect effect = {.statement = (int32_t)s->id,
-                                  .kind = kind,
-                                  .buffer = (int32_t)id,
-                                  .variable = at.index.variable,
-                                  .offset = at.index.offset,
-                                  .modulus = at.index.modulus};
+    struct place_effect effect = {.statement = (int32_t)s->id, .kind = kind, .buffer = (int32_t)id};
+    for (unsigned i = 0; i < MAX_STACKS; i++)
+        effect.indices[i] = (struct place_index){at.indices[i].variable, at.indices[i].offset,
+                                                 at.indices[i].modulus};
     ARENA_PUSH(e->arena, e->items, e->n, e->cap, effect);
 }
 
@@ -37,7 +35,7 @@ static void add_statement(struct effects *e, const struct statement *s) {
         return;
     buffer_id frame = program_frame(e->program, s->call.unit);
     if (frame != NO_ID)
-        add(e, s, PLACE_BORROWED, (struct reference){frame, index_constant(0)});
+        add(e, s, PLACE_BORROWED, reference_to(frame));
 }
 
 void describe_effects(struct arena *arena, const struct program *program, struct place_part *out) {

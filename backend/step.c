@@ -30,29 +30,43 @@ static LLVMValueRef index_value(struct schedule *s, struct index index) {
     return value;
 }
 
+// The number of an item, row by row.
+static LLVMValueRef item_value(struct schedule *s, const struct reference *reference) {
+    struct emitter *e = s->e;
+    const struct stacks *stacks = &e->program->buffers[reference->buffer].stacks;
+    LLVMValueRef item = index_value(s, reference->indices[0]);
+    for (unsigned i = 1; i < stacks->n; i++) {
+        LLVMValueRef row =
+            LLVMBuildMul(e->builder, item, constant_i64(e, stacks->list[i].count), "");
+        item = LLVMBuildAdd(e->builder, row, index_value(s, reference->indices[i]), "");
+    }
+    return item;
+}
+
 // Items are padded to the stride, which ir computes for the plan and for the runtime alike.
 static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer,
-                                 struct index index) {
+                                 LLVMValueRef item) {
     struct emitter *e = s->e;
     CHECK(buffer->offset_bytes >= 0);
     LLVMValueRef first = offset_pointer(e, e->function.arena, buffer->offset_bytes);
     LLVMValueRef stride = constant_i64(e, buffer_item_bytes(e->program, buffer));
-    LLVMValueRef at = LLVMBuildMul(e->builder, index_value(s, index), stride, "");
+    LLVMValueRef at = LLVMBuildMul(e->builder, item, stride, "");
     return element_pointer(e, e->i8, first, at);
 }
 
 static LLVMValueRef reference_pointer(struct schedule *s, struct reference reference) {
     struct emitter *e = s->e;
     const struct buffer *buffer = &e->program->buffers[reference.buffer];
+    LLVMValueRef item = item_value(s, &reference);
     if (buffer->window_of == NO_ID)
-        return item_pointer(s, buffer, reference.index);
+        return item_pointer(s, buffer, item);
     // A window: this device's flat shard inside the item of the whole buffer.
     const struct buffer *whole = &e->program->buffers[buffer->window_of];
     struct tensor_type shard = buffer_type(e->program, buffer);
     struct axis_list axes = buffer_window_axes(e->program, buffer);
     LLVMValueRef at =
         LLVMBuildMul(e->builder, coordinate(e, &axes), constant_i64(e, type_bytes(&shard)), "");
-    return element_pointer(e, e->i8, item_pointer(s, whole, reference.index), at);
+    return element_pointer(e, e->i8, item_pointer(s, whole, item), at);
 }
 
 // ---- statements -------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ static const struct buffer *other_residual(const struct program *of, const struc
     for (buffer_id id = 0; id < of->n_buffers; id++) {
         const struct buffer *buffer = &of->buffers[id];
         bool coded = buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID;
-        for (int64_t item = 0; coded && item < buffer->count; item++) {
+        for (int64_t item = 0; coded && item < buffer_items(buffer); item++) {
             const struct buffer *like = residual_of(other, of->job->tensors[buffer->tensor].name,
                                                     buffer_layer(buffer, item));
             if (!like || !lie_alike(buffer, like))

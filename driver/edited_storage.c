@@ -48,7 +48,7 @@ static bool check_buffer_storage(struct compilation *c, const struct placement *
                                  const struct placement_row *row, unsigned axis) {
     const struct buffer *buffer = row->buffer;
     const char *found = mode_letter(row, axis);
-    int64_t layers = buffer->stack == STACK_LAYERS ? buffer->count : 1;
+    int64_t layers = buffer_stack(buffer, STACK_LAYERS) ? buffer_items(buffer) : 1;
     uint32_t asked = NO_ID; // the range of the layer before: what holds of one holds of all of it
     for (int64_t item = 0; item < layers; item++) {
         uint32_t range = placement_range(placement, buffer_layer(buffer, item));

@@ -118,8 +118,9 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
     struct layers layers = {0, 0, 1, 1};
     if (activation)
         layers = (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1};
-    else if (buffer->stack == STACK_LAYERS)
-        layers = (struct layers){buffer->first_layer, buffer_layer(buffer, buffer->count - 1) + 1,
+    else if (buffer_stack(buffer, STACK_LAYERS))
+        layers = (struct layers){buffer_first_layer(buffer),
+                                 buffer_layer(buffer, buffer_items(buffer) - 1) + 1,
                                  buffer_layer_step(buffer), 1};
     add_row(c, table,
             (struct placement_row){

@@ -165,7 +165,7 @@ static struct paragraph begin_paragraph(const struct text *t, const struct buffe
                               .names = last_word(tensor->name),
                               .made = "",
                               .rest_bytes = buffer_bytes(t->program, buffer),
-                              .layers = tensor->layers ? buffer->count : 0};
+                              .layers = tensor->layers ? buffer_items(buffer) : 0};
 }
 
 static void add_route(struct text *t, struct paragraphs *all, uint32_t at) {
@@ -189,7 +189,7 @@ static void add_optimizer(struct text *t, struct paragraphs *all, uint32_t tenso
         const struct buffer *buffer = &t->program->buffers[i];
         if (class_states[buffer->class] != STATE_OPTIMIZER || buffer->tensor != tensor)
             continue;
-        uint32_t range = placement_range(&t->c->placement, buffer->first_layer);
+        uint32_t range = placement_range(&t->c->placement, buffer_first_layer(buffer));
         struct paragraph made = begin_paragraph(t, buffer, range);
         made.at_rest = arena_format(t->arena, "%s at rest", type_text(t, buffer));
         add_paragraph(t, all, &made);
@@ -202,13 +202,14 @@ static void add_activations(struct text *t, struct paragraphs *all) {
         const struct buffer *buffer = &t->program->buffers[i];
         if (buffer->class != CLASS_ACTIVATIONS || program_is_frame(t->program, i))
             continue;
+        const struct stack *layers = buffer_stack(buffer, STACK_LAYERS);
         struct paragraph made = {.state = STATE_ACTIVATIONS,
                                  .role = buffer->name,
                                  .names = "",
                                  .made = "",
                                  .at_rest = type_text(t, buffer),
                                  .rest_bytes = buffer_bytes(t->program, buffer),
-                                 .layers = buffer->stack == STACK_LAYERS ? buffer->count : 0};
+                                 .layers = layers ? layers->count : 0};
         ARENA_PUSH(t->arena, all->items, all->n, all->cap, made);
     }
 }

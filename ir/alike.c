@@ -87,8 +87,7 @@ static bool buffers_alike(const struct pair *p, const struct buffer *a, const st
     bool windows = a->window_of != NO_ID, tensors = a->tensor != NO_ID;
     if (!same_text(a->name, b->name) || a->class != b->class || a->dtype != b->dtype ||
         a->host != b->host || !dims_alike(a->dims, a->rank, b->dims, b->rank) ||
-        !layouts_alike(a, b) || a->stack != b->stack || a->count != b->count ||
-        a->first_layer != b->first_layer || buffer_layer_step(a) != buffer_layer_step(b) ||
+        !layouts_alike(a, b) || !stacks_equal(&a->stacks, &b->stacks) ||
         round_up(1, a->pad_elements) != round_up(1, b->pad_elements) ||
         windows != (b->window_of != NO_ID) || tensors != (b->tensor != NO_ID))
         return false;
@@ -161,9 +160,11 @@ static bool places_alike(const struct pair *p, const struct statement *a,
         if (!x.at || !y.at)
             return !x.at && !y.at;
         const struct buffer *buffer = &p->a->buffers[x.at->buffer];
-        if (!same_text(buffer->name, p->b->buffers[y.at->buffer].name) ||
-            (buffer->stack != STACK_NONE && !index_equal(x.at->index, y.at->index)))
+        if (!same_text(buffer->name, p->b->buffers[y.at->buffer].name))
             return false;
+        for (unsigned k = 0; k < buffer->stacks.n; k++)
+            if (!index_equal(x.at->indices[k], y.at->indices[k]))
+                return false;
     }
 }
 

@@ -251,8 +251,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         parent->layout.flat.n < buffer->layout.flat.n &&
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&
-        parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
-        buffer_layer_step(parent) == buffer_layer_step(buffer) && parent->dtype == buffer->dtype &&
+        stacks_equal(&parent->stacks, &buffer->stacks) && parent->dtype == buffer->dtype &&
         same_dimensions(parent, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
@@ -274,9 +273,11 @@ static const char *dims_text(struct arena *arena, const enum dimension *dims, un
 
 // Does the host know every item?
 static bool host_knows_items(const struct checker *c, const struct buffer *buffer) {
-    int64_t all = buffer->stack == STACK_LAYERS ? c->job->sizes.layers : c->job->sizes.microbatches;
-    return buffer->stack == STACK_NONE ||
-           (buffer->stack == host_role_rows[buffer->host].stack && buffer->count == all);
+    const struct stack *stack = buffer->stacks.list;
+    int64_t all = stack->kind == STACK_LAYERS ? c->job->sizes.layers : c->job->sizes.microbatches;
+    return buffer->stacks.n == 0 ||
+           (buffer->stacks.n == 1 && stack->kind == host_role_rows[buffer->host].stack &&
+            stack->count == all);
 }
 
 // The host finds a buffer by its role, so there is one, of the kind that it writes or reads.
@@ -305,15 +306,41 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
                                           row->text, first->name, buffer->name);
 }
 
-// Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor and holds
-// layers that the tensor has.
+static bool has_layers(const struct checker *c, const struct buffer *buffer) {
+    int64_t layers = buffer->tensor == NO_ID ? 0 : c->job->tensors[buffer->tensor].layers;
+    int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
+    const struct stack *stack = buffer_stack(buffer, STACK_LAYERS);
+    return !stack || (stack->first_layer >= 0 && stack->first_layer <= last &&
+                      stack->count - 1 <= (last - stack->first_layer) / buffer_layer_step(buffer));
+}
+
+// What another step or the host finds is stacked once at most, a state by layers that its tensor
+// has.
+static const char *check_stacks(struct checker *c, const struct buffer *buffer) {
+    const struct stacks *stacks = &buffer->stacks;
+    if (stacks->n == 2 && stacks->list[0].kind == stacks->list[1].kind)
+        return arena_format(c->arena, "buffer %s is stacked by %s twice", buffer->name,
+                            stack_names[stacks->list[0].kind]);
+    if (stacks->n > 1 && buffer_outlives_step(buffer))
+        return arena_format(c->arena, "buffer %s outlives the step, but is stacked twice",
+                            buffer->name);
+    if (class_persistent[buffer->class] && stacks->n && !buffer_stack(buffer, STACK_LAYERS))
+        return arena_format(c->arena, "buffer %s persists, but its items are no layers",
+                            buffer->name);
+    return has_layers(c, buffer)
+               ? NULL
+               : arena_format(c->arena, "buffer %s holds layers that its tensor does not have",
+                              buffer->name);
+}
+
+// Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor.
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     if (buffer->tensor != NO_ID && buffer->tensor >= c->job->n_tensors)
         return arena_format(c->arena, "buffer %s is about no tensor", buffer->name);
     for (unsigned i = 0; i < buffer->rank; i++) {
         int64_t parts = mesh_group_size(&c->job->mesh, &buffer->layout.cuts[i]);
-        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
-            parts = size_times(parts, buffer->count);
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            parts = size_times(parts, buffer_microbatches(buffer));
         if (buffer->dims[i].size % parts)
             return arena_format(c->arena, "buffer %s: %s=%" PRId64 " is not divisible by %" PRId64,
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
@@ -329,21 +356,11 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
                                 buffer->dims[i].size);
     }
-    if (class_persistent[buffer->class] && buffer->stack != STACK_NONE &&
-        buffer->stack != STACK_LAYERS)
-        return arena_format(c->arena, "buffer %s persists, but its items are no layers",
-                            buffer->name);
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
-    int64_t layers = buffer->tensor == NO_ID ? 0 : c->job->tensors[buffer->tensor].layers;
-    int64_t step = buffer_layer_step(buffer);
-    int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
-    if (buffer->first_layer < 0 || (buffer->first_layer > 0 && buffer->stack != STACK_LAYERS) ||
-        (buffer->stack == STACK_LAYERS &&
-         (buffer->first_layer > last || buffer->count - 1 > (last - buffer->first_layer) / step)))
-        return arena_format(c->arena, "buffer %s holds layers that its tensor does not have",
-                            buffer->name);
-    const char *wrong = buffer->window_of == NO_ID ? NULL : check_window(c, buffer);
+    const char *wrong = check_stacks(c, buffer);
+    if (!wrong && buffer->window_of != NO_ID)
+        wrong = check_window(c, buffer);
     return wrong ? wrong : check_host(c, buffer);
 }
 
@@ -368,9 +385,14 @@ static const char *check_reference(struct checker *c, struct reference reference
     if (reference.buffer >= c->program->n_buffers)
         return "a statement refers to no buffer";
     const struct buffer *buffer = &c->program->buffers[reference.buffer];
-    if (!index_fits(c, reference.index, buffer->count))
-        return arena_format(c->arena, "an index of buffer %s is outside its %" PRId64 " items",
-                            buffer->name, buffer->count);
+    for (unsigned i = 0; i < MAX_STACKS; i++) {
+        const struct stack *stack = i < buffer->stacks.n ? &buffer->stacks.list[i] : NULL;
+        int64_t count = stack ? stack->count : 1;
+        if (!index_fits(c, reference.indices[i], count))
+            return arena_format(c->arena, "an index of buffer %s is outside its %" PRId64 " %s",
+                                buffer->name, count,
+                                buffer->stacks.n > 1 ? stack_names[stack->kind] : "items");
+    }
     return NULL;
 }
 

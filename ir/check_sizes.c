@@ -54,10 +54,11 @@ static void check_tensor(struct size_checker *c, const struct tensor *tensor) {
 }
 
 static void check_items(struct size_checker *c, const struct buffer *buffer) {
-    if (buffer->count > LIMIT_COUNTED)
+    int64_t items = buffer_items(buffer);
+    if (items > LIMIT_COUNTED)
         found(c, buffer->span, false,
               arena_format(c->arena, "buffer %s has %" PRId64 " items; at most %d can be counted",
-                           buffer->name, buffer->count, LIMIT_COUNTED));
+                           buffer->name, items, LIMIT_COUNTED));
 }
 
 // The bytes on a device, padded. A cut that does not divide is another check's matter: what is
@@ -75,8 +76,8 @@ static int64_t check_buffer(struct size_checker *c, const struct buffer *buffer)
     int64_t parts = mesh_group_size(&c->program->job->mesh, &buffer->layout.flat);
     int64_t item = buffer_item_bytes(c->program, buffer);
     check_bytes(c, &whole, 1, size_times(item, parts), kind, name, buffer->span); // padded
-    check_bytes(c, &whole, buffer->count, size_times(item, buffer->count), kind, name,
-                buffer->span);
+    int64_t items = buffer_items(buffer);
+    check_bytes(c, &whole, items, size_times(item, items), kind, name, buffer->span);
     return buffer_bytes(c->program, buffer);
 }
 

@@ -146,13 +146,14 @@ extern const char *const condition_names[N_CONDITIONS];
 extern const char *const class_names[N_CLASSES];
 extern const enum state class_states[N_CLASSES]; // N_STATES: counted as transient
 extern const bool class_persistent[N_CLASSES];
-enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS };
+enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS, N_STACK_KINDS };
+extern const char *const stack_names[N_STACK_KINDS]; // "" of NONE
 // A row of host_roles.def; that of HOST_NONE is empty.
 struct host_role_row {
     const char *text;
     enum buffer_class class;
     enum dtype dtype;      // NONE: any that is floating
-    enum stack_kind stack; // how there may be several items; NONE: there is one
+    enum stack_kind stack; // by what it may be stacked; NONE: it is one item
     enum dimension dims[3];
 };
 extern const struct host_role_row host_role_rows[N_HOST_ROLES];
@@ -292,8 +293,23 @@ struct layout {
 typedef uint32_t buffer_id;
 #define NO_ID UINT32_MAX
 
-// Bytes on every device: `count` equal items, one after the other, item i at offset + i * stride.
-// A tensor's layers may lie in several buffers, each with a range of them.
+// What the items of a buffer stand for.
+struct stack {
+    enum stack_kind kind; // not NONE
+    int64_t count;
+    int64_t first_layer; // LAYERS: place i is of layer first_layer + i * layer_step
+    int64_t layer_step;  // 0 and 1: of all layers from the first on
+};
+enum { MAX_STACKS = 2 };
+struct stacks {
+    uint8_t n;                     // 0: the buffer is one item
+    struct stack list[MAX_STACKS]; // outermost first, each of another kind
+};
+
+// Bytes on every device: equal items, one after the other, item i at offset + i * stride. Where a
+// buffer is stacked twice they are numbered row by row: place i of the outer stack and k of the
+// inner one, of n, are item i * n + k. A tensor's layers may lie in several buffers, each with a
+// range of them.
 // A buffer stacked by microbatches holds one step's microbatches: of the batch, the axes that cut
 // it are the outermost digits, then the microbatch, then what is local. Axes that the microbatches
 // stand around (layout.n_inner) are digits between these two.
@@ -306,10 +322,7 @@ struct buffer {
     uint8_t rank;
     struct dim dims[MAX_RANK]; // logical, of one item
     struct layout layout;      // of INPUT and persistent classes a fact, else what the pass intends
-    enum stack_kind stack;
-    int64_t count;        // items; 1 for STACK_NONE
-    int64_t first_layer;  // STACK_LAYERS: item i is of layer first_layer + i * layer_step
-    int64_t layer_step;   // 0 and 1: of all layers from the first on
+    struct stacks stacks;
     int64_t pad_elements; // an item is a multiple of so many: a shard's elements, which may be cut
                           // again, and the room of what is no shard; 0 and 1: no padding
     buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
@@ -400,16 +413,16 @@ struct unit {
 
 // ---- steps ------------------------------------------------------------------------------------
 
-// An index into a buffer's items (or a handle's): loop variable + offset, modulo `modulus` if that
-// is not 0. Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0.
+// A place of a stack, or a handle's slot: loop variable + offset, modulo `modulus` if that is not 0.
+// Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0.
 struct index {
     int8_t variable;
     int64_t offset;
     int64_t modulus;
 };
-struct reference {
+struct reference { // an item
     buffer_id buffer;
-    struct index index;
+    struct index indices[MAX_STACKS]; // one for each stack of the buffer; the rest are constants 0
 };
 
 enum statement_kind {
@@ -718,6 +731,13 @@ struct index index_constant(int64_t value);
 struct index index_variable(int variable, int64_t offset, int64_t modulus);
 bool index_equal(struct index a, struct index b);
 int64_t index_at(struct index index, const int64_t *variables); // its value inside loops
+struct reference reference_to(buffer_id);                       // of one item
+struct reference reference_at(buffer_id, struct index);         // stacked once, or not at all
+bool reference_equal(const struct reference *a, const struct reference *b);
+// The variables that say which item it is: bits 1 << variable.
+uint32_t reference_variables(const struct reference *);
+// The number of the item inside loops.
+int64_t reference_item(const struct program *, const struct reference *, const int64_t *variables);
 
 // A job that a person edited may lack offsets; then all of the plan is dropped and made anew.
 bool job_needs_plan(const struct job *);
@@ -786,10 +806,24 @@ struct axis_list buffer_inner_axes(const struct buffer *);
 buffer_id buffer_whole(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
 bool buffer_outlives_step(const struct buffer *); // it is persistent, or the host fills or reads it
-// Of what is stacked by layers: of how many layers every item is the next one's, the layer of an
-// item, and the item of a layer (-1: it holds none).
+// By one kind of number; slots by as many as there are, one item where it is one.
+struct stacks stacked(enum stack_kind, int64_t count);
+struct stacks stacked_in_slots(int64_t count);
+bool stacks_equal(const struct stacks *a, const struct stacks *b);
+int buffer_find_stack(const struct buffer *, enum stack_kind);            // -1: not stacked so
+const struct stack *buffer_stack(const struct buffer *, enum stack_kind); // NULL: the same
+int64_t buffer_items(const struct buffer *);
+// The microbatches by which it is stacked; 1 where it is not.
+int64_t buffer_microbatches(const struct buffer *);
+// The places of an item in the buffer's stacks, 0 in those that it has not, and back.
+void buffer_places(const struct buffer *, int64_t item, int64_t places[MAX_STACKS]);
+int64_t buffer_item_at(const struct buffer *, const int64_t places[MAX_STACKS]);
+// Of what is stacked by layers: the first, of how many layers every place is the next one's, and the
+// layer of an item. Of what is not: 0, 1 and 0.
+int64_t buffer_first_layer(const struct buffer *);
 int64_t buffer_layer_step(const struct buffer *);
 int64_t buffer_layer(const struct buffer *, int64_t item);
+// The item of a layer, of what is stacked by nothing else; -1: it holds none.
 int64_t buffer_item_of_layer(const struct buffer *, int64_t layer);
 
 // Labels of operand or result `i` of an op, as one character per dimension, from its row's

@@ -190,36 +190,48 @@ static void parse_inner(struct parser *p, struct buffer *buffer) {
                      "microbatches stand around the innermost of the axes that cut the batch");
 }
 
-static int stack_here(const struct parser *p) {
-    static const char *const names[] = {"layers", "microbatches", "slots"};
-    return p->token.kind == TOKEN_WORD ? table_find(names, 3, p->token.text) : -1;
+static bool at_stack(const struct parser *p) {
+    return p->token.kind == TOKEN_WORD &&
+           table_find(stack_names + 1, N_STACK_KINDS - 1, p->token.text) >= 0;
 }
 
-// How many items, and what they stand for; none of the words: one item.
+// `layers 3 from 1 by 2`, `microbatches 2 around dp`, `slots 4`
 static void parse_stack(struct parser *p, struct buffer *buffer) {
-    int stack = stack_here(p);
-    buffer->count = 1;
-    if (stack >= 0) {
-        text_advance(p);
-        buffer->stack = STACK_LAYERS + stack;
-        buffer->count = text_integer(p);
-        if (buffer->count < 1)
-            FAIL(p, "a buffer has at least one item");
-        if (stack_here(p) >= 0)
-            FAIL(p, "the items of a buffer stand for layers, microbatches or slots: one of these");
-    }
-    if (buffer->stack == STACK_MICROBATCHES && text_accept_word(p, "around"))
+    struct stack stack = {
+        .kind = (enum stack_kind)(
+            1 + text_choice(p, stack_names + 1, N_STACK_KINDS - 1, "what items stand for"))};
+    struct token at = p->token;
+    stack.count = text_integer(p);
+    if (stack.count < 1)
+        text_fail_at(p, at.begin, p->last_end, "a buffer has at least one item");
+    if (stack.kind == STACK_MICROBATCHES && text_accept_word(p, "around"))
         parse_inner(p, buffer);
-    if (buffer->stack == STACK_LAYERS && text_accept_word(p, "from"))
-        buffer->first_layer = text_integer(p);
-    if (buffer->stack == STACK_LAYERS && text_accept_word(p, "by")) {
-        buffer->layer_step = text_integer(p);
-        if (buffer->layer_step < 1)
+    if (stack.kind == STACK_LAYERS && text_accept_word(p, "from"))
+        stack.first_layer = text_integer(p);
+    if (stack.kind == STACK_LAYERS && text_accept_word(p, "by")) {
+        stack.layer_step = text_integer(p);
+        if (stack.layer_step < 1)
             FAIL(p, "layers go on by at least 1");
     }
+    buffer->stacks.list[buffer->stacks.n++] = stack;
 }
 
-// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACK pad N window of BUFFER
+// The stacks, `slots 4, layers 8`, outermost first; no word of one: the buffer is one item.
+static void parse_stacks(struct parser *p, struct buffer *buffer) {
+    if (!at_stack(p))
+        return;
+    parse_stack(p, buffer);
+    while (!text_failed(p) && text_accept(p, ',')) {
+        if (buffer->stacks.n < MAX_STACKS)
+            parse_stack(p, buffer);
+        else
+            FAIL(p, "the items of a buffer are counted by at most %d kinds of number", MAX_STACKS);
+    }
+    if (at_stack(p))
+        FAIL(p, "a comma stands between what the items of a buffer stand for");
+}
+
+// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACKS pad N window of BUFFER
 // at OFFSET`. Tensors and wholes stand above what refers to them.
 static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
@@ -246,7 +258,7 @@ static void parse_buffer(struct parser *p) {
     if (text_accept_word(p, "host"))
         buffer.host = (enum host_role)(
             1 + text_choice(p, host_role_names + 1, N_HOST_ROLES - 1, "what the host knows"));
-    parse_stack(p, &buffer);
+    parse_stacks(p, &buffer);
     if (text_accept_word(p, "pad")) {
         struct token at = p->token;
         buffer.pad_elements = text_integer(p);

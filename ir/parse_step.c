@@ -34,28 +34,39 @@ static struct index parse_index(struct parser *p) {
     return index;
 }
 
-// `buffer` or `buffer[index]`, as the buffer has one item or several.
+// `[l]`, or `[m mod 2][l]`: one for each stack of the buffer. False: they are not as many.
+static bool parse_indices(struct parser *p, struct reference *reference) {
+    unsigned n = p->program->buffers[reference->buffer].stacks.n;
+    for (unsigned i = 0; i < n; i++) {
+        if (!text_accept(p, '['))
+            return false;
+        reference->indices[i] = parse_index(p);
+        text_expect(p, ']');
+    }
+    return !text_at(p, '[');
+}
+
+// By the number of the buffer's stacks.
+static const char *const wrong_indices[MAX_STACKS + 1] = {
+    "buffer `%s` has one item and takes no index",
+    "buffer `%s` has several items: say which by one index, as in `%s[l]`",
+    "buffer `%s` is stacked twice: say which item by two indices, as in `%s[m][l]`",
+};
+
+// `buffer`, with indices where it has several items.
 static struct reference parse_reference(struct parser *p) {
     struct token at = p->token;
     const char *name = text_name(p, "a buffer");
-    struct reference reference = {.buffer = text_find_buffer(p, p->program, name),
-                                  .index = index_constant(0)};
+    struct reference reference = reference_to(text_find_buffer(p, p->program, name));
     if (reference.buffer == NO_ID) {
         text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
         text_fail_at(p, at.begin, at.end, "there is no buffer `%s`", name);
         reference.buffer = 0;
         return reference;
     }
-    bool stacked = p->program->buffers[reference.buffer].stack != STACK_NONE;
-    if (stacked != text_at(p, '['))
+    if (!parse_indices(p, &reference))
         text_fail_at(p, at.begin, at.end,
-                     stacked ? "buffer `%s` has several items: say which, as in `%s[l]`"
-                             : "buffer `%s` has one item and takes no index",
-                     name, name);
-    if (text_accept(p, '[')) {
-        reference.index = parse_index(p);
-        text_expect(p, ']');
-    }
+                     wrong_indices[p->program->buffers[reference.buffer].stacks.n], name, name);
     return reference;
 }
 

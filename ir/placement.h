@@ -61,6 +61,13 @@ static inline int64_t range_layers(const struct layer_range *range) {
     return (range->end - range->begin + range->step - 1) / range->step;
 }
 
+static inline struct stacks stacked_by_layers(const struct layer_range *range) {
+    struct stacks stacks = stacked(STACK_LAYERS, range_layers(range));
+    stacks.list[0].first_layer = range->begin;
+    stacks.list[0].layer_step = range->step > 1 ? range->step : 0;
+    return stacks;
+}
+
 struct placement {
     struct axis_list batch;   // axes that split the batch, outermost first: the data axes
     bool ordered;             // training is reproducible: sums have one order on every mesh
@@ -110,7 +117,8 @@ static inline uint32_t placement_range(const struct placement *placement, int64_
 // the first one is.
 static inline uint32_t placement_index(const struct placement *placement,
                                        const struct buffer *buffer) {
-    return placement_range(placement, buffer->first_layer) * placement->n_tensors + buffer->tensor;
+    return placement_range(placement, buffer_first_layer(buffer)) * placement->n_tensors +
+           buffer->tensor;
 }
 
 static inline const struct placed_tensor *placement_of(const struct placement *placement,

@@ -203,7 +203,21 @@ static void print_tensor(struct printer *p, const struct tensor *tensor) {
     put_spanned_end(p, tensor->span);
 }
 
-static const char *const stack_names[] = {"", "layers", "microbatches", "slots"};
+static void put_stacks(struct printer *p, const struct buffer *buffer) {
+    for (unsigned i = 0; i < buffer->stacks.n; i++) {
+        const struct stack *stack = &buffer->stacks.list[i];
+        put(p, "%s %s %" PRId64, i ? "," : "", stack_names[stack->kind], stack->count);
+        struct axis_list inner = buffer_inner_axes(buffer);
+        if (stack->kind == STACK_MICROBATCHES && inner.n) {
+            put(p, " around ");
+            put_axes(p, &inner);
+        }
+        if (stack->first_layer)
+            put(p, " from %" PRId64, stack->first_layer);
+        if (stack->layer_step > 1)
+            put(p, " by %" PRId64, stack->layer_step);
+    }
+}
 
 // In the order that the parser reads (parse_header.c).
 static void print_buffer(struct printer *p, const struct buffer *buffer) {
@@ -220,17 +234,7 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
     }
     if (buffer->host != HOST_NONE)
         put(p, " host %s", host_role_names[buffer->host]);
-    if (buffer->stack != STACK_NONE)
-        put(p, " %s %" PRId64, stack_names[buffer->stack], buffer->count);
-    struct axis_list inner = buffer_inner_axes(buffer);
-    if (inner.n) {
-        put(p, " around ");
-        put_axes(p, &inner);
-    }
-    if (buffer->first_layer)
-        put(p, " from %" PRId64, buffer->first_layer);
-    if (buffer->layer_step > 1)
-        put(p, " by %" PRId64, buffer->layer_step);
+    put_stacks(p, buffer);
     if (buffer->pad_elements > 1)
         put(p, " pad %" PRId64, buffer->pad_elements);
     if (buffer->window_of != NO_ID) {
@@ -382,9 +386,10 @@ static const char *index_text(struct printer *p, struct index index) {
 
 static const char *reference_text(struct printer *p, struct reference reference) {
     const struct buffer *buffer = &p->program->buffers[reference.buffer];
-    if (buffer->stack == STACK_NONE)
-        return buffer->name;
-    return arena_format(&p->scratch, "%s[%s]", buffer->name, index_text(p, reference.index));
+    const char *text = buffer->name;
+    for (unsigned i = 0; i < buffer->stacks.n; i++)
+        text = arena_format(&p->scratch, "%s[%s]", text, index_text(p, reference.indices[i]));
+    return text;
 }
 
 static void put_argument(struct printer *p, const char *name, struct reference reference,

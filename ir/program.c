@@ -330,24 +330,3 @@ void block_insert(struct program *program, struct block *block, uint32_t at,
             (block->n - 1 - at) * sizeof *block->statements);
     block->statements[at] = statement;
 }
-
-struct index index_constant(int64_t value) {
-    return (struct index){.variable = -1, .offset = value};
-}
-
-struct index index_variable(int variable, int64_t offset, int64_t modulus) {
-    return (struct index){.variable = (int8_t)variable, .offset = offset, .modulus = modulus};
-}
-
-// The remainder is never negative: descending loops count slots below zero.
-int64_t index_at(struct index index, const int64_t *variables) {
-    int64_t value = index.offset + (index.variable >= 0 ? variables[index.variable] : 0);
-    if (!index.modulus)
-        return value;
-    value %= index.modulus;
-    return value < 0 ? value + index.modulus : value;
-}
-
-bool index_equal(struct index a, struct index b) {
-    return a.variable == b.variable && a.offset == b.offset && a.modulus == b.modulus;
-}

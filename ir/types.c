@@ -64,8 +64,8 @@ static struct tensor_type whole_type(const struct mesh *mesh, const struct buffe
     for (unsigned i = 0; i < buffer->rank; i++) {
         type.dims[i] = buffer->dims[i];
         type.dims[i].size /= mesh_group_size(mesh, &buffer->layout.cuts[i]);
-        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
-            type.dims[i].size /= buffer->count;
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            type.dims[i].size /= buffer_microbatches(buffer);
     }
     return type;
 }
@@ -100,7 +100,7 @@ int64_t buffer_item_bytes(const struct program *program, const struct buffer *bu
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
     if (buffer->window_of != NO_ID)
         return 0;
-    return size_times(buffer->count, buffer_item_bytes(program, buffer));
+    return size_times(buffer_items(buffer), buffer_item_bytes(program, buffer));
 }
 
 struct axis_list buffer_window_axes(const struct program *program, const struct buffer *buffer) {
@@ -136,20 +136,6 @@ bool buffer_is_persistent(const struct buffer *buffer) {
 bool buffer_outlives_step(const struct buffer *buffer) {
     return buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
            buffer->class == CLASS_OUTPUT;
-}
-
-int64_t buffer_layer_step(const struct buffer *buffer) {
-    return buffer->layer_step > 1 ? buffer->layer_step : 1;
-}
-
-int64_t buffer_layer(const struct buffer *buffer, int64_t item) {
-    return buffer->first_layer + item * buffer_layer_step(buffer);
-}
-
-int64_t buffer_item_of_layer(const struct buffer *buffer, int64_t layer) {
-    int64_t distance = layer - buffer->first_layer, step = buffer_layer_step(buffer);
-    bool held = distance >= 0 && distance % step == 0 && distance / step < buffer->count;
-    return held ? distance / step : -1;
 }
 
 // ---- orders -----------------------------------------------------------------------------------

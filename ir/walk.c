@@ -78,14 +78,22 @@ int64_t loop_variable(const struct loop *loop, int variable, int64_t iteration,
     return base + (loop->descending ? loop->end - 1 - iteration : loop->begin + iteration);
 }
 
+static bool names_microbatch(const struct program *program, const struct reference *at,
+                             int variable) {
+    const struct stacks *stacks = &program->buffers[at->buffer].stacks;
+    for (unsigned i = 0; i < stacks->n; i++)
+        if (stacks->list[i].kind == STACK_MICROBATCHES && at->indices[i].variable == variable)
+            return true;
+    return false;
+}
+
 bool loop_counts_microbatches(const struct program *program, const struct loop *loop,
                               int variable) {
     struct statement_walk walk = walk_statements(&loop->body);
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
-            if (access.at->index.variable == variable &&
-                program->buffers[access.at->buffer].stack == STACK_MICROBATCHES)
+            if (names_microbatch(program, access.at, variable))
                 return true;
     }
     return false;

@@ -140,17 +140,26 @@ static void make_free(struct live *live, int32_t buffer, int64_t item) {
     count(live, b->class, -b->stride_bytes);
 }
 
-static int64_t item_of(const struct place_effect *effect, const int64_t *variables) {
-    int64_t item = effect->offset;
-    if (effect->variable >= 0)
-        item += variables[effect->variable];
-    if (effect->modulus)
-        item = (item % effect->modulus + effect->modulus) % effect->modulus;
+static int64_t value_of(const struct place_index *index, const int64_t *variables) {
+    int64_t value = index->offset;
+    if (index->variable >= 0)
+        value += variables[index->variable];
+    if (index->modulus)
+        value = (value % index->modulus + index->modulus) % index->modulus;
+    return value;
+}
+
+static int64_t item_of(const struct live *live, const struct place_effect *effect,
+                       const int64_t *variables) {
+    const struct place_stack *stacks = live->part->buffers[effect->buffer].stacks;
+    int64_t item = 0;
+    for (int i = 0; i < PLACE_STACKS_LIMIT && stacks[i].kind != PLACE_STACK_NONE; i++)
+        item = item * stacks[i].count + value_of(&effect->indices[i], variables);
     return item;
 }
 
 static void apply(struct live *live, const struct place_effect *effect, const int64_t *variables) {
-    int64_t item = item_of(effect, variables);
+    int64_t item = item_of(live, effect, variables);
     if (effect->kind == PLACE_FREED) {
         make_free(live, effect->buffer, item);
         return;

@@ -15,9 +15,10 @@
 #define PLACE_ABI_VERSION 25
 
 enum {
-    PLACE_AXES_LIMIT = 16, /* axes of a mesh */
-    PLACE_RANK_LIMIT = 6,  /* dimensions of a tensor */
-    PLACE_FUSED_LIMIT = 3, /* tensors that are fused to one */
+    PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
+    PLACE_RANK_LIMIT = 6,   /* dimensions of a tensor */
+    PLACE_STACKS_LIMIT = 2, /* of a buffer */
+    PLACE_FUSED_LIMIT = 3,  /* tensors that are fused to one */
 };
 
 /* Result of every runtime call; generated code passes on what is not PLACE_OK. */
@@ -192,11 +193,16 @@ enum place_class {
     PLACE_N_CLASSES,
 };
 
-enum place_stack {
+/* What the items of a buffer stand for. */
+enum place_stack_kind {
     PLACE_STACK_NONE,
-    PLACE_STACK_LAYERS,       /* item i is layer first_item + i * item_step */
-    PLACE_STACK_MICROBATCHES, /* item i is microbatch i of the device */
-    PLACE_STACK_SLOTS,        /* items are used in turn */
+    PLACE_STACK_LAYERS,       /* place i is layer first_item + i * item_step */
+    PLACE_STACK_MICROBATCHES, /* place i is microbatch i of the device */
+    PLACE_STACK_SLOTS,        /* places are used in turn */
+};
+struct place_stack {
+    enum place_stack_kind kind;
+    int64_t count;
 };
 
 /* A dimension of one item of the whole tensor (of a microbatch, not of the step); axes that cut it
@@ -222,8 +228,10 @@ struct place_buffer {
     int32_t rank;
     struct place_dimension dims[PLACE_RANK_LIMIT];
     struct place_axes flat;
-    enum place_stack stack;
-    int64_t count;
+    /* Outermost first, those that it has not NONE: of two, place i of the first and k of the second,
+     * of n, are item i * n + k. What lives from step to step, or is the host's, has one at most. */
+    struct place_stack stacks[PLACE_STACKS_LIMIT];
+    int64_t count; /* items */
     int32_t
         inner; /* of the axes that cut a batch by microbatches: so many, the innermost, inside */
     int64_t first_item;
@@ -264,14 +272,17 @@ enum place_effect_kind {
     PLACE_BORROWED, /* only while the statement works: the frame of a unit */
     PLACE_FREED,    /* the item holds nothing any more */
 };
+/* A place of a stack: the value of a loop's variable (numbered by depth, outermost 0; -1: none) plus
+ * `offset`, its remainder that is not negative by `modulus` if that is not 0. */
+struct place_index {
+    int32_t variable;
+    int64_t offset, modulus;
+};
 struct place_effect {
     int32_t statement; /* effects are in the order of their statements' ids */
     enum place_effect_kind kind;
-    int32_t buffer; /* no window */
-    /* The item: the value of a loop's variable (numbered by depth, outermost 0; -1: none) plus
-     * `offset`, its remainder that is not negative by `modulus` if that is not 0. */
-    int32_t variable;
-    int64_t offset, modulus;
+    int32_t buffer;                                 /* no window */
+    struct place_index indices[PLACE_STACKS_LIMIT]; /* of the item, one for each stack */
 };
 
 /* Buffers with a meaning for the host, as indices; -1: the program has none. */

@@ -181,7 +181,6 @@ static buffer_id buffer_for(struct harness *h, value_id id) {
                             .tensor = NO_ID,
                             .dtype = value->type.dtype,
                             .rank = value->type.rank,
-                            .count = 1,
                             .window_of = NO_ID};
     memcpy(buffer.dims, value->type.dims, sizeof buffer.dims);
     buffer.offset_bytes = h->offsets[id] = reserve(h->program, type_bytes(&value->type));
@@ -203,7 +202,6 @@ static void plan_frame(struct harness *h) {
                            .dtype = DTYPE_I32,
                            .rank = 1,
                            .dims = {{DIM_FLAT, bytes / 4 + 1}},
-                           .count = 1,
                            .window_of = NO_ID,
                            .offset_bytes = reserve(h->program, bytes + 4)};
     program_set_frame(h->program, (uint32_t)(h->unit - h->program->job->units),
@@ -223,12 +221,11 @@ static void plan(struct harness *h) {
     call.call.operands = ARENA_ARRAY(&h->arena, struct reference, unit->n_parameters + 1);
     call.call.results = ARENA_ARRAY(&h->arena, struct reference, unit->n_results + 1);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
-        call.call.operands[i] = (struct reference){buffer_for(h, i), index_constant(0)};
+        call.call.operands[i] = reference_to(buffer_for(h, i));
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct unit_result *result = &unit->results[i];
         if (result->in_parameter == NO_ID) {
-            call.call.results[i] =
-                (struct reference){buffer_for(h, result->value), index_constant(0)};
+            call.call.results[i] = reference_to(buffer_for(h, result->value));
         } else {
             call.call.results[i] = call.call.operands[result->in_parameter];
             h->offsets[result->value] = h->offsets[result->in_parameter];

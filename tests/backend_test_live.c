@@ -185,7 +185,7 @@ static void a_larger_arena_shows(void **state) {
     plant(&p, 1); // inside one: an item that no layer uses, at the arena's end
     struct buffer *stack = buffer_named(&p, "saved.mlp.up");
     stack->offset_bytes = p.program->arena_bytes / 64 * 64 + 64;
-    stack->count++;
+    stack->stacks.list[0].count++;
     p.program->arena_bytes = stack->offset_bytes + buffer_bytes(p.program, stack);
     p.account = account(p.program, &p.arena);
     expect_flaw(&p, "end of what is alive");
@@ -222,9 +222,8 @@ static void missing_and_late_frees_show(void **state) {
     uint32_t unused;
     take_free_out(&p, "embedding.token.gathered.embedding_forward");
     struct statement *late = free_of(&p, "loss_sum", &unused);
-    late->free.items[late->free.n_items++] = (struct reference){
-        program_find_buffer(p.program, "embedding.token.gathered.embedding_forward"),
-        index_constant(0)};
+    late->free.items[late->free.n_items++] =
+        reference_to(program_find_buffer(p.program, "embedding.token.gathered.embedding_forward"));
     expect_flaw(&p, "alive at most");
     plant(&p, 2); // in the last of two microbatches only, so that the first's lives on in between
     take_free_out(&p, "logits");

@@ -108,7 +108,7 @@ static void fill(struct model *m) {
         const struct buffer *buffer = &m->program->buffers[b];
         if (!is_given(buffer) || buffer->window_of != NO_ID)
             continue;
-        for (int64_t item = 0; item < buffer->count; item++)
+        for (int64_t item = 0; item < buffer_items(buffer); item++)
             fill_item(m, b, item);
         copy_to_ranks(m, b);
     }

@@ -44,11 +44,15 @@ static const char loops[] =
     "  buffer w : input f64[hidden=3] layers 5 at 256\n"
     "  buffer ring : transient f64[hidden=3] slots 3 at 512\n"
     "  buffer sum : gradients f64[hidden=3] microbatches 2 at 768\n"
+    "  buffer rows : transient f64[hidden=3] slots 2, layers 5 at 1024\n"
+    "  buffer columns : transient f64[hidden=3] layers 5, slots 3 at 1280\n"
     "  train {\n"
     "    for m = 0 .. 2 {\n"
     "      for l = 0 .. 5 {\n"
     "        call combine(a = x[l], b = w[l]) -> (c = x[l+1])\n"
     "        call combine(a = x[l+1], b = w[4]) -> (c = ring[l-1 mod 3])\n"
+    "        call combine(a = rows[m-1 mod 2][l], b = w[l]) -> (c = columns[l][l+2 mod 3])\n"
+    "        call add(s = rows[m mod 2][4], t = columns[l][m])\n"
     "      }\n"
     "      zero sum[m]\n"
     "      for l = 1 .. 4 descending {\n"
@@ -83,14 +87,14 @@ static const char loops[] =
 // What the code tells the runtime: every statement but loops, with the variables around it.
 struct told {
     const struct place_program *program;
-    int64_t statements[64][1 + LIMIT_LOOP_DEPTH]; // id, the loops' variables
+    int64_t statements[128][1 + LIMIT_LOOP_DEPTH]; // id, the loops' variables
     int n;
 };
 
 static void take_down(void *data, int32_t statement, const int64_t *variables,
                       const struct live_bytes *alive) {
     struct told *told = data;
-    assert_true(told->n < 64);
+    assert_true(told->n < 128);
     int64_t *at = told->statements[told->n++];
     at[0] = statement;
     for (int i = 0; i < told->program->statements[statement].depth; i++)
@@ -123,7 +127,7 @@ static void loops_and_slots(void **state) {
     struct ranks ranks;
     ranks_open(&ranks, &arena, program, 1);
     for (buffer_id b = 0; b < program->n_buffers; b++)
-        for (int64_t i = 0; i < 3 * program->buffers[b].count; i++)
+        for (int64_t i = 0; i < 3 * buffer_items(&program->buffers[b]); i++)
             machine->buffers[b][i] = numbers(&ranks, 0, program, program->buffers[b].name, 0)[i] =
                 0.125 * (double)(b + 1) + 0.0625 * (double)i;
     machine_run(machine, STEP_TRAIN);
@@ -136,7 +140,7 @@ static void loops_and_slots(void **state) {
     for (buffer_id b = 0; b < program->n_buffers; b++)
         assert_memory_equal(machine->buffers[b],
                             numbers(&ranks, 0, program, program->buffers[b].name, 0),
-                            (size_t)program->buffers[b].count * 3 * sizeof(double));
+                            (size_t)buffer_items(&program->buffers[b]) * 3 * sizeof(double));
     assert_null(backend_entry(harness_backend(), code, 0, STEP_EVALUATE));
     backend_code_free(harness_backend(), code);
     ranks_close(&ranks);

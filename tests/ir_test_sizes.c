@@ -54,10 +54,11 @@ static void what_is_beyond_stays_beyond(void **unused) {
 struct trial {
     struct program *program; // on a mesh of two axes
     struct buffer buffer;
+    wide items;
     wide whole_bytes, item_bytes, bytes; // of all devices, of an item, of all items on one device
 };
 
-// Dimensions that one axis may cut, a flat cut by another, padding, items.
+// Dimensions that one axis may cut, a flat cut by another, padding, one stack or two.
 static struct trial random_buffer(uint64_t *state, struct arena *arena) {
     struct trial t = {.program = program_new(arena, "trial")};
     t.program->job->mesh = (struct mesh){.axes = {{.name = "a"}, {.name = "b"}}, .n_axes = 2};
@@ -69,9 +70,12 @@ static struct trial random_buffer(uint64_t *state, struct arena *arena) {
                               .window_of = NO_ID,
                               .dtype = random_bits(state) % 2 ? DTYPE_F32 : DTYPE_F64,
                               .rank = (uint8_t)(1 + random_bits(state) % 4),
-                              .stack = STACK_SLOTS,
-                              .count = random_size(state, 20),
+                              .stacks = {.n = (uint8_t)(1 + random_bits(state) % 2),
+                                         .list = {{STACK_SLOTS, random_size(state, 20), 0, 0},
+                                                  {STACK_LAYERS, random_size(state, 62), 0, 0}}},
                               .pad_elements = random_size(state, 20)};
+    const struct stack *stacks = buffer->stacks.list;
+    t.items = buffer->stacks.n > 1 ? clamp((wide)stacks[0].count * stacks[1].count) : stacks->count;
     wide local = 1, whole = dtype_bytes[buffer->dtype];
     for (unsigned i = 0; i < buffer->rank; i++) {
         int64_t part = random_size(state, 30);
@@ -90,7 +94,7 @@ static struct trial random_buffer(uint64_t *state, struct arena *arena) {
     wide padded = wide_round_up((local + parts - 1) / parts, buffer->pad_elements);
     t.whole_bytes = whole;
     t.item_bytes = padded * dtype_bytes[buffer->dtype];
-    t.bytes = clamp(t.item_bytes) * buffer->count;
+    t.bytes = clamp(t.item_bytes) * t.items;
     if (parts * t.item_bytes > t.whole_bytes)
         t.whole_bytes = parts * t.item_bytes;
     return t;
@@ -104,7 +108,7 @@ static void buffers_are_counted_or_refused(void **unused) {
         struct trial t = random_buffer(&state, &arena);
         program_add_buffer(t.program, t.buffer);
         bool counted = t.whole_bytes <= (wide)LIMIT_DEVICE_BYTES &&
-                       t.bytes <= (wide)LIMIT_DEVICE_BYTES && t.buffer.count <= LIMIT_COUNTED;
+                       t.bytes <= (wide)LIMIT_DEVICE_BYTES && t.items <= LIMIT_COUNTED;
         assert_int_equal(job_too_large(t.program->job, &arena).what == NULL, counted);
         if (counted) {
             assert_true(buffer_item_bytes(t.program, &t.buffer) == t.item_bytes);
@@ -125,8 +129,7 @@ static void all_buffers_together(void **unused) {
                             .window_of = NO_ID,
                             .dtype = DTYPE_F64,
                             .rank = 1,
-                            .dims = {{DIM_FLAT, LIMIT_DEVICE_BYTES / 8 / 4}},
-                            .count = 1};
+                            .dims = {{DIM_FLAT, LIMIT_DEVICE_BYTES / 8 / 4}}};
     for (int i = 0; i < 4; i++)
         program_add_buffer(program, buffer);
     assert_null(job_too_large(program->job, &arena).what);

@@ -188,6 +188,33 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
 }
 
+static void says_how_a_buffer_is_stacked(void **state) {
+    expect_error("slots 2, layers 3", "slots 0, layers 3", "at least one item", "0, layers");
+    expect_error("slots 2, layers 3", "slots 2, layers 0", "at least one item", "0 from");
+    expect_error("slots 2, layers 3", "slots 2, 3", "what items stand for", "3 from");
+    expect_error("layers 3 from 1 by 2 at", "layers 3, microbatches 2 at",
+                 "counted by at most 2 kinds of number", "microbatches 2 at");
+    expect_error("slots 2, layers 3", "slots 2 layers 3", "a comma stands between", "layers 3");
+    expect_error("zigzag shard] at", "zigzag shard] slots 2, layers 3 at",
+                 "buffer order outlives the step, but is stacked twice", "order :");
+    expect_error("slots 2, layers 3", "slots 400000, layers 400000",
+                 "buffer kept has 160000000000 items", "kept :");
+    expect_error("slots 2\n       window of", "slots 1, layers 2\n       window of",
+                 "buffer w.own is no shard of its whole", "w.own :");
+    expect_error("kept[m mod 2][l+1]", "kept", "say which item by two indices", "kept");
+    expect_error("kept[m mod 2][l+1]", "kept[l+1]", "say which item by two indices", "kept[l+1]");
+    expect_error("kept[m mod 2][l+1]", "kept[m mod 2][l+1][0]", "say which item by two indices",
+                 "kept[m mod 2][l+1][0]");
+    expect_error("free w[k]", "free w[k][0]", "say which by one index", "w[k][0]");
+    expect_error("zero y\n", "zero y[0]\n", "has one item and takes no index", "y[0]");
+    expect_error("kept[m mod 2][l+1]", "kept[m mod 2][l+2]",
+                 "an index of buffer kept is outside its 3 layers", "zero kept");
+    expect_error("kept[m mod 2][l+1]", "kept[l+1][m]",
+                 "an index of buffer kept is outside its 2 slots", "zero kept");
+    expect_error("kept[m mod 2][l+1]", "kept[m mod 3][l+1]",
+                 "an index of buffer kept is outside its 2 slots", "zero kept");
+}
+
 // The second would stand in the place of the first, or beside it unread.
 static void takes_nothing_twice(void **state) {
     expect_error("axis shard = 2\n", "axis replica = 2\n", "axis `replica` is declared twice",
@@ -209,8 +236,10 @@ static void takes_nothing_twice(void **state) {
     expect_error("buffer behind", "buffer x", "buffer `x` is declared twice", "x : activations");
     expect_error("tensor block.g", "tensor block.w", "tensor `block.w` is declared twice",
                  "block.w");
-    expect_error("slots 2 pad", "layers 2 slots 2 pad", "one of these", "slots");
-    expect_error("slots 2 pad", "slots 2 layers 3 pad", "one of these", "layers");
+    expect_error("slots 2 pad", "layers 2 slots 2 pad", "a comma stands between", "slots");
+    expect_error("slots 2 pad", "slots 2 layers 3 pad", "a comma stands between", "layers");
+    expect_error("slots 2, layers 3 from 1 by 2", "slots 2, slots 3",
+                 "buffer kept is stacked by slots twice", "kept :");
     expect_error("pad 4 at 512", "pad 4 at 512 at 576", "`at` stands twice on this line", "at 576");
     expect_error("pad 4 at 512", "at 512 pad 4", "or out of its order", "pad 4");
     expect_error("  train {", "  train { }\n  train {", "`train` is given twice", "train {\n");
@@ -501,6 +530,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(says_how_a_buffer_is_stacked),
         cmocka_unit_test(blocks_are_a_power_of_two),
         cmocka_unit_test(results_have_places_of_their_own),
         cmocka_unit_test(takes_nothing_twice),

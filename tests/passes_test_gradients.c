@@ -374,7 +374,7 @@ static void begin_model(struct model_trial *trial, const struct config *config) 
     trial->machine = machine_new(&trial->arena, trial->program);
     for (buffer_id i = 0; i < trial->program->n_buffers; i++) {
         const struct buffer *buffer = &trial->program->buffers[i];
-        int64_t n = machine_item_elements(trial->machine, i) * buffer->count;
+        int64_t n = machine_item_elements(trial->machine, i) * buffer_items(buffer);
         double *data = machine_item(trial->machine, i, 0);
         for (int64_t k = 0; k < n; k++) {
             if (buffer->class == CLASS_PARAMETERS)
@@ -430,7 +430,7 @@ static void check_model(const struct config *config, uint32_t n_frozen) {
     struct machine *trained = machine_new(&trial.arena, program);
     for (buffer_id i = 0; i < program->n_buffers; i++)
         memcpy(trained->buffers[i], trial.machine->buffers[i],
-               (size_t)(machine_item_elements(trained, i) * program->buffers[i].count) *
+               (size_t)(machine_item_elements(trained, i) * buffer_items(&program->buffers[i])) *
                    sizeof(double));
     machine_run(trained, STEP_TRAIN);
     buffer_id loss = program_find_buffer(program, "loss");
@@ -442,7 +442,7 @@ static void check_model(const struct config *config, uint32_t n_frozen) {
         buffer_id gradient =
             program_find_buffer(program, arena_format(&trial.arena, "%s.gradient", name));
         frozen += gradient == NO_ID;
-        for (int64_t k = 0; gradient != NO_ID && k < program->buffers[buffer].count; k++)
+        for (int64_t k = 0; gradient != NO_ID && k < buffer_items(&program->buffers[buffer]); k++)
             check_direction(&trial, buffer, k, machine_item(trained, gradient, k));
     }
     assert_int_equal(frozen, n_frozen);

@@ -40,7 +40,8 @@ static double *buffer_data(const struct trial *trial, const char *name) {
 
 static int64_t tensor_elements(const struct trial *trial, const struct tensor *tensor) {
     buffer_id buffer = program_find_buffer(trial->program, tensor->name);
-    return machine_item_elements(trial->machine, buffer) * trial->program->buffers[buffer].count;
+    return machine_item_elements(trial->machine, buffer) *
+           buffer_items(&trial->program->buffers[buffer]);
 }
 
 // A fresh machine with the file's parameters.

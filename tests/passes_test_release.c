@@ -14,7 +14,7 @@
 #include "passes/passes.h"
 #include "tests/program_edit.h"
 
-// x and y are stacked by layers, slot is used in turn, one is alone; copy reads a and writes b, add
+// x and y are stacked by layers, slot is used in turn, rows and columns both, one is alone; copy reads a and writes b, add
 // adds a to b.
 static const char head[] =
     "step main {\n"
@@ -27,6 +27,8 @@ static const char head[] =
     "  buffer x : activations f64[hidden=4] layers 5\n"
     "  buffer y : gradients f64[hidden=4] layers 5\n"
     "  buffer slot : transient f64[hidden=4] slots 2\n"
+    "  buffer rows : activations f64[hidden=4] slots 2, layers 4\n"
+    "  buffer columns : activations f64[hidden=4] layers 4, slots 2\n"
     "  buffer one : transient f64[hidden=4]\n"
     "  buffer two : transient f64[hidden=4]\n"
     "  buffer logits : activations f64[batch=1, sequence=1, vocab=4] host logits\n"
@@ -166,6 +168,129 @@ static void in_groups(void **state) {
           "    }\n");
 }
 
+// Each stack by the loop that names it: two microbatches in flight, by slot and layer. What the
+// next one's loop over layers reads dies in it.
+static void by_slot_of_microbatch_and_layer(void **state) {
+    check("train",
+          "    for l = 0 .. 4 {\n"
+          "      zero rows[0][l]\n"
+          "      zero columns[l][0]\n"
+          "    }\n"
+          "    for m = 1 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = in) -> (b = rows[m mod 2][l])\n"
+          "        call copy(a = rows[m mod 2][l]) -> (b = columns[l][m mod 2])\n"
+          "      }\n"
+          "      for l = 0 .. 4 descending {\n"
+          "        call add(a = rows[m-1 mod 2][l], b = columns[l][m-1 mod 2])\n"
+          "        call copy(a = columns[l][m-1 mod 2]) -> (b = out)\n"
+          "      }\n"
+          "    }\n"
+          "    call copy(a = columns[3][1]) -> (b = out)\n"
+          "    for l = 0 .. 4 {\n"
+          "      call copy(a = rows[1][l]) -> (b = out)\n"
+          "    }\n",
+          "    for l = 0 .. 4 {\n"
+          "      zero rows[0][l]\n"
+          "      zero columns[l][0]\n"
+          "    }\n"
+          "    for m = 1 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = in) -> (b = rows[m mod 2][l])\n"
+          "        call copy(a = rows[m mod 2][l]) -> (b = columns[l][m mod 2])\n"
+          "      }\n"
+          "      for l = 0 .. 4 descending {\n"
+          "        call add(a = rows[m-1 mod 2][l], b = columns[l][m-1 mod 2])\n"
+          "        free rows[m+1 mod 2][l]\n"
+          "        call copy(a = columns[l][m-1 mod 2]) -> (b = out)\n"
+          "        free columns[l][m+1 mod 2]\n"
+          "      }\n"
+          "    }\n"
+          "    for l = 0 .. 3 {\n"
+          "      free columns[l][1]\n"
+          "    }\n"
+          "    call copy(a = columns[3][1]) -> (b = out)\n"
+          "    free columns[3][1]\n"
+          "    for l = 0 .. 4 {\n"
+          "      call copy(a = rows[1][l]) -> (b = out)\n"
+          "      free rows[1][l]\n"
+          "    }\n");
+}
+
+// The layers of one slot die at once, behind the loop that needs them to its end; and those of both
+// slots behind all loops.
+static void all_layers_of_a_slot_at_once(void **state) {
+    check("train",
+          "    for m = 0 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero rows[m mod 2][l]\n"
+          "        zero columns[l][m mod 2]\n"
+          "      }\n"
+          "      for k = 0 .. 3 {\n"
+          "        for l = 0 .. 4 {\n"
+          "          call copy(a = rows[m mod 2][l]) -> (b = out)\n"
+          "          call copy(a = columns[l][m mod 2]) -> (b = out)\n"
+          "        }\n"
+          "      }\n"
+          "    }\n"
+          "    for m = 0 .. 2 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero columns[l][m]\n"
+          "      }\n"
+          "    }\n"
+          "    for k = 0 .. 3 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = columns[l][0]) -> (b = out)\n"
+          "        call copy(a = columns[l][1]) -> (b = out)\n"
+          "      }\n"
+          "    }\n",
+          "    for m = 0 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero rows[m mod 2][l]\n"
+          "        zero columns[l][m mod 2]\n"
+          "      }\n"
+          "      for k = 0 .. 3 {\n"
+          "        for l = 0 .. 4 {\n"
+          "          call copy(a = rows[m mod 2][l]) -> (b = out)\n"
+          "          call copy(a = columns[l][m mod 2]) -> (b = out)\n"
+          "        }\n"
+          "      }\n"
+          "      for l = 0 .. 4 {\n"
+          "        free rows[m mod 2][l], columns[l][m mod 2]\n"
+          "      }\n"
+          "    }\n"
+          "    for m = 0 .. 2 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero columns[l][m]\n"
+          "      }\n"
+          "    }\n"
+          "    for k = 0 .. 3 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = columns[l][0]) -> (b = out)\n"
+          "        call copy(a = columns[l][1]) -> (b = out)\n"
+          "      }\n"
+          "    }\n"
+          "    for l = 0 .. 4 {\n"
+          "      free columns[l][0], columns[l][1]\n"
+          "    }\n");
+    static const char before[] = "    for l = 0 .. 6 {\n" // by whose variable the slot is named
+                                 "      for k = 0 .. 4 {\n"
+                                 "        zero rows[l mod 2][k]\n"
+                                 "      }\n"
+                                 "      for j = 0 .. 3 {\n"
+                                 "        for k = 0 .. 4 {\n"
+                                 "          call copy(a = rows[l mod 2][k]) -> (b = out)\n"
+                                 "        }\n"
+                                 "      }\n";
+    struct arena arena = {0};
+    check("train", arena_format(&arena, "%s    }\n", before),
+          arena_format(&arena,
+                       "%s      for l2 = 0 .. 4 {\n"
+                       "        free rows[l mod 2][l2]\n      }\n    }\n",
+                       before));
+    arena_free(&arena);
+}
+
 // What the last iteration alone uses last is freed behind the loop: of the loop over microbatches,
 // of which three iterations stand for all; and of layers, whose edge is another item's.
 static void behind_the_loop(void **state) {
@@ -300,6 +425,53 @@ static void transfers_hold_their_pieces(void **state) {
           "    free two\n");
 }
 
+// An item is of the microbatch and layer in which its transfer starts and is waited for, whichever
+// of them says the slot of the transfer.
+static void transfers_by_slot_and_layer(void **state) {
+    static const char *const slots[] = {"l mod 2", "m mod 2", "0"};
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        struct arena arena = {0};
+        const char *before = arena_format(&arena,
+                                          "    for m = 0 .. 6 {\n"
+                                          "      for l = 0 .. 4 {\n"
+                                          "        zero columns[l][m mod 2]\n"
+                                          "        start all_reduce over dp as r[%s] { "
+                                          "columns[l][m mod 2] -> rows[m mod 2][l] }\n"
+                                          "        wait r[%s]\n",
+                                          slots[i], slots[i]);
+        const char *behind = "        call copy(a = rows[m mod 2][l]) -> (b = out)\n";
+        check("train", arena_format(&arena, "%s%s      }\n    }\n", before, behind),
+              arena_format(&arena,
+                           "%s        free columns[l][m mod 2]\n%s"
+                           "        free rows[m mod 2][l]\n      }\n    }\n",
+                           before, behind));
+        arena_free(&arena);
+    }
+    check("train",
+          "    for m = 0 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero rows[m mod 2][l]\n"
+          "      }\n"
+          "      for l = 0 .. 4 {\n"
+          "        start all_reduce over dp as r[0] { rows[m mod 2][l] -> one }\n"
+          "        wait r[0]\n"
+          "        call copy(a = one) -> (b = out)\n"
+          "      }\n"
+          "    }\n",
+          "    for m = 0 .. 6 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        zero rows[m mod 2][l]\n"
+          "      }\n"
+          "      for l = 0 .. 4 {\n"
+          "        start all_reduce over dp as r[0] { rows[m mod 2][l] -> one }\n"
+          "        wait r[0]\n"
+          "        free rows[m mod 2][l]\n"
+          "        call copy(a = one) -> (b = out)\n"
+          "        free one\n"
+          "      }\n"
+          "    }\n");
+}
+
 // What nobody reads dies at once, but for what an evaluation leaves to the host.
 static void unread_results(void **state) {
     check("train", "    zero one\n    zero logits\n",
@@ -325,6 +497,9 @@ int main(void) {
         cmocka_unit_test(frees_are_placed_anew),
         cmocka_unit_test(lives_end_where_values_do),
         cmocka_unit_test(by_layer_and_slot),
+        cmocka_unit_test(by_slot_of_microbatch_and_layer),
+        cmocka_unit_test(all_layers_of_a_slot_at_once),
+        cmocka_unit_test(transfers_by_slot_and_layer),
         cmocka_unit_test(in_groups),
         cmocka_unit_test(behind_the_loop),
         cmocka_unit_test(all_layers_at_once),

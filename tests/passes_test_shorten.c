@@ -19,7 +19,7 @@
 // ---- both ways --------------------------------------------------------------------------------
 
 static bool is_shorter(const struct program *program, struct arena *arena) {
-    return shorten(program, STEP_TRAIN, arena).buffers != NULL;
+    return shorten(program, STEP_TRAIN, arena).stacks != NULL;
 }
 
 // The moments' first greatest.
@@ -80,15 +80,24 @@ struct writer {
     } loops[MAX_LOOPS];
 };
 
-struct place_of_text {
-    const char *name;
-    int items; // of a stack by layers: beyond their number; else all
+struct stack_of_text {
+    int count; // of layers: beyond their number; else all
     bool layers;
 };
-static const struct place_of_text places[] = {
-    {"x", 1, true},    {"y", 1, true},    {"z", 5, true},      {"one", 1, false}, {"one", 1, false},
-    {"two", 2, false}, {"two", 2, false}, {"three", 3, false}, {"in", 1, false},  {"out", 1, false},
+struct place_of_text {
+    const char *name;
+    struct stack_of_text stacks[2];
 };
+static const struct place_of_text places[] = {
+    {"x", {{1, true}, {1, false}}},     {"y", {{1, true}, {1, false}}},
+    {"z", {{5, true}, {1, false}}},     {"one", {{1, false}, {1, false}}},
+    {"one", {{1, false}, {1, false}}},  {"two", {{2, false}, {1, false}}},
+    {"two", {{2, false}, {1, false}}},  {"three", {{3, false}, {1, false}}},
+    {"in", {{1, false}, {1, false}}},   {"out", {{1, false}, {1, false}}},
+    {"rows", {{2, false}, {1, true}}},  {"columns", {{1, true}, {3, false}}},
+    {"square", {{1, true}, {1, true}}},
+};
+enum { PLACE_ROWS = 10 };
 
 static int pick(struct writer *w, int n) {
     return (int)(random_bits(&w->random) % (uint64_t)n);
@@ -119,15 +128,6 @@ static void write_index(struct writer *w, int count) {
     fputc(']', w->to);
 }
 
-static void write_place(struct writer *w, bool written) {
-    const struct place_of_text *place = &places[pick(w, sizeof places / sizeof *places)];
-    const char *name = place->name;
-    if (name[0] == 'i' && written)
-        name = "out";
-    fputs(name, w->to);
-    write_index(w, place->layers ? w->layers + place->items : place->items);
-}
-
 static void write_handle(struct writer *w) {
     int slots = pick(w, 3);
     fprintf(w->to, "%s[", slots == 0 ? "a" : slots == 1 ? "b" : "c");
@@ -140,11 +140,38 @@ static void write_handle(struct writer *w) {
     fputc(']', w->to);
 }
 
+static void write_stacked(struct writer *w, const struct place_of_text *place, const char *name) {
+    fputs(name, w->to);
+    for (int k = 0; k < 2; k++) {
+        const struct stack_of_text *stack = &place->stacks[k];
+        write_index(w, stack->layers ? w->layers + stack->count : stack->count);
+    }
+}
+
+static void write_place(struct writer *w, bool written) {
+    const struct place_of_text *place = &places[pick(w, sizeof places / sizeof *places)];
+    bool given = place->name[0] == 'i' && written;
+    write_stacked(w, place, given ? "out" : place->name);
+}
+
+// From a whole to a window in it.
+static void write_scatter(struct writer *w) {
+    fputs("start reduce_scatter over dp as ", w->to);
+    write_handle(w);
+    fputs(" { ", w->to);
+    write_stacked(w, &places[PLACE_ROWS], "rows");
+    fputs(" -> ", w->to);
+    write_stacked(w, &places[PLACE_ROWS], "part");
+    fputs(" }", w->to);
+}
+
 static void write_simple(struct writer *w) {
     int kind = pick(w, 12);
     if (kind < 2) {
         fputs("zero ", w->to);
         write_place(w, true);
+    } else if (kind == 2 && pick(w, 3) == 0) {
+        write_scatter(w);
     } else if (kind == 2) {
         fputs("start all_reduce over dp as ", w->to);
         write_handle(w);
@@ -244,8 +271,13 @@ static char *random_step(uint64_t seed) {
             "  buffer one : transient f64[hidden=4]\n"
             "  buffer two : activations f64[hidden=4] slots 2\n"
             "  buffer three : transient f64[hidden=4] slots 3\n"
+            "  buffer rows : transient f64[hidden=4] slots 2, layers %d\n"
+            "  buffer part : transient f64[hidden=4] flat/dp slots 2, layers %d window of rows\n"
+            "  buffer columns : activations f64[hidden=4] layers %d, slots 3\n"
+            "  buffer square : transient f64[hidden=4] layers %d, microbatches %d\n"
             "  train {\n",
-            w.layers + 5, w.layers + 1, w.layers + 1, w.layers + 5);
+            w.layers + 5, w.layers + 1, w.layers + 1, w.layers + 5, w.layers + 1, w.layers + 1,
+            w.layers + 1, w.layers + 1, w.layers + 1);
     write_block(&w, 3 + pick(&w, 6));
     fprintf(w.to, "}\n%s", units);
     fclose(w.to);

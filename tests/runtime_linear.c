@@ -254,7 +254,7 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
                                     .count = items,
                                     .window_of = -1};
     if (items > 1)
-        buffer->stack = PLACE_STACK_MICROBATCHES;
+        buffer->stacks[0] = (struct place_stack){PLACE_STACK_MICROBATCHES, items};
     int64_t elements = 1;
     for (int i = 0; i < rank; i++)
         elements *= buffer->dims[i].size / (buffer->dims[i].cut.n ? axes[0].size : 1);

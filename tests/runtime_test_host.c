@@ -44,7 +44,7 @@ static struct place_buffer make_buffer(int form) {
         .dtype = PLACE_F64,
         .rank = 3,
         .dims = {{.name = "x", .size = D0}, {.name = "y", .size = D1}, {.name = "z", .size = D2}},
-        .stack = PLACE_STACK_LAYERS,
+        .stacks = {{PLACE_STACK_LAYERS, 3}},
         .count = 3,
         .window_of = -1};
     if (form < 8 && (form & 1))
@@ -362,7 +362,7 @@ static void check_samples(int inner) {
                                   .rank = 2,
                                   .dims = {{.name = "batch", .size = 8, .cut = {2, {0, 2}}},
                                            {.name = "sequence", .size = 6, .cut = {1, {1}}}},
-                                  .stack = PLACE_STACK_MICROBATCHES,
+                                  .stacks = {{PLACE_STACK_MICROBATCHES, 2}},
                                   .count = 2,
                                   .inner = inner,
                                   .window_of = -1,
@@ -478,7 +478,7 @@ static void tensors_of_files_are_found_by_name(void **state) {
         buffers[i].dtype = PLACE_F32;
         buffers[i].rank = 1;
         buffers[i].dims[0].size = 2;
-        buffers[i].stack = PLACE_STACK_LAYERS;
+        buffers[i].stacks[0] = (struct place_stack){PLACE_STACK_LAYERS, LAYERS};
         buffers[i].count = LAYERS;
         buffers[i].item_step = 1;
         buffers[i].window_of = -1;

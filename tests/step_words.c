@@ -8,7 +8,6 @@
 
 // Words of the grammar that stand in each other's place, and those of ops' attributes.
 static const char *const statements[] = {"call", "start", "wait", "zero", "free"};
-static const char *const stacks[] = {"layers", "microbatches", "slots"};
 static const char *const places[] = {"inline", "out"};
 static const char *const clauses[] = {"every",  "way",  "kept", "over", "as",   "of",    "host",
                                       "around", "from", "by",   "pad",  "flat", "window"};
@@ -30,7 +29,7 @@ static const struct word_table tables[] = {
     TABLE_OF("initial values", init_names),
     TABLE_OF("attribute", attribute_names),
     TABLE_OF("statement", statements),
-    TABLE_OF("stack", stacks),
+    TABLE_OF("stack", stack_names),
     TABLE_OF("place", places),
     TABLE_OF("clause", clauses),
     TABLE_OF("activation", activations),

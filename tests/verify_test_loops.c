@@ -24,12 +24,16 @@ struct place_of_text {
     const char *name;
     int count, stride; // items, bytes
     bool scalar;
+    int inner; // of what is stacked twice: so many items for each of count; else 0
 };
 static const struct place_of_text places[] = {
-    {"w", ITEMS, 32, false},    {"cell", 1, 32, false},  {"other", 1, 32, false},
-    {"two", 2, 32, false},      {"three", 3, 96, false}, {"stack", ITEMS, 32, false},
-    {"wide", 24, 64, false},    {"sum", 1, 8, true},     {"sums", 2, 8, true},
-    {"counts", ITEMS, 8, true},
+    {"w", ITEMS, 32, false, 0},       {"cell", 1, 32, false, 0},
+    {"other", 1, 32, false, 0},       {"two", 2, 32, false, 0},
+    {"three", 3, 96, false, 0},       {"stack", ITEMS, 32, false, 0},
+    {"wide", 24, 64, false, 0},       {"sum", 1, 8, true, 0},
+    {"sums", 2, 8, true, 0},          {"counts", ITEMS, 8, true, 0},
+    {"rows", 2, 32, false, ITEMS},    {"columns", ITEMS, 32, false, 3},
+    {"square", 12, 32, false, ITEMS},
 };
 enum { N_PLACES = sizeof places / sizeof *places };
 
@@ -82,6 +86,8 @@ static void write_place(struct writer *w, bool scalar, bool write) {
     while (place->scalar != scalar || (write && place == places));
     fputs(place->name, w->to);
     write_index(w, place->count);
+    if (place->inner)
+        write_index(w, place->inner);
 }
 
 static void write_slot(struct writer *w) {
@@ -122,7 +128,7 @@ static struct loop_of_text write_bounds(struct writer *w) {
 // A group of iterations in each of the loop around.
 static struct loop_of_text write_bounds_of_group(struct writer *w) {
     const struct loop_of_text *outer = &w->loops[w->depth - 1];
-    int stride = 1 + pick(w, 2), begin = pick(w, 2), end = begin + 1 + pick(w, 3);
+    int stride = 1 + pick(w, 3), begin = pick(w, 2), end = begin + 1 + pick(w, 3);
     char variable = (char)('i' + w->depth - 1);
     fprintf(w->to, "%d*%c+%d .. %d*%c+%d", stride, variable, begin, stride, variable, end);
     return (struct loop_of_text){stride * outer->begin + begin, stride * (outer->end - 1) + end};
@@ -187,7 +193,13 @@ static void write_beginning(struct writer *w) {
         const struct place_of_text *place = &places[i];
         const char *unit = place->scalar ? "count" : "copy",
                    *from = place->scalar ? "targets" : "w";
-        if (place->count == 1)
+        if (place->inner)
+            fprintf(
+                w->to,
+                "for i = 0 .. %d { for j = 0 .. %d { call %s(x = %s[%s]) -> (y = %s[i][j]) } }\n",
+                place->count, place->inner, unit, from, place->count > place->inner ? "i" : "j",
+                place->name);
+        else if (place->count == 1)
             fprintf(w->to, "call %s(x = %s[%d]) -> (y = %s)\n", unit, from, i, place->name);
         else
             fprintf(w->to, "for i = 0 .. %d { call %s(x = %s[i]) -> (y = %s[i]) }\n", place->count,
@@ -242,7 +254,8 @@ static void choose_offsets(struct writer *w, bool overlapping, int offsets[N_PLA
     for (int i = 0; i < N_PLACES; i++) {
         bool shares = overlapping && i > 1 && pick(w, 3) == 0;
         offsets[i] = shares ? pick(w, end) / 8 * 8 : end;
-        int own = offsets[i] + places[i].count * places[i].stride;
+        int rows = places[i].inner ? places[i].inner : 1;
+        int own = offsets[i] + places[i].count * rows * places[i].stride;
         end = own > end ? own : end;
     }
 }
@@ -254,6 +267,9 @@ static void write_buffers(struct writer *w, const int offsets[N_PLACES]) {
                 place->scalar ? "" : "hidden=4");
         if (i == 0)
             fputs("of w layers 24 ", w->to);
+        else if (place->inner)
+            fprintf(w->to, "%s %d, %s %d ", place->count > place->inner ? "layers" : "slots",
+                    place->count, place->count > place->inner ? "slots" : "layers", place->inner);
         else if (place->count > 1)
             fprintf(w->to, "slots %d ", place->count);
         if (place->stride > 32)
@@ -371,7 +387,7 @@ static bool both_faults(struct abstract_machine *a, struct abstract_machine *b, 
 static bool same_items(struct trial *t, struct abstract_machine *a, struct abstract_machine *b,
                        bool same_faults) {
     for (buffer_id id = 0; id < t->program->n_buffers; id++)
-        for (int64_t i = 0; i < t->program->buffers[id].count; i++) {
+        for (int64_t i = 0; i < buffer_items(&t->program->buffers[id]); i++) {
             const char *x = item_text(t, a, id, i), *y = item_text(t, b, id, i);
             if (strcmp(x, y) == 0 || (!same_faults && both_faults(a, b, id, i)))
                 continue;
@@ -433,6 +449,10 @@ static void random_steps_end_alike(void **state) {
 #define ALL_GO                                                                                     \
     "for i = 0 .. 24 { start all_reduce over dp as go[i mod 26] { stack[i] -> stack[i] } }\n"
 #define ALL_COME "for i = 0 .. 24 { wait go[i mod 26] }\n"
+
+#define ALL_ALIKE                                                                                  \
+    "for i = 0 .. 24 { for j = 0 .. 3 { call copy(x = w[3]) -> (y = columns[i][j]) } }\n"          \
+    "for i = 0 .. 12 { for j = 0 .. 24 { call copy(x = w[3]) -> (y = square[i][j]) } }\n"
 
 static const struct known {
     const char *name, *statements;
@@ -552,6 +572,53 @@ static const struct known {
      "stack",
      256, // wide[i] begins where stack[8 + 2 i] does
      {{"wide", 7, "w[7]"}, {"wide", 8, "E611"}, {"wide", 11, "E611"}}},
+    {"some rows are not as those before",
+     ALL_ALIKE "for i = 18 .. 24 { call copy(x = w[4]) -> (y = columns[i][1]) }\n"
+               "for i = 0 .. 23 { call copy(x = columns[i][1]) -> (y = cell) }\n"
+               "for i = 0 .. 24 { call copy(x = columns[i][i mod 3]) -> (y = other) }\n",
+     NULL,
+     NULL,
+     0,
+     {{"cell", 0, "w[4]"}, {"other", 0, "w[3]"}, {"columns", 18 * 3 + 1, "w[4]"}}},
+    {"a row is lost, and a place in each",
+     ALL_ALIKE
+     "free columns[20][2]\n"
+     "for i = 0 .. 21 { call copy(x = columns[i][2]) -> (y = cell) }\n"
+     "for i = 0 .. 12 { free square[i][23] }\n"
+     "for i = 0 .. 12 { for j = 0 .. 24 { call copy(x = square[i][j]) -> (y = other) } }\n",
+     NULL,
+     NULL,
+     0,
+     {{"cell", 0, "E611"}, {"other", 0, "E611"}}},
+    {"the last of a square",
+     ALL_ALIKE
+     "call copy(x = w[5]) -> (y = square[11][23])\n"
+     "for i = 0 .. 12 { for j = 0 .. 24 { call copy(x = square[i][j]) -> (y = cell) } }\n"
+     "for i = 0 .. 24 { for j = 0 .. 12 { call copy(x = square[j][i]) -> (y = other) } }\n",
+     NULL,
+     NULL,
+     0,
+     {{"cell", 0, "w[5]"}, {"other", 0, "w[5]"}}},
+    {"rows as long as groups, of which some are not as those before",
+     ALL_ALIKE "for i = 15 .. 24 { call copy(x = w[4]) -> (y = columns[i][1]) }\n"
+               "for i = 0 .. 20 {\n"
+               "for j = 3*i .. 3*i+3 { call copy(x = w[j mod 24]) -> (y = cell) }\n"
+               "call copy(x = columns[i][1]) -> (y = other)\n"
+               "call copy(x = w[i]) -> (y = columns[i][2])\n"
+               "}\n",
+     NULL,
+     NULL,
+     0,
+     {{"other", 0, "w[4]"}, {"columns", 19 * 3 + 2, "w[19]"}, {"columns", 20 * 3 + 2, "w[3]"}}},
+    {"rows that are used in turn",
+     "for i = 0 .. 24 {\n"
+     "for j = 0 .. 24 { call copy(x = w[i]) -> (y = rows[i mod 2][j]) }\n"
+     "for j = 0 .. 24 { call copy(x = rows[i mod 2][j]) -> (y = square[i mod 12][j]) }\n"
+     "}\n",
+     NULL,
+     NULL,
+     0,
+     {{"rows", 47, "w[23]"}, {"rows", 0, "w[22]"}, {"square", 11 * 24, "w[23]"}}},
 };
 
 static void known_steps_end_as_expected(void **state) {

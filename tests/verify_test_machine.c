@@ -382,8 +382,7 @@ static void items_of_one_buffer_are_told_apart_by_number(void **state) {
 typedef const struct fault *check(struct abstract_machine *, buffer_id, int64_t, const char *);
 
 static bool is_kept(struct abstract_machine *m, check *check, buffer_id id, struct judgement end) {
-    store_write(m, (struct reference){.buffer = id, .index = index_constant(0)}, end,
-                span_nowhere());
+    store_write(m, reference_to(id), end, span_nowhere());
     return !check(m, id, 0, "it");
 }
 

@@ -65,7 +65,7 @@ static void fill(struct trial *t) {
         const struct buffer *buffer = &t->reference->buffers[id];
         if (!class_persistent[buffer->class] && buffer->class != CLASS_INPUT)
             continue;
-        for (int64_t i = 0; i < buffer->count; i++) {
+        for (int64_t i = 0; i < buffer_items(buffer); i++) {
             struct array value;
             struct scaled initial = initial_judgement(&t->abstract, id, i).value;
             assert_true(witness_value(t->abstract.world, t->reference, SEED, initial, &value));
@@ -96,7 +96,7 @@ static unsigned compare(struct trial *t) {
         enum buffer_class class = t->reference->buffers[id].class;
         if (!class_persistent[class] && class != CLASS_OUTPUT && class != CLASS_GRADIENTS)
             continue;
-        for (int64_t i = 0; i < t->reference->buffers[id].count; i++) {
+        for (int64_t i = 0; i < buffer_items(&t->reference->buffers[id]); i++) {
             struct judgement value;
             if (!store_holds(&t->abstract, id, i, &value))
                 continue;

@@ -102,10 +102,9 @@ static void sums_over_layers_are_not_mixed_up(void **state) {
     static const int64_t ranges[][2] = {{0, 3}, {0, 2}, {3, 4}, {3, 5}};
     uint32_t at = find_loop(program, "norm_block");
     struct statement loop = body->statements[at];
-    struct statement zero = {
-        .kind = STATEMENT_ZERO,
-        .span = span_nowhere(),
-        .zero = {.buffer = program_find_buffer(program, "norm2"), .index = index_constant(0)}};
+    struct statement zero = {.kind = STATEMENT_ZERO,
+                             .span = span_nowhere(),
+                             .zero = reference_to(program_find_buffer(program, "norm2"))};
     struct statement head = {0}; // norm_embedding, which the second sum has to begin with again
     for (uint32_t i = 0; i < at; i++)
         if (body->statements[i].kind == STATEMENT_CALL &&

@@ -327,7 +327,7 @@ static void results_bound_elsewhere_than_they_are_made_are_refused(void **state)
     struct trial t;
     small_step_begin(&t, "call add(x = w[0], sum = w[1])\n");
     struct reference *result = &t.program->steps[STEP_TRAIN].body.statements[0].call.results[0];
-    result->index = index_constant(2);
+    result->indices[0] = index_constant(2);
     expect_refused(&t, E611);
     small_step_begin(&t, "call add(x = w[0], sum = w[1])\n");
     result = &t.program->steps[STEP_TRAIN].body.statements[0].call.results[0];

@@ -51,12 +51,19 @@ static bool loops_fit_numbers(const struct block *block, int64_t outer) {
     return true;
 }
 
+static bool items_fit_numbers(const struct buffer *buffer) {
+    const struct stack *layers = buffer_stack(buffer, STACK_LAYERS);
+    return fits_numbers(buffer_items(buffer)) &&
+           (!layers ||
+            fits_numbers(layers->first_layer + layers->count * buffer_layer_step(buffer)));
+}
+
 // Layers, microbatches, items and slots are counted in numbers of limited size (number.h).
 static bool check_numbers(struct check *c, const struct program *program) {
     bool fit = fits_numbers(program->job->sizes.microbatches);
     struct span span = program->job->sizes_span;
     for (buffer_id i = 0; i < program->n_buffers; i++)
-        if (!fits_numbers(buffer_layer(&program->buffers[i], program->buffers[i].count))) {
+        if (!items_fit_numbers(&program->buffers[i])) {
             fit = false;
             span = program->buffers[i].span;
         }

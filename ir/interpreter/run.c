@@ -31,7 +31,7 @@ struct machine *machine_new(struct arena *arena, const struct program *program) 
     machine->buffers = ARENA_ARRAY(arena, double *, program->n_buffers);
     for (buffer_id i = 0; i < program->n_buffers; i++) {
         CHECK(program->buffers[i].window_of == NO_ID);
-        int64_t n = machine_item_elements(machine, i) * program->buffers[i].count;
+        int64_t n = machine_item_elements(machine, i) * buffer_items(&program->buffers[i]);
         machine->buffers[i] = ARENA_ARRAY(arena, double, n);
     }
     return machine;
@@ -43,13 +43,14 @@ int64_t machine_item_elements(const struct machine *machine, buffer_id buffer) {
 }
 
 double *machine_item(const struct machine *machine, buffer_id buffer, int64_t item) {
-    CHECK(item >= 0 && item < machine->program->buffers[buffer].count);
+    CHECK(item >= 0 && item < buffer_items(&machine->program->buffers[buffer]));
     return machine->buffers[buffer] + item * machine_item_elements(machine, buffer);
 }
 
-static double *reference_item(const struct machine *machine, struct reference reference,
-                              const int64_t *variables) {
-    return machine_item(machine, reference.buffer, index_at(reference.index, variables));
+static double *item_named(const struct machine *machine, struct reference reference,
+                          const int64_t *variables) {
+    return machine_item(machine, reference.buffer,
+                        reference_item(machine->program, &reference, variables));
 }
 
 // Operands are read where they lie; nothing is written before the whole unit has run, so a result
@@ -59,12 +60,12 @@ static void run_call(struct machine *machine, const struct call *call, const int
     struct arena scratch = {0};
     struct array *values = ARENA_ARRAY(&scratch, struct array, unit->n_values);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
-        values[i] = (struct array){unit->values[i].type,
-                                   reference_item(machine, call->operands[i], variables)};
+        values[i] =
+            (struct array){unit->values[i].type, item_named(machine, call->operands[i], variables)};
     interpret_unit(unit, values, &scratch);
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct array *result = &values[unit->results[i].value];
-        memcpy(reference_item(machine, call->results[i], variables), result->data,
+        memcpy(item_named(machine, call->results[i], variables), result->data,
                (size_t)type_elements(&result->type) * sizeof(double));
     }
     arena_free(&scratch);
@@ -94,7 +95,7 @@ static void run_block(struct machine *machine, const struct block *block, int64_
             run_call(machine, &statement->call, variables);
             break;
         case STATEMENT_ZERO:
-            memset(reference_item(machine, statement->zero, variables), 0,
+            memset(item_named(machine, statement->zero, variables), 0,
                    (size_t)machine_item_elements(machine, statement->zero.buffer) * sizeof(double));
             break;
         case STATEMENT_FREE:

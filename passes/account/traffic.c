@@ -39,10 +39,16 @@ static const struct reference *named_end(const struct reader *r,
     return names ? &piece->to : &piece->from;
 }
 
-// Where a tensor in the range of an item's layer stands in the placement.
-static uint32_t place_of(const struct reader *r, const struct buffer *buffer, int64_t item) {
-    int64_t layer = buffer->stack == STACK_LAYERS ? buffer_layer(buffer, item) : 0;
-    return placement_range(r->placement, layer) * r->placement->n_tensors + buffer->tensor;
+// Of a place in a buffer's layers; of what is not stacked by layers 0.
+static int64_t layer_at(const struct buffer *buffer, int64_t place) {
+    bool layers = buffer_stack(buffer, STACK_LAYERS);
+    return layers ? buffer_first_layer(buffer) + place * buffer_layer_step(buffer) : 0;
+}
+
+// Where a tensor in the range of a place's layer stands in the placement.
+static uint32_t place_of(const struct reader *r, const struct buffer *buffer, int64_t place) {
+    return placement_range(r->placement, layer_at(buffer, place)) * r->placement->n_tensors +
+           buffer->tensor;
 }
 
 static struct traffic *traffic_of(const struct reader *r, uint32_t place, unsigned axis) {
@@ -74,22 +80,22 @@ static int64_t layers_in_a_row(const struct statement_walk *walk) {
     return layers;
 }
 
-struct items { // first to before end
+struct layer_places { // first to before end
     int64_t first, end;
 };
 
-static struct items items_named(const struct statement_walk *walk, struct index index) {
-    struct items items = {index.offset, index.offset + 1};
+static struct layer_places places_named(const struct statement_walk *walk, struct index index) {
+    struct layer_places places = {index.offset, index.offset + 1};
     int64_t ratio = 1;
     for (int variable = index.variable; variable >= 0; variable--) {
         const struct loop *loop = walk_loop(walk, variable);
-        items.first += ratio * loop->begin;
-        items.end += ratio * (loop->end - 1);
+        places.first += ratio * loop->begin;
+        places.end += ratio * (loop->end - 1);
         if (!loop->stride)
             break;
         ratio *= loop->stride;
     }
-    return items;
+    return places;
 }
 
 static void add_to(struct traffic *traffic, const struct traffic *more) {
@@ -100,17 +106,17 @@ static void add_to(struct traffic *traffic, const struct traffic *more) {
     traffic->in_a_row = more->in_a_row > traffic->in_a_row ? more->in_a_row : traffic->in_a_row;
 }
 
-// How many items, from this one on, are of layers in the same range.
-static int64_t items_alike(const struct reader *r, const struct buffer *buffer, int64_t item,
-                           int64_t end) {
-    if (buffer->stack != STACK_LAYERS)
-        return end - item;
-    int64_t layer = buffer_layer(buffer, item), step = buffer_layer_step(buffer);
+// How many places, from this one on, are of layers in the same range.
+static int64_t places_alike(const struct reader *r, const struct buffer *buffer, int64_t place,
+                            int64_t end) {
+    int64_t layer = layer_at(buffer, place), step = buffer_layer_step(buffer);
+    if (!buffer_stack(buffer, STACK_LAYERS))
+        return end - place;
     const struct layer_range *range = &r->placement->ranges[placement_range(r->placement, layer)];
     if (step % range->step != 0 || range->end <= layer)
         return 1;
     int64_t n = (range->end - layer + step - 1) / step;
-    return n < end - item ? n : end - item;
+    return n < end - place ? n : end - place;
 }
 
 // What a statement carries of one item, it carries as often of each that it names.
@@ -118,13 +124,14 @@ static void add_piece(const struct reader *r, const struct statement_walk *walk,
                       const struct reference *named, struct traffic more) {
     const struct axis_list *axes = &walk->statement->start.exchange.axes;
     const struct buffer *buffer = &r->program->buffers[named->buffer];
-    struct items items = items_named(walk, named->index);
-    int64_t times = walk_trips(walk) / (items.end - items.first);
-    for (int64_t item = items.first, n; item < items.end; item += n) {
-        n = items_alike(r, buffer, item, items.end);
+    int layers = buffer_find_stack(buffer, STACK_LAYERS);
+    struct layer_places places = places_named(walk, named->indices[layers < 0 ? 0 : layers]);
+    int64_t times = walk_trips(walk) / (places.end - places.first);
+    for (int64_t place = places.first, n; place < places.end; place += n) {
+        n = places_alike(r, buffer, place, places.end);
         more.times = size_times(times, n);
         for (unsigned k = 0; k < axes->n; k++)
-            add_to(traffic_of(r, place_of(r, buffer, item), axes->axes[k]), &more);
+            add_to(traffic_of(r, place_of(r, buffer, place), axes->axes[k]), &more);
     }
 }
 
@@ -158,7 +165,8 @@ struct arrived {
 // one read.
 struct clock {
     int64_t calls;
-    struct reference last;
+    buffer_id buffer;
+    int64_t item;
 };
 
 struct follower {
@@ -177,6 +185,17 @@ static struct flight *flight_of(const struct follower *f, const struct execution
     return &f->flights[f->first_slot[handle] + index_at(index, now->variables)];
 }
 
+// Of the whole step.
+static uint32_t place_named(const struct follower *f, const struct execution *now,
+                            const struct reference *named) {
+    const struct buffer *buffer = &f->reader->program->buffers[named->buffer];
+    int layers = buffer_find_stack(buffer, STACK_LAYERS);
+    int64_t place = layers < 0 ? 0 : index_at(named->indices[layers], now->variables);
+    if (layers >= 0)
+        place = whole_place(f->shortened, named->buffer, (unsigned)layers, place);
+    return place_of(f->reader, buffer, place);
+}
+
 static void follow_start(struct follower *f, const struct execution *now) {
     const struct transfer *start = &now->statement->start;
     struct flight flight = {now->statement,
@@ -185,11 +204,9 @@ static void follow_start(struct follower *f, const struct execution *now) {
         const struct reference *named = named_end(f->reader, &start->pieces[i]);
         if (!travels(f->reader, start, &start->pieces[i]))
             continue;
-        int64_t item =
-            whole_item(f->shortened, named->buffer, index_at(named->index, now->variables));
         const struct buffer *buffer = &f->reader->program->buffers[named->buffer];
         struct clock *clock = &f->clocks[buffer->tensor];
-        flight.pieces[i] = (struct piece_state){place_of(f->reader, buffer, item), clock->calls};
+        flight.pieces[i] = (struct piece_state){place_named(f, now, named), clock->calls};
         f->clock_of[start->pieces[i].to.buffer] = clock;
     }
     *flight_of(f, now, start->handle, start->handle_index) = flight;
@@ -227,16 +244,15 @@ static void follow_call(struct follower *f, const struct execution *now) {
     const struct call *call = &now->statement->call;
     const struct unit *unit = &f->reader->program->job->units[call->unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference read = call->operands[i];
-        struct clock *clock = f->clock_of[read.buffer];
+        const struct reference *read = &call->operands[i];
+        struct clock *clock = f->clock_of[read->buffer];
         if (!clock)
             continue;
-        if (f->arrived[read.buffer].start)
-            take_arrived(f, read.buffer, unit->phase);
-        read.index = index_constant(index_at(read.index, now->variables));
-        if (clock->calls == 0 || clock->last.buffer != read.buffer ||
-            clock->last.index.offset != read.index.offset)
-            *clock = (struct clock){clock->calls + 1, read};
+        if (f->arrived[read->buffer].start)
+            take_arrived(f, read->buffer, unit->phase);
+        int64_t item = reference_item(f->shortened->program, read, now->variables);
+        if (clock->calls == 0 || clock->buffer != read->buffer || clock->item != item)
+            *clock = (struct clock){clock->calls + 1, read->buffer, item};
     }
 }
 

@@ -160,14 +160,13 @@ static struct reference crossing(const struct unit_cutter *c, value_id v,
                                 .tensor = NO_ID,
                                 .dtype = value->type.dtype,
                                 .rank = value->type.rank,
-                                .count = 1,
                                 .window_of = NO_ID,
                                 .offset_bytes = -1,
                                 .span = c->whole.span};
         memcpy(buffer.dims, value->type.dims, sizeof buffer.dims);
         id = program_add_buffer(c->program, buffer);
     }
-    return (struct reference){id, index_constant(0)};
+    return reference_to(id);
 }
 
 static struct reference place_of(const struct unit_cutter *c, const struct call *call, value_id v,

@@ -75,7 +75,7 @@ static void note_writer(struct hander *h, const struct call *call, uint32_t resu
     handed->result = result;
     handed->depth = depth;
     handed->layer = layer;
-    handed->written = call->results[result].index.offset;
+    handed->written = call->results[result].indices[0].offset;
 }
 
 static void note_reader(struct hander *h, const struct block *block, uint32_t i, uint32_t operand) {
@@ -84,10 +84,10 @@ static void note_reader(struct hander *h, const struct block *block, uint32_t i,
     struct handed *handed = &h->handed[at.buffer];
     bool forward = h->program->job->units[call->unit].phase == PHASE_FORWARD;
     handed->forward |= forward;
-    if (forward && at.index.variable >= 0)
-        handed->read = at.index.offset;
+    if (forward && at.indices[0].variable >= 0)
+        handed->read = at.indices[0].offset;
     if (!forward && !reads_at_once(h, block, i, at.buffer))
-        *(at.index.variable >= 0 ? &handed->by_layer : &handed->by_itself) = true;
+        *(at.indices[0].variable >= 0 ? &handed->by_layer : &handed->by_itself) = true;
 }
 
 static void note_block(struct hander *h, const struct block *block, int depth, int64_t layer) {
@@ -137,23 +137,22 @@ static void add_slots(struct hander *h, buffer_id id) {
         add_copying_unit(h->program, "keep", &slots, unit_producer(unit, value), PHASE_FORWARD);
     slots.name = arena_format(h->program->arena, "handed.%s", slots.name);
     slots.class = CLASS_TRANSIENT;
-    slots.stack = onwards ? STACK_SLOTS : STACK_NONE;
-    slots.count = onwards ? 2 : 1;
-    slots.first_layer = slots.layer_step = 0;
+    slots.stacks = stacked_in_slots(onwards ? 2 : 1);
     handed->slots = program_add_buffer(h->program, slots);
     if (onwards)
-        h->program->buffers[id].count--;
+        h->program->buffers[id].stacks.list[0].count--;
 }
 
 static void refer_to_slot(const struct hander *h, struct reference *at) {
     const struct buffer *slots = &h->program->buffers[h->handed[at->buffer].slots];
     at->buffer = h->handed[at->buffer].slots;
-    if (slots->stack != STACK_SLOTS)
-        at->index = index_constant(0);
-    else if (at->index.variable < 0)
-        at->index.offset %= slots->count;
+    int64_t n = buffer_items(slots);
+    if (n == 1)
+        at->indices[0] = index_constant(0);
+    else if (at->indices[0].variable < 0)
+        at->indices[0].offset %= n;
     else
-        at->index.modulus = slots->count;
+        at->indices[0].modulus = n;
 }
 
 // The copy for backward, in front of the first call of a block that reads it.
@@ -190,7 +189,7 @@ static void hand_on_in_call(struct hander *h, struct block *made, const struct b
         struct reference at = from.operands[k];
         if (!is_handed_on(h, at.buffer) || !(forward || reads_at_once(h, block, i, at.buffer)))
             continue;
-        if (forward && h->trains && at.index.variable >= 0)
+        if (forward && h->trains && at.indices[0].variable >= 0)
             push_keep(h, made, &s, at);
         refer_to_slot(h, &s.call.operands[k]);
     }

@@ -6,8 +6,9 @@
 static void deepen(const struct program *program, struct statement *statement) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, statement, i)).at; i++)
-        if (access.at->index.variable >= 0)
-            access.at->index.variable++;
+        for (unsigned k = 0; k < MAX_STACKS; k++)
+            if (access.at->indices[k].variable >= 0)
+                access.at->indices[k].variable++;
 }
 
 void deepen_variables(const struct program *program, struct statement *statement) {

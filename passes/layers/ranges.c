@@ -40,8 +40,12 @@ struct cutter {
     buffer_id *first_piece; // of the old buffers: what has become of it, or of its first range
 };
 
+static bool is_of_layers(const struct cutter *c, buffer_id id) {
+    return buffer_stack(&c->old[id], STACK_LAYERS);
+}
+
 static bool is_cut(const struct cutter *c, buffer_id id) {
-    return c->old[id].stack == STACK_LAYERS && !c->handed_on[id] && c->old[id].class != CLASS_INPUT;
+    return is_of_layers(c, id) && !c->handed_on[id] && c->old[id].class != CLASS_INPUT;
 }
 
 // ---- which buffers ----------------------------------------------------------------------------
@@ -51,7 +55,7 @@ static void note_handed_on(struct cutter *c, const struct step *step) {
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(c->program, walk.statement, i)).at; i++)
-            if (access.at->index.variable >= 0 && access.at->index.offset != 0)
+            if (access.at->indices[0].variable >= 0 && access.at->indices[0].offset != 0)
                 c->handed_on[access.at->buffer] = true;
     }
 }
@@ -112,9 +116,8 @@ static void find_borders(struct cutter *c, buffer_id id) {
         return;
     bool kept = is_kept(c, id);
     for (uint32_t r = 1; r < n; r++)
-        any |= borders[r] =
-            !divided_alike(c, &c->program->job->units[unit], result, kept, r) ||
-            (c->old[id].stack == STACK_LAYERS && (has_groups(c, r - 1) || has_groups(c, r)));
+        any |= borders[r] = !divided_alike(c, &c->program->job->units[unit], result, kept, r) ||
+                            (is_of_layers(c, id) && (has_groups(c, r - 1) || has_groups(c, r)));
     if (any)
         c->borders[id] = borders;
 }
@@ -143,9 +146,9 @@ static void add_handed_on(struct cutter *c, buffer_id id) {
         struct layer_range layers = {ranges[begin].begin, ranges[end - 1].end, 1};
         struct buffer piece = *whole;
         piece.name = range_name(c->program->arena, whole->name, &layers);
-        if (whole->stack == STACK_LAYERS) {
-            piece.first_layer = layers.begin;
-            piece.count -= c->program->job->sizes.layers - range_layers(&layers);
+        if (is_of_layers(c, id)) {
+            piece.stacks.list[0].first_layer = layers.begin;
+            piece.stacks.list[0].count -= c->program->job->sizes.layers - range_layers(&layers);
         }
         program_add_buffer(c->program, piece);
     }
@@ -155,9 +158,7 @@ static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t ran
     const struct layer_range *layers = &c->placement->ranges[range];
     struct buffer piece = *whole;
     piece.name = range_name(c->program->arena, whole->name, layers);
-    piece.first_layer = layers->begin;
-    piece.layer_step = layers->step > 1 ? layers->step : 0;
-    piece.count = range_layers(layers);
+    piece.stacks = stacked_by_layers(layers);
     program_add_buffer(c->program, piece);
 }
 
@@ -181,37 +182,37 @@ static void cut_buffers(struct cutter *c, uint32_t n) {
 // An item of what is handed on: layer l reads item l and writes the next one.
 static void move_handed_on(const struct cutter *c, struct reference *reference, uint32_t range) {
     buffer_id id = reference->buffer;
-    bool stacked = c->old[id].stack == STACK_LAYERS;
-    int64_t item = reference->index.offset;
+    bool stacked = is_of_layers(c, id);
+    int64_t item = reference->indices[0].offset;
     uint32_t first;
-    if (stacked && reference->index.variable < 0)
+    if (stacked && reference->indices[0].variable < 0)
         range = placement_range(c->placement, item > 0 ? item - 1 : 0);
     reference->buffer = c->first_piece[id] + piece_of(c, id, range, &first);
     if (stacked)
-        reference->index.offset -= c->placement->ranges[first].begin;
+        reference->indices[0].offset -= c->placement->ranges[first].begin;
 }
 
 // `range`: of the loop that the reference stands in, or of the nearest that uses the buffer.
 static void move_reference(const struct cutter *c, struct reference *reference, uint32_t range) {
     buffer_id id = reference->buffer;
-    bool inside = reference->index.variable >= 0;
+    bool inside = reference->indices[0].variable >= 0;
     bool takes_turns = inside && c->placement->ranges[range].step > 1;
     if (c->borders[id])
         move_handed_on(c, reference, range);
     else
         reference->buffer = c->first_piece[id];
     if (!is_cut(c, id)) {
-        reference->index.variable += takes_turns; // the loop over turns is around it
+        reference->indices[0].variable += takes_turns; // the loop over turns is around it
         return;
     }
     if (!inside)
-        range = placement_range(c->placement, reference->index.offset);
+        range = placement_range(c->placement, reference->indices[0].offset);
     reference->buffer += range;
-    reference->index.offset -= c->placement->ranges[range].begin;
+    reference->indices[0].offset -= c->placement->ranges[range].begin;
     if (takes_turns)
-        reference->index = index_variable(0, 0, 0); // an item for each turn
+        reference->indices[0] = index_variable(0, 0, 0); // an item for each turn
     else if (!inside)
-        reference->index.offset /= c->placement->ranges[range].step;
+        reference->indices[0].offset /= c->placement->ranges[range].step;
 }
 
 static void push_moved(const struct cutter *c, struct block *to, const struct statement *from,
@@ -270,13 +271,12 @@ static void push_ranges(const struct cutter *c, struct block *to, const struct s
 // The last item that a loop hands on at the end of a range, as the range behind it finds it.
 static struct reference at_border(const struct cutter *c, const struct reference *written,
                                   int64_t layer, uint32_t range) {
-    struct reference item = {.buffer = written->buffer,
-                             .index = index_constant(index_at(written->index, &layer))};
+    int64_t item = index_at(written->indices[0], &layer);
     uint32_t first;
-    item.buffer = c->first_piece[written->buffer] + piece_of(c, written->buffer, range, &first);
-    if (c->old[written->buffer].stack == STACK_LAYERS)
-        item.index.offset -= c->placement->ranges[first].begin;
-    return item;
+    buffer_id piece = c->first_piece[written->buffer] + piece_of(c, written->buffer, range, &first);
+    if (is_of_layers(c, written->buffer))
+        item -= c->placement->ranges[first].begin;
+    return reference_at(piece, index_constant(item));
 }
 
 // The unit that takes result `i` of another, as it is, from one side to the other.

@@ -136,7 +136,7 @@ static void remove_dropped(struct recomputing *r) {
     struct program *program = r->program;
     bool *removed = ARENA_ARRAY(program->arena, bool, program->n_buffers + 1);
     for (uint32_t b = 0; b < r->n_buffers; b++)
-        removed[b] = r->dropped[b] && program->buffers[b].stack != STACK_SLOTS;
+        removed[b] = r->dropped[b] && !buffer_stack(&program->buffers[b], STACK_SLOTS);
     program_remove_buffers(program, removed);
 }
 

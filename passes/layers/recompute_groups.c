@@ -145,9 +145,7 @@ struct group_cutter {
 };
 
 static void give_slots(struct program *program, buffer_id id, int64_t n) {
-    program->buffers[id].stack = STACK_SLOTS;
-    program->buffers[id].count = n;
-    program->buffers[id].first_layer = program->buffers[id].layer_step = 0;
+    program->buffers[id].stacks = stacked(STACK_SLOTS, n);
 }
 
 static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n) {
@@ -172,10 +170,10 @@ static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phas
 
 static void refer_to_slot(struct reference *at, buffer_id slots, int64_t n) {
     at->buffer = slots;
-    if (at->index.variable < 0)
-        at->index.offset %= n;
+    if (at->indices[0].variable < 0)
+        at->indices[0].offset %= n;
     else
-        at->index.modulus = n;
+        at->indices[0].modulus = n;
 }
 
 // What a statement in the group's loops names, now that there are slots; or, outside of them, what
@@ -239,9 +237,10 @@ static void push_group(const struct group_cutter *c, struct block *to, const str
     int64_t n = c->group->n, cut = c->group->cut, first = number * n;
     int64_t end = first + n < cut ? first + n : cut;
     struct statement input = loop_in_group(from, cut, first, first + 1);
-    struct reference kept = {c->kept[number], index_variable(GROUP, 0, 0)};
-    struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
-    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, n)};
+    struct reference kept = reference_at(c->kept[number], index_variable(GROUP, 0, 0));
+    struct reference hidden =
+        reference_at(c->group->hidden, index_variable(LAYER, -c->group->begin, 2));
+    struct reference again = reference_at(c->again, index_variable(LAYER, -c->group->begin, n));
     if (backward) {
         push_copy(c, to, input, c->take_unit, kept, again);
         push_recomputing(c, to, loop_in_group(from, cut, first, end - 1), c->group->again);
@@ -284,7 +283,7 @@ static const char *kept_name(const struct group_cutter *c, uint32_t number) {
 
 static void cut_group(struct recomputing *r, const struct layer_group *group) {
     struct group_cutter c = {.r = r, .program = r->program, .group = group};
-    CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
+    CHECK(buffer_items(&c.program->buffers[group->hidden]) == group->end - group->begin + 1);
     c.n_groups = (uint32_t)((group->cut + group->n - 1) / group->n);
     c.kept = ARENA_ARRAY(c.program->arena, buffer_id, c.n_groups);
     for (uint32_t i = 0; i < c.n_groups; i++)

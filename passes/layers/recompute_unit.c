@@ -144,20 +144,16 @@ static void copy_results(struct segment *s) {
     }
 }
 
-static bool same_reference(struct reference a, struct reference b) {
-    return a.buffer == b.buffer && index_equal(a.index, b.index);
-}
-
 // Which values of forward the old unit's parameters are: what forward read, or what it left.
 static void match_parameters(struct segment *s, const struct call *backward) {
     for (uint32_t i = 0; i < s->old.n_parameters; i++) {
         struct reference at = backward->operands[i];
         s->source[i] = NO_ID;
         for (uint32_t k = 0; k < s->forward->n_parameters; k++)
-            if (same_reference(s->call->operands[k], at))
+            if (reference_equal(&s->call->operands[k], &at))
                 s->source[i] = k;
         for (uint32_t k = 0; k < s->forward->n_results; k++)
-            if (same_reference(s->call->results[k], at))
+            if (reference_equal(&s->call->results[k], &at))
                 s->source[i] = s->forward->results[k].value;
         s->again[i] = s->r->dropped[at.buffer];
         CHECK(s->source[i] != NO_ID || !s->again[i]);

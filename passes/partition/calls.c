@@ -48,7 +48,7 @@ static bool is_added_to(const struct unit *unit, uint32_t parameter) {
 // ring reads is as the ring wants it.
 static bool crosses_pieces(const struct plan *plan, struct reference r) {
     const struct buffer *buffer = reference_buffer(plan, r);
-    return buffer->class == CLASS_TRANSIENT && buffer->stack == STACK_NONE && buffer->rank > 0 &&
+    return buffer->class == CLASS_TRANSIENT && buffer->stacks.n == 0 && buffer->rank > 0 &&
            !plan->divisions[r.buffer].for_ring;
 }
 

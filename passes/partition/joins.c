@@ -134,18 +134,18 @@ buffer_id *make_counter(struct draft *draft, buffer_id sum, int first) {
 struct reference number_of_microbatch(struct draft *draft) {
     buffer_id id = program_host_buffer(draft->program, HOST_MICROBATCH);
     if (id == NO_ID)
-        id = program_add_buffer(draft->program,
-                                (struct buffer){.name = host_role_names[HOST_MICROBATCH],
-                                                .class = CLASS_INPUT,
-                                                .host = HOST_MICROBATCH,
-                                                .tensor = NO_ID,
-                                                .dtype = DTYPE_F64,
-                                                .stack = STACK_MICROBATCHES,
-                                                .count = draft->plan->placement.microbatches,
-                                                .window_of = NO_ID,
-                                                .offset_bytes = -1,
-                                                .span = draft->plan->config->train.origin.span});
-    return (struct reference){id, index_variable(0, 0, 0)};
+        id = program_add_buffer(
+            draft->program, (struct buffer){.name = host_role_names[HOST_MICROBATCH],
+                                            .class = CLASS_INPUT,
+                                            .host = HOST_MICROBATCH,
+                                            .tensor = NO_ID,
+                                            .dtype = DTYPE_F64,
+                                            .stacks = stacked(STACK_MICROBATCHES,
+                                                              draft->plan->placement.microbatches),
+                                            .window_of = NO_ID,
+                                            .offset_bytes = -1,
+                                            .span = draft->plan->config->train.origin.span});
+    return reference_at(id, index_variable(0, 0, 0));
 }
 
 // One level of counters. Parameters are pairs of what is kept and the sum, each with a result in
@@ -181,7 +181,7 @@ void push_carry(struct draft *draft, struct cursor at, uint32_t of, const char *
         for (uint32_t i = 0; i < n_sums; i++) {
             if (level < sums[i].first)
                 continue;
-            operands[n++] = (struct reference){sums[i].counter[level], sums[i].sum.index};
+            operands[n++] = reference_at(sums[i].counter[level], sums[i].sum.indices[0]);
             operands[n++] = sums[i].sum;
         }
         if (n == 0)

@@ -88,8 +88,7 @@ static bool is_read_beside(const struct plan *plan, const struct statement *besi
     if (!beside || !reads_parameter(plan, beside, parameter.buffer))
         return false;
     for (uint32_t i = 0; i < plan->reference->job->units[beside->call.unit].n_parameters; i++)
-        if (beside->call.operands[i].buffer == parameter.buffer &&
-            index_equal(beside->call.operands[i].index, parameter.index))
+        if (reference_equal(&beside->call.operands[i], &parameter))
             return true;
     return false;
 }
@@ -203,7 +202,7 @@ enum use use_of(const struct plan *plan, struct cursor at, struct reference para
         readers_of_all(plan, at, parameter.buffer).first)
         return USE_GROUP;
     bool ahead = placement_of(&plan->placement, reference_buffer(plan, parameter))->prefetch > 0;
-    return ahead && parameter.index.variable == 0 ? USE_TURN : USE_CALL;
+    return ahead && parameter.indices[0].variable == 0 ? USE_TURN : USE_CALL;
 }
 
 bool continues_use(const struct plan *plan, struct cursor at, struct reference parameter) {

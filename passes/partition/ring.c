@@ -48,14 +48,14 @@ struct rounds {
 
 // The round whose number a loop's variable is (`variable` -1: a constant) plus an offset.
 static struct index slot(const struct rounds *r, buffer_id slots, struct index round) {
-    int64_t count = r->draft->program->buffers[slots].count;
+    int64_t count = buffer_items(&r->draft->program->buffers[slots]);
     if (round.variable < 0 || count == 1)
         return index_constant(round.offset % count);
     return index_variable(round.variable, round.offset, count);
 }
 
 static struct reference in_slot(const struct rounds *r, buffer_id slots, struct index round) {
-    return (struct reference){slots, slot(r, slots, round)};
+    return reference_at(slots, slot(r, slots, round));
 }
 
 // ---- buffers ----------------------------------------------------------------------------------
@@ -74,9 +74,7 @@ static buffer_id transient(struct rounds *r, const char *name, struct buffer lik
     like.name = name;
     like.class = CLASS_TRANSIENT;
     like.host = HOST_NONE;
-    like.stack = count > 1 ? STACK_SLOTS : STACK_NONE;
-    like.count = count;
-    like.first_layer = like.layer_step = 0;
+    like.stacks = stacked_in_slots(count);
     return program_add_buffer(r->draft->program, like);
 }
 
@@ -221,8 +219,7 @@ static void find_results(struct rounds *r) {
             continue;
         const char *part = arena_format(r->draft->arena, "%s.part", name);
         r->results[i] = traveller_of(r, name, place);
-        r->parts[i] =
-            (struct reference){transient(r, part, buffer_of(r, place), 1), index_constant(0)};
+        r->parts[i] = reference_to(transient(r, part, buffer_of(r, place), 1));
     }
 }
 

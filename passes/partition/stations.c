@@ -122,12 +122,13 @@ void share_stations(struct way *way, uint32_t unit, uint32_t with) {
 struct reference item_at(const struct draft *draft, struct cursor at, buffer_id buffer,
                          struct reference of) {
     const struct buffer *stacked = &draft->program->buffers[buffer];
-    struct reference item = {buffer, moved_index(at, of.index)};
-    if (stacked->stack == STACK_SLOTS)
-        item.index.modulus = stacked->count;
-    else if (stacked->stack != STACK_LAYERS)
-        item.index = index_constant(0);
-    return item;
+    const struct stack *slots = buffer_stack(stacked, STACK_SLOTS);
+    struct index index = moved_index(at, of.indices[0]);
+    if (!slots && !buffer_stack(stacked, STACK_LAYERS))
+        return reference_to(buffer);
+    if (slots)
+        index.modulus = slots->count;
+    return reference_at(buffer, index);
 }
 
 struct reference station_item(struct draft *draft, struct cursor at, struct way *way, int station,

@@ -14,7 +14,7 @@ struct reference variant_item(struct draft *draft, struct cursor at, buffer_id o
     struct buffer_state *state = &draft->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++)
         if (state->variant_partial[i] == partial)
-            return (struct reference){state->variants[i], index_constant(0)};
+            return reference_to(state->variants[i]);
     CHECK(state->n_variants < MAX_VARIANTS);
     struct buffer buffer = draft->plan->reference->buffers[of];
     if (state->n_variants > 0)
@@ -23,9 +23,8 @@ struct reference variant_item(struct draft *draft, struct cursor at, buffer_id o
     buffer_id made = program_add_buffer(draft->program, buffer);
     state->variants[state->n_variants] = made;
     state->variant_partial[state->n_variants++] = partial;
-    struct statement zero = {.kind = STATEMENT_ZERO,
-                             .span = state->zero_span,
-                             .zero = {.buffer = made, .index = index_constant(0)}};
+    struct statement zero = {
+        .kind = STATEMENT_ZERO, .span = state->zero_span, .zero = reference_to(made)};
     block_insert(draft->program, &at.step->body, state->zero_at++, zero);
     return zero.zero;
 }
@@ -36,7 +35,7 @@ static void sum_over_devices(struct draft *draft, struct cursor at, buffer_id bu
     if (mask == 0)
         return;
     CHECK(!(mask >> plan->time & 1)); // read inside the loop that accumulates it
-    struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
+    struct reference scalar = reference_to(buffer);
     struct transfers transfers = {0};
     struct axis_list axes = axes_of_sum(plan, mask);
     add_piece(draft, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar,
@@ -66,8 +65,8 @@ static void add_variant(struct draft *draft, struct cursor at, buffer_id of, uin
         unit->values[op->results[0]].type = type;
         unit_add_result(program, unit, op->results[0], 0);
     }
-    struct reference operands[2] = {{state->variants[0], index_constant(0)},
-                                    {state->variants[i], index_constant(0)}};
+    struct reference operands[2] = {reference_to(state->variants[0]),
+                                    reference_to(state->variants[i])};
     push_unit_call(draft, at, state->zero_span, id,
                    arena_copy(draft->arena, operands, sizeof operands),
                    arena_copy(draft->arena, operands, sizeof operands[0]));
@@ -123,7 +122,7 @@ void carry_scalars(struct draft *draft, struct cursor at, struct span span) {
         struct buffer_state *state = &draft->states[i];
         if (!is_summed_over_time(draft, i))
             continue;
-        struct reference scalar = {state->buffer, index_constant(0)};
+        struct reference scalar = reference_to(state->buffer);
         struct axis_list axes = axes_of_sum(plan, state->type.partial & inner);
         add_piece(draft, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar, span, NO_BUCKET);
         state->type.partial &= ~inner;
@@ -160,7 +159,7 @@ void sum_squares(struct draft *draft, struct cursor at, const struct statement *
         if (!state->type.partial)
             continue;
         struct axis_list axes = axes_of_sum(plan, state->type.partial);
-        struct reference bins = {state->buffer, index_constant(0)};
+        struct reference bins = reference_to(state->buffer);
         add_piece(draft, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
                   state_span(plan, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
         state->type.partial = 0;

@@ -24,9 +24,8 @@ void make_value_buffer(struct draft *draft, buffer_id of, const struct sharding 
             buffer.dims[d].size /= plan->placement.microbatches;
     }
     if (input && plan->placement.microbatches > 1 && has_batch(&buffer)) {
-        CHECK(buffer.stack == STACK_NONE);
-        buffer.stack = STACK_MICROBATCHES;
-        buffer.count = plan->placement.microbatches;
+        CHECK(buffer.stacks.n == 0);
+        buffer.stacks = stacked(STACK_MICROBATCHES, plan->placement.microbatches);
         buffer.layout.n_inner = plan->placement.inner.n;
     }
     state->buffer = program_add_buffer(draft->program, buffer);
@@ -77,8 +76,7 @@ void ensure_buffer(struct draft *draft, buffer_id of) {
 // variable, the outermost, as their index.
 struct reference value_reference(const struct draft *draft, struct cursor at, struct reference r) {
     const struct buffer_state *state = &draft->states[r.buffer];
-    struct reference to = {.buffer = state->buffer, .index = moved_index(at, r.index)};
-    if (draft->program->buffers[to.buffer].stack == STACK_MICROBATCHES)
-        to.index = index_variable(0, 0, 0);
-    return to;
+    bool by_microbatch = buffer_stack(&draft->program->buffers[state->buffer], STACK_MICROBATCHES);
+    return reference_at(state->buffer,
+                        by_microbatch ? index_variable(0, 0, 0) : moved_index(at, r.indices[0]));
 }

@@ -15,7 +15,7 @@ static int64_t items_of(const struct pricing_one *one, const struct priced_way *
                         uint32_t number, int station) {
     const struct station *of = &way->of.route->stations[station];
     if (of->stacked)
-        return way->of.reference->count;
+        return buffer_items(way->of.reference);
     if (!of->of_each_unit)
         return of->slots;
     const struct readers *readers = &one->outline->readers[number];
@@ -62,7 +62,7 @@ static void add_optimizer(struct pricing_one *one, const struct buffer *referenc
     of.route = one->ways[number].optimizer;
     struct station_size size = station_size(&of, of.route->owned, one->outline->whole[number]);
     price->held[STATE_OPTIMIZER] =
-        size_plus(price->held[STATE_OPTIMIZER], size_times(reference->count, size.bytes));
+        size_plus(price->held[STATE_OPTIMIZER], size_times(buffer_items(reference), size.bytes));
 }
 
 void price_held(struct pricing_one *one, struct price *price) {

@@ -19,7 +19,7 @@
 
 static bool is_averaged(const struct program *program, const struct buffer *buffer, bool layers) {
     return buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable &&
-           layers == (buffer->stack == STACK_LAYERS);
+           layers == (buffer_stack(buffer, STACK_LAYERS) != NULL);
 }
 
 // The statement that asks for it: what averages over several axes says the same over each.
@@ -58,7 +58,7 @@ static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
 static value_id bind_operand(struct averager *a, buffer_id from) {
     const struct buffer *buffer = &a->program->buffers[from];
     struct index index = a->layers ? index_variable(0, 0, 0) : index_constant(0);
-    a->call.operands[a->emitter.unit->n_parameters] = (struct reference){from, index};
+    a->call.operands[a->emitter.unit->n_parameters] = reference_at(from, index);
     return unit_add_parameter(a->program, a->emitter.unit, buffer->name,
                               buffer_type(a->program, buffer), false);
 }

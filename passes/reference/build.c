@@ -213,8 +213,7 @@ static void add_parameters(struct builder *b) {
             .tensor = job_add_tensor(b->program->job, tensor),
             .dtype = dtype,
             .rank = tensor.rank,
-            .stack = tensor.layers ? STACK_LAYERS : STACK_NONE,
-            .count = tensor.layers ? tensor.layers : 1,
+            .stacks = tensor.layers ? stacked(STACK_LAYERS, tensor.layers) : (struct stacks){0},
             .window_of = NO_ID,
             .offset_bytes = -1,
             .span = tensor.span,
@@ -236,7 +235,6 @@ static buffer_id add_buffer(struct builder *b, const char *name, enum buffer_cla
         .tensor = NO_ID,
         .dtype = dtype,
         .rank = (uint8_t)rank,
-        .count = 1,
         .window_of = NO_ID,
         .offset_bytes = -1,
         .span = b->config->train.origin.span,
@@ -269,8 +267,7 @@ static void add_draw_inputs(struct builder *b) {
     b->samples = add_host_buffer(b, HOST_SAMPLES, DTYPE_I32);
     b->layer = add_host_buffer(b, HOST_LAYER, DTYPE_F64);
     b->draw_key = add_host_buffer(b, HOST_DRAW_KEY, DTYPE_F64);
-    b->program->buffers[b->layer].stack = STACK_LAYERS;
-    b->program->buffers[b->layer].count = b->model->layers;
+    b->program->buffers[b->layer].stacks = stacked(STACK_LAYERS, b->model->layers);
 }
 
 // ---- writing a unit ---------------------------------------------------------------------------
@@ -283,12 +280,8 @@ static void begin_unit(struct builder *b, struct site *site, const char *name) {
     b->emitter.unit = &b->program->job->units[site->unit];
 }
 
-static struct reference at(buffer_id buffer, struct index index) {
-    return (struct reference){.buffer = buffer, .index = index};
-}
-
 static struct reference once(buffer_id buffer) {
-    return at(buffer, index_constant(0));
+    return reference_at(buffer, index_constant(0));
 }
 
 // A parameter of the unit that its call takes `from` there. All are bound before the first op:
@@ -315,7 +308,7 @@ static void bind_parameter(struct builder *b, enum parameter id) {
     const char *name = name_in_unit(parameter_rows[id].name);
     bool in_layers = parameter_rows[id].roles[0] == ROLE_LAYERS;
     struct index index = in_layers ? index_variable(0, 0, 0) : index_constant(0);
-    b->values[id] = bind_operand(b, name, at(b->parameters[id], index));
+    b->values[id] = bind_operand(b, name, reference_at(b->parameters[id], index));
 }
 
 static void bind_parameters(struct builder *b, enum role role) {
@@ -358,7 +351,7 @@ static void bind_draws(struct builder *b, struct index layer) {
     if (b->model->dropout == 0)
         return;
     b->draw.samples = bind_operand(b, "samples", once(b->samples));
-    b->draw.layer = bind_operand(b, "layer", at(b->layer, layer));
+    b->draw.layer = bind_operand(b, "layer", reference_at(b->layer, layer));
     b->draw.key = bind_operand(b, "draw_key", once(b->draw_key));
     b->draw.positions = b->draw.columns = NO_ID;
 }
@@ -567,7 +560,7 @@ static value_id add_activation(struct builder *b, value_id n) {
 static void build_block(struct builder *b, struct site *site) {
     struct emitter *e = &b->emitter;
     begin_unit(b, site, "block_forward");
-    value_id x = bind_operand(b, "x", at(b->hidden, index_variable(0, 0, 0)));
+    value_id x = bind_operand(b, "x", reference_at(b->hidden, index_variable(0, 0, 0)));
     bind_parameters(b, ROLE_LAYERS);
     bind_draws(b, index_variable(0, 0, 0));
     x = build_attention(b, x);
@@ -578,7 +571,7 @@ static void build_block(struct builder *b, struct site *site) {
     emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
     down = add_dropout(b, "mlp.kept", down, SITE_MLP);
     value_id y = emit(e, OP_ADD, "y", OPERANDS(x, down));
-    bind_result(b, y, at(b->hidden, index_variable(0, 1, 0)));
+    bind_result(b, y, reference_at(b->hidden, index_variable(0, 1, 0)));
 }
 
 // The summed loss, not the mean: the divisor is applied once, to its gradient. The logits are a
@@ -589,7 +582,7 @@ static void build_head(struct builder *b, struct site *site, buffer_id targets,
     struct emitter *e = &b->emitter;
     begin_unit(b, site, "head_forward");
     enum parameter table = b->model->tied ? PARAMETER_TOKEN_TABLE : PARAMETER_HEAD_WEIGHT;
-    value_id x = bind_operand(b, "x", at(b->hidden, index_constant(b->model->layers)));
+    value_id x = bind_operand(b, "x", reference_at(b->hidden, index_constant(b->model->layers)));
     value_id ids = bind_operand(b, "targets", once(targets));
     bind_parameters(b, ROLE_NORM);
     bind_parameter(b, table);
@@ -691,8 +684,7 @@ bool build(struct job *job, const struct pass_context *context) {
     buffer_id loss = add_host_buffer(&b, HOST_LOSS, DTYPE_F64);
     b.hidden =
         add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
-    program->buffers[b.hidden].stack = STACK_LAYERS;
-    program->buffers[b.hidden].count = config->model.layers + 1;
+    program->buffers[b.hidden].stacks = stacked(STACK_LAYERS, config->model.layers + 1);
 
     struct forward_sites sites;
     struct site mean;

@@ -79,10 +79,9 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
         buffer.host = HOST_NONE;
-        if (buffer.stack == STACK_LAYERS) {
-            buffer.stack = STACK_SLOTS;
-            buffer.count = 2;
-        }
+        int layers = buffer_find_stack(&buffer, STACK_LAYERS);
+        if (layers >= 0)
+            buffer.stacks.list[layers] = (struct stack){.kind = STACK_SLOTS, .count = 2};
     }
     return program_add_buffer(program, buffer);
 }
@@ -92,14 +91,17 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
     buffer_id *to = &tape->cotangent[of.buffer];
     if (*to == NO_ID)
         *to = add_cotangent(tape, of.buffer);
-    struct reference reference = {.buffer = *to, .index = of.index};
-    if (tape->program->buffers[*to].stack == STACK_SLOTS) {
-        if (of.index.variable < 0)
-            reference.index.offset %= 2;
+    const struct buffer *buffers = tape->program->buffers;
+    int layers = buffer_find_stack(&buffers[of.buffer], STACK_LAYERS);
+    if (layers >= 0 && !buffer_stack(&buffers[*to], STACK_LAYERS)) {
+        struct index *layer = &of.indices[layers];
+        if (layer->variable < 0)
+            layer->offset %= 2;
         else
-            reference.index.modulus = 2;
+            layer->modulus = 2;
     }
-    return reference;
+    of.buffer = *to;
+    return of;
 }
 
 // ---- what forward leaves behind ----------------------------------------------------------------

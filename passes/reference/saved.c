@@ -37,10 +37,7 @@ struct reference save_value(struct program *program, const struct call *call, va
         .tensor = NO_ID,
         .dtype = type->dtype,
         .rank = type->rank,
-        .stack = layers ? STACK_LAYERS : STACK_NONE,
-        .count = layers ? range_layers(layers) : 1,
-        .first_layer = layers ? layers->begin : 0,
-        .layer_step = layers && layers->step > 1 ? layers->step : 0,
+        .stacks = layers ? stacked_by_layers(layers) : (struct stacks){0},
         .window_of = NO_ID,
         .offset_bytes = -1,
         .span = unit->span,
@@ -51,7 +48,7 @@ struct reference save_value(struct program *program, const struct call *call, va
     struct index index = index_constant(0);
     if (layers)
         index = index_variable(0, layers->step > 1 ? 0 : -layers->begin, 0);
-    struct reference reference = {.buffer = program_add_buffer(program, buffer), .index = index};
+    struct reference reference = reference_at(program_add_buffer(program, buffer), index);
     unit_add_result(program, unit, value, NO_ID);
     for (int s = 0; s < N_STEPS; s++)
         extend_calls(program, &program->steps[s].body, call->unit, reference);

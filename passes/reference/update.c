@@ -56,7 +56,6 @@ static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_cla
                             .class = class,
                             .tensor = NO_ID,
                             .dtype = DTYPE_F64,
-                            .count = 1,
                             .window_of = NO_ID,
                             .offset_bytes = -1,
                             .span = u->config->train.origin.span};
@@ -160,14 +159,14 @@ static value_id bind_operand(struct updater *u, const char *name, buffer_id from
     const struct buffer *buffer = &u->program->buffers[from];
     struct unit *unit = u->emitter.unit;
     struct index index =
-        buffer->stack == STACK_LAYERS ? index_variable(0, 0, 0) : index_constant(0);
-    u->operands[unit->n_parameters] = (struct reference){.buffer = from, .index = index};
+        buffer_stack(buffer, STACK_LAYERS) ? index_variable(0, 0, 0) : index_constant(0);
+    u->operands[unit->n_parameters] = reference_at(from, index);
     return unit_add_parameter(u->program, unit, name, buffer_type(u->program, buffer), false);
 }
 
 static void bind_result(struct updater *u, value_id value, buffer_id to) {
     struct unit *unit = u->emitter.unit;
-    u->results[unit->n_results] = (struct reference){.buffer = to, .index = index_constant(0)};
+    u->results[unit->n_results] = reference_to(to);
     unit_add_result(u->program, unit, value, NO_ID);
 }
 
@@ -306,7 +305,7 @@ static void append_ordered_norm(struct updater *u, enum group group) {
 static void append_norms(struct updater *u) {
     struct statement zero = {.kind = STATEMENT_ZERO,
                              .span = u->config->train.origin.span,
-                             .zero = {.buffer = u->norm2, .index = index_constant(0)}};
+                             .zero = reference_to(u->norm2)};
     block_push(u->program, &u->program->steps[STEP_TRAIN].body, zero);
     bool ordered = u->config->train.reproducible > 0;
     for (int group = 0; group < N_GROUPS; group++)

@@ -45,9 +45,7 @@ struct buffer route_buffer(const struct stationed *s, int station, int64_t slots
     const struct station *of = &s->route->stations[station];
     struct buffer buffer = of->coded ? code_buffer(s, of) : tensor_buffer(s, of);
     if (!of->stacked) {
-        buffer.count = slots;
-        buffer.stack = slots > 1 ? STACK_SLOTS : STACK_NONE;
-        buffer.first_layer = buffer.layer_step = 0;
+        buffer.stacks = stacked_in_slots(slots);
     }
     return buffer;
 }

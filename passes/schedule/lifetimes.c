@@ -46,7 +46,7 @@ static struct use *use_of(struct uses *uses, buffer_id buffer) {
     return &uses->of[buffer];
 }
 
-static void use_buffer(struct use *use, int64_t position, struct index index, bool write) {
+static void use_buffer(struct use *use, int64_t position, const struct reference *at, bool write) {
     if (use->n_statements == 0) {
         use->hull.first = position;
         use->written_first = write;
@@ -55,14 +55,13 @@ static void use_buffer(struct use *use, int64_t position, struct index index, bo
         use->n_statements++;
     use->hull.last = position;
     use->inside = (struct interval){position, position};
-    if (index.variable >= 0)
-        use->indexed_by |= 1u << index.variable;
+    use->indexed_by |= reference_variables(at);
 }
 
 static void touch(struct lifetimes *l, struct uses *uses, int64_t position,
                   struct reference reference, bool write) {
     buffer_id whole = buffer_whole(l->program, reference.buffer);
-    use_buffer(use_of(uses, whole), position, reference.index, write);
+    use_buffer(use_of(uses, whole), position, &reference, write);
 }
 
 static void touch_places(struct lifetimes *l, struct uses *uses, int64_t position,
@@ -83,7 +82,7 @@ static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t posi
     } else if (statement->kind == STATEMENT_CALL) {
         buffer_id frame = program_frame(l->program, statement->call.unit);
         if (frame != NO_ID)
-            touch(l, uses, position, (struct reference){frame, index_constant(0)}, true);
+            touch(l, uses, position, reference_to(frame), true);
     }
 }
 

@@ -192,7 +192,6 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
                            .dtype = DTYPE_F32,
                            .rank = 1,
                            .dims = {{DIM_FLAT, words}},
-                           .count = 1,
                            .window_of = NO_ID,
                            .offset_bytes = -1,
                            .span = unit->span};

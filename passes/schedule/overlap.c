@@ -202,18 +202,25 @@ static uint32_t wait_of(const struct block *block, uint32_t at) {
     return NO_ID;
 }
 
-// Does the index name another item in every iteration of the loop? What has slots does in a loop
+// Does the index name another place in every iteration of the loop? What has slots does in a loop
 // over a group's layers, if all of them find one.
 static bool is_own(struct index index, const struct loop *loop, int variable) {
     bool slots = loop->stride && index.modulus >= loop->end - loop->begin;
     return index.variable == variable && (index.modulus == 0 || slots);
 }
 
+static bool names_own(const struct reference *at, const struct loop *loop, int variable) {
+    for (unsigned k = 0; k < MAX_STACKS; k++)
+        if (is_own(at->indices[k], loop, variable))
+            return true;
+    return false;
+}
+
 // Does every iteration send items of its own?
 static bool sends_own(const struct loop *loop, const struct transfer *transfer, int variable) {
     for (uint32_t i = 0; i < transfer->n_pieces; i++)
-        if (!is_own(transfer->pieces[i].from.index, loop, variable) ||
-            !is_own(transfer->pieces[i].to.index, loop, variable))
+        if (!names_own(&transfer->pieces[i].from, loop, variable) ||
+            !names_own(&transfer->pieces[i].to, loop, variable))
             return false;
     return true;
 }
@@ -269,6 +276,15 @@ static void join_waits(struct sinking *k, struct spot *spot) {
     remove_spot(&k->spots, spot);
 }
 
+// Is what both name in an iteration in one place of its own?
+static bool name_own_alike(const struct reference *a, const struct reference *b,
+                           const struct loop *loop, int variable) {
+    for (unsigned k = 0; k < MAX_STACKS; k++)
+        if (is_own(a->indices[k], loop, variable) && index_equal(a->indices[k], b->indices[k]))
+            return true;
+    return false;
+}
+
 // May all of one statement's iterations run before the first of the other's, of the same loop? What
 // both name must be another item in each.
 static bool iterations_part(const struct overlapper *o, const struct loop *loop, int variable,
@@ -278,8 +294,7 @@ static bool iterations_part(const struct overlapper *o, const struct loop *loop,
         for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
             if (buffer_whole(o->program, first.at->buffer) ==
                     buffer_whole(o->program, second.at->buffer) &&
-                !(is_own(first.at->index, loop, variable) &&
-                  index_equal(first.at->index, second.at->index)))
+                !name_own_alike(first.at, second.at, loop, variable))
                 return false;
     return true;
 }

@@ -42,11 +42,15 @@ struct pipeline {
 
 // Every layer has a place of its own where what is gathered is kept; else the next may have it too.
 static bool has_slots(const struct overlapper *o, buffer_id buffer) {
-    return o->program->buffers[buffer].stack != STACK_LAYERS;
+    return !buffer_stack(&o->program->buffers[buffer], STACK_LAYERS);
+}
+
+static bool is_stacked_twice(const struct overlapper *o, buffer_id buffer) {
+    return o->program->buffers[buffer].stacks.n > 1;
 }
 
 // A gather of what this iteration needs: of its layer, into the layer's place or one that the next
-// iteration may have.
+// iteration may have. What is stacked twice has slots of its own already, in another order.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             int variable) {
     if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
@@ -54,8 +58,9 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         const struct buffer *to = &o->program->buffers[piece->to.buffer];
-        if (piece->from.index.variable != variable || to->class != CLASS_TRANSIENT ||
-            (!has_slots(o, piece->to.buffer) && piece->to.index.variable != variable))
+        if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
+            piece->from.indices[0].variable != variable || to->class != CLASS_TRANSIENT ||
+            (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))
             return false;
     }
     return true;
@@ -196,10 +201,10 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
                 !is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
                 continue;
             else if (gather->kind == STATEMENT_LOOP)
-                access.at->index =
-                    index_variable(access.at->index.variable, 0, slots_of(o, p, gather));
+                access.at->indices[0] =
+                    index_variable(access.at->indices[0].variable, 0, slots_of(o, p, gather));
             else
-                access.at->index = slot_of(p, 0);
+                access.at->indices[0] = slot_of(p, 0);
     }
 }
 
@@ -209,9 +214,7 @@ static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
         struct buffer *buffer = &o->program->buffers[id];
         if (id != gathered && buffer->window_of != gathered)
             continue;
-        CHECK(buffer->stack == STACK_NONE || buffer->stack == STACK_SLOTS);
-        buffer->stack = STACK_SLOTS;
-        buffer->count = slots;
+        buffer->stacks = stacked(STACK_SLOTS, slots);
     }
 }
 
@@ -225,7 +228,7 @@ static void give_slots(struct overlapper *o, const struct pipeline *p, struct st
             buffer_id gathered = walk.transfer->pieces[k].to.buffer;
             const struct buffer *buffer = &o->program->buffers[gathered];
             // Loops over fewer layers go round in fewer of them.
-            if (buffer->stack != STACK_LAYERS && buffer->count < slots)
+            if (has_slots(o, gathered) && buffer_items(buffer) < slots)
                 set_slots(o, gathered, slots);
         }
     }
@@ -239,11 +242,11 @@ static void move_start(struct overlapper *o, struct transfer *start, int64_t off
                        struct index slot) {
     for (uint32_t k = 0; k < start->n_pieces; k++) {
         struct transfer_piece *piece = &start->pieces[k];
-        piece->from.index.offset += offset;
+        piece->from.indices[0].offset += offset;
         if (has_slots(o, piece->to.buffer))
-            piece->to.index = slot;
+            piece->to.indices[0] = slot;
         else
-            piece->to.index.offset += offset;
+            piece->to.indices[0].offset += offset;
     }
     start->handle_index = slot;
 }

@@ -7,8 +7,8 @@
 // the program runs.
 //
 // A free inside a loop must be right in every run of the statement that it stands behind. It is, if
-// the items that die there are as many as the runs and stand to the loop's variable as one index
-// says. What dies in some runs only is freed behind the loop around it. Layers one after the other
+// the items that die there are as many as the runs and stand to the loops' variables as indices
+// say. What dies in some runs only is freed behind the loop around it. Layers one after the other
 // that die at once are freed in a loop, so that the text does not grow with them.
 //
 // What is followed is the step made short, and items and variables stand for those of the whole
@@ -19,36 +19,38 @@
 
 #include "ir/check.h"
 #include "passes/passes.h"
+#include "passes/schedule/frees.h"
 
-// So many items from one on.
-struct freed {
-    struct reference first;
-    int64_t count;
+struct stack_of { // of a buffer
+    buffer_id buffer;
+    unsigned stack;
 };
-
-struct buffer_list { // in order, each as often as it was found
-    buffer_id *list;
+struct stack_list { // in order, each as often as it was found
+    struct stack_of *list;
     uint32_t n, cap;
 };
 
 // A statement, and where it stands.
 struct spot {
-    uint32_t loop;            // the innermost loop around it, a spot; NO_ID: none
-    int depth;                // loops around it
-    struct buffer_list named; // of a loop, by its variable: items of which buffers
-    bool is_fixed;            // its variable has one value
-    bool is_once;             // it is executed once in each iteration of the loop that it goes with
-    struct freed *freed;
-    uint32_t n_freed, cap_freed;
+    uint32_t loop;           // the innermost loop around it, a spot; NO_ID: none
+    int depth;               // loops around it
+    struct stack_list named; // of a loop, by its variable: places of which stacks
+    bool is_fixed;           // its variable has one value
+    bool is_once;            // it is executed once in each iteration of the loop that it goes with
+    struct frees frees;
 };
 
 // The end of a life, as seen from the spot behind which it may be freed.
 struct end {
     const struct life *life;
-    uint32_t spot, run;     // which run of the spot's statement
-    uint32_t loop;          // around the spot, by whose variable the item may be named; NO_ID: none
-    int depth;              // loops around the spot up to that one
-    int64_t item, variable; // of that loop; 0: none
+    uint32_t spot, run; // which run of the spot's statement
+    struct end_place {
+        int64_t place;
+        uint32_t loop;    // around the spot, by whose variable it may be named; NO_ID: none
+        int depth;        // loops around the spot up to that one
+        int64_t variable; // of that loop; 0: none
+    } places[MAX_STACKS]; // of the item
+    bool is_named;        // by the innermost of the loops that may
     bool placed;
     unsigned tried; // forms in which those like it are not as many as the runs
 };
@@ -64,18 +66,23 @@ struct releaser {
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
 
-// A variable names the items of its loop; and of the loop around, if each iteration has one. It
-// does not name layers by a remainder: no free says them so.
+// A variable names the places of its loop; and of the loop around, if each iteration has one. It
+// does not name layers by a remainder: no free says them so. `wait`: by whose variable what is
+// stacked once is named; -1: by its own.
 static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
-                          const struct reference *at, int variable) {
+                          const struct reference *at, int wait) {
     buffer_id buffer = buffer_whole(program, at->buffer);
-    if (at->index.modulus && program->buffers[buffer].stack == STACK_LAYERS)
-        return;
-    while (variable >= 0) {
-        struct buffer_list *named = &spots[loops[variable]].named;
-        ARENA_PUSH(arena, named->list, named->n, named->cap, buffer);
-        variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
+    const struct stacks *stacks = &program->buffers[buffer].stacks;
+    for (unsigned k = 0; k < stacks->n; k++) {
+        int variable = wait < 0 || stacks->n > 1 ? at->indices[k].variable : wait;
+        if (at->indices[k].modulus && stacks->list[k].kind == STACK_LAYERS)
+            continue;
+        while (variable >= 0 && variable < walk->depth) {
+            struct stack_list *named = &spots[loops[variable]].named;
+            ARENA_PUSH(arena, named->list, named->n, named->cap, (struct stack_of){buffer, k});
+            variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
+        }
     }
 }
 
@@ -86,7 +93,7 @@ static void name_places(struct arena *arena, const struct program *program,
     const struct statement *s = walk->statement;
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
-        name_by_loops(arena, program, spots, walk, loops, access.at, access.at->index.variable);
+        name_by_loops(arena, program, spots, walk, loops, access.at, -1);
     if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
         return;
     for (const struct started *started = starts[s->wait.handle]; started; started = started->next)
@@ -97,8 +104,10 @@ static void name_places(struct arena *arena, const struct program *program,
 }
 
 static int by_number(const void *left, const void *right) {
-    buffer_id a = *(const buffer_id *)left, b = *(const buffer_id *)right;
-    return (a > b) - (a < b);
+    const struct stack_of *a = left, *b = right;
+    if (a->buffer != b->buffer)
+        return a->buffer < b->buffer ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 static struct spot *find_spots(struct arena *arena, const struct program *program,
@@ -123,98 +132,110 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
     }
     for (uint32_t i = 0; i < n; i++)
         if (spots[i].named.n)
-            qsort(spots[i].named.list, spots[i].named.n, sizeof(buffer_id), by_number);
+            qsort(spots[i].named.list, spots[i].named.n, sizeof(struct stack_of), by_number);
     return spots;
 }
 
+static bool names_stack(const struct spot *loop, buffer_id buffer, unsigned stack) {
+    const struct stack_of key = {buffer, stack};
+    return loop->named.n && bsearch(&key, loop->named.list, loop->named.n, sizeof key, by_number);
+}
+
 static bool names_buffer(const struct spot *loop, buffer_id buffer) {
-    return loop->named.n &&
-           bsearch(&buffer, loop->named.list, loop->named.n, sizeof buffer, by_number);
+    bool names = false;
+    for (unsigned k = 0; k < MAX_STACKS && !names; k++)
+        names = names_stack(loop, buffer, k);
+    return names;
 }
 
 // ---- indices ----------------------------------------------------------------------------------
 
-// What the items that die at a spot are to the variable of the loop around it.
-enum form { FORM_OFFSET, FORM_SLOT, FORM_CONSTANT, N_FORMS };
+// What the items that die at a spot are to the variables of the loops around it. Items are named as
+// the text names them elsewhere: slots by a remainder, and others by an offset; or by their numbers.
+enum form { FORM_NAMED, FORM_CONSTANT };
 
-static int64_t distance(enum form form, const struct end *end, int64_t count) {
-    int64_t offset = end->item - end->variable;
-    if (form == FORM_CONSTANT)
-        return end->item;
-    return form == FORM_OFFSET ? offset : (offset % count + count) % count;
+static bool is_constant(enum form form, const struct end_place *place) {
+    return form == FORM_CONSTANT || place->loop == NO_ID;
 }
 
-// The index in the whole step.
-static struct index index_of(const struct releaser *r, enum form form, const struct end *end,
-                             buffer_id buffer) {
-    int64_t count = r->program->buffers[buffer].count;
-    struct end whole = {.item = whole_item(r->shortened, buffer, end->item)};
-    if (form == FORM_CONSTANT)
-        return index_constant(end->item);
-    whole.variable = whole_variable(r->shortened, end->loop, end->variable);
-    return index_variable(end->depth - 1, distance(form, &whole, count),
-                          form == FORM_SLOT ? count : 0);
+// Of the step that is followed, or the whole one: its stack.
+static int64_t distance(enum form form, const struct stack *stack, const struct end_place *place) {
+    int64_t offset = place->place - place->variable;
+    if (is_constant(form, place))
+        return place->place;
+    return stack->kind == STACK_SLOTS ? (offset % stack->count + stack->count) % stack->count
+                                      : offset;
 }
 
-// Items that are named by their numbers, of the short step, are put together where one follows the
-// other.
-static void push_freed(struct releaser *r, struct spot *spot, struct reference freed) {
-    struct freed *last = spot->n_freed ? &spot->freed[spot->n_freed - 1] : NULL;
-    if (last && last->first.buffer == freed.buffer && freed.index.variable < 0 &&
-        last->first.index.variable < 0 && spot->depth < LIMIT_LOOP_DEPTH &&
-        freed.index.offset == last->first.index.offset + last->count &&
-        r->program->buffers[freed.buffer].stack == STACK_LAYERS)
-        last->count++;
-    else
-        ARENA_PUSH(r->program->arena, spot->freed, spot->n_freed, spot->cap_freed,
-                   (struct freed){freed, 1});
+static bool is_as_distant(const struct releaser *r, buffer_id buffer, enum form form,
+                          const struct end *a, const struct end *b) {
+    const struct stacks *stacks = &r->shortened->program->buffers[buffer].stacks;
+    bool equal = a->spot == b->spot;
+    for (unsigned k = 0; equal && k < stacks->n; k++)
+        equal = distance(form, &stacks->list[k], &a->places[k]) ==
+                distance(form, &stacks->list[k], &b->places[k]);
+    return equal;
 }
 
-// Does it stand for ends in several iterations, if for several?
-static bool is_whole(const struct releaser *r, buffer_id buffer, const struct end *end) {
-    return items_stood_for(r->shortened, buffer, end->item) == 1 ||
-           is_in_middle(r->shortened, end->loop, end->variable);
+// In the whole step, but for places that are numbers: these are of the short one.
+static struct reference name_of(const struct releaser *r, buffer_id buffer, enum form form,
+                                const struct end *end) {
+    const struct stacks *stacks = &r->program->buffers[buffer].stacks;
+    struct reference named = reference_to(buffer);
+    for (unsigned k = 0; k < stacks->n; k++) {
+        struct end_place whole = end->places[k];
+        named.indices[k] = index_constant(whole.place);
+        if (is_constant(form, &whole))
+            continue;
+        whole.place = whole_place(r->shortened, buffer, k, whole.place);
+        whole.variable = whole_variable(r->shortened, whole.loop, whole.variable);
+        const struct stack *stack = &stacks->list[k];
+        named.indices[k] = index_variable(whole.depth - 1, distance(form, stack, &whole),
+                                          stack->kind == STACK_SLOTS ? stack->count : 0);
+    }
+    return named;
+}
+
+// Does it stand for ends in several iterations, if for several? Of places that are numbers that is
+// seen where they are those of the whole step.
+static bool is_whole(const struct releaser *r, buffer_id buffer, enum form form,
+                     const struct end *end) {
+    for (unsigned k = 0; k < MAX_STACKS; k++) {
+        const struct end_place *place = &end->places[k];
+        if (!is_constant(form, place) &&
+            places_stood_for(r->shortened, buffer, k, place->place) > 1 &&
+            !is_in_middle(r->shortened, place->loop, place->variable))
+            return false;
+    }
+    return true;
 }
 
 // Looks at the ends at a spot that are at one distance; frees them if they are as many as the runs.
 static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
     struct spot *spot = &r->spots[like->spot];
-    uint32_t at = like->spot, n = 0;
-    int64_t count = r->shortened->program->buffers[buffer].count, d = distance(form, like, count);
+    uint32_t n = 0;
     if (like->tried >> form & 1)
         return;
     for (uint32_t i = 0; i < r->n_ends; i++)
-        n += !r->ends[i].placed && r->ends[i].spot == at && distance(form, &r->ends[i], count) == d;
-    bool fits = n == r->uses.runs[at];
+        n += !r->ends[i].placed && is_as_distant(r, buffer, form, &r->ends[i], like);
+    bool fits = n == r->uses.runs[like->spot];
     for (uint32_t i = 0; i < r->n_ends; i++) {
         struct end *end = &r->ends[i];
-        if (end->spot != at || distance(form, end, count) != d)
+        if (!is_as_distant(r, buffer, form, end, like))
             continue;
         end->placed |= fits;
         end->tried |= 1u << form;
-        r->lost |= fits && form != FORM_CONSTANT && !is_whole(r, buffer, end);
+        r->lost |= fits && !is_whole(r, buffer, form, end);
     }
     if (fits)
-        push_freed(r, spot, (struct reference){buffer, index_of(r, form, like, buffer)});
+        frees_add(r->program, &spot->frees, spot->depth, name_of(r, buffer, form, like));
 }
 
-// May items that die here be named by the variable of the loop? Not if nothing else names them so:
-// as many of them as there are runs may stand in a row by chance.
-static bool is_named_here(const struct releaser *r, buffer_id buffer, const struct end *end) {
-    if (end->loop == NO_ID || r->program->buffers[buffer].count == 1)
-        return false;
-    const struct spot *loop = &r->spots[end->loop];
-    return loop->is_fixed || names_buffer(loop, buffer);
-}
-
-// Items are named as the text names them elsewhere: layers by an offset, slots by a remainder.
 static void place_ends(struct releaser *r, buffer_id buffer) {
-    const struct buffer *b = &r->program->buffers[buffer];
-    enum form own = b->stack == STACK_SLOTS ? FORM_SLOT : FORM_OFFSET;
     for (uint32_t i = 0; i < r->n_ends; i++) {
-        if (!r->ends[i].placed && is_named_here(r, buffer, &r->ends[i]))
-            place_distance(r, buffer, own, &r->ends[i]);
+        if (!r->ends[i].placed && r->ends[i].is_named)
+            place_distance(r, buffer, FORM_NAMED, &r->ends[i]);
         if (!r->ends[i].placed)
             place_distance(r, buffer, FORM_CONSTANT, &r->ends[i]);
     }
@@ -223,23 +244,35 @@ static void place_ends(struct releaser *r, buffer_id buffer) {
 // ---- from a statement to the loops around it --------------------------------------------------
 
 // It may be named by the variable of the innermost loop; where that is executed once for each
-// iteration of the one around it and does not name the buffer, by that one's.
+// iteration of the one around it and does not name the buffer, by that one's. Not if nothing else
+// names items so: as many of them as there are runs may stand in a row by chance. A stack of which
+// that loop names no places may have those that the next one around names.
 static struct end end_of(const struct releaser *r, const struct life *life, uint32_t spot) {
     const struct execution *last = &r->uses.executions[life->last];
+    const struct buffer *buffer = &r->shortened->program->buffers[life->buffer];
+    int64_t places[MAX_STACKS];
     int depth = r->spots[spot].depth;
     uint32_t loop = r->spots[spot].loop;
-    struct end end = {.life = life,
-                      .spot = spot,
-                      .run = spot == last->place ? life->last : last->runs[depth],
-                      .item = life->item};
+    struct end end = {
+        .life = life, .spot = spot, .run = spot == last->place ? life->last : last->runs[depth]};
     while (loop != NO_ID && r->spots[loop].is_once &&
            !names_buffer(&r->spots[loop], life->buffer)) {
         loop = r->spots[loop].loop;
         depth--;
     }
-    end.loop = loop;
-    end.depth = depth;
-    end.variable = depth ? last->variables[depth - 1] : 0;
+    end.is_named = loop != NO_ID && buffer_items(&r->program->buffers[life->buffer]) > 1 &&
+                   (r->spots[loop].is_fixed || names_buffer(&r->spots[loop], life->buffer));
+    buffer_places(buffer, life->item, places);
+    for (unsigned k = 0; k < MAX_STACKS; k++) {
+        struct end_place *place = &end.places[k];
+        *place = (struct end_place){.place = places[k], .loop = loop, .depth = depth};
+        while (buffer->stacks.n > 1 && place->loop != NO_ID &&
+               !names_stack(&r->spots[place->loop], life->buffer, k)) {
+            place->loop = r->spots[place->loop].loop;
+            place->depth--;
+        }
+        place->variable = place->depth ? last->variables[place->depth - 1] : 0;
+    }
     return end;
 }
 
@@ -253,7 +286,7 @@ static bool is_alive_behind(const struct releaser *r, const struct end *end) {
     buffer_id buffer = end->life->buffer;
     for (uint32_t i = r->uses.first_life[buffer]; i < r->uses.first_life[buffer + 1]; i++) {
         const struct life *life = &r->uses.lives[i];
-        if (life->item == end->item && life->first < behind && life->last >= behind)
+        if (life->item == end->life->item && life->first < behind && life->last >= behind)
             return true;
     }
     return false;
@@ -262,7 +295,7 @@ static bool is_alive_behind(const struct releaser *r, const struct end *end) {
 static bool stands_already(const struct releaser *r, uint32_t n, const struct end *end) {
     for (uint32_t i = 0; i < n; i++)
         if (r->ends[i].spot == end->spot && r->ends[i].run == end->run &&
-            r->ends[i].item == end->item)
+            r->ends[i].life->item == end->life->item)
             return true;
     return false;
 }
@@ -297,75 +330,21 @@ static void release_buffer(struct releaser *r, buffer_id buffer) {
 
 // ---- the text ---------------------------------------------------------------------------------
 
-// Items become those of the whole step, where no end of a run may stand for several.
-static void find_whole_items(struct releaser *r, struct spot *spot) {
-    for (uint32_t i = 0; i < spot->n_freed; i++) {
-        struct freed *freed = &spot->freed[i];
-        buffer_id buffer = freed->first.buffer;
-        int64_t first = freed->first.index.offset, last = first + freed->count - 1;
-        if (freed->first.index.variable >= 0)
-            continue;
-        r->lost |= items_stood_for(r->shortened, buffer, first) > 1 ||
-                   items_stood_for(r->shortened, buffer, last) > 1;
-        freed->first.index.offset = whole_item(r->shortened, buffer, first);
-        freed->count = whole_item(r->shortened, buffer, last) - freed->first.index.offset + 1;
-    }
-}
-
-// One statement for all single items, and one for each equal range of layers.
-static struct statement free_like(const struct releaser *r, const struct spot *spot, uint32_t like,
-                                  struct span span) {
-    struct statement s = {.kind = STATEMENT_FREE, .span = span};
-    int64_t first = spot->freed[like].first.index.offset, count = spot->freed[like].count;
-    uint32_t cap = 0;
-    for (uint32_t i = like; i < spot->n_freed; i++) {
-        struct reference freed = spot->freed[i].first;
-        if (spot->freed[i].count != count || (count > 1 && freed.index.offset != first))
-            continue;
-        if (count > 1)
-            freed.index = index_variable(spot->depth, 0, 0);
-        ARENA_PUSH(r->program->arena, s.free.items, s.free.n_items, cap, freed);
-    }
-    return s;
-}
-
-static bool stood_before(const struct spot *spot, uint32_t at) {
-    const struct freed *freed = &spot->freed[at];
-    for (uint32_t i = 0; i < at; i++)
-        if (spot->freed[i].count == freed->count &&
-            (freed->count == 1 || spot->freed[i].first.index.offset == freed->first.index.offset))
-            return true;
-    return false;
-}
-
-static void push_frees(const struct releaser *r, struct block *to, const struct spot *spot,
-                       struct span span) {
-    for (uint32_t i = 0; i < spot->n_freed; i++) {
-        if (stood_before(spot, i))
-            continue;
-        struct statement s = free_like(r, spot, i, span);
-        int64_t first = spot->freed[i].first.index.offset, count = spot->freed[i].count;
-        if (count > 1) {
-            struct loop loop = {.name = "l", .begin = first, .end = first + count};
-            block_push(r->program, &loop.body, s);
-            s = (struct statement){.kind = STATEMENT_LOOP, .span = span, .loop = loop};
-        }
-        block_push(r->program, to, s);
-    }
-}
-
 static struct block with_frees(const struct releaser *r, const struct block *from,
-                               uint32_t *place) {
+                               struct frees_at at, uint32_t *place) {
     struct block to = {0};
     for (uint32_t i = 0; i < from->n; i++) {
         struct statement s = from->statements[i];
         bool kept = !statement_only_frees(&s);
         const struct spot *spot = &r->spots[(*place)++];
-        if (s.kind == STATEMENT_LOOP)
-            s.loop.body = with_frees(r, &s.loop.body, place);
+        if (s.kind == STATEMENT_LOOP) {
+            struct frees_at inside = at;
+            inside.loops[inside.depth++] = s.loop.name;
+            s.loop.body = with_frees(r, &s.loop.body, inside, place);
+        }
         if (kept)
             block_push(r->program, &to, s);
-        push_frees(r, &to, spot, s.span);
+        frees_push(&at, &to, &spot->frees, s.span);
     }
     return to;
 }
@@ -386,9 +365,9 @@ bool release_by(struct program *program, enum step_kind kind, const struct follo
     uint32_t n = 0, place = 0;
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk))
-        find_whole_items(&r, &r.spots[n++]);
+        r.lost |= !frees_of_whole(program, r.shortened, &r.spots[n++].frees);
     if (!r.lost)
-        step->body = with_frees(&r, &step->body, &place);
+        step->body = with_frees(&r, &step->body, (struct frees_at){.program = program}, &place);
     arena_free(&arena);
     return !r.lost;
 }

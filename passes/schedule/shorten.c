@@ -1,6 +1,6 @@
 // Shortens a step (see shorten.h).
 //
-// Loops and the items of buffers and handles lie on *lines* of whole numbers. An index ties two:
+// Loops, the stacks of buffers, and handles lie on *lines* of whole numbers. An index ties two:
 // `x[l+1]` the line of the loop and that of x, and a loop over 2*g .. 2*g+2 those of two loops, one
 // of which counts in larger units. Lines that are tied are laid beside one *ruler*, so that what is
 // named together lies together, but for a small *slack*. The ends of loops and buffers, and single
@@ -83,8 +83,8 @@ struct shortener {
     struct program *program; // a copy, whose step becomes the short one
     struct step *step;
     struct arena *arena;
-    struct line *lines; // of buffers, handles, places
-    uint32_t n_lines, n_buffers, n_handles;
+    struct line *lines; // of stacks, handles, places
+    uint32_t n_lines, n_stacks, n_handles;
     uint32_t *around;
     struct flight *flights; // by handle
     struct named *named;
@@ -98,12 +98,22 @@ struct shortener {
 
 // ---- what a step names ------------------------------------------------------------------------
 
+// Every buffer has a line for each stack that it may have.
+static uint32_t line_of_stack(buffer_id buffer, unsigned stack) {
+    return buffer * MAX_STACKS + stack;
+}
+
 static uint32_t line_of_handle(const struct shortener *s, uint32_t handle) {
-    return s->n_buffers + handle;
+    return s->n_stacks + handle;
 }
 
 static uint32_t line_of_place(const struct shortener *s, uint32_t place) {
-    return s->n_buffers + s->n_handles + place;
+    return s->n_stacks + s->n_handles + place;
+}
+
+static struct stack *stack_of_line(const struct shortener *s, uint32_t line) {
+    struct stacks *stacks = &s->program->buffers[line / MAX_STACKS].stacks;
+    return line % MAX_STACKS < stacks->n ? &stacks->list[line % MAX_STACKS] : NULL;
 }
 
 static bool is_remainder(const struct line *loop, const struct index *index) {
@@ -125,8 +135,9 @@ static void name_places(struct shortener *s, struct statement *statement, const 
     struct access access;
     for (uint32_t i = 0; (access = statement_access(s->program, statement, i)).at; i++) {
         buffer_id buffer = buffer_whole(s->program, access.at->buffer);
-        if (!buffer_outlives_step(&s->program->buffers[buffer]))
-            name_line(s, buffer, &access.at->index, handle, open);
+        const struct buffer *whole = &s->program->buffers[buffer];
+        for (unsigned k = 0; k < whole->stacks.n && !buffer_outlives_step(whole); k++)
+            name_line(s, line_of_stack(buffer, k), &access.at->indices[k], handle, open);
     }
     if (statement->kind == STATEMENT_START)
         name_line(s, line_of_handle(s, handle), &statement->start.handle_index, NO_ID, open);
@@ -214,7 +225,7 @@ static void tie_named(struct shortener *s, const struct named *named) {
                                 .last = offset});
     } else if (named->index->modulus) {
         loop->period = multiple(loop->period, named->index->modulus);
-        if (named->line < s->n_buffers && s->program->buffers[named->line].stack == STACK_SLOTS)
+        if (named->line < s->n_stacks && stack_of_line(s, named->line)->kind == STACK_SLOTS)
             loop->period = multiple(loop->period, line->end); // release names slots by it
     } else {
         s->lines[loop->top].stays = true;
@@ -327,7 +338,7 @@ static void measure_ties(struct shortener *s) {
             to->spread = spread;
         if (ruler->slack < spread)
             ruler->slack = spread;
-        ruler->has_items |= tie->to < s->n_buffers;
+        ruler->has_items |= tie->to < s->n_stacks;
     }
 }
 
@@ -369,6 +380,14 @@ static void widen_slack(struct shortener *s) {
         if (ruler)
             ruler->carries = false;
     }
+}
+
+// Of what both stacks of a buffer count beside one ruler, an item may stand for as many others as
+// either number says, or as both do: nothing is taken out there.
+static void keep_diagonals(struct shortener *s) {
+    for (uint32_t i = 0; i < s->n_stacks; i += MAX_STACKS)
+        if (s->lines[i].ruler && s->lines[i].ruler == s->lines[i + 1].ruler)
+            s->lines[i].ruler->is_rigid = true;
 }
 
 // ---- marks, and what is taken out between them ------------------------------------------------
@@ -486,11 +505,14 @@ static void shorten_loops(const struct shortener *s) {
 }
 
 static void shorten_counts(const struct shortener *s) {
-    for (uint32_t i = 0; i < s->n_buffers + s->n_handles; i++) {
+    for (uint32_t i = 0; i < line_of_place(s, 0); i++) {
         struct line *line = &s->lines[i];
-        int64_t *count = i < s->n_buffers ? &s->program->buffers[i].count
-                                          : &s->step->handles[i - s->n_buffers].slots;
-        *count -= lost_before(line, line->end) - lost_before(line, 0);
+        struct stack *stack = i < s->n_stacks ? stack_of_line(s, i) : NULL;
+        int64_t lost = lost_before(line, line->end) - lost_before(line, 0);
+        if (stack)
+            stack->count -= lost;
+        else if (i >= s->n_stacks)
+            s->step->handles[i - s->n_stacks].slots -= lost;
         line->short_origin = line->origin - lost_before(line, 0) * line->unit;
     }
     for (uint32_t i = line_of_place(s, 0); i < s->n_lines; i++)
@@ -501,10 +523,10 @@ static void shorten_counts(const struct shortener *s) {
 static void copy_step(struct shortener *s, const struct program *program, enum step_kind kind) {
     s->program = arena_copy(s->arena, program, sizeof *program);
     s->step = &s->program->steps[kind];
-    s->n_buffers = program->n_buffers;
+    s->n_stacks = line_of_stack(program->n_buffers, 0);
     s->n_handles = s->step->n_handles;
     s->program->buffers =
-        arena_copy(s->arena, program->buffers, s->n_buffers * sizeof *program->buffers);
+        arena_copy(s->arena, program->buffers, program->n_buffers * sizeof *program->buffers);
     s->step->handles =
         arena_copy(s->arena, s->step->handles, s->n_handles * sizeof *s->step->handles);
     struct block *body = &s->step->body;
@@ -523,10 +545,12 @@ static void make_lines(struct shortener *s) {
     s->queue = ARENA_ARRAY(s->arena, uint32_t, s->n_lines);
     s->around = ARENA_ARRAY(s->arena, uint32_t, n_places);
     s->flights = ARENA_ARRAY(s->arena, struct flight, s->n_handles + 1);
-    for (uint32_t i = 0; i < s->n_buffers; i++)
-        s->lines[i].end = s->program->buffers[i].count;
+    for (uint32_t i = 0; i < s->n_stacks; i++) {
+        const struct stack *stack = stack_of_line(s, i);
+        s->lines[i].end = stack ? stack->count : 1;
+    }
     for (uint32_t i = 0; i < s->n_handles; i++)
-        s->lines[s->n_buffers + i].end = s->step->handles[i].slots;
+        s->lines[line_of_handle(s, i)].end = s->step->handles[i].slots;
 }
 
 static bool has_long_loop(const struct block *body) {
@@ -556,6 +580,7 @@ struct shortened shorten(const struct program *program, enum step_kind kind, str
     list_ties(&s);
     lay_rulers(&s);
     measure_ties(&s);
+    keep_diagonals(&s);
     measure_periods(&s);
     widen_slack(&s);
     mark_lines(&s);
@@ -579,8 +604,8 @@ static int64_t whole_of(const struct line *line, int64_t x) {
     return (at - line->origin) / line->unit;
 }
 
-int64_t whole_item(const struct shortened *s, buffer_id buffer, int64_t item) {
-    return s->buffers ? whole_of(&s->buffers[buffer], item) : item;
+int64_t whole_place(const struct shortened *s, buffer_id buffer, unsigned stack, int64_t place) {
+    return s->stacks ? whole_of(&s->stacks[line_of_stack(buffer, stack)], place) : place;
 }
 
 int64_t whole_variable(const struct shortened *s, uint32_t loop, int64_t value) {
@@ -600,10 +625,19 @@ static const struct cut *cut_at(const struct line *line, int64_t x, int64_t slac
     return NULL;
 }
 
-int64_t items_stood_for(const struct shortened *s, buffer_id buffer, int64_t item) {
-    const struct line *line = s->buffers ? &s->buffers[buffer] : NULL;
-    const struct cut *cut = line ? cut_at(line, item, 0) : NULL;
+int64_t places_stood_for(const struct shortened *s, buffer_id buffer, unsigned stack,
+                         int64_t place) {
+    const struct line *line = s->stacks ? &s->stacks[line_of_stack(buffer, stack)] : NULL;
+    const struct cut *cut = line ? cut_at(line, place, 0) : NULL;
     return cut ? 1 + cut->taken / line->ruler->period : 1;
+}
+
+int64_t items_stood_for(const struct shortened *s, buffer_id buffer, int64_t item) {
+    int64_t places[MAX_STACKS], items = 1;
+    buffer_places(&s->program->buffers[buffer], item, places);
+    for (unsigned k = 0; k < MAX_STACKS; k++)
+        items *= places_stood_for(s, buffer, k, places[k]);
+    return items;
 }
 
 bool is_in_middle(const struct shortened *s, uint32_t loop, int64_t variable) {

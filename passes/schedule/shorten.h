@@ -16,18 +16,20 @@ struct line; // shorten.c
 struct shortened {
     const struct program *program; // with the step and the numbers of items to be followed
     // NULL: nothing is left out, and `program` is the whole one.
-    const struct line *buffers, *loops; // by buffer; by place, of uses.h
-    const uint32_t *around;             // of every place: that of the loop around it, or NO_ID
+    const struct line *stacks, *loops; // of every buffer's; by place, of uses.h
+    const uint32_t *around;            // of every place: that of the loop around it, or NO_ID
 };
 
 // Allocates in `arena`; the short step shares with the whole what is equal.
 struct shortened shorten(const struct program *, enum step_kind, struct arena *);
 struct shortened not_shortened(const struct program *);
 
-// How many items of the whole step this one of the short step stands for.
+// How many items of the whole step this one of the short step stands for, or places of a stack.
 int64_t items_stood_for(const struct shortened *, buffer_id, int64_t item);
-// What an item, or a value of a loop's variable, is in the whole step, if it stands for one.
-int64_t whole_item(const struct shortened *, buffer_id, int64_t item);
+int64_t places_stood_for(const struct shortened *, buffer_id, unsigned stack, int64_t place);
+// What a place of a stack, or a value of a loop's variable, is in the whole step, if it stands for
+// one.
+int64_t whole_place(const struct shortened *, buffer_id, unsigned stack, int64_t place);
 int64_t whole_variable(const struct shortened *, uint32_t loop, int64_t value);
 // Is a loop, which has this place, in an iteration of the middle, and does it name items?
 bool is_in_middle(const struct shortened *, uint32_t loop, int64_t variable);

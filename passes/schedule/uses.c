@@ -35,9 +35,10 @@ struct open_loop {
 // What one slot of a handle carries, while it is in flight: items, and the iterations of the loops
 // by whose variables the start named them.
 struct carried_item {
-    struct reference at; // with a constant index
-    int variable;        // -1: none
-    uint32_t iteration;
+    buffer_id buffer;
+    int64_t item;
+    int8_t variables[MAX_STACKS]; // -1: none
+    uint32_t iterations[MAX_STACKS];
 };
 struct carried {
     struct carried_item *items;
@@ -118,18 +119,19 @@ static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
     state->previous = t->uses.n_lives;
 }
 
-// Does the variable of a loop inside go with that of loop `outer`, as its own does?
-static bool goes_with(const struct tracer *t, int variable, int outer) {
-    while (variable > outer && t->loops[variable].loop->stride)
-        variable--;
-    return variable == outer;
+// Is one of the variables that of loop `outer`, or of a loop inside that goes with it?
+static bool go_with(const struct tracer *t, uint32_t variables, int outer) {
+    bool goes = variables >> outer & 1;
+    for (int k = outer + 1; k < t->depth && t->loops[k].loop->stride && !goes; k++)
+        goes = variables >> k & 1;
+    return goes;
 }
 
 // What was there before a loop, and is not one item for each of its iterations, is used by all.
-static void need_to_loops_end(struct tracer *t, struct item_state *state, int variable) {
+static void need_to_loops_end(struct tracer *t, struct item_state *state, uint32_t variables) {
     for (int k = 0; k < t->depth; k++) {
         struct open_loop *loop = &t->loops[k];
-        if (state->first < loop->begin && !goes_with(t, variable, k)) {
+        if (state->first < loop->begin && !go_with(t, variables, k)) {
             ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap,
                        (struct needed){state, state->first});
             return;
@@ -137,10 +139,10 @@ static void need_to_loops_end(struct tracer *t, struct item_state *state, int va
     }
 }
 
-static void begin_life(struct tracer *t, struct item_state *state, int variable) {
+static void begin_life(struct tracer *t, struct item_state *state, uint32_t variables) {
     *state = (struct item_state){.alive = true, .first = t->uses.n, .previous = state->previous};
     for (int k = 0; k < t->depth && !state->loop_begin; k++)
-        if (!goes_with(t, variable, k)) {
+        if (!go_with(t, variables, k)) {
             state->loop = k;
             state->loop_begin = t->loops[k].begin;
             state->iteration = t->iterations[k];
@@ -162,17 +164,17 @@ static void need_to_last_run(struct tracer *t, struct item_state *state) {
                    (struct needed){state, state->first});
 }
 
-// A use at this execution, by the variable of a loop that names the item. `anew`: all of it is
+// A use at this execution, by the variables of loops that name the item. `anew`: all of it is
 // written, and nothing of before is read.
-static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, bool anew) {
+static void use(struct tracer *t, buffer_id buffer, int64_t item, uint32_t variables, bool anew) {
     struct item_state *state = state_of(t, buffer, item);
     if (anew && !is_left(t, buffer))
         end_life(t, buffer, item);
     if (!state->alive)
-        begin_life(t, state, variable);
+        begin_life(t, state, variables);
     state->last = t->uses.n;
     state->left_behind |= state->loop_begin && is_over(t, state);
-    need_to_loops_end(t, state, variable);
+    need_to_loops_end(t, state, variables);
     need_to_last_run(t, state);
 }
 
@@ -204,13 +206,17 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
     return (struct named_list){items, n, true};
 }
 
+static int64_t item_of(const struct tracer *t, const struct reference *at) {
+    return reference_item(t->program, at, t->variables);
+}
+
 // Is the place also read by this statement, as one that is updated is? Then its life goes on.
 static bool is_read_too(const struct tracer *t, const struct named_list *all,
                         const struct named *named) {
-    int64_t item = index_at(named->at.index, t->variables);
+    int64_t item = item_of(t, &named->at);
     for (uint32_t i = 0; named->maybe_read && i < all->n; i++)
         if (!all->items[i].written && all->items[i].at.buffer == named->at.buffer &&
-            index_at(all->items[i].at.index, t->variables) == item)
+            item_of(t, &all->items[i].at) == item)
             return true;
     return false;
 }
@@ -222,8 +228,8 @@ static void use_places(struct tracer *t, const struct statement *s) {
     for (uint32_t i = 0; i < all->n; i++) {
         const struct named *named = &all->items[i];
         if (!named->written || !is_read_too(t, all, named))
-            use(t, named->at.buffer, index_at(named->at.index, t->variables),
-                named->at.index.variable, named->written && !named->part);
+            use(t, named->at.buffer, item_of(t, &named->at), reference_variables(&named->at),
+                named->written && !named->part);
     }
 }
 
@@ -236,33 +242,39 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     *flight = (struct carried){ARENA_ARRAY(t->arena, struct carried_item, 2 * start->n_pieces), 0};
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
-        struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
-        item.at.buffer = buffer_whole(t->program, item.at.buffer);
-        if (!t->followed[item.at.buffer])
+        struct reference at = i % 2 ? piece->to : piece->from;
+        at.buffer = buffer_whole(t->program, at.buffer);
+        struct carried_item item = {.buffer = at.buffer, .item = item_of(t, &at)};
+        if (!t->followed[at.buffer])
             continue;
-        item.variable = item.at.index.variable;
-        item.iteration = item.variable < 0 ? 0 : t->iterations[item.variable];
-        item.at.index = index_constant(index_at(item.at.index, t->variables));
+        for (unsigned k = 0; k < MAX_STACKS; k++) {
+            item.variables[k] = at.indices[k].variable;
+            item.iterations[k] = item.variables[k] < 0 ? 0 : t->iterations[item.variables[k]];
+        }
         flight->items[flight->n++] = item;
     }
 }
 
 // What a wait names by a variable belongs to this iteration, as what it carries does; so does what
 // was started in this iteration and named by its variable.
-static int variable_at_wait(const struct tracer *t, const struct statement *wait,
-                            const struct carried_item *item) {
-    int by = item->variable;
-    if (wait->wait.index.variable >= 0 || by < 0 || by >= t->depth ||
-        t->iterations[by] != item->iteration)
-        return wait->wait.index.variable;
-    return by;
+static uint32_t variables_at_wait(const struct tracer *t, const struct statement *wait,
+                                  const struct carried_item *item) {
+    uint32_t variables = 0;
+    if (wait->wait.index.variable >= 0)
+        variables |= UINT32_C(1) << wait->wait.index.variable;
+    for (unsigned k = 0; k < MAX_STACKS; k++) {
+        int by = item->variables[k];
+        if (by >= 0 && by < t->depth && t->iterations[by] == item->iterations[k])
+            variables |= UINT32_C(1) << by;
+    }
+    return variables;
 }
 
 static void end_flight(struct tracer *t, const struct statement *s) {
     struct carried *flight = flight_of(t, s->wait.handle, s->wait.index);
     for (uint32_t i = 0; i < flight->n; i++) {
         const struct carried_item *item = &flight->items[i];
-        use(t, item->at.buffer, item->at.index.offset, variable_at_wait(t, s, item), false);
+        use(t, item->buffer, item->item, variables_at_wait(t, s, item), false);
     }
     flight->n = 0;
 }
@@ -358,7 +370,7 @@ static void allocate(struct tracer *t) {
     t->first_item = ARENA_ARRAY(t->arena, int64_t, program->n_buffers + 1);
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         t->first_item[i] = items;
-        items += t->followed[i] ? program->buffers[i].count : 0;
+        items += t->followed[i] ? buffer_items(&program->buffers[i]) : 0;
     }
     t->first_slot = ARENA_ARRAY(t->arena, int64_t, t->step->n_handles + 1);
     for (uint32_t i = 0; i < t->step->n_handles; i++) {
@@ -434,7 +446,7 @@ struct uses uses_of(const struct program *program, enum step_kind step, struct a
     }
     execute_block(&t, &t.step->body);
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        for (int64_t item = 0; t.followed[i] && item < program->buffers[i].count; item++)
+        for (int64_t item = 0; t.followed[i] && item < buffer_items(&program->buffers[i]); item++)
             end_life(&t, i, item);
     group_lives(&t);
     return t.uses;

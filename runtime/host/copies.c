@@ -9,7 +9,7 @@
 
 static bool is_compared(const struct place_buffer *buffer) {
     return buffer->tensor >= 0 && buffer->class < PLACE_RESIDUAL &&
-           buffer->stack <= PLACE_STACK_LAYERS && buffer->window_of < 0;
+           layout_has_layers_only(buffer) && buffer->window_of < 0;
 }
 
 /* What an average makes one again, or an outer optimizer keeps, is equal on all islands. */
@@ -114,7 +114,7 @@ static int32_t compare(struct place_context *context, const uint64_t *hashes, in
         return PLACE_OK;
     if (found.rank != context->rank)
         return PLACE_ERROR_ABORTED; /* that one says it */
-    if (buffer->stack == PLACE_STACK_LAYERS)
+    if (buffer->stacks[0].kind == PLACE_STACK_LAYERS)
         snprintf(layer, sizeof layer, ", layer %lld",
                  (long long)(buffer->first_item + found.item * buffer->item_step));
     return context_fail(context, -1, PLACE_ERROR_HOST,

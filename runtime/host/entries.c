@@ -85,7 +85,7 @@ static int64_t item_of_layer(const struct place_buffer *buffer, int64_t layer) {
 }
 
 static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t layer) {
-    return buffer->tensor == tensor && buffer->stack <= PLACE_STACK_LAYERS &&
+    return buffer->tensor == tensor && layout_has_layers_only(buffer) &&
            item_of_layer(buffer, layer) >= 0;
 }
 
@@ -395,7 +395,7 @@ static const struct place_buffer *forgotten_of(const struct place_part *part) {
         const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class > PLACE_RESIDUAL || buffer->window_of >= 0)
             continue;
-        if (buffer->tensor < 0 || buffer->stack > PLACE_STACK_LAYERS)
+        if (buffer->tensor < 0 || !layout_has_layers_only(buffer))
             return buffer;
         for (int64_t item = 0; item < buffer->count; item++)
             if (find_buffer(part, buffer->class, buffer->tensor,

@@ -37,6 +37,11 @@ int64_t layout_whole_elements(const struct place_buffer *buffer) {
     return elements;
 }
 
+bool layout_has_layers_only(const struct place_buffer *buffer) {
+    return buffer->stacks[0].kind <= PLACE_STACK_LAYERS &&
+           buffer->stacks[1].kind == PLACE_STACK_NONE;
+}
+
 int64_t layout_held_bytes(const struct place_buffer *buffer) {
     return buffer->window_of >= 0 ? 0 : buffer->count * buffer->stride_bytes;
 }

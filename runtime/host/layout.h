@@ -19,6 +19,8 @@ int64_t layout_item_elements(const struct place_program *program,
 bool layout_has_room(const struct place_program *program, const struct place_buffer *buffer);
 /* Elements of the whole logical tensor of one item. */
 int64_t layout_whole_elements(const struct place_buffer *buffer);
+/* Whether its items are layers, or it is one item. */
+bool layout_has_layers_only(const struct place_buffer *buffer);
 /* Bytes of all items on one device; 0 for a window. */
 int64_t layout_held_bytes(const struct place_buffer *buffer);
 

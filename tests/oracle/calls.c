@@ -78,7 +78,7 @@ static void index_ops(struct activation *a) {
 static unsigned char *place_for(const struct activation *a, int timing, int64_t device,
                                 struct reference reference) {
     return item_place(a->d, timing, device, reference.buffer,
-                      index_at(reference.index, a->variables));
+                      reference_item(a->d->program, &reference, a->variables));
 }
 
 // What a call writes anew is undefined from its beginning, as its frame is.

@@ -53,12 +53,18 @@ void devices_forget(struct devices *d) {
 
 // ---- transfers --------------------------------------------------------------------------------
 
+// Of what was fixed when its transfer started.
+static unsigned char *place_of(const struct devices *d, int timing, int64_t device,
+                               struct reference r) {
+    return item_place(d, timing, device, r.buffer, reference_item(d->program, &r, NULL));
+}
+
 static struct array load_item(const struct devices *d, struct arena *scratch, int timing,
                               int64_t device, struct reference r) {
     const struct buffer *buffer = &d->program->buffers[r.buffer];
     struct array array = array_new(scratch, buffer_type(d->program, buffer));
-    memory_load(item_place(d, timing, device, r.buffer, r.index.offset), buffer->dtype,
-                type_elements(&array.type), array.data);
+    memory_load(place_of(d, timing, device, r), buffer->dtype, type_elements(&array.type),
+                array.data);
     return array;
 }
 
@@ -105,8 +111,8 @@ static void deliver_one(struct devices *d, int timing, const struct flight *flig
                             .timing = timing};
     if (d->observer.arrival)
         d->observer.arrival(d->observer.data, &moment, at, piece, data);
-    memory_store(item_place(d, timing, device, to.buffer, to.index.offset), data->type.dtype,
-                 type_elements(&data->type), data->data);
+    memory_store(place_of(d, timing, device, to), data->type.dtype, type_elements(&data->type),
+                 data->data);
 }
 
 static void deliver(struct devices *d, int timing, const struct flight *flight,
@@ -123,8 +129,8 @@ static bool fills_sources(const struct devices *d, const struct flight *flight, 
     struct tensor_type target = buffer_type(d->program, &d->program->buffers[to.buffer]);
     int64_t read = type_bytes(&source), filled = type_bytes(&target);
     for (int64_t device = 0; device < d->n; device++) {
-        unsigned char *a = item_place(d, AT_WAIT, device, from.buffer, from.index.offset);
-        unsigned char *b = item_place(d, AT_WAIT, device, to.buffer, to.index.offset);
+        unsigned char *a = place_of(d, AT_WAIT, device, from);
+        unsigned char *b = place_of(d, AT_WAIT, device, to);
         bool in_place = a == b && flight->start->start.exchange.kind == COLLECTIVE_ALL_REDUCE;
         if (!in_place && a < b + filled && b < a + read)
             return true;
@@ -177,7 +183,7 @@ static void hold(struct devices *d, struct flight *flight) {
 static void spoil_elements(struct devices *d, int timing, struct reference r) {
     struct tensor_type type = buffer_type(d->program, &d->program->buffers[r.buffer]);
     for (int64_t device = 0; device < d->n; device++)
-        memory_spoil(item_place(d, timing, device, r.buffer, r.index.offset), type_bytes(&type));
+        memory_spoil(place_of(d, timing, device, r), type_bytes(&type));
 }
 
 static void deliver_held(struct devices *d, struct flight *flight, const struct statement *at) {
@@ -186,14 +192,9 @@ static void deliver_held(struct devices *d, struct flight *flight, const struct 
     arena_free(&flight->arena);
 }
 
-static struct reference fixed(struct reference reference, const int64_t *variables) {
-    return (struct reference){reference.buffer,
-                              index_constant(index_at(reference.index, variables))};
-}
-
 static void spoil_item(struct devices *d, int timing, struct reference r) {
     for (int64_t device = 0; device < d->n; device++)
-        memory_spoil(item_place(d, timing, device, r.buffer, r.index.offset),
+        memory_spoil(place_of(d, timing, device, r),
                      buffer_item_bytes(d->program, &d->program->buffers[r.buffer]));
 }
 
@@ -201,11 +202,11 @@ static void spoil_item(struct devices *d, int timing, struct reference r) {
 static bool is_source(const struct devices *d, const struct flight *flight, uint32_t piece,
                       int64_t device) {
     struct reference to = flight->to[piece];
-    unsigned char *begin = item_place(d, AT_WAIT, device, to.buffer, to.index.offset);
+    unsigned char *begin = place_of(d, AT_WAIT, device, to);
     unsigned char *end = begin + buffer_item_bytes(d->program, &d->program->buffers[to.buffer]);
     for (uint32_t i = 0; i < flight->start->start.n_pieces; i++) {
         struct reference from = flight->from[i];
-        unsigned char *place = item_place(d, AT_WAIT, device, from.buffer, from.index.offset);
+        unsigned char *place = place_of(d, AT_WAIT, device, from);
         int64_t bytes = buffer_item_bytes(d->program, &d->program->buffers[from.buffer]);
         if (place < end && begin < place + bytes)
             return true;
@@ -219,6 +220,12 @@ static struct flight *flight_of(struct devices *d, uint32_t handle, struct index
     for (uint32_t i = 0; i < handle; i++)
         at += d->step->handles[i].slots;
     return &d->flights[at];
+}
+
+static struct reference fixed(struct reference reference, const int64_t *variables) {
+    for (unsigned i = 0; i < MAX_STACKS; i++)
+        reference.indices[i] = index_constant(index_at(reference.indices[i], variables));
+    return reference;
 }
 
 static bool start(struct devices *d, const struct statement *statement, const int64_t *variables,
@@ -262,7 +269,7 @@ static void zero(struct devices *d, struct reference r) {
     int64_t bytes = buffer_item_bytes(d->program, &d->program->buffers[r.buffer]);
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < d->n; device++)
-            memset(item_place(d, timing, device, r.buffer, r.index.offset), 0, (size_t)bytes);
+            memset(place_of(d, timing, device, r), 0, (size_t)bytes);
 }
 
 static bool run_block(struct devices *d, const struct block *block, int64_t *variables, int depth);

@@ -71,7 +71,7 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
         return;
     buffer_id id = call->operands[root].buffer;
     const struct buffer *buffer = &program->buffers[id];
-    int64_t item = index_at(call->operands[root].index, moment->variables);
+    int64_t item = reference_item(program, &call->operands[root], moment->variables);
     int64_t layer = buffer_layer(buffer, item);
     if (buffer->tensor == NO_ID || layer >= tensor_items(&program->job->tensors[buffer->tensor]))
         return;

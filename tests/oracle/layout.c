@@ -38,11 +38,13 @@ static struct range range_of(const struct program *program, const struct buffer 
         .begin = size * mesh_part_of(&program->job->mesh, device, cuts),
         .size = size,
         .order = order_of_cuts(&program->job->mesh, cuts, buffer->layout.zigzag[d] - 1)};
-    if (buffer->stack == STACK_MICROBATCHES && buffer->dims[d].dimension == DIM_BATCH) {
+    const struct stack *microbatches = buffer_stack(buffer, STACK_MICROBATCHES);
+    if (microbatches && buffer->dims[d].dimension == DIM_BATCH) {
         struct axis_list inner = buffer_inner_axes(buffer), outer = *cuts;
         outer.n -= inner.n;
-        range.size /= buffer->count;
-        range.begin = mesh_part_of(&program->job->mesh, device, &outer) * buffer->count + item;
+        range.size /= microbatches->count;
+        range.begin =
+            mesh_part_of(&program->job->mesh, device, &outer) * microbatches->count + item;
         range.begin *= mesh_group_size(&program->job->mesh, &inner);
         range.begin += mesh_part_of(&program->job->mesh, device, &inner);
         range.begin *= range.size;

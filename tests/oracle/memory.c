@@ -93,7 +93,8 @@ unsigned char *item_place(const struct devices *d, enum timing timing, int64_t d
         whole = &program->buffers[buffer->window_of];
     }
     int64_t stride = buffer_item_bytes(program, whole);
-    CHECK(item >= 0 && item < whole->count && at + buffer_item_bytes(program, buffer) <= stride);
+    CHECK(item >= 0 && item < buffer_items(whole) &&
+          at + buffer_item_bytes(program, buffer) <= stride);
     at += whole->offset_bytes + item * stride;
     CHECK(at >= 0 && at + buffer_item_bytes(program, buffer) <= program->arena_bytes);
     return d->memory[timing][device] + at;

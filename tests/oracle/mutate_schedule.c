@@ -292,24 +292,38 @@ static bool move_update(struct mutant *m) {
     return true;
 }
 
-static struct reference *choose_access(struct mutant *m, const struct statement *statement,
-                                       bool with_index) {
+static struct reference *choose_access(struct mutant *m, const struct statement *statement) {
     struct reference *found = NULL;
-    uint32_t n = 0;
-    for (uint32_t i = 0;; i++) {
-        struct access access = statement_access(m->program, statement, i);
-        if (!access.at)
-            return found;
-        if ((!with_index || access.at->index.variable >= 0) && choose(m, ++n) == 0)
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(m->program, statement, i)).at; i++)
+        if (choose(m, i + 1) == 0)
             found = access.at;
-    }
+    return found;
+}
+
+// An index by a loop's variable, and of what.
+struct chosen_index {
+    struct index *index; // NULL: there is none
+    buffer_id buffer;
+    unsigned stack;
+};
+
+static struct chosen_index choose_index(struct mutant *m, const struct statement *statement) {
+    struct chosen_index found = {0};
+    struct access access;
+    uint32_t n = 0;
+    for (uint32_t i = 0; (access = statement_access(m->program, statement, i)).at; i++)
+        for (unsigned k = 0; k < MAX_STACKS; k++)
+            if (access.at->indices[k].variable >= 0 && choose(m, ++n) == 0)
+                found = (struct chosen_index){&access.at->indices[k], access.at->buffer, k};
+    return found;
 }
 
 static bool other_state(struct mutant *m) {
     struct site site;
     if (!choose_site(m, CALLS | STARTS, &site))
         return false;
-    struct reference *reference = choose_access(m, statement_at(&site), false);
+    struct reference *reference = choose_access(m, statement_at(&site));
     buffer_id other = reference ? other_buffer(m, reference->buffer, true) : NO_ID;
     if (other == NO_ID)
         return false;
@@ -325,14 +339,14 @@ bool wrong_layer(struct mutant *m) {
     struct site site;
     if (!choose_site(m, CALLS | STARTS | ZEROS | FREES, &site))
         return false;
-    struct reference *reference = choose_access(m, statement_at(&site), true);
-    if (!reference)
+    struct chosen_index chosen = choose_index(m, statement_at(&site));
+    if (!chosen.index)
         return false;
-    int64_t count = m->program->buffers[reference->buffer].count;
+    int64_t count = m->program->buffers[chosen.buffer].stacks.list[chosen.stack].count;
     if (choose(m, 4) == 0)
-        reference->index = index_constant(choose(m, (uint32_t)count));
+        *chosen.index = index_constant(choose(m, (uint32_t)count));
     else
-        reference->index.offset += coin(m) ? 1 : -1;
+        chosen.index->offset += coin(m) ? 1 : -1;
     return touched(m, statement_at(&site)->span, "another item of a buffer");
 }
 
@@ -363,11 +377,11 @@ static bool fewer_slots(struct mutant *m) {
     struct site site;
     if (!choose_site(m, CALLS | STARTS, &site))
         return false;
-    struct reference *chosen = choose_access(m, statement_at(&site), true);
-    if (!chosen || chosen->index.modulus < 2)
+    struct chosen_index chosen = choose_index(m, statement_at(&site));
+    if (!chosen.index || chosen.index->modulus < 2)
         return false;
-    buffer_id id = chosen->buffer;
-    int64_t modulus = chosen->index.modulus - 1;
+    buffer_id id = chosen.buffer;
+    int64_t modulus = chosen.index->modulus - 1;
     struct sites all = find_sites(m, SIMPLE);
     for (uint32_t i = 0; i < all.n; i++)
         for (uint32_t k = 0;; k++) {
@@ -376,7 +390,7 @@ static bool fewer_slots(struct mutant *m) {
                 break;
             if (access.at->buffer != id)
                 continue;
-            shorten(&access.at->index, modulus);
+            shorten(&access.at->indices[chosen.stack], modulus);
             touched(m, statement_at(&all.items[i])->span, "one slot fewer");
         }
     return touched(m, m->program->buffers[id].span, "one slot fewer");
@@ -386,10 +400,10 @@ static bool other_slot(struct mutant *m) {
     struct site site;
     if (!choose_site(m, CALLS | STARTS | FREES, &site))
         return false;
-    struct reference *chosen = choose_access(m, statement_at(&site), true);
-    if (!chosen || chosen->index.modulus < 2)
+    struct chosen_index chosen = choose_index(m, statement_at(&site));
+    if (!chosen.index || chosen.index->modulus < 2)
         return false;
-    chosen->index.offset++;
+    chosen.index->offset++;
     return touched(m, statement_at(&site)->span, "another slot");
 }
 
@@ -490,7 +504,7 @@ static bool other_operand(struct mutant *m) {
     struct site site;
     if (!choose_site(m, CALLS | ZEROS | FREES, &site))
         return false;
-    struct reference *reference = choose_access(m, statement_at(&site), false);
+    struct reference *reference = choose_access(m, statement_at(&site));
     buffer_id other = reference ? other_buffer(m, reference->buffer, false) : NO_ID;
     if (other == NO_ID)
         return false;

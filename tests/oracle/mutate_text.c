@@ -34,18 +34,22 @@ static bool double_in_half(struct mutant *m, struct block *half) {
 
 static bool index_in_half(struct mutant *m, struct block *half) {
     struct statement *statement = &half->statements[choose(m, half->n)];
-    struct reference *found = NULL;
+    struct index *found = NULL;
     struct access access;
+    int64_t count = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; (access = statement_access(m->program, statement, i)).at; i++)
-        if (access.at->index.variable >= 0 && choose(m, ++n) == 0)
-            found = access.at;
+        for (unsigned k = 0; k < MAX_STACKS; k++)
+            if (access.at->indices[k].variable >= 0 && choose(m, ++n) == 0) {
+                found = &access.at->indices[k];
+                count = m->program->buffers[access.at->buffer].stacks.list[k].count;
+            }
     if (!found)
         return false;
     if (coin(m))
-        found->index.offset += coin(m) ? 1 : -1;
+        found->offset += coin(m) ? 1 : -1;
     else
-        found->index.modulus = 1 + choose(m, (uint32_t)m->program->buffers[found->buffer].count);
+        found->modulus = 1 + choose(m, (uint32_t)count);
     return touched(m, statement->span, "a loop cut in two, another item in one half");
 }
 
@@ -285,7 +289,7 @@ bool exchange_places(struct mutant *m) {
 static bool same_item(const struct mutant *m, struct reference a, struct reference b) {
     struct tensor_type one = buffer_type(m->program, &m->program->buffers[a.buffer]);
     struct tensor_type two = buffer_type(m->program, &m->program->buffers[b.buffer]);
-    return type_equal(&one, &two) && (a.buffer != b.buffer || !index_equal(a.index, b.index));
+    return type_equal(&one, &two) && !reference_equal(&a, &b);
 }
 
 static bool double_argument(struct mutant *m) {

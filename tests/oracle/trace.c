@@ -122,8 +122,11 @@ static void record_op(void *data, const struct moment *moment, const struct arra
 
 // A piece is known by where it goes, among whatever others.
 static uint32_t part_of(const struct moment *moment, uint32_t piece) {
-    struct reference to = moment->statement->start.pieces[piece].to;
-    return to.buffer << 8 | (uint32_t)(index_at(to.index, moment->variables) & 0xff);
+    const struct reference *to = &moment->statement->start.pieces[piece].to;
+    uint32_t part = to->buffer;
+    for (unsigned i = 0; i < MAX_STACKS; i++)
+        part = part << 8 | (uint32_t)(index_at(to->indices[i], moment->variables) & 0xff);
+    return part;
 }
 
 static void record_arrival(void *data, const struct moment *moment, const struct statement *at,

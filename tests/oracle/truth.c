@@ -107,7 +107,7 @@ static void fill_input(const struct expected *x, const struct buffer *buffer, in
     const struct program *program = x->reference;
     uint64_t random = x->setup.seed * 1000003 + (uint64_t)step * 101 + (uint8_t)buffer->name[1];
     if (buffer->host == HOST_SAMPLES || buffer->host == HOST_LAYER) {
-        int64_t n = buffer->rank ? buffer->dims[0].size : buffer->count;
+        int64_t n = buffer->rank ? buffer->dims[0].size : buffer_items(buffer);
         for (int64_t i = 0; i < n; i++)
             data[i] = (double)i;
         return;
@@ -135,7 +135,7 @@ static bool is_compared(const struct buffer *buffer) {
 }
 
 static int64_t all_elements(const struct machine *m, buffer_id id) {
-    return machine_item_elements(m, id) * m->program->buffers[id].count;
+    return machine_item_elements(m, id) * buffer_items(&m->program->buffers[id]);
 }
 
 // Copies of all items of the buffers that the test selects.
@@ -315,7 +315,7 @@ static void compare_buffers(struct comparison *c, double **expected,
         int64_t n = layout_logical_elements(buffer);
         if (!selects(buffer) || isnan(expected[i][0]))
             continue;
-        for (int64_t item = 0; item < buffer->count; item++) {
+        for (int64_t item = 0; item < buffer_items(buffer); item++) {
             buffer_id mine = counterpart(c, i, item);
             if (mine == NO_ID) {
                 find(c, NAN,
@@ -340,7 +340,8 @@ static double gradient_scale(const struct comparison *c, double **expected,
             reference->job->tensors[buffer->tensor].roles[0] != tensor->roles[0])
             continue;
         int64_t n = layout_logical_elements(buffer);
-        scale = fmax(scale, largest(expected[i] + (layer < buffer->count ? layer : 0) * n, n));
+        scale =
+            fmax(scale, largest(expected[i] + (layer < buffer_items(buffer) ? layer : 0) * n, n));
     }
     return scale;
 }
@@ -410,7 +411,7 @@ static void compare_gradients(struct comparison *c, double **expected) {
     const struct program *reference = c->x->reference;
     for (buffer_id i = 0; i < reference->n_buffers; i++)
         if (reference->buffers[i].class == CLASS_GRADIENTS && reference->buffers[i].tensor != NO_ID)
-            for (int64_t layer = 0; layer < reference->buffers[i].count; layer++)
+            for (int64_t layer = 0; layer < buffer_items(&reference->buffers[i]); layer++)
                 compare_gradient(c, expected, i, layer);
 }
 
@@ -421,8 +422,8 @@ static void put_buffer(struct comparison *c, buffer_id mine, const struct buffer
                        const double *data) {
     const struct buffer *buffer = &c->final->buffers[mine];
     int64_t n = layout_logical_elements(theirs);
-    for (int64_t item = 0; item < buffer->count; item++) {
-        bool whole = buffer->stack == STACK_MICROBATCHES;
+    for (int64_t item = 0; item < buffer_items(buffer); item++) {
+        bool whole = buffer_stack(buffer, STACK_MICROBATCHES);
         int64_t at = whole ? 0 : same_item(theirs, buffer, item);
         if (at >= 0)
             devices_put(c->d, mine, item, data + at * n);
@@ -447,7 +448,7 @@ static void put_buffers(struct comparison *c, double **data,
 // Only the program of the mesh has microbatches.
 static void number_microbatches(struct comparison *c) {
     buffer_id id = program_host_buffer(c->final, HOST_MICROBATCH);
-    for (int64_t item = 0; id != NO_ID && item < c->final->buffers[id].count; item++)
+    for (int64_t item = 0; id != NO_ID && item < buffer_items(&c->final->buffers[id]); item++)
         devices_put(c->d, id, item, &(double){(double)item});
 }
 

@@ -9,8 +9,8 @@
 // Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
 static bool has_layer(struct world *w, const struct buffer *buffer, int32_t layer) {
     struct symbols *symbols = &w->terms->symbols;
-    int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
-    int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
+    int32_t first = (int32_t)buffer_first_layer(buffer), step = (int32_t)buffer_layer_step(buffer);
+    int32_t end = first + ((int32_t)buffer_items(buffer) - 1) * step + 1;
     return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
            number_equal(symbols, number_modulo(symbols, layer - first, step), 0);
 }

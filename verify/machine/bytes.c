@@ -18,7 +18,8 @@ static int64_t offset_of(const struct program *program, buffer_id id) {
 
 static struct byte_range bytes_of(const struct abstract_machine *m, buffer_id id) {
     int64_t offset = offset_of(m->program, id);
-    return (struct byte_range){offset, offset + m->program->buffers[id].count * m->item_bytes[id]};
+    return (struct byte_range){offset,
+                               offset + buffer_items(&m->program->buffers[id]) * m->item_bytes[id]};
 }
 
 struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32_t item) {
@@ -197,7 +198,7 @@ void bytes_items(struct abstract_machine *m, struct place at, buffer_id id, int3
                  int32_t *end) {
     if (number_is_symbolic(at.item))
         symbols_only_first(&m->world->terms->symbols);
-    int64_t stride = m->item_bytes[id], count = m->program->buffers[id].count;
+    int64_t stride = m->item_bytes[id], count = buffer_items(&m->program->buffers[id]);
     int64_t from = offset_of(m->program, at.buffer) - offset_of(m->program, id) +
                    number_first(&m->world->terms->symbols, at.item) * m->item_bytes[at.buffer];
     int64_t to = from + m->item_bytes[at.buffer];

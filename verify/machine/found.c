@@ -29,7 +29,7 @@ void note_gather(struct abstract_machine *m, const struct transfer *start, buffe
     for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < m->program->n_buffers; id++) {
         const struct buffer *buffer = &m->program->buffers[id];
         if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
-            buffer->first_layer == source->first_layer &&
+            buffer_first_layer(buffer) == buffer_first_layer(source) &&
             buffer_layer_step(buffer) == buffer_layer_step(source))
             m->found[id].gathered |= axes;
     }

@@ -23,14 +23,15 @@
 //
 // A body may use x + d and constants; indices have no other form (struct index). Loops inside that
 // go with this one, as over the layers of a group, begin at a multiple of x, which has a symbol
-// beside it (number.h): n x + d. What changed by n times as much as the variable is said of the
-// multiple. One such loop with its iterations is executed one by one in each of x: it is short, as
-// groups and turns are. Loops by several multiples, or going with one that goes with another, are
-// followed one by one: nothing derived has any. All kinds of loops are one here: over layers or
-// microbatches, ascending or descending, in one another: a loop inside an iteration that stands for
-// many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
-// is given: persistent buffers hold the reference's state in the form they are declared in.
-// verify.c checks base and step of that one.
+// beside it (number.h): n x + d. So does row x of what is stacked twice, where rows have n items
+// (places.c). What changed by n times as much as the variable is said of the multiple. One such
+// loop with its iterations is executed one by one in each of x: it is short, as groups and turns
+// are. Loops by several multiples, or going with one that goes with another, are followed one by
+// one: nothing derived has any. All kinds of loops are one here: over layers or microbatches,
+// ascending or descending, in one another: a loop inside an iteration that stands for many has a
+// symbol of its own. The step is a loop too, over training steps, with an invariant that is given:
+// persistent buffers hold the reference's state in the form they are declared in. verify.c checks
+// base and step of that one.
 #include "verify/machine/induction.h"
 
 #include <inttypes.h>
@@ -71,7 +72,8 @@ static void find_period(struct course *c) {
         const struct statement *statement = walk.statement;
         struct access access;
         for (uint32_t i = 0; (access = statement_access(c->machine->program, statement, i)).at; i++)
-            add_to_period(c, &walk, access.at->index);
+            for (unsigned k = 0; k < MAX_STACKS; k++)
+                add_to_period(c, &walk, access.at->indices[k]);
         if (statement->kind == STATEMENT_START)
             add_to_period(c, &walk, statement->start.handle_index);
         if (statement->kind == STATEMENT_WAIT)

@@ -21,8 +21,8 @@ form_id form_declared(struct abstract_machine *m, const struct buffer *buffer) {
     for (unsigned i = 0; i < buffer->rank; i++) {
         const struct axis_list *cuts = &buffer->layout.cuts[i];
         bool stacked =
-            buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
-        int64_t time = stacked ? buffer->count : 1;
+            buffer_stack(buffer, STACK_MICROBATCHES) && buffer->dims[i].dimension == DIM_BATCH;
+        int64_t time = stacked ? buffer_microbatches(buffer) : 1;
         int64_t left = buffer->dims[i].size / mesh_group_size(digits->mesh, cuts) / time;
         dims[i] = dim_cut_around(digits, cuts, buffer->layout.zigzag[i] - 1, time,
                                  stacked ? buffer->layout.n_inner : 0, left);
@@ -51,13 +51,14 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
                                           "as in `host tokens`",
                                           buffer->name));
     if (buffer->class == CLASS_INPUT) {
-        value.of = given_by_host(m->world->terms, buffer->host, (int32_t)buffer->first_layer);
+        value.of =
+            given_by_host(m->world->terms, buffer->host, (int32_t)buffer_first_layer(buffer));
     } else {
         enum buffer_class class = buffer->class;
         if (class == CLASS_MASTER)
             class = CLASS_PARAMETERS; // one value, kept in two types
         value.of = given_state(m->world->terms, class, tensor_of(m->program, buffer),
-                               (int32_t)buffer->first_layer);
+                               (int32_t)buffer_first_layer(buffer));
     }
     form_id form = form_declared(m, buffer);
     const struct fault *fault = ordered_check_filled(m->proof, buffer, form);
@@ -98,7 +99,7 @@ static int32_t layers_skipped(const struct buffer *buffer) {
 
 struct run initial_run(const struct abstract_machine *m, buffer_id id) {
     const struct buffer *buffer = buffer_of(m->program, id);
-    return (struct run){.end = (int32_t)buffer->count,
+    return (struct run){.end = (int32_t)buffer_items(buffer),
                         .state = ITEM_READY,
                         .held = &m->initials[id],
                         .n_held = 1,
@@ -107,10 +108,10 @@ struct run initial_run(const struct abstract_machine *m, buffer_id id) {
 
 struct term store_leaf(struct abstract_machine *m, struct reference from, enum buffer_class class) {
     const struct buffer *buffer = buffer_of(m->program, from.buffer);
-    int32_t distance = number_times(&m->world->terms->symbols, number_of(m, from.index),
+    int32_t distance = number_times(&m->world->terms->symbols, item_of(m, &from),
                                     (int32_t)buffer_layer_step(buffer));
     return given_state(m->world->terms, class, tensor_of(m->program, buffer),
-                       (int32_t)buffer->first_layer + distance);
+                       (int32_t)buffer_first_layer(buffer) + distance);
 }
 
 struct judgement initial_judgement(struct abstract_machine *m, buffer_id id, int64_t item) {
@@ -130,7 +131,7 @@ static const struct buffer *filled_with(const struct abstract_machine *m, buffer
 
 static void fill(struct abstract_machine *m, buffer_id id) {
     struct series *series = &m->store.items[id];
-    int32_t count = (int32_t)buffer_of(m->program, id)->count;
+    int32_t count = (int32_t)buffer_items(buffer_of(m->program, id));
     const struct buffer *other = filled_with(m, id);
     if (other) {
         series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
@@ -157,8 +158,8 @@ void store_init(struct abstract_machine *m, const struct step *step) {
     flights_init(m, step);
     regions_clear(m);
     for (buffer_id id = 0; id < n; id++) {
-        m->store.items[id].runs[0] =
-            (struct run){.end = (int32_t)buffer_of(m->program, id)->count, .state = ITEM_EMPTY};
+        m->store.items[id].runs[0] = (struct run){
+            .end = (int32_t)buffer_items(buffer_of(m->program, id)), .state = ITEM_EMPTY};
     }
     for (buffer_id id = 0; id < n; id++)
         if (is_filled(buffer_of(m->program, id)))

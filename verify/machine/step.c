@@ -14,7 +14,7 @@ enum { MAX_STATEMENTS = 1000 * 1000 };
 static void take_frame(struct abstract_machine *m, uint32_t unit, struct span span) {
     buffer_id frame = program_frame(m->program, unit);
     if (frame != NO_ID && m->program->job->units[unit].frame_bytes > 0)
-        store_clobber(m, (struct reference){frame, index_constant(0)}, ITEM_OVERWRITTEN, span);
+        store_clobber(m, reference_to(frame), ITEM_OVERWRITTEN, span);
 }
 
 static struct judgement read_operand(struct abstract_machine *m, const struct call *call,
@@ -48,8 +48,7 @@ static void check_places(struct abstract_machine *m, const struct call *call,
             continue;
         struct reference from = call->operands[parameter], to = call->results[i];
         if (from.buffer == to.buffer &&
-            number_equal(&m->world->terms->symbols, number_of(m, from.index),
-                         number_of(m, to.index)))
+            number_equal(&m->world->terms->symbols, item_of(m, &from), item_of(m, &to)))
             continue;
         fault_insist(m->proof,
                      fault_make(m->proof, E611, span, NULL,
@@ -69,7 +68,7 @@ static bool places_are_apart(struct abstract_machine *m, const struct call *call
     store_begin_claims(m);
     buffer_id frame = program_frame(m->program, call->unit);
     if (frame != NO_ID && unit->frame_bytes > 0)
-        store_claim(m, (struct reference){frame, index_constant(0)});
+        store_claim(m, reference_to(frame));
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].in_parameter == NO_ID)
             apart = store_claim(m, call->results[i]) && apart;

@@ -264,7 +264,7 @@ void store_note_place(struct abstract_machine *m, struct reference to,
                       const struct judgement *made) {
     struct place place = place_of(m, to);
     struct judgement old;
-    struct placed as = {.kept = buffer_of(m->program, place.buffer)->stack == STACK_LAYERS};
+    struct placed as = {.kept = buffer_stack(buffer_of(m->program, place.buffer), STACK_LAYERS)};
     as.misfit = made->form != FORM_ANY && form_at_a_time(&m->world->digits, made->form) !=
                                               form_declared(m, buffer_of(m->program, to.buffer));
     history_place(m->proof, made, as, store_holds(m, place.buffer, place.item, &old) ? &old : NULL);

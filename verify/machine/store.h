@@ -150,6 +150,7 @@ void store_init(struct abstract_machine *, const struct step *);
 
 // places.c
 int32_t number_of(struct abstract_machine *, struct index);
+int32_t item_of(struct abstract_machine *, const struct reference *);
 buffer_id owner_of(const struct program *, buffer_id); // who has the bytes: a window's whole
 struct place place_of(struct abstract_machine *, struct reference);
 const char *place_name(const struct abstract_machine *, struct place);

@@ -195,7 +195,7 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
                                       state_text(m, buffer, 0)));
         return;
     }
-    for (int32_t i = 0; i < buffer->count;) {
+    for (int32_t i = 0; i < buffer_items(buffer);) {
         struct run expected = expected_at(c, id, i, other, reference);
         struct scaled gradient = run_held(m->world, &expected, 0, i).value.value;
         const char *what = state_text(m, buffer, i);
@@ -216,7 +216,8 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     buffer_id other = expected_state(c, buffer);
     const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
     if (!whole || !same_dims(buffer, whole) ||
-        item_of_layer(whole, buffer, buffer->count - 1) < 0) { // the reference holds all before it
+        item_of_layer(whole, buffer, buffer_items(buffer) - 1) <
+            0) { // the reference holds all before it
         check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
                                       "%s is no state of the model's training on one device",
                                       state_text(m, buffer, 0)));
@@ -228,7 +229,7 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                       "of it is rounded otherwise",
                                       buffer->name, dtype_names[buffer->dtype],
                                       dtype_names[whole->dtype]));
-    for (int32_t i = 0; i < buffer->count;) {
+    for (int32_t i = 0; i < buffer_items(buffer);) {
         struct run expected = expected_at(c, id, i, other, reference);
         struct scaled value = run_held(m->world, &expected, 0, i).value.value;
         bool lost;
@@ -266,7 +267,7 @@ static int64_t held_from(struct holders *holders, const struct buffer *theirs, i
         if (at < 0)
             continue;
         holders->next = asked + 1;
-        return buffer_layer_step(holder) > 1 ? 1 : holder->count - at;
+        return buffer_layer_step(holder) > 1 ? 1 : buffer_items(holder) - at;
     }
     return 0;
 }
@@ -275,7 +276,7 @@ static int64_t held_from(struct holders *holders, const struct buffer *theirs, i
 static void check_held(struct check *c, const struct buffer *theirs) {
     struct holders holders = find_holders(c, theirs);
     int64_t item = 0, held = 1;
-    while (item < theirs->count && held > 0)
+    while (item < buffer_items(theirs) && held > 0)
         item += held = held_from(&holders, theirs, item);
     if (held == 0)
         check_add_fault(c, fault_make(c->final.proof, E514,
@@ -323,8 +324,7 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
     struct expectation expectation = {.value = expected->value,
                                       .what = arena_format(m->world->arena, "output `%s`", name),
                                       .span = buffer->span};
-    struct judgement found =
-        store_read(m, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
+    struct judgement found = store_read(m, reference_to(id), buffer->span);
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
     check_add_fault(c, fault ? fault : check_parts(m, buffer, found.form, expectation.what));
 }
