@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a
 source file opens by saying what it is, that a script can be executed, that nothing generated or private is
-committed, and that lists of files are true: what a document names is there, and a header that opens with its
+committed or left of a merge, and that lists of files are true: what a document names is there, and a header that opens with its
 files names all of them."""
 import os
 import re
@@ -18,6 +18,7 @@ MAXIMUM_LINES = 1000
 SOURCE = (".c", ".h", ".def", ".inc", ".l", ".y", ".py", ".place", ".sh", ".md", ".txt", ".json")
 # Numbers that another program computed, and inputs of tests, are not read by people.
 DATA = re.compile(r"^tests/(.*/)?(inputs|expected|corpus)/|\.safetensors$")
+UNMERGED = re.compile(r"(<{7}|>{7}) ")
 OPENS_WITH = {".c": ("//", "/*"), ".inc": ("//", "/*"), ".h": ("//", "/*"), ".def": ("//", "/*"), ".place": ("//",)}
 
 
@@ -97,6 +98,9 @@ def complaints(root):
         lines = text_of(root, name).split("\n")
         if len(lines) - 1 > MAXIMUM_LINES:
             yield f"{name}: {len(lines) - 1} lines, more than {MAXIMUM_LINES}"
+        for number, line in enumerate(lines, 1):
+            if UNMERGED.match(line):
+                yield f"{name}:{number}: left of a merge"
         opening = OPENS_WITH.get(os.path.splitext(name)[1])
         if opening and not name.startswith("tests/lit/") and not lines[0].startswith(opening):
             yield f"{name}: does not open with a comment that says what it is"
