@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a
-source file opens by saying what it is, that a script can be executed, that nothing generated or private is
-committed or left of a merge, and that lists of files are true: what a document names is there, and a header that opens with its
-files names all of them."""
+"""Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a source file opens by
+saying what it is, that a script can be executed, that nothing generated or private is committed and nothing left of a
+merge, and that lists of files are true: what a document names is there, and a header that opens with its files names
+all of them."""
 import os
 import re
 import subprocess
