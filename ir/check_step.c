@@ -1,0 +1,180 @@
+// The structure of steps; see checker.h. One walk over the statements, with the ranges of the loops'
+// variables around them.
+#include <inttypes.h>
+
+#include "ir/checker.h"
+
+// For all values of the loops' variables, whose ranges are known: an index is a variable plus a
+// constant, so its least and greatest value say it.
+static bool index_fits(const struct checker *c, struct index index, int64_t count) {
+    if (index.variable >= c->depth)
+        return false;
+    if (index.modulus)
+        return index.modulus <= count;
+    int64_t low = index.offset, high = index.offset;
+    if (index.variable >= 0) {
+        low += c->first[(int)index.variable];
+        high += c->last[(int)index.variable];
+    }
+    return low > high || (low >= 0 && high < count); // low > high: the loop is empty
+}
+
+static const char *check_reference(struct checker *c, struct reference reference) {
+    if (reference.buffer >= c->program->n_buffers)
+        return "a statement refers to no buffer";
+    const struct buffer *buffer = &c->program->buffers[reference.buffer];
+    for (unsigned i = 0; i < MAX_STACKS; i++) {
+        const struct stack *stack = i < buffer->stacks.n ? &buffer->stacks.list[i] : NULL;
+        int64_t count = stack ? stack->count : 1;
+        if (!index_fits(c, reference.indices[i], count))
+            return arena_format(c->arena, "an index of buffer %s is outside its %" PRId64 " %s",
+                                buffer->name, count,
+                                buffer->stacks.n > 1 ? stack_names[stack->kind] : "items");
+    }
+    return NULL;
+}
+
+// What the step gives must be what the unit is compiled for, in type and every size.
+static const char *check_argument(struct checker *c, const struct unit *unit, value_id value,
+                                  struct reference reference) {
+    const char *wrong = check_reference(c, reference);
+    if (wrong)
+        return wrong;
+    const struct buffer *buffer = &c->program->buffers[reference.buffer];
+    struct tensor_type type = buffer_type(c->program, buffer);
+    const struct tensor_type *expected = &unit->values[value].type;
+    if (type_equal(&type, expected) && other_label(&type, expected) < 0)
+        return NULL;
+    return arena_format(c->arena, "`%%%s` of unit %s is %s; `%s`, which the step gives it, is %s",
+                        unit->values[value].name, unit->name, tensor_type_text(c->arena, expected),
+                        buffer->name, tensor_type_text(c->arena, &type));
+}
+
+// Operands and results alike: a result in a parameter's place is the operand's buffer again.
+static const char *check_call(struct checker *c, const struct call *call) {
+    if (call->unit >= c->job->n_units)
+        return "a call of no unit";
+    const struct unit *unit = &c->job->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        const char *wrong = check_argument(c, unit, i, call->operands[i]);
+        if (wrong)
+            return wrong;
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const char *wrong = check_argument(c, unit, unit->results[i].value, call->results[i]);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+static const char *check_piece(struct checker *c, const struct transfer *start,
+                               const struct transfer_piece *piece) {
+    const char *wrong = check_reference(c, piece->from);
+    wrong = wrong ? wrong : check_reference(c, piece->to);
+    if (wrong)
+        return wrong;
+    const struct program *program = c->program;
+    const struct buffer *from = &program->buffers[piece->from.buffer];
+    const struct buffer *to = &program->buffers[piece->to.buffer];
+    struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
+    wrong = exchange_check(&start->exchange, from->dtype);
+    if (wrong)
+        return wrong;
+    // What arrives flat may be padded further than the number of parts asks for: it must have room.
+    int64_t parts = mesh_group_size(&c->job->mesh, &start->exchange.axes);
+    bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
+                size_times(parts, type_bytes(&from_type)) <= buffer_item_bytes(program, to);
+    return room && exchange_fits(&start->exchange, &c->job->mesh, &from_type, &to_type)
+               ? NULL
+               : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
+                              from->name, to->name, collective_names[start->exchange.kind]);
+}
+
+// Pieces travel side by side in one collective, so they have one element type.
+static const char *check_start(struct checker *c, const struct transfer *start) {
+    if (start->exchange.axes.n == 0 || start->handle >= c->step->n_handles ||
+        !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
+        return "a collective without axes, or with a slot that its handle does not have";
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const char *wrong = check_piece(c, start, &start->pieces[i]);
+        if (wrong)
+            return wrong;
+        if (c->program->buffers[start->pieces[i].from.buffer].dtype !=
+            c->program->buffers[start->pieces[0].from.buffer].dtype)
+            return "a collective of pieces of different types";
+    }
+    return NULL;
+}
+
+static const char *check_block(struct checker *c, const struct block *block);
+
+static const char *check_loop(struct checker *c, const struct loop *loop) {
+    if (c->depth == LIMIT_LOOP_DEPTH || loop->begin < 0 || loop->end < loop->begin)
+        return "a loop that ends before it begins, or is nested too deeply";
+    if (loop->end > LIMIT_COUNTED)
+        return arena_format(c->arena, "a loop up to %" PRId64 "; they are followed up to %d",
+                            loop->end, LIMIT_COUNTED);
+    c->first[c->depth] = loop->begin;
+    c->last[c->depth] = loop->end - 1;
+    if (loop->stride) {
+        int64_t outer = c->depth ? c->last[c->depth - 1] : -1;
+        int64_t further = size_times(loop->stride, outer > 0 ? outer : 0);
+        if (c->depth == 0 || loop->stride < 0 || size_plus(further, loop->end) > LIMIT_COUNTED)
+            return "a loop that goes with another further than can be counted, or with none";
+        c->first[c->depth] += loop->stride * c->first[c->depth - 1];
+        c->last[c->depth] += loop->stride * outer;
+    }
+    c->depth++;
+    const char *wrong = check_block(c, &loop->body);
+    c->depth--;
+    return wrong;
+}
+
+static const char *check_free(struct checker *c, const struct statement *statement) {
+    const char *wrong = statement->free.n_items ? NULL : "a free of nothing";
+    for (uint32_t i = 0; i < statement->free.n_items && !wrong; i++)
+        wrong = check_reference(c, statement->free.items[i]);
+    return wrong;
+}
+
+// `at` follows along, so that whatever is wrong is shown at its statement.
+static const char *check_statement(struct checker *c, const struct statement *statement) {
+    c->at = statement->span;
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        return check_loop(c, &statement->loop);
+    case STATEMENT_CALL:
+        return check_call(c, &statement->call);
+    case STATEMENT_START:
+        return check_start(c, &statement->start);
+    case STATEMENT_WAIT:
+        if (statement->wait.handle >= c->step->n_handles ||
+            !index_fits(c, statement->wait.index, c->step->handles[statement->wait.handle].slots))
+            return "a wait for a slot that its handle does not have";
+        return NULL;
+    case STATEMENT_ZERO:
+        return check_reference(c, statement->zero);
+    case STATEMENT_FREE:
+        return check_free(c, statement);
+    }
+    return "a statement of no kind";
+}
+
+static const char *check_block(struct checker *c, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const char *wrong = check_statement(c, &block->statements[i]);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+const char *check_steps(struct checker *c) {
+    const char *wrong = NULL;
+    for (int s = 0; s < N_STEPS && !wrong; s++) {
+        c->step = &c->program->steps[s];
+        wrong = check_block(c, &c->step->body);
+    }
+    return wrong;
+}
