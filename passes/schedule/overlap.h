@@ -2,7 +2,8 @@
 //
 //   overlap.c    the pass; gathers of single units, late waits, early starts in units
 //   prefetch.c   gathers in loops start ahead of their use
-//   transfers.c  what both ask of transfers
+//   pipeline.c   which gathers these are (pipeline.h)
+//   transfers.c  what all ask of transfers
 #ifndef PLACE_PASSES_OVERLAP_H
 #define PLACE_PASSES_OVERLAP_H
 
@@ -28,6 +29,13 @@ bool is_pair(const struct block *, uint32_t at);
 // How many iterations ahead a gather is to start. One collective carries several tensors: the least
 // of what they ask for, since all go together.
 int64_t wanted_prefetch(const struct overlapper *, const struct transfer *);
+// Runs through the transfers that are started in a block, loops included.
+struct transfer_walk {
+    struct statement_walk statements;
+    struct transfer *transfer;
+};
+struct transfer_walk walk_transfers(const struct block *);
+bool next_transfer(struct transfer_walk *);
 
 // ---- gathers in loops (prefetch.c) -------------------------------------------------------------
 // `depth` is the number of the variable that a loop in this block has.

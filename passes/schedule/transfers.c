@@ -51,3 +51,16 @@ void push_copies(struct overlapper *o, struct block *to, const struct statement 
     for (uint32_t i = 0; i < n; i++)
         block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
 }
+
+struct transfer_walk walk_transfers(const struct block *block) {
+    return (struct transfer_walk){.statements = walk_statements(block)};
+}
+
+bool next_transfer(struct transfer_walk *walk) {
+    while (walk_next(&walk->statements))
+        if (walk->statements.statement->kind == STATEMENT_START) {
+            walk->transfer = &walk->statements.statement->start;
+            return true;
+        }
+    return false;
+}

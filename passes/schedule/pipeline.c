@@ -1,0 +1,212 @@
+// Overlap, prefetch: which gathers an iteration of a loop begins with, and the slots that they bring
+// what they gather to; see pipeline.h.
+#include "passes/schedule/pipeline.h"
+
+bool has_slots(const struct overlapper *o, buffer_id buffer) {
+    return !buffer_stack(&o->program->buffers[buffer], STACK_LAYERS);
+}
+
+static bool is_stacked_twice(const struct overlapper *o, buffer_id buffer) {
+    return o->program->buffers[buffer].stacks.n > 1;
+}
+
+// A gather of what this iteration needs: of its layer, into the layer's place or one that the next
+// iteration may have. What is stacked twice has slots of its own already, in another order.
+static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
+                            int variable) {
+    if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
+        return false;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct transfer_piece *piece = &transfer->pieces[i];
+        const struct buffer *to = &o->program->buffers[piece->to.buffer];
+        if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
+            piece->from.indices[0].variable != variable || to->class != CLASS_TRANSIENT ||
+            (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))
+            return false;
+    }
+    return true;
+}
+
+// The pairs and loops of pairs at the front of a block, in the loop of that variable.
+static uint32_t count_gathers(const struct overlapper *o, const struct block *block, int variable) {
+    uint32_t n = 0;
+    while (n < block->n) {
+        if (is_pair(block, n) && is_layer_gather(o, &block->statements[n].start, variable))
+            n += 2;
+        else if (is_nest(o, &block->statements[n], variable))
+            n++;
+        else
+            break;
+    }
+    return n;
+}
+
+bool is_nest(const struct overlapper *o, const struct statement *s, int variable) {
+    return s->kind == STATEMENT_LOOP && s->loop.stride &&
+           count_gathers(o, &s->loop.body, variable + 1) == s->loop.body.n;
+}
+
+static bool is_gathered(const struct block *gathers, buffer_id buffer) {
+    struct transfer_walk walk = walk_transfers(gathers);
+    while (next_transfer(&walk))
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++)
+            if (walk.transfer->pieces[k].to.buffer == buffer)
+                return true;
+    return false;
+}
+
+// The second stride of a gather reads what the first has brought.
+static bool reads_gathered(const struct block *gathers, struct statement *second) {
+    struct transfer_walk walk = walk_transfers(&(struct block){second, 1, 0});
+    while (next_transfer(&walk))
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++)
+            if (is_gathered(gathers, walk.transfer->pieces[k].from.buffer))
+                return true;
+    return false;
+}
+
+// What is gathered for a piece of a layer is so a piece ahead, not layers: of a loop that begins
+// ahead of itself no iteration's transients could share their bytes.
+static bool is_of_piece(const struct overlapper *o, const struct transfer *transfer) {
+    const struct buffer *from = &o->program->buffers[transfer->pieces[0].from.buffer];
+    return placement_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
+}
+
+static int64_t wanted_ahead(const struct overlapper *o, const struct block *gathers) {
+    int64_t wanted = INT64_MAX;
+    struct transfer_walk walk = walk_transfers(gathers);
+    while (next_transfer(&walk)) {
+        int64_t prefetch = is_of_piece(o, walk.transfer) ? 0 : wanted_prefetch(o, walk.transfer);
+        wanted = prefetch < wanted ? prefetch : wanted;
+    }
+    return wanted;
+}
+
+struct pipeline make_pipeline(struct statement *loop, int variable, struct block leading,
+                              int64_t ahead) {
+    const struct block *body = &loop->loop.body;
+    uint32_t before = (uint32_t)(leading.statements - body->statements) + leading.n;
+    int64_t trips = loop->loop.end - loop->loop.begin;
+    ahead = ahead < trips ? ahead : trips;
+    return (struct pipeline){.loop = loop,
+                             .variable = variable,
+                             .leading = leading,
+                             .rest = {body->statements + before, body->n - before, 0},
+                             .ahead = ahead,
+                             .slots = ahead < trips ? ahead + 1 : trips};
+}
+
+// Only gathers at the very front: what stands behind another statement may depend on it.
+struct pipeline find_pipeline(const struct overlapper *o, struct statement *loop, int variable) {
+    const struct block *body = &loop->loop.body;
+    struct block leading = {body->statements, 0, 0};
+    uint32_t n = count_gathers(o, body, variable);
+    while (leading.n < n && !reads_gathered(&leading, &body->statements[leading.n]))
+        leading.n++;
+    return make_pipeline(loop, variable, leading, wanted_ahead(o, &leading));
+}
+
+// Where the unit ends that begins with the gathers at `begin`: at the next that stand behind what it
+// computes.
+static uint32_t end_of_unit(const struct overlapper *o, const struct block *body, uint32_t begin,
+                            int variable) {
+    bool computes = false;
+    for (uint32_t i = begin; i < body->n; i++) {
+        bool gathers = is_nest(o, &body->statements[i], variable);
+        if (gathers && computes)
+            return i;
+        computes |= !gathers;
+    }
+    return body->n;
+}
+
+struct units find_units(const struct overlapper *o, struct statement *loop, int variable) {
+    const struct block *body = &loop->loop.body;
+    struct units units = {ARENA_ARRAY(o->program->arena, struct pipeline, body->n + 1), 0};
+    for (uint32_t begin = 0, end; begin < body->n; begin = end) {
+        struct statement part = *loop;
+        end = end_of_unit(o, body, begin, variable);
+        part.loop.body = (struct block){&body->statements[begin], end - begin, 0};
+        units.items[units.n] = find_pipeline(o, &part, variable);
+        units.items[units.n++].loop = loop;
+    }
+    for (uint32_t i = 0; i < units.n; i++) {
+        struct pipeline *p = &units.items[i];
+        int64_t wanted = wanted_ahead(o, &p->leading);
+        p->ahead = wanted < units.n - 1 ? wanted : units.n - 1;
+        p->slots = p->ahead + 1;
+    }
+    return units;
+}
+
+// ---- slots ------------------------------------------------------------------------------------
+
+struct index slot_of(const struct pipeline *p, int64_t offset) {
+    return p->slots > 1 ? index_variable(p->variable, offset, p->slots) : index_constant(0);
+}
+
+int64_t layers_of(const struct overlapper *o, const struct statement *gather) {
+    struct transfer_walk walk = walk_transfers(&gather->loop.body);
+    if (gather->kind != STATEMENT_LOOP || !next_transfer(&walk))
+        return 1;
+    const struct buffer *from = &o->program->buffers[walk.transfer->pieces[0].from.buffer];
+    return placement_of(&o->placement, from)->gather_layers;
+}
+
+int64_t slots_of(const struct overlapper *o, const struct pipeline *p,
+                 const struct statement *gather) {
+    return p->slots * layers_of(o, gather);
+}
+
+// References to a gathered buffer, in what follows the gathers, become those to the slot of this
+// iteration.
+static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
+                           struct statement *gather) {
+    const struct block gathers = {gather, 1, 0};
+    struct statement_walk walk = walk_statements(&p->rest);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
+            if (!has_slots(o, access.at->buffer) ||
+                !is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
+                continue;
+            else if (gather->kind == STATEMENT_LOOP)
+                access.at->indices[0] =
+                    index_variable(access.at->indices[0].variable, 0, slots_of(o, p, gather));
+            else
+                access.at->indices[0] = slot_of(p, 0);
+    }
+}
+
+// Windows in what is gathered go with it.
+static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
+    for (buffer_id id = 0; id < o->program->n_buffers; id++) {
+        struct buffer *buffer = &o->program->buffers[id];
+        if (id != gathered && buffer->window_of != gathered)
+            continue;
+        buffer->stacks = stacked(STACK_SLOTS, slots);
+    }
+}
+
+// Each slot is a copy of the gathered unit: this is what prefetching costs.
+static void give_slots(struct overlapper *o, const struct pipeline *p, struct statement *gather) {
+    int64_t slots = slots_of(o, p, gather);
+    struct transfer_walk walk = walk_transfers(&(struct block){gather, 1, 0});
+    while (next_transfer(&walk)) {
+        o->step->handles[walk.transfer->handle].slots = slots;
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
+            buffer_id gathered = walk.transfer->pieces[k].to.buffer;
+            const struct buffer *buffer = &o->program->buffers[gathered];
+            // Loops over fewer layers go round in fewer of them.
+            if (has_slots(o, gathered) && buffer_items(buffer) < slots)
+                set_slots(o, gathered, slots);
+        }
+    }
+}
+
+void refer_and_give_slots(struct overlapper *o, const struct pipeline *p) {
+    for (uint32_t i = 0; i < p->leading.n; i++) {
+        refer_to_slots(o, p, &p->leading.statements[i]);
+        give_slots(o, p, &p->leading.statements[i]);
+    }
+}

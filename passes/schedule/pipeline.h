@@ -1,0 +1,50 @@
+// The gathers of what one iteration of a loop needs, and the slots of what they gather.
+//
+//   pipeline.c   which gathers there are, their slots, and references to these
+//   prefetch.c   starts them ahead, and waits for them
+#ifndef PLACE_PASSES_PIPELINE_H
+#define PLACE_PASSES_PIPELINE_H
+
+#include "passes/schedule/overlap.h"
+
+// Gathers of what one iteration needs, and what stands behind them.
+struct pipeline {
+    struct statement *loop;
+    int variable;         // the loop's, by its depth
+    struct block leading; // pairs of start and wait, and loops of such
+    struct block rest;
+    int64_t ahead; // k: how many iterations before its use a gather starts
+    int64_t slots; // of what is gathered: k + 1, or as many as there are iterations
+};
+
+// The units of an iteration; fewer than two: it is one, or has none.
+struct units {
+    struct pipeline *items;
+    uint32_t n;
+};
+
+// ---- which gathers ----------------------------------------------------------------------------
+// `variable` is that of the loop. Is a statement a loop, inside that one and going with it, of gathers
+// and nothing else?
+bool is_nest(const struct overlapper *, const struct statement *, int variable);
+// Those at the very front of the loop, as far ahead as all of them ask for.
+struct pipeline find_pipeline(const struct overlapper *, struct statement *loop, int variable);
+// `leading`, which stands in the loop, so many iterations ahead, or as many as there are.
+struct pipeline make_pipeline(struct statement *loop, int variable, struct block leading,
+                              int64_t ahead);
+struct units find_units(const struct overlapper *, struct statement *loop, int variable);
+
+// ---- slots ------------------------------------------------------------------------------------
+// Every layer has a place of its own where what is gathered is kept; else the next may have it too.
+bool has_slots(const struct overlapper *, buffer_id);
+// The slot of what the iteration that is so many later gathers.
+struct index slot_of(const struct pipeline *, int64_t offset);
+// How many layers are gathered at once: those of a unit, or one.
+int64_t layers_of(const struct overlapper *, const struct statement *gather);
+// Each layer of a group has slots of its own, and groups follow each other as layers do.
+int64_t slots_of(const struct overlapper *, const struct pipeline *,
+                 const struct statement *gather);
+// Gives what is gathered its slots, and refers to them in what stands behind the gathers.
+void refer_and_give_slots(struct overlapper *, const struct pipeline *);
+
+#endif
