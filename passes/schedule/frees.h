@@ -1,4 +1,5 @@
-// What is freed behind a statement, until it stands in the text. Shared by release.c and frees.c.
+// What is freed behind a statement, until it stands in the text. Shared by frees.c, release.c and
+// spots.c.
 #ifndef PLACE_PASSES_FREES_H
 #define PLACE_PASSES_FREES_H
 

@@ -15,30 +15,9 @@
 // one where frees are written down.
 #include "passes/schedule/release.h"
 
-#include <stdlib.h>
-
 #include "ir/check.h"
 #include "passes/passes.h"
-#include "passes/schedule/frees.h"
-
-struct stack_of { // of a buffer
-    buffer_id buffer;
-    unsigned stack;
-};
-struct stack_list { // in order, each as often as it was found
-    struct stack_of *list;
-    uint32_t n, cap;
-};
-
-// A statement, and where it stands.
-struct spot {
-    uint32_t loop;           // the innermost loop around it, a spot; NO_ID: none
-    int depth;               // loops around it
-    struct stack_list named; // of a loop, by its variable: places of which stacks
-    bool is_fixed;           // its variable has one value
-    bool is_once;            // it is executed once in each iteration of the loop that it goes with
-    struct frees frees;
-};
+#include "passes/schedule/spots.h"
 
 // The end of a life, as seen from the spot behind which it may be freed.
 struct end {
@@ -65,88 +44,6 @@ struct releaser {
     uint32_t n_ends;
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
-
-// A variable names the places of its loop; and of the loop around, if each iteration has one. It
-// does not name layers by a remainder: no free says them so. `wait`: by whose variable what is
-// stacked once is named; -1: by its own.
-static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
-                          const struct statement_walk *walk, const uint32_t *loops,
-                          const struct reference *at, int wait) {
-    buffer_id buffer = buffer_whole(program, at->buffer);
-    const struct stacks *stacks = &program->buffers[buffer].stacks;
-    for (unsigned k = 0; k < stacks->n; k++) {
-        int variable = wait < 0 || stacks->n > 1 ? at->indices[k].variable : wait;
-        if (at->indices[k].modulus && stacks->list[k].kind == STACK_LAYERS)
-            continue;
-        while (variable >= 0 && variable < walk->depth) {
-            struct stack_list *named = &spots[loops[variable]].named;
-            ARENA_PUSH(arena, named->list, named->n, named->cap, (struct stack_of){buffer, k});
-            variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
-        }
-    }
-}
-
-// What a wait ends is named by its variable, if what is started is named so.
-static void name_places(struct arena *arena, const struct program *program,
-                        const struct started *const *starts, struct spot *spots,
-                        const struct statement_walk *walk, const uint32_t *loops) {
-    const struct statement *s = walk->statement;
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
-        name_by_loops(arena, program, spots, walk, loops, access.at, -1);
-    if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
-        return;
-    for (const struct started *started = starts[s->wait.handle]; started; started = started->next)
-        for (uint32_t i = 0; index_equal(started->start->start.handle_index, s->wait.index) &&
-                             (access = statement_access(program, started->start, i)).at;
-             i++)
-            name_by_loops(arena, program, spots, walk, loops, access.at, s->wait.index.variable);
-}
-
-static int by_number(const void *left, const void *right) {
-    const struct stack_of *a = left, *b = right;
-    if (a->buffer != b->buffer)
-        return a->buffer < b->buffer ? -1 : 1;
-    return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static struct spot *find_spots(struct arena *arena, const struct program *program,
-                               const struct step *step) {
-    struct spot *spots = NULL;
-    uint32_t n = 0, cap = 0, loops[LIMIT_LOOP_DEPTH];
-    const struct started *const *starts = starts_by_handle(step, arena);
-    struct statement_walk walk = walk_statements(&step->body);
-    while (walk_next(&walk)) {
-        ARENA_PUSH(
-            arena, spots, n, cap,
-            (struct spot){.loop = walk.depth ? loops[walk.depth - 1] : NO_ID, .depth = walk.depth});
-        if (walk.statement->kind == STATEMENT_LOOP) {
-            loops[walk.depth] = n - 1;
-            const struct loop *loop = &walk.statement->loop;
-            spots[n - 1].is_fixed = loop->end - loop->begin == 1 &&
-                                    (!loop->stride || spots[loops[walk.depth - 1]].is_fixed);
-            spots[n - 1].is_once = loop->end - loop->begin == 1 && loop->stride;
-        } else if (walk.statement->kind != STATEMENT_FREE) {
-            name_places(arena, program, starts, spots, &walk, loops);
-        }
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (spots[i].named.n)
-            qsort(spots[i].named.list, spots[i].named.n, sizeof(struct stack_of), by_number);
-    return spots;
-}
-
-static bool names_stack(const struct spot *loop, buffer_id buffer, unsigned stack) {
-    const struct stack_of key = {buffer, stack};
-    return loop->named.n && bsearch(&key, loop->named.list, loop->named.n, sizeof key, by_number);
-}
-
-static bool names_buffer(const struct spot *loop, buffer_id buffer) {
-    bool names = false;
-    for (unsigned k = 0; k < MAX_STACKS && !names; k++)
-        names = names_stack(loop, buffer, k);
-    return names;
-}
 
 // ---- indices ----------------------------------------------------------------------------------
 
