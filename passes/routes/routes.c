@@ -3,113 +3,12 @@
 //   parameters   are stored in shards that are gathered before uses, or whole. Where the optimizer is
 //                cut further, a device updates its window of what is stored; the windows are gathered
 //                in place.
-//   gradients    whole: units write or accumulate them; behind the last microbatch they are summed,
-//                by reduce_scatter into the window that the update reads where the optimizer is cut,
-//                by all_reduce otherwise. In parts, or with reduce = each: units write one
-//                microbatch's gradient to a transient, which is reduced and then added.
+//   gradients    are summed on the way (gradient_sums.c).
 //   optimizer    lies where the update works.
-#include "passes/routes/routes.h"
-
 #include <string.h>
 
 #include "ir/check.h"
-
-// ---- axes -------------------------------------------------------------------------------------
-
-struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
-                               uint64_t mask) {
-    struct axis_list sum = {0};
-    for (unsigned i = 0; i < placement->batch.n; i++)
-        if (mask >> placement->batch.axes[i] & 1)
-            axis_list_add(&sum, placement->batch.axes[i]);
-    for (unsigned axis = 0; axis < mesh->n_axes; axis++) {
-        const struct split_statement *split = placement->split_by[axis];
-        if (!(mask >> axis & 1))
-            continue;
-        for (unsigned i = 0; split && i < split->axes.n; i++)
-            if (mask >> split->axes.axes[i] & 1)
-                axis_list_add(&sum, split->axes.axes[i]);
-        axis_list_add(&sum, axis);
-    }
-    return sum;
-}
-
-// ---- stations and hops ------------------------------------------------------------------------
-
-struct maker {
-    const struct placement *placement;
-    const struct mesh *mesh;
-    const struct placed_tensor *tensor;
-    const struct route_facts *facts;
-    struct route route;
-};
-
-static int add_station(struct maker *m, const char *suffix, enum buffer_class class,
-                       const struct axis_list *flat) {
-    CHECK(m->route.n_stations < MAX_STATIONS);
-    m->route.stations[m->route.n_stations] = (struct station){
-        .suffix = suffix, .class = class, .flat = *flat, .window_of = -1, .stacked = true};
-    return (int)m->route.n_stations++;
-}
-
-static int add_transient(struct maker *m, const char *suffix, const struct axis_list *flat,
-                         int64_t slots) {
-    int made = add_station(m, suffix, CLASS_TRANSIENT, flat);
-    m->route.stations[made].stacked = false;
-    m->route.stations[made].slots = slots;
-    return made;
-}
-
-// This device's part of a station, cut by all of `flat`, where it is: no copy to update or to reduce
-// into. The station itself, if it is cut so already.
-static int add_window(struct maker *m, int whole, const char *suffix,
-                      const struct axis_list *flat) {
-    const struct station *of = &m->route.stations[whole];
-    if (axis_list_equal(&of->flat, flat))
-        return whole;
-    CHECK(of->window_of < 0);
-    int made = add_station(m, suffix, of->class, flat);
-    m->route.stations[made].window_of = whole;
-    m->route.stations[made].stacked = of->stacked;
-    m->route.stations[made].slots = of->slots;
-    return made;
-}
-
-// Kinds stand in the order in which those of one event are made.
-static struct hop *add_hop(struct maker *m, enum hop_kind kind, enum route_event event, int from,
-                           int to, const struct axis_list *axes) {
-    struct route *route = &m->route;
-    CHECK(route->n_hops < MAX_ROUTE_HOPS);
-    CHECK(route->n_hops == 0 || route->hops[route->n_hops - 1].kind <= kind);
-    route->hops[route->n_hops] = (struct hop){
-        .kind = kind, .event = event, .from = from, .to = to, .bucket_bytes = NO_BUCKET};
-    if (axes)
-        route->hops[route->n_hops].axes = *axes;
-    return &route->hops[route->n_hops++];
-}
-
-// No axes: nothing has to move.
-static void add_transfer(struct maker *m, enum hop_kind kind, enum route_event event, int from,
-                         int to, const struct axis_list *axes) {
-    if (axes->n == 0)
-        return;
-    struct hop *hop = add_hop(m, kind, event, from, to, axes);
-    if (hop_rows[kind].action == ACTION_REDUCE)
-        hop->bucket_bytes = m->tensor->bucket_bytes;
-    else if (kind == HOP_GATHER_PART || kind == HOP_GATHER)
-        hop->bucket_bytes = m->tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
-}
-
-static void add_release(struct maker *m, enum hop_kind kind, enum route_event event, int station) {
-    if (station >= 0)
-        add_hop(m, kind, event, station, station, NULL);
-}
-
-// With one microbatch nothing stands around it.
-static enum route_event around(const struct maker *m, enum route_event around,
-                               enum route_event inside) {
-    return m->placement->microbatches > 1 ? around : inside;
-}
+#include "passes/routes/maker.h"
 
 // ---- parameters -------------------------------------------------------------------------------
 
@@ -118,16 +17,16 @@ struct stay {
     enum route_event before, behind;
 };
 
-static struct stay stay_of(const struct maker *m) {
+static struct stay stay_of(const struct route_maker *m) {
     if (m->tensor->kept_after_backward)
-        return (struct stay){around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE),
-                             around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE)};
+        return (struct stay){event_around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE),
+                             event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE)};
     if (m->tensor->kept_after_forward)
         return (struct stay){EVENT_BEFORE_FIRST_USE, EVENT_BEHIND_LAST_USE};
     return (struct stay){EVENT_BEFORE_USE, EVENT_BEHIND_USE};
 }
 
-// Of which a part is kept between its uses in a step. Where the shards are cut out of that part, the
+// A part of the whole is kept between its uses in a step. Where the shards are cut out of that part, the
 // whole is gathered in two strides: the part before the first use, the whole out of the part before
 // each. Else the whole is there at the first use, and the part is cut out of it:
 //
@@ -135,7 +34,7 @@ static struct stay stay_of(const struct maker *m) {
 //   before the first use   all_gather over outer * inner     shards -> whole
 //   behind the first use   a part kept over inner            window of whole -> part
 //   before later uses      all_gather over inner             part -> whole
-static void gather_by_part(struct maker *m, int rest, int part, int whole) {
+static void gather_by_part(struct route_maker *m, int rest, int part, int whole) {
     const struct axis_list *shards = &m->tensor->shards[STATE_PARAMETERS];
     const struct axis_list *kept = &m->tensor->kept_shards;
     if (axis_list_begins(shards, kept)) {
@@ -153,7 +52,7 @@ static void gather_by_part(struct maker *m, int rest, int part, int whole) {
     add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
 }
 
-static void gather_whole(struct maker *m, int rest) {
+static void gather_whole(struct route_maker *m, int rest) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = m->tensor;
     int part = -1;
@@ -173,7 +72,7 @@ static void gather_whole(struct maker *m, int rest) {
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }
 
-static void make_parameters(struct maker *m, bool trained) {
+static void make_parameters(struct route_maker *m, bool trained) {
     const struct placed_tensor *tensor = m->tensor;
     const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
@@ -195,271 +94,16 @@ static void make_parameters(struct maker *m, bool trained) {
     }
 }
 
-// ---- gradients --------------------------------------------------------------------------------
-
-// Over which axes a tensor's gradient is summed, in this order: in every microbatch, to the owners
-// of its parts and between what are copies then, and the same after the last. A scope may give a
-// data axis to a dimension of the tensor; then each device has all tokens' part of what is its own.
-//
-// Where sums are ordered, these are data axes. Over axes of the model on which units leave it a
-// summand (parts of sequences) it is summed before, in every microbatch; then devices of those
-// among the owners' axes keep their parts: `keep_first` of what is summed over data axes,
-// `keep_each` of a microbatch's sum, `keep_last` of the sum of all, and all others of what has been
-// summed. Data axes whose parts lie inside those are `inner_each` and `inner_last`: summed over
-// first, as where they stand beside the axes that are scattered over.
-struct gradient_sums {
-    struct axis_list keep_first, inner_each, scatter_each, reduce_each, keep_each;
-    struct axis_list keep_last, inner_last, scatter_last, reduce_last;
-};
-
-// Of a list, how many axes follow one another from `from` on that are in the other, or that are not.
-static unsigned run_of(const struct axis_list *axes, unsigned from, const struct axis_list *others,
-                       bool in) {
-    unsigned n = 0;
-    while (from + n < axes->n && axis_list_has(others, axes->axes[from + n]) == in)
-        n++;
-    return n;
-}
-
-static struct axis_list part_of(const struct axis_list *axes, unsigned from, unsigned n) {
-    struct axis_list part = {0};
-    for (unsigned i = from; i < from + n; i++)
-        axis_list_add(&part, axes->axes[i]);
-    return part;
-}
-
-// Data axes are scattered over as far as they stand side by side among the owners' axes; of what is
-// summed over the others, those of the model included, devices keep their parts. For example, where
-// parameters are cut over `a`, gradients over a and tp, the optimizer over a, tp, m, b, n and c, and
-// `tp`, `m` and `n` divide the model:
-//
-//   scatter_each a, keep_each tp, keep_last m, inner_last c, scatter_last b
-static void order_sums(const struct placement *placement, const struct placed_tensor *tensor,
-                       struct gradient_sums *sums) {
-    const struct axis_list *tokens = &placement->tokens;
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list each = axis_list_within(&sums->scatter_each, tokens);
-    struct axis_list last = axis_list_within(&sums->scatter_last, tokens);
-    unsigned first = run_of(owners, 0, tokens, false);
-    unsigned at = first + run_of(owners, first, &each, true);
-    unsigned held = tensor->shards[STATE_GRADIENTS].n;
-    sums->keep_first = part_of(owners, 0, first);
-    sums->scatter_each = part_of(owners, first, at - first);
-    if (held > at) {
-        sums->keep_each = part_of(owners, at, held - at);
-        at = held;
-    }
-    unsigned between = run_of(owners, at, &last, false);
-    unsigned scattered = run_of(owners, at + between, &last, true);
-    if (scattered)
-        sums->keep_last = part_of(owners, at, between);
-    sums->scatter_last = part_of(owners, at + between, scattered);
-    sums->inner_each = axis_list_without(&each, &sums->scatter_each);
-    sums->inner_last = axis_list_without(&last, &sums->scatter_last);
-}
-
-static struct gradient_sums sums_of(const struct placement *placement,
-                                    const struct placed_tensor *tensor) {
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list tokens = placement->tokens, each = {0};
-    for (unsigned i = 0; i < MAX_RANK; i++)
-        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
-    if (placement->microbatches > 1) // else each and last are the same
-        each = tensor->reduced_each;
-    struct axis_list rest = axis_list_without(&tokens, owners);
-    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
-                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
-                                 .reduce_last = axis_list_without(&rest, &each)};
-    sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
-    if (placement->ordered)
-        order_sums(placement, tensor, &sums);
-    return sums;
-}
-
-static uint64_t mask_of(const struct gradient_sums *sums) {
-    return axis_list_mask(&sums->inner_each) | axis_list_mask(&sums->inner_last) |
-           axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
-           axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last);
-}
-
-// The stations of a gradient that travels as codes: what is compressed, the device's code, and those
-// of all. The residual lies as what is compressed.
-struct coded {
-    int sent, code, codes; // -1: it does not travel so
-};
-
-static struct coded add_codes(struct maker *m, int sent) {
-    static const struct axis_list none = {0};
-    const struct axis_list *wire = &m->tensor->wire;
-    struct coded coded = {-1, -1, -1};
-    if (wire->n == 0)
-        return coded;
-    coded.sent = sent;
-    m->route.residual = add_station(m, ".residual", CLASS_RESIDUAL, &m->route.stations[sent].flat);
-    coded.code = add_transient(m, ".code", wire, 1);
-    coded.codes = add_transient(m, ".codes", &none, 1);
-    m->route.stations[coded.code].coded = m->route.stations[coded.codes].coded = true;
-    return coded;
-}
-
-// Where sums are ordered those over axes of the model come first. The devices of `keep_first` are
-// left their parts of the sum over these, if they come last in it, else of a copy.
-static void sum_first(struct maker *m, const struct gradient_sums *sums, int part, int kept) {
-    const struct axis_list *parts = &sums->keep_first;
-    struct axis_list summed = placement_sum(m->placement, m->mesh, m->facts->left);
-    bool scatters = axis_list_begins(&summed, parts);
-    int written = m->route.used;
-    if (scatters)
-        summed = axis_list_without(&summed, parts);
-    add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
-    if (scatters)
-        add_transfer(m, HOP_SCATTER_FIRST, EVENT_BEHIND_WRITE, written, kept, parts);
-    else if (part != kept)
-        add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, part, kept, NULL);
-}
-
-// Where the sums of microbatches are scattered last: what the update reads, or, where that is cut
-// further, by axes of the model, a window around it, or by axes of the wire, whose codes bring the
-// whole, a transient of which its part is kept. Shards that the update's do not lie in take no scatter.
-static int last_scattered(struct maker *m, struct gradient_sums *sums,
-                          const struct axis_list *cuts) {
-    const struct axis_list *owners = &m->tensor->shards[STATE_OPTIMIZER];
-    struct axis_list scattered = *cuts;
-    axis_list_add_all(&scattered, &sums->scatter_last);
-    if (!axis_list_begins(owners, &scattered)) {
-        axis_list_add_all(&sums->reduce_last, &sums->scatter_last);
-        sums->scatter_last = (struct axis_list){0};
-        scattered = *cuts;
-    }
-    if (axis_list_equal(&scattered, owners))
-        return m->route.owned;
-    if (axis_list_equal(&scattered, cuts))
-        return m->route.sum;
-    return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
-                                 : add_transient(m, ".scattered", &scattered, 1);
-}
-
-// Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
-// axes of the model have left a summand is summed here, too, where nothing has done so.
-static void sum_last(struct maker *m, const struct gradient_sums *sums, int part, int last, int own,
-                     const struct coded *coded) {
-    enum route_event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
-    uint64_t left = m->placement->ordered ? 0 : m->facts->left;
-    left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
-    struct axis_list summed =
-        placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
-    int owned = m->route.owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
-    add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &sums->inner_last);
-    add_transfer(m, HOP_SCATTER_LAST, event, part, last, &sums->scatter_last);
-    add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
-    if (coded->sent >= 0) {
-        struct axis_list wire =
-            placement_sum(m->placement, m->mesh, axis_list_mask(&m->tensor->wire));
-        add_hop(m, HOP_ENCODE, event, coded->sent, coded->code, NULL);
-        if (coded->sent != owned) // the update reads padding with its part of the whole
-            add_hop(m, HOP_CLEAR, event, coded->sent, coded->sent, NULL);
-        add_transfer(m, HOP_GATHER_CODES, event, coded->code, coded->codes, &wire);
-        add_hop(m, HOP_DECODE, event, coded->codes, coded->sent, NULL);
-        add_release(m, HOP_RELEASE_CODES, event, coded->code);
-        add_release(m, HOP_RELEASE_CODES, event, coded->codes);
-    }
-    if (own >= 0) {
-        add_hop(m, HOP_KEEP_LAST, event, own, owned, NULL);
-        add_release(m, HOP_RELEASE_LAST, event, last);
-    }
-}
-
-// Where one microbatch's gradient comes by before it is added: what units write, this device's part of
-// it, what of it data axes sum, and that sum; all the place of the sums where there is no transient.
-struct term {
-    int written, part, kept, reduced; // reduced -1: what is summed is there already
-    int own;                          // of what is reduced, this device's part; -1: all of it
-};
-
-static struct term add_term(struct maker *m, const struct gradient_sums *sums) {
-    static const struct axis_list none = {0};
-    const struct placed_tensor *tensor = m->tensor;
-    bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
-    struct term term = {-1, m->route.sum, m->route.sum, -1, -1};
-    if (!sums->scatter_each.n && !tensor->shards[STATE_GRADIENTS].n &&
-        ((several && ordered) || !sums->reduce_each.n))
-        return term;
-    // Layers whose parameters are gathered together are reduced together.
-    term.written = add_transient(m, ".unreduced", &none, tensor->gather_layers);
-    term.part = add_window(m, term.written, ".part", &sums->keep_first);
-    if (sums->scatter_each.n || sums->keep_first.n == 0)
-        term.kept = term.part;
-    struct axis_list reduced = sums->keep_first;
-    axis_list_add_all(&reduced, &sums->scatter_each);
-    if (sums->keep_each.n || (sums->scatter_each.n && several && !ordered))
-        term.reduced = add_transient(m, ".reduced", &reduced, tensor->gather_layers);
-    if (sums->keep_each.n)
-        term.own = add_window(m, term.reduced, ".own", &m->route.stations[m->route.sum].flat);
-    return term;
-}
-
-// Behind each microbatch: its sums, then they are added to those of the microbatches before.
-static void sum_each(struct maker *m, const struct gradient_sums *sums, const struct term *term) {
-    const enum route_event behind = EVENT_BEHIND_WRITE;
-    bool several = m->placement->microbatches > 1;
-    int sum = m->route.sum, shard = term->reduced >= 0 ? term->reduced : sum;
-    int whole = sums->scatter_each.n ? shard : term->kept;
-    if (m->placement->ordered)
-        sum_first(m, sums, term->part, term->kept);
-    add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
-    add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
-    add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
-    if (term->own >= 0)
-        add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
-    if (several && m->placement->ordered)
-        add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
-    else if (several && term->written >= 0)
-        add_hop(m, HOP_ADD, behind, term->reduced >= 0 ? term->reduced : term->written, sum, NULL);
-    add_release(m, HOP_RELEASE_TERM, behind, term->written);
-    add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
-}
-
-static void make_gradients(struct maker *m) {
-    const struct placed_tensor *tensor = m->tensor;
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct gradient_sums sums = sums_of(m->placement, tensor);
-    m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
-    // Codes are summed over their axes, to the whole that all of these have.
-    sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);
-    sums.reduce_last = axis_list_without(&sums.reduce_last, &tensor->wire);
-
-    int rest = add_station(m, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
-    int owned = m->route.owned = add_window(m, rest, ".window", owners);
-    struct axis_list cuts = sums.keep_first;
-    axis_list_add_all(&cuts, &sums.scatter_each);
-    axis_list_add_all(&cuts, &sums.keep_each);
-    int sum = m->route.sum =
-        axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
-    axis_list_add_all(&cuts, &sums.keep_last);
-    int part = sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
-    int last = last_scattered(m, &sums, &cuts);
-    bool keeps = m->route.stations[last].class == CLASS_TRANSIENT;
-    int own = keeps ? add_window(m, last, ".own", owners) : -1;
-    struct coded coded = add_codes(m, last);
-    struct term term = add_term(m, &sums);
-    m->route.used = term.written >= 0 ? term.written : rest;
-
-    if (m->placement->microbatches > 1 && !m->placement->ordered)
-        add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
-    sum_each(m, &sums, &term);
-    sum_last(m, &sums, part, last, own, &coded);
-}
-
 // ---- the whole --------------------------------------------------------------------------------
 
 struct route route_of(const struct placement *placement, const struct mesh *mesh,
                       const struct placed_tensor *tensor, enum state state, bool trained,
                       const struct route_facts *facts) {
-    struct maker m = {.placement = placement,
-                      .mesh = mesh,
-                      .tensor = tensor,
-                      .facts = facts,
-                      .route = {.state = state, .used = -1, .sum = -1, .residual = -1}};
+    struct route_maker m = {.placement = placement,
+                            .mesh = mesh,
+                            .tensor = tensor,
+                            .facts = facts,
+                            .route = {.state = state, .used = -1, .sum = -1, .residual = -1}};
     switch (state) {
     case STATE_PARAMETERS:
         make_parameters(&m, trained);

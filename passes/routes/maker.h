@@ -1,0 +1,43 @@
+// Routes (routes.h), between the files that make them.
+//
+//   routes.c         routes of all states; those of parameters
+//   gradient_sums.c  those of gradients: over which axes they are summed, where and when
+//   maker.c          adds stations and hops to a route
+#ifndef PLACE_PASSES_ROUTES_MAKER_H
+#define PLACE_PASSES_ROUTES_MAKER_H
+
+#include "passes/routes/routes.h"
+
+struct route_maker {
+    const struct placement *placement;
+    const struct mesh *mesh;
+    const struct placed_tensor *tensor;
+    const struct route_facts *facts;
+    struct route route;
+};
+
+// ---- stations and hops (maker.c) --------------------------------------------------------------
+// A station is known by its number in the route.
+int add_station(struct route_maker *, const char *suffix, enum buffer_class,
+                const struct axis_list *flat);
+int add_transient(struct route_maker *, const char *suffix, const struct axis_list *flat,
+                  int64_t slots);
+// This device's part of a station, cut by all of `flat`, where it is: no copy to update or to reduce
+// into. The station itself, if it is cut so already.
+int add_window(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
+// Kinds stand in the order in which those of one event are made. Axes may be NULL.
+struct hop *add_hop(struct route_maker *, enum hop_kind, enum route_event, int from, int to,
+                    const struct axis_list *axes);
+// No axes: nothing has to move.
+void add_transfer(struct route_maker *, enum hop_kind, enum route_event, int from, int to,
+                  const struct axis_list *axes);
+// Of no station, -1, there is nothing to release.
+void add_release(struct route_maker *, enum hop_kind, enum route_event, int station);
+// With one microbatch nothing stands around it.
+enum route_event event_around(const struct route_maker *, enum route_event around,
+                              enum route_event inside);
+
+// ---- gradients (gradient_sums.c) --------------------------------------------------------------
+void make_gradients(struct route_maker *);
+
+#endif
