@@ -65,7 +65,7 @@ void end_notes(struct draft *draft) {
     if (!notes)
         return;
     notes->program = draft->program;
-    notes->reference = arena_copy(draft->arena, plan->reference, sizeof *plan->reference);
+    notes->reference = plan->reference;
     notes->works = ARENA_ARRAY(draft->arena, bool, draft->program->job->n_units + 1);
     for (uint32_t u = 0; u < plan->reference->job->n_units; u++)
         for (const struct unit_use *use = draft->units.uses[u]; use; use = use->before)

@@ -18,7 +18,17 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 
-// Pieces of units are added to the reference.
+// The program as it is, in a job of its own: pieces of units are added to it, and the program's job
+// becomes that of the new one.
+static struct program *set_aside(const struct program *program) {
+    struct program *reference = arena_copy(program->arena, program, sizeof *program);
+    struct job *job = arena_copy(program->arena, program->job, sizeof *program->job);
+    job->programs = arena_copy(program->arena, &reference, sizeof reference);
+    job->cap_programs = 1;
+    reference->job = job;
+    return reference;
+}
+
 static bool make_plan(struct program *reference, const struct pass_context *context,
                       struct plan *plan) {
     *plan =
@@ -79,14 +89,14 @@ static void leave_routes(const struct draft *draft, struct routes *routes) {
 
 bool partition_noted(struct program *program, const struct pass_context *context,
                      struct notes *notes) {
-    struct program reference = *program;
+    struct program *reference = set_aside(program);
     uint32_t errors = context->diagnostics->n_errors;
     struct plan plan;
-    if (!make_plan(&reference, context, &plan))
+    if (!make_plan(reference, context, &plan))
         return false;
     struct draft draft = begin_draft(&plan, notes);
     for (int kind = 0; kind < N_STEPS; kind++) {
-        if (reference.steps[kind].present)
+        if (reference->steps[kind].present)
             partition_step(&draft, (enum step_kind)kind);
         if (kind == STEP_TRAIN && context->routes)
             leave_routes(&draft, context->routes);

@@ -3,6 +3,7 @@
 // happen, is the same for all; what the hops send is found from routes (sent.c).
 #include <string.h>
 
+#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/price/price.h"
 
@@ -95,6 +96,7 @@ static void count_readers(struct outline *o, struct arena *arena) {
     for (uint32_t i = 0; i < o->notes.n_moments; i++)
         for (uint32_t k = 0; k < o->notes.moments[i].n_chances; k++) {
             const struct chance *chance = &o->notes.moments[i].chances[k];
+            CHECK(chance->unit < n_units);
             bool *read = &known[chance->way * n_units + chance->unit];
             if (!(chance->events >> EVENT_BEFORE_USE & 1) || *read)
                 continue;
