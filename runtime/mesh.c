@@ -26,15 +26,21 @@ const struct place_part *part_of_rank(const struct place_program *program, int32
     return part;
 }
 
-int32_t rank_in_part(const struct place_program *program, const struct place_part *part,
-                     int32_t rank) {
-    int64_t place = part->begin;
-    for (int i = part->axes.n; i-- > 0;) {
-        const struct place_axis *axis = &program->axes[part->axes.axes[i]];
+int32_t rank_at(const struct place_program *program, const struct place_axes *axes, int64_t place,
+                int32_t rank) {
+    for (int i = axes->n; i-- > 0;) {
+        const struct place_axis *axis = &program->axes[axes->axes[i]];
         rank += (int32_t)((place % axis->size - rank / axis->stride % axis->size) * axis->stride);
         place /= axis->size;
     }
     return rank;
+}
+
+const struct place_part *part_that_tells(const struct place_program *program) {
+    for (int32_t i = 0; i < program->n_parts; i++)
+        if (program->parts[i].wellknown.loss >= 0)
+            return &program->parts[i];
+    return program->parts;
 }
 
 int64_t program_arena_bytes(const struct place_program *program) {

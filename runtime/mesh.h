@@ -10,8 +10,10 @@ int64_t axes_place(const struct place_program *program, const struct place_axes 
 int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
 
 const struct place_part *part_of_rank(const struct place_program *program, int32_t rank);
-/* The rank of a part that differs from `rank` along the axes of parts alone. */
-int32_t rank_in_part(const struct place_program *program, const struct place_part *part,
-                     int32_t rank);
+/* The rank that has this place along a list of axes, and is where `rank` is along all others. */
+int32_t rank_at(const struct place_program *program, const struct place_axes *axes, int64_t place,
+                int32_t rank);
+/* The part that tells the host of a step: the first that has its loss, else the first. */
+const struct place_part *part_that_tells(const struct place_program *program);
 /* The most bytes that a device's arena has. */
 int64_t program_arena_bytes(const struct place_program *program);

@@ -15,9 +15,10 @@
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
 
-// Ranks 0 and 1 are the first part, 2 and 3 the last. In a step the first doubles `w` and the last
-// trebles `v`; to `both` is added what
-// the devices of a column have of `mine`, which is twice and three times of it.
+// Ranks 0 and 1 are the first part, which reads tokens, 2 and 3 the last, which has targets and a
+// loss. In a step the first doubles `w` and the last trebles `v`; to `both` is added what the
+// devices of a column have of `mine`, which is twice and three times of it. Each device adds `both`
+// to what it owes, a residual; the last part adds that to `seen`.
 static const char text[] =
     "step main {\n"
     "  axis stage = 2\n"
@@ -28,26 +29,29 @@ static const char text[] =
     "  tensor w [hidden=4] role norm init ones\n"
     "  tensor v [hidden=20] role norm init ones\n"
     "  tensor both [hidden=2] role norm init ones\n"
+    "  tensor seen [hidden=2] role norm init zeros\n"
     "  part first over stage 0 .. 1 {\n"
     "    buffer tokens : input i32[batch=4/dp, sequence=2] host tokens\n"
     "    buffer step : input f64[] host step\n"
-    "    buffer loss : output f64[] host loss\n"
     "    buffer w : parameters f64[hidden=4/dp] of w\n"
     "    buffer both : parameters f64[hidden=2] of both\n"
+    "    buffer owed : residual f64[hidden=2] of both\n"
     "    buffer mine : transient f64[hidden=2]\n"
     "    train {\n"
-    "      zero loss\n"
     "      call double(x = w)\n"
     "      call times_two(x = both) -> (y = mine)\n"
     "      start all_reduce over stage as sum[0] { mine -> mine }\n"
     "      wait sum[0]\n"
     "      call add(s = both, t = mine)\n"
+    "      call add(s = owed, t = both)\n"
     "    }\n"
     "  }\n"
     "  part last over stage 1 .. 2 {\n"
     "    buffer both : parameters f64[hidden=2] of both\n"
     "    buffer v : parameters f64[hidden=20] of v\n"
-    "    buffer tokens : input i32[batch=4/dp, sequence=2] host tokens\n"
+    "    buffer owed : residual f64[hidden=2] of both\n"
+    "    buffer seen : parameters f64[hidden=2] of seen\n"
+    "    buffer targets : input i32[batch=4/dp, sequence=2] host targets\n"
     "    buffer step : input f64[] host step\n"
     "    buffer loss : output f64[] host loss\n"
     "    buffer more : transient f64[hidden=20]\n"
@@ -59,6 +63,8 @@ static const char text[] =
     "      start all_reduce over stage as sum[0] { mine -> mine }\n"
     "      wait sum[0]\n"
     "      call add(s = both, t = mine)\n"
+    "      call add(s = owed, t = both)\n"
+    "      call add(s = seen, t = owed)\n"
     "    }\n"
     "  }\n"
     "}\n"
@@ -166,6 +172,16 @@ static void expect_tensor(struct fixture *f, const char *file, const char *name,
     }
 }
 
+static void expect_logged(struct fixture *f, const char *words) {
+    FILE *from = fopen(path_in(f, "log"), "rb");
+    assert_non_null(from);
+    char bytes[8192] = "";
+    fread(bytes, 1, sizeof bytes - 1, from);
+    fclose(from);
+    if (!strstr(bytes, words))
+        fail_msg("%s is not in %s", words, bytes);
+}
+
 static int run(struct fixture *f, int64_t steps, const char *resume, const char *save) {
     const char *data[] = {path_in(f, "data.txt")};
     struct place_run_options options = {.data = {data, 1},
@@ -174,6 +190,7 @@ static int run(struct fixture *f, int64_t steps, const char *resume, const char 
                                         .save_every = 1,
                                         .resume = resume,
                                         .save = path_in(f, save),
+                                        .log = path_in(f, "log"),
                                         .threads = 1,
                                         .quiet = 1};
     return place_run(f->descriptor, &options);
@@ -198,10 +215,14 @@ static void parts_train_and_are_saved(void **state) {
     expect_tensor(f, "two.safetensors", "w", 4, 4);
     expect_tensor(f, "two.safetensors", "v", 20, 9);
     expect_tensor(f, "two.safetensors", "both", 2, 6 * 6);
+    expect_tensor(f, "two.safetensors", "seen", 2, 6 + 6 + 36);
     assert_int_equal(run(f, 3, path_in(f, "checkpoints"), "three.safetensors"), 0);
     expect_tensor(f, "three.safetensors", "w", 4, 8);
     expect_tensor(f, "three.safetensors", "v", 20, 27);
     expect_tensor(f, "three.safetensors", "both", 2, 6 * 6 * 6);
+    expect_tensor(f, "three.safetensors", "seen", 2, 48 + 6 + 36 + 216);
+    expect_logged(f, "\"loss\": 0,");
+    expect_logged(f, "\"tokens\": 8,");
 }
 
 // The descriptor as C, with a main, is compiled and linked with the object of both parts.

@@ -408,7 +408,7 @@ static int write_entry(struct place_context *context, struct panel *panel,
     const struct entry *entry = &entries->items[number];
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
-        if (c->again || copy != number % copies)
+        if (c->again || copy < 0 || copy != number % copies)
             continue;
         if (number < entries->parameters && !part_is_finite(context, entry, c)) {
             errno = NOT_FINITE;

@@ -430,7 +430,9 @@ static int32_t fill_buffer(struct place_context *context, const struct dataset *
 int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first) {
     const struct place_wellknown *known = &context->part->wellknown;
-    int32_t status = fill_buffer(context, set, order, seed, first, known->tokens, 0);
+    int32_t status = PLACE_OK;
+    if (known->tokens >= 0)
+        status = fill_buffer(context, set, order, seed, first, known->tokens, 0);
     if (!status && known->targets >= 0)
         status = fill_buffer(context, set, order, seed, first, known->targets, 1);
     return status;
@@ -451,10 +453,11 @@ int64_t data_targets(struct place_context *context) {
     const struct place_program *program = context->program;
     const struct place_wellknown *known = &context->part->wellknown;
     int32_t index = known->targets >= 0 ? known->targets : known->tokens;
-    struct samples samples = samples_of(context, index);
     int64_t count = 0;
-    if (context->part != program->parts || /* all parts have the same */
-        !layout_is_first_copy(program, samples.buffer, context->rank))
+    if (context->part != part_that_tells(program) || index < 0)
+        return 0;
+    struct samples samples = samples_of(context, index);
+    if (!layout_is_first_copy(program, samples.buffer, context->rank))
         return 0;
     for (int64_t item = 0; item < samples.buffer->count; item++) {
         const int32_t *targets = sample_row(context, &samples, item, 0);
@@ -464,9 +467,8 @@ int64_t data_targets(struct place_context *context) {
     return count;
 }
 
-void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {
-    const struct place_wellknown *known = &context->part->wellknown;
-    struct samples samples = samples_of(context, known->tokens);
+static void fill_tokens_same(struct place_context *context, const int32_t *tokens, int64_t count) {
+    struct samples samples = samples_of(context, context->part->wellknown.tokens);
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
             int32_t *at = sample_row(context, &samples, item, row);
@@ -475,6 +477,12 @@ void data_fill_same(struct place_context *context, const int32_t *tokens, int64_
                 at[i] = position < count ? tokens[position] : 0;
             }
         }
+}
+
+void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {
+    const struct place_wellknown *known = &context->part->wellknown;
+    if (known->tokens >= 0)
+        fill_tokens_same(context, tokens, count);
     if (known->targets < 0)
         return;
     const struct place_buffer *targets = &context->part->buffers[known->targets];

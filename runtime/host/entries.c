@@ -313,12 +313,25 @@ static void format_device(char *to, size_t bytes, const struct place_program *pr
     }
 }
 
-/* A residual is a device's own: what it has not sent yet of what it had to add. */
+/* Whether the part has a device at this place along the axes. */
+static bool part_is_at(const struct place_program *program, const struct place_part *part,
+                       const struct place_axes *axes, int64_t place) {
+    int32_t rank = rank_at(program, axes, place, 0);
+    for (int64_t i = part->begin; i < part->end; i++)
+        if (axes_place(program, axes, rank_at(program, &part->axes, i, rank)) == place)
+            return true;
+    return false;
+}
+
+/* A residual is a device's own: what it has not sent yet of what it had to add. No part before has
+ * it, for parts are along axes that cut nothing. */
 static bool add_residuals(const struct place_program *program, struct entries *entries,
                           const struct holder *holder, int64_t layer) {
     struct place_axes all = all_axes(program), apart = axes_not_cut(holder->buffer, &all);
     for (int64_t place = 0; place < axes_parts(program, &apart); place++) {
         char prefix[256];
+        if (!part_is_at(program, holder->part, &apart, place))
+            continue;
         format_device(prefix, sizeof prefix, program, &apart, place);
         struct entry *entry = add_state(entries, prefix, program, holder, layer);
         if (!entry)
@@ -335,6 +348,12 @@ static bool differs_by_island(enum place_class class) {
     return class <= PLACE_MOMENTUM;
 }
 
+static struct place_axes apart_by_island(const struct place_program *program,
+                                         const struct place_buffer *buffer) {
+    static const struct place_axes none;
+    return differs_by_island(buffer->class) ? axes_not_cut(buffer, &program->islands) : none;
+}
+
 static bool add_resumable(const struct place_program *program, struct entries *entries,
                           const struct holder *holder, int64_t layer, int64_t island) {
     const struct place_buffer *buffer = holder->buffer;
@@ -344,14 +363,26 @@ static bool add_resumable(const struct place_program *program, struct entries *e
     snprintf(prefix, sizeof prefix, "%s%s/", of_island, class_names[buffer->class]);
     struct entry *entry =
         add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, holder);
-    if (entry && differs_by_island(buffer->class)) {
-        entry->apart = axes_not_cut(buffer, &program->islands);
-        entry->place = island;
-    }
-    return entry != NULL;
+    if (!entry)
+        return false;
+    entry->apart = apart_by_island(program, buffer);
+    entry->place = island;
+    return true;
 }
 
-/* In every part that has it. The first island's parameters are the model's file's. */
+static bool list_residual(const struct place_program *program, struct entries *entries,
+                          int32_t tensor, int64_t layer) {
+    bool enough = true;
+    for (int32_t p = 0; p < program->n_parts && enough; p++) {
+        const struct place_part *part = &program->parts[p];
+        struct holder holder = {part, find_buffer(part, PLACE_RESIDUAL, tensor, layer), false};
+        enough = !holder.buffer || add_residuals(program, entries, &holder, layer);
+    }
+    return enough;
+}
+
+/* In every part that has devices of the island. The first island's parameters are the model's
+ * file's. */
 static bool list_layer(const struct place_program *program, struct entries *entries,
                        enum place_class class, int32_t tensor, int64_t layer, int64_t island) {
     bool again = false, enough = true;
@@ -361,8 +392,10 @@ static bool list_layer(const struct place_program *program, struct entries *entr
         if (!holder.buffer ||
             (island == 0 && holder.buffer == find_parameters(part, tensor, layer)))
             continue;
-        enough = class == PLACE_RESIDUAL ? add_residuals(program, entries, &holder, layer)
-                                         : add_resumable(program, entries, &holder, layer, island);
+        struct place_axes apart = apart_by_island(program, holder.buffer);
+        if (!part_is_at(program, part, &apart, island))
+            continue;
+        enough = add_resumable(program, entries, &holder, layer, island);
         again = true;
     }
     return enough;
@@ -373,7 +406,9 @@ static bool list_class(const struct place_program *program, struct entries *entr
     bool enough = true;
     for (int32_t t = 0; t < program->n_tensors; t++)
         for (int64_t layer = 0; layer < layers_of(&program->tensors[t]) && enough; layer++)
-            enough = list_layer(program, entries, class, t, layer, island);
+            enough = class == PLACE_RESIDUAL
+                         ? list_residual(program, entries, t, layer)
+                         : list_layer(program, entries, class, t, layer, island);
     return enough;
 }
 
@@ -438,19 +473,24 @@ int64_t entry_bytes(const struct entry *entry) {
 int64_t entry_copy(const struct place_program *program, const struct entry *entry,
                    const struct component *component, int32_t rank, int64_t *copies) {
     const struct place_part *part = component->part;
+    if (part_of_rank(program, rank) != part ||
+        axes_place(program, &entry->apart, rank) != entry->place)
+        return -1;
     uint32_t apart = mask_of(&entry->apart), parts = mask_of(&part->axes);
     struct place_axes all = all_axes(program), alike = axes_not_cut(component->buffer, &all);
     struct place_axes over = {0};
     for (int i = 0; i < alike.n; i++)
         if (!((apart | parts) >> alike.axes[i] & 1))
             over.axes[over.n++] = alike.axes[i];
-    int64_t along = parts & apart ? 1 : part->end - part->begin;
+    int64_t own = axes_place(program, &part->axes, rank), before = 0, along = 0;
+    for (int64_t place = part->begin; place < part->end; place++) {
+        int32_t there = rank_at(program, &part->axes, place, rank);
+        bool alike = axes_place(program, &entry->apart, there) == entry->place;
+        before += alike && place < own;
+        along += alike;
+    }
     *copies = axes_parts(program, &over) * along;
-    if (part_of_rank(program, rank) != part ||
-        axes_place(program, &entry->apart, rank) != entry->place)
-        return -1;
-    int64_t place = axes_place(program, &part->axes, rank) - part->begin;
-    return axes_place(program, &over, rank) * along + (along > 1 ? place : 0);
+    return axes_place(program, &over, rank) * along + before;
 }
 
 struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,

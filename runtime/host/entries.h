@@ -64,7 +64,8 @@ bool entries_index(struct entries *entries);
 int64_t entry_elements(const struct entry *entry);
 int64_t entry_bytes(const struct entry *entry);
 /* Which of the copies of its piece of a component a rank has, from 0; -1: it has none, for it is of
- * another part of the mesh, or what it has is another tensor. `copies`: how many the part has. */
+ * another part of the mesh, or what it has is another tensor. Else `copies` is how many the part
+ * has. */
 int64_t entry_copy(const struct place_program *program, const struct entry *entry,
                    const struct component *component, int32_t rank, int64_t *copies);
 

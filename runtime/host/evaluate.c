@@ -72,7 +72,7 @@ int32_t rank_evaluate(struct session *session, struct place_context *context,
     for (int64_t first = 0; first < session->eval.windows && !stop && !status;) {
         struct rank_loss loss = {.targets = targets};
         status = rank_execute(context, context->part->evaluate, 0, &unused);
-        if (!status)
+        if (!status && part->wellknown.loss >= 0)
             loss.loss = *(double *)layout_item(context, &part->buffers[part->wellknown.loss], 0);
         first += program->batch;
         if (!status)
@@ -108,9 +108,12 @@ int32_t rank_report_evaluation(struct session *session, struct place_context *co
 /* Logits of the first sequence at one position: what this rank holds of them; zero elsewhere. */
 static void own_logits(struct place_context *context, int64_t position, double *row) {
     const struct place_program *program = context->program;
-    const struct place_buffer *logits = &context->part->buffers[context->part->wellknown.logits];
+    const struct place_part *part = context->part;
     memset(row, 0, (size_t)program->vocab * sizeof *row);
-    if (context->part != program->parts || !layout_is_first_copy(program, logits, context->rank))
+    if (part != part_that_tells(program))
+        return;
+    const struct place_buffer *logits = &part->buffers[part->wellknown.logits];
+    if (!layout_is_first_copy(program, logits, context->rank))
         return;
     const void *item = layout_item(context, logits, 0);
     int64_t begin = position * program->vocab, end = begin + program->vocab;

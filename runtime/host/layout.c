@@ -83,6 +83,7 @@ static uint32_t mask_of(const struct place_axes *axes) {
 int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           const struct place_axes *apart, int32_t rank) {
     const struct place_part *part = part_of_rank(program, rank);
+    int64_t place = part->begin, among_apart = axes_place(program, apart, rank);
     uint32_t used = mask_of(&buffer->flat) | mask_of(apart) | mask_of(&part->axes);
     for (int i = 0; i < buffer->rank; i++)
         used |= mask_of(&buffer->dims[i].cut);
@@ -91,7 +92,9 @@ int32_t layout_first_copy(const struct place_program *program, const struct plac
         if (!(used >> i & 1))
             rank -= (int32_t)(rank / axis->stride % axis->size * axis->stride);
     }
-    return rank_in_part(program, part, rank);
+    while (axes_place(program, apart, rank_at(program, &part->axes, place, rank)) != among_apart)
+        place++;
+    return rank_at(program, &part->axes, place, rank);
 }
 
 bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,

@@ -76,10 +76,15 @@ static void merge_agreed(struct agreed *agreed, const struct report *report) {
         agreed->checkpoint = report->checkpoint;
 }
 
+static const struct report *report_of(const struct reports *reports, int64_t rank) {
+    return (const struct report *)(reports->all + (size_t)rank * reports->bytes);
+}
+
 /* Norms differ between islands only. */
 struct agreed reports_merge(const struct place_program *program, struct reports *reports,
                             struct step_record *record) {
-    const struct report *first = (const struct report *)reports->all;
+    const struct place_part *part = part_that_tells(program);
+    const struct report *first = report_of(reports, rank_at(program, &part->axes, part->begin, 0));
     struct rank_loss loss = loss_of_all(program, reports->all, reports->bytes);
     struct agreed agreed = {.checkpoint = first->checkpoint};
     record->peak_bytes = 0;
@@ -87,10 +92,10 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
-        const struct report *report =
-            (const struct report *)(reports->all + (size_t)rank * reports->bytes);
+        const struct report *report = report_of(reports, rank);
         merge_agreed(&agreed, report);
-        if (isnan(report->grad_norm) || report->grad_norm > record->grad_norm)
+        if (part_of_rank(program, (int32_t)rank) == part &&
+            (isnan(report->grad_norm) || report->grad_norm > record->grad_norm))
             record->grad_norm = report->grad_norm;
         record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
         merge_live(&record->live, &report->live);
@@ -101,7 +106,7 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     record->tokens = loss.targets;
     record->learning_rate = first->learning_rate;
     record->sent_bytes = reports->sent_most;
-    agreed.has_no_loss = program->parts->wellknown.loss >= 0 && !isfinite(record->loss);
-    agreed.has_no_norm = program->parts->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
+    agreed.has_no_loss = part->wellknown.loss >= 0 && !isfinite(record->loss);
+    agreed.has_no_norm = part->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
     return agreed;
 }

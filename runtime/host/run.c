@@ -106,16 +106,15 @@ static const char *check_program(const struct place_program *program,
                                  size_t bytes) {
     if (program->abi_version != PLACE_ABI_VERSION)
         return "this program was made for another version of the runtime; build it again";
-    for (int32_t i = 0; i < program->n_parts; i++) {
-        const struct place_part *part = &program->parts[i];
-        if (!buffers_fit(program, part))
+    const struct place_part *part = part_that_tells(program);
+    for (int32_t i = 0; i < program->n_parts; i++)
+        if (!buffers_fit(program, &program->parts[i]))
             return "this program's buffers do not fit their places (an error of the compiler); "
                    "report it";
-        if (options->eval.n > 0 && (!part->evaluate || part->wellknown.loss < 0))
-            return "this program cannot evaluate; build it again without --eval";
-        if (options->sample > 0 && (!part->evaluate || part->wellknown.logits < 0))
-            return "this program keeps no logits, so nothing can be sampled; leave out --sample";
-    }
+    if (options->eval.n > 0 && (!part->evaluate || part->wellknown.loss < 0))
+        return "this program cannot evaluate; build it again without --eval";
+    if (options->sample > 0 && (!part->evaluate || part->wellknown.logits < 0))
+        return "this program keeps no logits, so nothing can be sampled; leave out --sample";
     if (options->sample > 0 && options->data.n == 0 && !options->prompt)
         return "--sample goes on from a prompt: give --prompt TEXT, or --data FILE, whose first "
                "tokens it takes";
