@@ -1,6 +1,7 @@
 // The check of structure, between its files. The check itself is declared in ir/ir.h (job_check).
 //
-//   check_program.c  a job as a whole: its tensors, its parts, and all that is below
+//   check_program.c  a job as a whole: its tensors, and all that is below
+//   check_parts.c    its parts
 //   check_unit.c     units: values defined once and before use, ops with the types that follow
 //   check_buffer.c   buffers: cuts, windows, stacks, and what the host knows
 //   check_step.c     schedules: indices inside buffers, calls and transfers of what fits
@@ -23,6 +24,7 @@ struct checker {
 };
 
 // Each returns NULL, or what is wrong; then `at` says where.
+const char *check_parts(struct checker *);
 const char *check_unit(struct checker *, struct unit *);
 const char *check_buffer(struct checker *, const struct buffer *);
 const char *check_steps(struct checker *); // of the program that is looked at

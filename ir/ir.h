@@ -10,9 +10,9 @@
 // The *reference program* (after build, differentiate and update) is the same thing on one device:
 // whole batch, logical shapes, no collectives. Passes turn it into the final program.
 //
-// Ids are indices into the program's arrays (a value's: into its unit's). Arrays and strings live
-// in the arena the program was made with; nothing is freed alone. Sizes are elements unless they
-// say bytes.
+// Ids are indices: of tensors and units into the job's arrays, of buffers into the program's, of
+// values into the unit's. Arrays and strings live in the arena the job was made with; nothing is
+// freed alone. Sizes are elements unless they say bytes.
 #ifndef PLACE_IR_IR_H
 #define PLACE_IR_IR_H
 

@@ -322,6 +322,8 @@ static void fail_no_line(struct parser *p) {
         "saved", "columns", "link",   "relax",  "wire",         "zigzag", "transposed"};
     const char *names[N_LINES + N_STEPS + 1] = {"part"};
     size_t n = 1;
+    if (text_at_word(p, "part"))
+        FAIL(p, "a part stands inside no other");
     for (int i = 0; i < N_LINES; i++)
         names[n++] = lines[i].word;
     for (int i = 0; i < N_STEPS; i++)

@@ -22,8 +22,7 @@ static void prints_what_it_reads(void **state) {
                     program_sample + error.span.begin);
     assert_non_null(program);
     assert_string_equal(job_text(program->job, &arena), program_sample);
-    assert_string_equal(job_text((job_only(job_clone(&arena, program->job)))->job, &arena),
-                        program_sample);
+    assert_string_equal(job_text(job_clone(&arena, program->job), &arena), program_sample);
     arena_free(&arena);
 }
 
@@ -516,12 +515,22 @@ static void parts_leave_no_device_out(void **state) {
                       "`buffer` stands inside a part", "buffer loose");
     expect_part_error("  part last", "  evaluate {\n  }\n  part last",
                       "`evaluate` stands inside a part", "evaluate");
+    expect_part_error("    arena 128", "    part inner over dp 0 .. 2 {\n    }\n    arena 128",
+                      "stands inside no other", "part inner");
     expect_part_error("    arena 128", "    axis cp = 2\n    arena 128",
                       "`axis` is about all parts", "axis cp");
     expect_part_error("    buffer train", "    evaluate {\n    }\n    buffer train",
                       "only one has a step `evaluate`", "part last");
     expect_part_error("flat/dp of w", "flat/stage of w", "cut over axes that parts are over",
                       "w : parameters");
+    expect_part_error("      call double(x = train)",
+                      "      start all_reduce over stage as met[0] { train -> train }\n"
+                      "      wait met[0]\n      call double(x = train)",
+                      "part first starts nothing as `met`", "start all_reduce");
+    expect_part_error("      call double(x = part)",
+                      "      start all_reduce over stage as met[0] { part -> part }\n"
+                      "      wait met[0]\n      call double(x = part)",
+                      "part last starts nothing as `met`", "start all_reduce");
     expect_part_error("    buffer frame : transient f64[flat=4] at 0\n", "",
                       "does not say which buffer its frame is", "{\n  phase");
 }
