@@ -1,11 +1,13 @@
 // A step: `int32_t place_train(context)`. Loops stay loops, whatever the number of layers or
 // microbatches; a buffer's item is the arena plus a constant plus index times a constant.
 #include "backend/emitter.h"
+#include "backend/handles.h"
 #include "backend/symbols.h"
 #include "ir/limits.h"
 
 struct schedule {
     struct emitter *e;
+    enum step_kind kind;
     const struct step *step;
     LLVMValueRef variables[LIMIT_LOOP_DEPTH];
     LLVMValueRef told; // the same in memory, for begin_statement
@@ -94,12 +96,10 @@ static void emit_call(struct schedule *s, const struct statement *statement) {
     test_status(e, LLVMBuildCall2(e->builder, function_type(e, count), callee, arguments, n, ""));
 }
 
-// A handle with slots is as many numbers in a row, those of the step's handles one after the other.
+// A handle with slots is as many numbers in a row.
 static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct index index) {
     struct emitter *e = s->e;
-    int64_t first = 0;
-    for (uint32_t i = 0; i < handle; i++)
-        first += s->step->handles[i].slots;
+    int64_t first = step_handle(e->job, s->kind, s->step->handles[handle].name);
     LLVMValueRef value =
         LLVMBuildAdd(e->builder, index_value(s, index), constant_i64(e, first), "");
     return LLVMBuildTrunc(e->builder, value, e->i32, "handle");
@@ -189,7 +189,7 @@ static void emit_block(struct schedule *s, const struct block *block) {
 }
 
 static void emit_step(struct emitter *e, enum step_kind kind, const char *name) {
-    struct schedule schedule = {.e = e, .step = &e->program->steps[kind]};
+    struct schedule schedule = {.e = e, .kind = kind, .step = &e->program->steps[kind]};
     function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
     schedule.told = stack_array(e, e->i64, LIMIT_LOOP_DEPTH);
     emit_block(&schedule, &schedule.step->body);

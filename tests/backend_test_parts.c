@@ -38,6 +38,9 @@ static const char text[] =
     "    buffer owed : residual f64[hidden=2] of both\n"
     "    buffer mine : transient f64[hidden=2]\n"
     "    train {\n"
+    "      zero mine\n"
+    "      start all_reduce over dp as apart[0] { mine -> mine }\n"
+    "      wait apart[0]\n"
     "      call double(x = w)\n"
     "      call times_two(x = both) -> (y = mine)\n"
     "      start all_reduce over stage as sum[0] { mine -> mine }\n"
@@ -59,6 +62,8 @@ static const char text[] =
     "    train {\n"
     "      zero loss\n"
     "      call treble(x = v) -> (y = more)\n"
+    "      start all_reduce over dp as own[0] { more -> more }\n"
+    "      wait own[0]\n"
     "      call times_three(x = both) -> (z = mine)\n"
     "      start all_reduce over stage as sum[0] { mine -> mine }\n"
     "      wait sum[0]\n"
@@ -206,6 +211,7 @@ static void describes_parts(void **state) {
     assert_int_not_equal(p->parts[0].arena_bytes, p->parts[1].arena_bytes);
     assert_ptr_not_equal(p->parts[0].train, p->parts[1].train);
     assert_int_equal(p->n_statements, f->job->n_ids);
+    assert_int_equal(p->n_handles, 3); // in which both meet, and one of each
 }
 
 // Two steps, then a third from the checkpoint of the second.

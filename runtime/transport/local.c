@@ -73,9 +73,9 @@ static size_t posts_of(const struct local_world *world) {
     return 2 * (size_t)world->n_handles;
 }
 
-/* A member's post of its collective with this number, which is posted. Members' programs are the
- * same, so it is found where this rank's is; elsewhere only where they are not, which is then told.
- */
+/* A member's post of its collective with this number, which is posted. A collective has the same
+ * handle in all programs, so it is found where this rank's is; elsewhere only where it is another
+ * collective, which is then told. */
 static struct post *post_of(const struct local_world *world, const struct queue *queue,
                             size_t place, uint64_t number) {
     struct post *posts = atomic_load_explicit(&queue->posts, memory_order_acquire);
