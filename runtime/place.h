@@ -308,8 +308,8 @@ struct place_memory {
 typedef int32_t place_entry(struct place_context *context);
 
 /* The devices whose number along `axes` is from `begin` on, before `end`, and what they do. Every
- * device is in one part; all parts are along the same axes, which cut no buffer of theirs where
- * there are several, and have the same entries. */
+ * device is in one part; all parts are along the same axes, which cut no buffer of theirs, and have
+ * the same entries. */
 struct place_part {
     const char *name; /* null: all devices are one part */
     struct place_axes axes;

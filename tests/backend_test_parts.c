@@ -229,6 +229,7 @@ static void parts_train_and_are_saved(void **state) {
     expect_tensor(f, "three.safetensors", "seen", 2, 48 + 6 + 36 + 216);
     expect_logged(f, "\"loss\": 0,");
     expect_logged(f, "\"tokens\": 8,");
+    expect_logged(f, "\"parameters\": 192,"); // of the last part
 }
 
 // The descriptor as C, with a main, is compiled and linked with the object of both parts.

@@ -166,10 +166,19 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
 
 /* ---- how much ------------------------------------------------------------------------------- */
 
-int64_t arena_held_bytes(const struct place_part *part, enum live_state state) {
+static int64_t held_bytes(const struct place_part *part, enum live_state state) {
     int64_t bytes = 0;
     for (int32_t i = 0; i < part->n_buffers; i++)
         if (live_state_of(part->buffers[i].class) == state)
             bytes += layout_held_bytes(&part->buffers[i]);
     return bytes;
+}
+
+int64_t arena_held_bytes(const struct place_program *program, enum live_state state) {
+    int64_t most = 0;
+    for (int32_t i = 0; i < program->n_parts; i++) {
+        int64_t bytes = held_bytes(&program->parts[i], state);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }

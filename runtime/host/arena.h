@@ -20,5 +20,5 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed);
 /* Zeros in all that lives from step to step, padding included. */
 void arena_clear(struct place_context *context);
 
-/* Bytes of the buffers of a state on one device, as they are bound. */
-int64_t arena_held_bytes(const struct place_part *part, enum live_state state);
+/* Bytes of the buffers of a state, as they are bound, on the device that has most. */
+int64_t arena_held_bytes(const struct place_program *program, enum live_state state);

@@ -126,8 +126,8 @@ static int32_t compare(struct place_context *context, const uint64_t *hashes, in
 int32_t copies_compare(struct place_context *context) {
     int64_t n = count_items(context->program);
     size_t bytes = (size_t)n * sizeof(uint64_t);
-    uint64_t *mine = malloc(bytes + 1),
-             *all = malloc(bytes * (size_t)context->program->devices + 1);
+    uint64_t *mine = calloc(1, bytes + 1); /* a part may have fewer */
+    uint64_t *all = malloc(bytes * (size_t)context->program->devices + 1);
     int32_t status = PLACE_OK;
     if (!mine || !all) {
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to compare copies");

@@ -120,7 +120,7 @@ static int write_header(struct run_log *log, const struct place_program *program
     line_add(&line, "], \"held\": {");
     for (int i = 0; i < LIVE_TRANSIENT; i++)
         line_add(&line, "%s\"%s\": %lld", i ? ", " : "", live_state_names[i],
-                 (long long)arena_held_bytes(program->parts, (enum live_state)i));
+                 (long long)arena_held_bytes(program, (enum live_state)i));
     line_add(&line, "}}");
     return line_write(log, &line, message, message_bytes);
 }
