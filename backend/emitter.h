@@ -34,7 +34,7 @@ struct emitter {
     const struct job *job;
     const struct program *program; // whose step it is; of units NULL
     bool has_fma;                  // does the target have fused multiply-add?
-    struct axis_list *groups;      // of the program's collectives; calls name them by their index
+    struct axis_list *groups;      // of the job's collectives; calls name them by their index
     uint32_t n_groups;
 
     LLVMContextRef llvm;

@@ -78,8 +78,9 @@ static void report_parts(struct compilation *c, const struct job *job) {
         report(c->diagnostics, E199, job->programs[1]->part.span,
                "a step with several parts is read and planned, but not proved yet");
     diagnostic_note_at(d, job->programs[0]->part.span, "the first part is here");
-    diagnostic_help(d, "write one part, over all devices; or plan it as a text of its own with "
-                       "`placec opt`");
+    diagnostic_help(
+        d, "write what all devices do, without parts; or plan it as a text of its own with "
+           "`placec opt`");
 }
 
 // Read, compared with what is derived, its plan settled; only then is it the program.
