@@ -50,8 +50,10 @@ static const char *check_frame(struct plan_checker *c, uint32_t id) {
     const struct unit *unit = &c->job->units[id];
     buffer_id frame = program_frame(c->program, id);
     c->at = unit->span;
+    if (!c->called[id]) // a buffer of the frame's name may be another's
+        return NULL;
     if (frame == NO_ID)
-        return unit->frame_bytes == 0 || !c->called[id]
+        return unit->frame_bytes == 0
                    ? NULL
                    : arena_format(c->arena, "unit %s does not say which buffer its frame is",
                                   unit->name);

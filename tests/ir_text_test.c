@@ -467,6 +467,20 @@ static void parts_have_their_own_buffers(void **state) {
     arena_free(&arena);
 }
 
+// What a part does not call has no frame there, whatever has its name.
+static void frames_are_of_parts_that_call(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    char *text = replaced(&arena, two_parts, "frame : transient f64[flat=4] at 0",
+                          "frame : transient f64[flat=1] at 0");
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    assert_non_null(strstr(job_check_plan(job, &arena, NULL), "smaller than the frame"));
+    text = replaced(&arena, text, "call double(x = train)", "zero train");
+    job = job_parse(&arena, text, strlen(text), 0, &error);
+    assert_null(job_check_plan(job, &arena, NULL));
+    arena_free(&arena);
+}
+
 // Statement ids are those of one text: no two statements of the parts have the same.
 static void statements_of_parts_are_told_apart(void **state) {
     struct arena arena = {0};
@@ -553,6 +567,7 @@ int main(void) {
         cmocka_unit_test(survives_any_cut),
         cmocka_unit_test(replaces_a_unit_of_a_derived_program),
         cmocka_unit_test(parts_have_their_own_buffers),
+        cmocka_unit_test(frames_are_of_parts_that_call),
         cmocka_unit_test(statements_of_parts_are_told_apart),
         cmocka_unit_test(parts_leave_no_device_out),
     };
