@@ -1,5 +1,5 @@
-// The parts of a job: that they leave no device out, have the same steps, and meet in collectives
-// that all of them start.
+// The parts of a job: that they leave no device out, have the same steps, hold tensors in the same
+// types, and meet in collectives that all of them start.
 #include <inttypes.h>
 
 #include "ir/checker.h"
@@ -26,6 +26,34 @@ static const char *check_part(struct checker *c, uint32_t i) {
             return arena_format(c->arena, "of parts %s and %s only one has a step `%s`",
                                 first->part.name, part->name, step_names[s]);
     return NULL;
+}
+
+// What parts hold of a tensor is one tensor of a file, of one type. `types`: by tensor and class.
+static const char *check_types(struct checker *c, const struct program *program,
+                               enum dtype *types) {
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (!class_persistent[buffer->class] || buffer->tensor >= c->job->n_tensors)
+            continue;
+        enum dtype *type = &types[buffer->tensor * N_CLASSES + buffer->class];
+        c->at = buffer->span;
+        if (*type != DTYPE_NONE && *type != buffer->dtype)
+            return arena_format(c->arena, "buffer %s is %s, and parts hold %s of %s as %s",
+                                buffer->name, dtype_names[buffer->dtype],
+                                class_names[buffer->class], c->job->tensors[buffer->tensor].name,
+                                dtype_names[*type]);
+        *type = buffer->dtype;
+    }
+    return NULL;
+}
+
+static const char *check_all_types(struct checker *c) {
+    size_t n = (size_t)c->job->n_tensors * N_CLASSES;
+    enum dtype *types = ARENA_ARRAY(c->arena, enum dtype, n + 1);
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < c->job->n_programs && !wrong; i++)
+        wrong = check_types(c, c->job->programs[i], types);
+    return wrong;
 }
 
 // Ranks find each other's part of a collective by its handle (backend/handles.c), so one over the
@@ -63,6 +91,8 @@ const char *check_parts(struct checker *c) {
     const char *wrong = NULL;
     for (uint32_t i = 0; i < job->n_programs && !wrong; i++)
         wrong = check_part(c, i);
+    if (job->n_programs > 1 && !wrong)
+        wrong = check_all_types(c);
     for (uint32_t i = 1; i < job->n_programs && !wrong; i++)
         wrong = check_all_meetings(c, i);
     return wrong;

@@ -285,7 +285,7 @@ struct place_effect {
     struct place_index indices[PLACE_STACKS_LIMIT]; /* of the item, one for each stack */
 };
 
-/* Buffers with a meaning for the host, as indices; -1: the program has none. */
+/* Buffers with a meaning for the host, as indices; -1: the part has none. */
 struct place_wellknown {
     int32_t tokens;        /* i32 [batch, sequence] INPUT, stacked by microbatches */
     int32_t targets;       /* the same, each token's successor; negative: masked */

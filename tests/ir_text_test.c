@@ -537,6 +537,10 @@ static void parts_leave_no_device_out(void **state) {
                       "only one has a step `evaluate`", "part last");
     expect_part_error("flat/dp of w", "flat/stage of w", "cut over axes that parts are over",
                       "w : parameters");
+    expect_part_error("    buffer train",
+                      "    buffer w : parameters f32[hidden=4] of w\n"
+                      "    buffer train",
+                      "parts hold parameters of w as f64", "w : parameters f32");
     expect_part_error("      call double(x = train)",
                       "      start all_reduce over stage as met[0] { train -> train }\n"
                       "      wait met[0]\n      call double(x = train)",
