@@ -18,6 +18,32 @@ int64_t axes_parts(const struct place_program *program, const struct place_axes 
     return parts;
 }
 
+uint32_t axes_mask(const struct place_axes *axes) {
+    uint32_t mask = 0;
+    for (int i = 0; i < axes->n; i++)
+        mask |= UINT32_C(1) << axes->axes[i];
+    return mask;
+}
+
+struct place_axes axes_of_mesh(const struct place_program *program) {
+    struct place_axes all = {0};
+    for (int i = 0; i < program->n_axes; i++)
+        if (program->axes[i].size > 1)
+            all.axes[all.n++] = (uint8_t)i;
+    return all;
+}
+
+struct place_axes axes_not_cut(const struct place_buffer *buffer, const struct place_axes *axes) {
+    uint32_t cut = axes_mask(&buffer->flat);
+    for (int i = 0; i < buffer->rank; i++)
+        cut |= axes_mask(&buffer->dims[i].cut);
+    struct place_axes left = {0};
+    for (int i = 0; i < axes->n; i++)
+        if (!(cut >> axes->axes[i] & 1))
+            left.axes[left.n++] = axes->axes[i];
+    return left;
+}
+
 const struct place_part *part_of_rank(const struct place_program *program, int32_t rank) {
     const struct place_part *part = program->parts;
     int64_t place = axes_place(program, &part->axes, rank);

@@ -9,6 +9,13 @@ int64_t axes_place(const struct place_program *program, const struct place_axes 
                    int32_t rank);
 int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
 
+/* As a set: bits 1 << axis. */
+uint32_t axes_mask(const struct place_axes *axes);
+/* Those of the mesh that have more than one device. */
+struct place_axes axes_of_mesh(const struct place_program *program);
+/* Those of `axes` along which the buffer is not cut. */
+struct place_axes axes_not_cut(const struct place_buffer *buffer, const struct place_axes *axes);
+
 const struct place_part *part_of_rank(const struct place_program *program, int32_t rank);
 /* The rank that has this place along a list of axes, and is where `rank` is along all others. */
 int32_t rank_at(const struct place_program *program, const struct place_axes *axes, int64_t place,

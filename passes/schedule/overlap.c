@@ -424,21 +424,24 @@ static void start_early(struct unit *unit) {
 // ---- the pass ---------------------------------------------------------------------------------
 
 // The steps first, whose statements name buffers; units are local and come by themselves.
-bool overlap(struct job *job, const struct pass_context *context) {
+static bool overlap_program(struct program *program, const struct pass_context *context) {
     struct arena scratch = {0};
-    for (uint32_t i = 0; i < job->n_programs; i++) {
-        struct program *program = job->programs[i];
-        struct overlapper o = {.program = program, .scratch = &scratch};
-        if (!placement_for(program, context, &o.placement))
-            return false;
-        for (int kind = 0; kind < N_STEPS; kind++) {
-            o.step = &program->steps[kind];
-            prefetch_block(&o, &o.step->body, 0);
-            start_gathers_early(&o, &o.step->body);
-            sink_block(&o, &o.step->body, 0);
-        }
+    struct overlapper o = {.program = program, .scratch = &scratch};
+    bool placed = placement_for(program, context, &o.placement);
+    for (int kind = 0; kind < N_STEPS && placed; kind++) {
+        o.step = &program->steps[kind];
+        prefetch_block(&o, &o.step->body, 0);
+        start_gathers_early(&o, &o.step->body);
+        sink_block(&o, &o.step->body, 0);
     }
     arena_free(&scratch);
+    return placed;
+}
+
+bool overlap(struct job *job, const struct pass_context *context) {
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        if (!overlap_program(job->programs[i], context))
+            return false;
     for (uint32_t u = 0; u < job->n_units; u++)
         start_early(&job->units[u]);
     job_number(job);

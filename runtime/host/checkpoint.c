@@ -13,6 +13,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/prune.h"
 #include "runtime/host/resumable.h"
+#include "runtime/host/segments.h"
 #include "runtime/host/session.h"
 #include "runtime/transport/transport.h"
 

@@ -271,34 +271,6 @@ static bool list_states(const struct place_program *program, struct entries *ent
 
 /* ---- what is resumed ------------------------------------------------------------------------ */
 
-static uint32_t mask_of(const struct place_axes *axes) {
-    uint32_t mask = 0;
-    for (int i = 0; i < axes->n; i++)
-        mask |= UINT32_C(1) << axes->axes[i];
-    return mask;
-}
-
-/* Those of `axes` along which the buffer is not cut. */
-static struct place_axes axes_not_cut(const struct place_buffer *buffer,
-                                      const struct place_axes *axes) {
-    uint32_t cut = mask_of(&buffer->flat);
-    for (int i = 0; i < buffer->rank; i++)
-        cut |= mask_of(&buffer->dims[i].cut);
-    struct place_axes left = {0};
-    for (int i = 0; i < axes->n; i++)
-        if (!(cut >> axes->axes[i] & 1))
-            left.axes[left.n++] = axes->axes[i];
-    return left;
-}
-
-static struct place_axes all_axes(const struct place_program *program) {
-    struct place_axes all = {0};
-    for (int i = 0; i < program->n_axes; i++)
-        if (program->axes[i].size > 1)
-            all.axes[all.n++] = (uint8_t)i;
-    return all;
-}
-
 /* "device/dp=1,tp=0/": whose it is. Where nobody else has one, nothing. */
 static void format_device(char *to, size_t bytes, const struct place_program *program,
                           const struct place_axes *apart, int64_t place) {
@@ -327,7 +299,7 @@ static bool part_is_at(const struct place_program *program, const struct place_p
  * it, for parts are along axes that cut nothing. */
 static bool add_residuals(const struct place_program *program, struct entries *entries,
                           const struct holder *holder, int64_t layer) {
-    struct place_axes all = all_axes(program), apart = axes_not_cut(holder->buffer, &all);
+    struct place_axes all = axes_of_mesh(program), apart = axes_not_cut(holder->buffer, &all);
     for (int64_t place = 0; place < axes_parts(program, &apart); place++) {
         char prefix[256];
         if (!part_is_at(program, holder->part, &apart, place))
@@ -460,91 +432,10 @@ bool entries_list(const struct place_program *program, enum entries_selection se
     }
 }
 
-/* ---- elements ------------------------------------------------------------------------------- */
-
 int64_t entry_elements(const struct entry *entry) {
     return entry->rows * entry->columns;
 }
 
 int64_t entry_bytes(const struct entry *entry) {
     return entry_elements(entry) * dtype_size(entry->dtype);
-}
-
-int64_t entry_copy(const struct place_program *program, const struct entry *entry,
-                   const struct component *component, int32_t rank, int64_t *copies) {
-    const struct place_part *part = component->part;
-    if (part_of_rank(program, rank) != part ||
-        axes_place(program, &entry->apart, rank) != entry->place)
-        return -1;
-    uint32_t apart = mask_of(&entry->apart), parts = mask_of(&part->axes);
-    struct place_axes all = all_axes(program), alike = axes_not_cut(component->buffer, &all);
-    struct place_axes over = {0};
-    for (int i = 0; i < alike.n; i++)
-        if (!((apart | parts) >> alike.axes[i] & 1))
-            over.axes[over.n++] = alike.axes[i];
-    int64_t own = axes_place(program, &part->axes, rank), before = 0, along = 0;
-    for (int64_t place = part->begin; place < part->end; place++) {
-        int32_t there = rank_at(program, &part->axes, place, rank);
-        bool alike = axes_place(program, &entry->apart, there) == entry->place;
-        before += alike && place < own;
-        along += alike;
-    }
-    *copies = axes_parts(program, &over) * along;
-    return axes_place(program, &over, rank) * along + before;
-}
-
-struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
-                                   const struct component *component, int32_t rank) {
-    return (struct segment_walk){.entry = entry,
-                                 .component = component,
-                                 .walk = layout_walk_begin(program, component->buffer, rank)};
-}
-
-/* A component's matrix stands in its columns of the entry's; of each part all columns together. */
-bool segments_next(struct segment_walk *walk, struct segment *segment) {
-    const struct entry *entry = walk->entry;
-    const struct component *component = walk->component;
-    const struct place_tensor *tensor = component->tensor;
-    if (walk->done == walk->run.length) {
-        if (!layout_walk_next(&walk->walk, &walk->run))
-            return false;
-        walk->done = 0;
-    }
-    int64_t at = walk->run.global + walk->done, length = walk->run.length - walk->done;
-    int64_t row = at / component->columns, column = at % component->columns;
-    if (entry->transposed || component->columns != entry->columns ||
-        (tensor && tensor->n_fused > 0))
-        length = length < component->columns - column ? length : component->columns - column;
-    if (tensor && tensor->n_fused) {
-        struct layout_in_fused in = layout_in_fused(tensor, at);
-        const struct place_fused *fused = &tensor->fused[in.fused];
-        int64_t planes = component->columns / tensor->plane; /* of a row */
-        length = length < in.length ? length : in.length;
-        column = planes * fused->begin + in.index % (planes * fused->elements);
-    }
-    column += component->begin;
-    *segment = (struct segment){.local = walk->run.local + walk->done,
-                                .in_entry = entry->transposed ? column * entry->rows + row
-                                                              : row * entry->columns + column,
-                                .length = length,
-                                .stride = entry->transposed ? entry->rows : 1};
-    walk->done += length;
-    return true;
-}
-
-void segments_place(const struct place_program *program, const struct entry *entry,
-                    const struct component *component, int32_t rank, const char *part,
-                    char *whole) {
-    size_t element = (size_t)dtype_size(entry->dtype);
-    struct segment_walk walk = segments_begin(program, entry, component, rank);
-    struct segment s;
-    while (segments_next(&walk, &s)) {
-        const char *from = part + s.local * (int64_t)element;
-        char *to = whole + s.in_entry * (int64_t)element;
-        if (s.stride == 1)
-            memcpy(to, from, (size_t)s.length * element);
-        else
-            for (int64_t i = 0; i < s.length; i++)
-                memcpy(to + i * s.stride * (int64_t)element, from + i * (int64_t)element, element);
-    }
 }

@@ -63,30 +63,5 @@ bool entries_index(struct entries *entries);
 
 int64_t entry_elements(const struct entry *entry);
 int64_t entry_bytes(const struct entry *entry);
-/* Which of the copies of its piece of a component a rank has, from 0; -1: it has none, for it is of
- * another part of the mesh, or what it has is another tensor. Else `copies` is how many the part
- * has. */
-int64_t entry_copy(const struct place_program *program, const struct entry *entry,
-                   const struct component *component, int32_t rank, int64_t *copies);
-
 /* A state that lives from step to step and is in no list of ENTRIES_RESUMABLE; null: none. */
 const struct place_buffer *entries_forgotten(const struct place_program *program);
-
-/* Elements that lie side by side on a rank, and in the entry `stride` elements apart. */
-struct segment {
-    int64_t local, in_entry, length, stride;
-};
-struct segment_walk {
-    const struct entry *entry;
-    const struct component *component;
-    struct layout_walk walk;
-    struct layout_run run;
-    int64_t done; /* of the run */
-};
-/* Over what a rank has of a component. */
-struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
-                                   const struct component *component, int32_t rank);
-bool segments_next(struct segment_walk *walk, struct segment *segment);
-/* Puts a rank's part of a component where it belongs in the whole entry. */
-void segments_place(const struct place_program *program, const struct entry *entry,
-                    const struct component *component, int32_t rank, const char *part, char *whole);

@@ -72,21 +72,14 @@ struct layout_in_fused layout_in_fused(const struct place_tensor *tensor, int64_
     return (struct layout_in_fused){i, planes * fused->elements + inside, fused->elements - inside};
 }
 
-static uint32_t mask_of(const struct place_axes *axes) {
-    uint32_t mask = 0;
-    for (int i = 0; i < axes->n; i++)
-        mask |= UINT32_C(1) << axes->axes[i];
-    return mask;
-}
-
 /* Parts have their own buffers, so no rank of another part holds a copy. */
 int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           const struct place_axes *apart, int32_t rank) {
     const struct place_part *part = part_of_rank(program, rank);
     int64_t place = part->begin, among_apart = axes_place(program, apart, rank);
-    uint32_t used = mask_of(&buffer->flat) | mask_of(apart) | mask_of(&part->axes);
+    uint32_t used = axes_mask(&buffer->flat) | axes_mask(apart) | axes_mask(&part->axes);
     for (int i = 0; i < buffer->rank; i++)
-        used |= mask_of(&buffer->dims[i].cut);
+        used |= axes_mask(&buffer->dims[i].cut);
     for (int i = 0; i < program->n_axes; i++) {
         const struct place_axis *axis = &program->axes[i];
         if (!(used >> i & 1))

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "runtime/host/file.h"
 #include "runtime/host/parts.h"
+#include "runtime/host/segments.h"
 #include "runtime/transport/collective.h"
 
 enum {

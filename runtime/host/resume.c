@@ -8,6 +8,7 @@
 #include "runtime/host/folder.h"
 #include "runtime/host/fallback.h"
 #include "runtime/host/resume.h"
+#include "runtime/host/segments.h"
 #include "runtime/transport/transport.h"
 
 /* Whether one command starts a run and goes on with it: it names the folder for both. */

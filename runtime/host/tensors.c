@@ -10,6 +10,7 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/host/parts.h"
+#include "runtime/host/segments.h"
 #include "runtime/host/tensors.h"
 #include "runtime/transport/collective.h"
 #include "runtime/transport/transport.h"

@@ -7,6 +7,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/resumable.h"
 #include "runtime/host/safetensors.h"
+#include "runtime/host/segments.h"
 #include "runtime/host/weights.h"
 #include "runtime/host/weights_config.h"
 

@@ -1,0 +1,83 @@
+/* Where the elements of entries lie (see segments.h). */
+#include <string.h>
+#include "runtime/host/segments.h"
+#include "runtime/transport/collective.h"
+
+int64_t entry_copy(const struct place_program *program, const struct entry *entry,
+                   const struct component *component, int32_t rank, int64_t *copies) {
+    const struct place_part *part = component->part;
+    if (part_of_rank(program, rank) != part ||
+        axes_place(program, &entry->apart, rank) != entry->place)
+        return -1;
+    uint32_t apart = axes_mask(&entry->apart), parts = axes_mask(&part->axes);
+    struct place_axes all = axes_of_mesh(program), alike = axes_not_cut(component->buffer, &all);
+    struct place_axes over = {0};
+    for (int i = 0; i < alike.n; i++)
+        if (!((apart | parts) >> alike.axes[i] & 1))
+            over.axes[over.n++] = alike.axes[i];
+    int64_t own = axes_place(program, &part->axes, rank), before = 0, along = 0;
+    for (int64_t place = part->begin; place < part->end; place++) {
+        int32_t there = rank_at(program, &part->axes, place, rank);
+        bool alike = axes_place(program, &entry->apart, there) == entry->place;
+        before += alike && place < own;
+        along += alike;
+    }
+    *copies = axes_parts(program, &over) * along;
+    return axes_place(program, &over, rank) * along + before;
+}
+
+struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
+                                   const struct component *component, int32_t rank) {
+    return (struct segment_walk){.entry = entry,
+                                 .component = component,
+                                 .walk = layout_walk_begin(program, component->buffer, rank)};
+}
+
+/* A component's matrix stands in its columns of the entry's; of each part all columns together. */
+bool segments_next(struct segment_walk *walk, struct segment *segment) {
+    const struct entry *entry = walk->entry;
+    const struct component *component = walk->component;
+    const struct place_tensor *tensor = component->tensor;
+    if (walk->done == walk->run.length) {
+        if (!layout_walk_next(&walk->walk, &walk->run))
+            return false;
+        walk->done = 0;
+    }
+    int64_t at = walk->run.global + walk->done, length = walk->run.length - walk->done;
+    int64_t row = at / component->columns, column = at % component->columns;
+    if (entry->transposed || component->columns != entry->columns ||
+        (tensor && tensor->n_fused > 0))
+        length = length < component->columns - column ? length : component->columns - column;
+    if (tensor && tensor->n_fused) {
+        struct layout_in_fused in = layout_in_fused(tensor, at);
+        const struct place_fused *fused = &tensor->fused[in.fused];
+        int64_t planes = component->columns / tensor->plane; /* of a row */
+        length = length < in.length ? length : in.length;
+        column = planes * fused->begin + in.index % (planes * fused->elements);
+    }
+    column += component->begin;
+    *segment = (struct segment){.local = walk->run.local + walk->done,
+                                .in_entry = entry->transposed ? column * entry->rows + row
+                                                              : row * entry->columns + column,
+                                .length = length,
+                                .stride = entry->transposed ? entry->rows : 1};
+    walk->done += length;
+    return true;
+}
+
+void segments_place(const struct place_program *program, const struct entry *entry,
+                    const struct component *component, int32_t rank, const char *part,
+                    char *whole) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    struct segment_walk walk = segments_begin(program, entry, component, rank);
+    struct segment s;
+    while (segments_next(&walk, &s)) {
+        const char *from = part + s.local * (int64_t)element;
+        char *to = whole + s.in_entry * (int64_t)element;
+        if (s.stride == 1)
+            memcpy(to, from, (size_t)s.length * element);
+        else
+            for (int64_t i = 0; i < s.length; i++)
+                memcpy(to + i * s.stride * (int64_t)element, from + i * (int64_t)element, element);
+    }
+}
