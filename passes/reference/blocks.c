@@ -75,16 +75,16 @@ static void mark(struct program *program, const struct unit *unit, struct op *op
 
 // ---- what is not built ------------------------------------------------------------------------
 
-// Kernels add up rows that lie side by side, or one to a block: blocks of several rows with others
-// inside them do not lie so (norms of heads, where sequences and heads are in blocks).
+// Kernels add up rows that lie side by side. Blocks with others inside them do not lie so (norms of
+// heads, where sequences and heads are in blocks); where each is one row, only one device has them so.
 static bool has_blocks_inside(const struct unit *unit, const struct op *op) {
     const struct tensor_type *rows = &unit->values[op->operands[0]].type;
     bool inside = false;
     for (unsigned i = rows->rank; op_rows[op->kind].kernel == KERNEL_CALL && i-- > 0;) {
-        int64_t length = op_block(op, rows->dims[i].dimension);
-        if (inside && length > 1)
+        bool in_blocks = op_block(op, rows->dims[i].dimension) > 0;
+        if (inside && in_blocks)
             return true;
-        inside |= length > 0;
+        inside |= in_blocks;
     }
     return false;
 }
