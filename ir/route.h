@@ -95,13 +95,18 @@ struct route {
     uint64_t summand; // axes over which it sums gradients: units must leave a summand there
 };
 
+// The buffers of a station of which units have their own.
+struct station_buffers {
+    buffer_id *items;
+    uint32_t n, capacity;
+};
+
 // The routes of a program's training step, and where their stations are in it.
 struct routed {
     struct route route;
-    uint32_t tensor, range;           // of the placement
-    buffer_id buffers[MAX_STATIONS];  // NO_ID: every unit has its own
-    buffer_id *of_unit[MAX_STATIONS]; // those then, or NO_ID
-    uint32_t n_units;
+    uint32_t tensor, range;                        // of the placement
+    buffer_id buffers[MAX_STATIONS];               // NO_ID: every unit has its own
+    struct station_buffers of_units[MAX_STATIONS]; // those then
 };
 struct routes {
     struct routed *items;

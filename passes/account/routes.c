@@ -23,9 +23,8 @@ static struct place *find_places(const struct program *program, const struct rou
         const struct routed *routed = &routes->items[r];
         for (unsigned s = 0; s < routed->route.n_stations; s++) {
             note_place(places, routed->buffers[s], r, (int)s);
-            bool several = routed->route.stations[s].of_each_unit;
-            for (uint32_t u = 0; several && u < routed->n_units; u++)
-                note_place(places, routed->of_unit[s][u], r, (int)s);
+            for (uint32_t i = 0; i < routed->of_units[s].n; i++)
+                note_place(places, routed->of_units[s].items[i], r, (int)s);
         }
     }
     return places;

@@ -89,8 +89,11 @@ struct buffer_state {
 struct way {
     struct route route;
     const struct buffer *reference;
-    buffer_id buffers[MAX_STATIONS];  // NO_ID: every unit has its own
-    buffer_id *of_unit[MAX_STATIONS]; // those, by the reference's units; NO_ID: not made yet
+    buffer_id buffers[MAX_STATIONS];               // NO_ID: every unit has its own
+    struct station_buffers of_units[MAX_STATIONS]; // those then
+    // Which of them a unit of the reference has at present: that of the unit in front, where it goes
+    // on with its use. NO_ID: none yet.
+    buffer_id *of_unit[MAX_STATIONS];
     buffer_id *counter; // through which its sum is carried; NULL: not yet, or it is not
     bool paired;        // its sum is that of two microbatches after every other one
 };

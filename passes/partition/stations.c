@@ -82,12 +82,10 @@ struct routed routed_way(const struct draft *draft, const struct buffer *buffer)
     const struct plan *plan = draft->plan;
     const struct way *way = way_of(draft, buffer);
     uint32_t at = placement_index(&plan->placement, buffer);
-    struct routed routed = {.route = way->route,
-                            .tensor = buffer->tensor,
-                            .range = at / plan->placement.n_tensors,
-                            .n_units = plan->reference->job->n_units};
+    struct routed routed = {
+        .route = way->route, .tensor = buffer->tensor, .range = at / plan->placement.n_tensors};
     memcpy(routed.buffers, way->buffers, sizeof routed.buffers);
-    memcpy(routed.of_unit, way->of_unit, sizeof routed.of_unit);
+    memcpy(routed.of_units, way->of_units, sizeof routed.of_units);
     return routed;
 }
 
@@ -109,6 +107,8 @@ buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way,
             arena_format(draft->arena, "%s.%s", s->suffix, plan->reference->job->units[unit].name);
         int64_t slots = use_of(plan, at, of) == USE_GROUP ? s->slots : 1;
         made[unit] = add_buffer(draft, way, station, whole, suffix, slots);
+        struct station_buffers *all = &way->of_units[station];
+        ARENA_PUSH(draft->arena, all->items, all->n, all->capacity, made[unit]);
     }
     return made[unit];
 }
