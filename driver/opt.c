@@ -25,6 +25,17 @@ static struct job *read_job(struct compilation *c) {
     return job;
 }
 
+// A plan that a text writes out, and that no pass is about to make anew.
+static bool keeps_sound_plan(struct compilation *c, const struct job *job, const enum pass *passes,
+                             uint32_t n) {
+    struct span at;
+    bool anew = n > 0 && (passes[0] == PASS_FUSE || passes[0] == PASS_MEMORY);
+    const char *wrong = anew || job_needs_plan(job) ? NULL : job_check_plan(job, &c->arena, &at);
+    if (wrong)
+        report(c->diagnostics, E600, at, "%s", wrong);
+    return !wrong;
+}
+
 // The names in --passes, in order. False: a name is not a pass; said on stderr.
 static bool parse_passes(struct arena *arena, const char *list, enum pass *passes, uint32_t *n) {
     *n = 0;
@@ -139,6 +150,8 @@ static int optimize(struct compilation *c, const struct options *options, const 
         return STATUS_USAGE;
     if (from_text) {
         job = read_job(c);
+        if (job && !keeps_sound_plan(c, job, passes, n))
+            job = NULL;
     } else if (compile_further(c, options, STAGE_RESOLVED) && compilation_has_program(c)) {
         job = program_new(&c->arena, c->config.strategy.name)->job;
     }
