@@ -98,16 +98,17 @@ static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
     return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
 }
 
+// What is asked op by op comes last.
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
-    if (!kept_alike(p, a, b) || recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
+    if (recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
         !work_is_alike(placement, placement->ranges[a].begin, placement->ranges[b].begin))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
                           &placement->tensors[b * placement->n_tensors + t]))
             return false;
-    return true;
+    return kept_alike(p, a, b);
 }
 
 static bool turns_alike(const struct placing *p, uint32_t first) {

@@ -28,6 +28,8 @@ struct pricing {
     struct arena arena, scratch; // for all strategies; for one
     const struct config *config;
     struct cache references, works, outlines; // `works`: those that are right
+    struct transfer_rows rows;                // of the last strategy
+    struct filling *filling;
     struct pricing_counts counts;
 };
 
@@ -48,6 +50,8 @@ static void cache_add(struct cache *cache, struct arena *arena, const struct key
 struct pricing *pricing_new(const struct config *config) {
     struct pricing *pricing = memory_given(calloc(1, sizeof *pricing));
     pricing->config = config;
+    pricing->rows.arena = &pricing->arena;
+    pricing->filling = filling_new(&pricing->arena);
     return pricing;
 }
 
@@ -270,7 +274,7 @@ static bool place_one(struct pricing *pricing, struct pricing_one *one,
 
 static void add_rows(struct pricing_one *one, const struct account_transfer *rows, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        rows_add(&one->rows, &rows[i]);
+        rows_add(one->rows, &rows[i]);
 }
 
 static void fill_in(struct pricing_one *one, struct price *price) {
@@ -278,8 +282,8 @@ static void fill_in(struct pricing_one *one, struct price *price) {
     add_rows(one, one->outline->transfers, one->outline->n_transfers);
     price_sent(one);
     price_held(one, price);
-    price->transfers = one->rows.items;
-    price->n_transfers = one->rows.n;
+    price->transfers = one->rows->items;
+    price->n_transfers = one->rows->n;
     for (uint32_t i = 0; i < price->n_transfers; i++)
         price->total_bytes = size_plus(price->total_bytes, price->transfers[i].bytes);
 }
@@ -287,8 +291,11 @@ static void fill_in(struct pricing_one *one, struct price *price) {
 bool pricing_price(struct pricing *pricing, const struct config *config,
                    struct diagnostics *diagnostics, struct price *price) {
     arena_reuse(&pricing->scratch);
-    struct pricing_one one = {
-        .arena = &pricing->scratch, .config = config, .rows.arena = &pricing->scratch};
+    pricing->rows.n = 0;
+    struct pricing_one one = {.arena = &pricing->scratch,
+                              .config = config,
+                              .rows = &pricing->rows,
+                              .filling = pricing->filling};
     struct key key = {0};
     const struct program *reference = find_reference(pricing, config, diagnostics, &key);
     pricing->counts.priced++;

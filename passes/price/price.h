@@ -69,11 +69,14 @@ struct pricing_one {
     const struct outline *outline;
     struct priced_way *ways;
     uint32_t n_ways;
-    struct transfer_rows rows;
+    struct transfer_rows *rows;
+    struct filling *filling;
 };
 // Of one item of a station.
 const struct station_size *size_at(const struct pricing_one *, uint32_t way, int station);
 
+// The lists of collectives that are filled (sent.c): whoever prices many strategies keeps their room.
+struct filling *filling_new(struct arena *);
 void price_sent(struct pricing_one *);                 // adds rows
 void price_held(struct pricing_one *, struct price *); // fills bytes in
 

@@ -17,6 +17,7 @@ struct ready { // a hop that is made at a moment
     const struct hop *hop;
 };
 struct filling {
+    struct arena *arena; // of its lists
     struct pricing_one *one;
     struct occurrence when;
     struct ready *ready;
@@ -24,6 +25,12 @@ struct filling {
     struct filled *items; // of one kind
     uint32_t n, cap;
 };
+
+struct filling *filling_new(struct arena *arena) {
+    struct filling *f = ARENA_NEW(arena, struct filling);
+    f->arena = arena;
+    return f;
+}
 
 static struct carriage *with_room(struct filling *f, enum collective_kind kind,
                                   const struct axis_list *axes, enum dtype dtype, int64_t bytes,
@@ -39,13 +46,13 @@ static struct carriage *with_room(struct filling *f, enum collective_kind kind,
     }
     struct exchange exchange = exchange_flat(kind, axes);
     struct filled made = {carriage_new(&f->one->config->mesh, &exchange, dtype), bytes};
-    ARENA_PUSH(f->one->arena, f->items, f->n, f->cap, made);
+    ARENA_PUSH(f->arena, f->items, f->n, f->cap, made);
     return &f->items[f->n - 1].carriage;
 }
 
 static void send_all(struct filling *f) {
     for (uint32_t i = 0; i < f->n; i++)
-        rows_add_carriage(&f->one->rows, &f->items[i].carriage, &f->when);
+        rows_add_carriage(f->one->rows, &f->items[i].carriage, &f->when);
     f->n = 0;
 }
 
@@ -95,7 +102,7 @@ static uint32_t find_hops(struct filling *f, const struct noted_moment *moment) 
                 collective_of(hop->kind) == N_COLLECTIVES)
                 continue;
             struct ready ready = {chance->way, hop};
-            ARENA_PUSH(f->one->arena, f->ready, f->n_ready, f->cap_ready, ready);
+            ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
             kinds |= UINT32_C(1) << hop->kind;
         }
     }
@@ -154,7 +161,7 @@ static void send_squares(struct filling *f) {
         struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
         struct carriage carriage = carriage_new(&f->one->config->mesh, &exchange, DTYPE_F64);
         carriage_add_whole(&carriage, ROLE_NONE, N_STATES, DTYPE_F64, 1);
-        rows_add_carriage(&f->one->rows, &carriage, &f->when);
+        rows_add_carriage(f->one->rows, &carriage, &f->when);
     }
 }
 
@@ -162,14 +169,15 @@ static void send_squares(struct filling *f) {
 
 void price_sent(struct pricing_one *one) {
     const struct notes *notes = &one->outline->notes;
-    struct filling f = {.one = one};
+    struct filling *f = one->filling;
+    f->one = one;
     for (uint32_t i = 0; i < notes->n_moments; i++) {
         const struct noted_moment *moment = &notes->moments[i];
-        f.when = (struct occurrence){
+        f->when = (struct occurrence){
             .step = moment->step, .phase = moment->phase, .times = moment->times};
-        (moment->squares ? send_bins : send_moment)(&f, moment);
+        (moment->squares ? send_bins : send_moment)(f, moment);
     }
-    f.when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
+    f->when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
     if (!one->config->train.reproducible)
-        send_squares(&f);
+        send_squares(f);
 }
