@@ -8,6 +8,7 @@
 #include "passes/price/price.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "passes/reference/islands.h"
@@ -125,6 +126,10 @@ static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool
     return number;
 }
 
+static void key_add_flags(struct arena *arena, struct key *key, bool first, bool second) {
+    key_add_number(arena, key, (uint64_t)first << 1 | (uint64_t)second);
+}
+
 // What the storage of a gradient asks of the units that write it, and of those that sum its squares.
 static void key_add_way(struct pricing_one *one, struct key *key, uint32_t number) {
     const struct priced_way *way = &one->ways[number];
@@ -133,13 +138,12 @@ static void key_add_way(struct pricing_one *one, struct key *key, uint32_t numbe
     const struct placed_tensor *tensor = way->of.tensor;
     if (route->state == STATE_PARAMETERS) {
         key_add_number(arena, key, (uint64_t)tensor->gather_layers);
-        key_add_number(arena, key, tensor->prefetch > 0);
-        key_add_number(arena, key, is_gathered_alone(tensor));
+        key_add_flags(arena, key, tensor->prefetch > 0, is_gathered_alone(tensor));
         return;
     }
     key_add_number(arena, key, route->summand);
-    key_add_number(arena, key, route->stations[route->used].class == CLASS_TRANSIENT);
-    key_add_number(arena, key, route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
+    key_add_flags(arena, key, route->stations[route->used].class == CLASS_TRANSIENT,
+                  route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
     if (!way->of.trained)
         return;
     key_add_number(arena, key, first_alike(one, number, true));
@@ -201,6 +205,8 @@ static void settle_routes(struct pricing_one *one, struct priced_way *way,
     facts = (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
     if (one->outline->averages)
         way->average = new_route(one, way, state, &facts);
+    way->sends[STEP_TRAIN] = sending_events(way->of.route);
+    way->sends[STEP_AVERAGE] = way->average ? sending_events(way->average) : 0;
 }
 
 // What is known of ways by the outline. Those that are alike are so afterwards if it knows the same.
@@ -222,6 +228,7 @@ static void settle_ways(struct pricing_one *one) {
         }
         way->of.route = alike->of.route;
         way->average = alike->average;
+        memcpy(way->sends, alike->sends, sizeof way->sends);
     }
 }
 

@@ -22,6 +22,7 @@ struct filling {
     struct occurrence when;
     struct ready *ready;
     uint32_t n_ready, cap_ready;
+    uint32_t kinds;       // of these hops, by bits
     struct filled *items; // of one kind
     uint32_t n, cap;
 };
@@ -85,34 +86,44 @@ static void send_hop(struct filling *f, const struct ready *ready, enum collecti
                  to->elements);
 }
 
-static const struct route *route_at(const struct priced_way *way, enum step_kind step) {
-    return step == STEP_AVERAGE ? way->average : way->of.route;
+uint32_t sending_events(const struct route *route) {
+    uint32_t events = 0;
+    for (unsigned k = 0; k < route->n_hops; k++)
+        if (collective_of(route->hops[k].kind) != N_COLLECTIVES)
+            events |= UINT32_C(1) << route->hops[k].event;
+    return events;
 }
 
-// Finds the hops that are made, in the order of the chances. Returns their kinds, by bits.
-static uint32_t find_hops(struct filling *f, const struct noted_moment *moment) {
-    uint32_t kinds = 0;
+static void find_hops_of(struct filling *f, const struct noted_moment *moment,
+                         const struct chance *chance) {
+    const struct priced_way *way = &f->one->ways[chance->way];
+    const struct route *route = moment->step == STEP_AVERAGE ? way->average : way->of.route;
+    for (unsigned k = 0; k < route->n_hops; k++) {
+        const struct hop *hop = &route->hops[k];
+        if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
+            collective_of(hop->kind) == N_COLLECTIVES)
+            continue;
+        struct ready ready = {chance->way, hop};
+        ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
+        f->kinds |= UINT32_C(1) << hop->kind;
+    }
+}
+
+// Finds the hops that are made, in the order of the chances. At most of these nothing is sent.
+static void find_hops(struct filling *f, const struct noted_moment *moment) {
+    f->kinds = 0;
     f->n_ready = 0;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct chance *chance = &moment->chances[i];
-        const struct route *route = route_at(&f->one->ways[chance->way], moment->step);
-        for (unsigned k = 0; k < route->n_hops; k++) {
-            const struct hop *hop = &route->hops[k];
-            if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
-                collective_of(hop->kind) == N_COLLECTIVES)
-                continue;
-            struct ready ready = {chance->way, hop};
-            ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
-            kinds |= UINT32_C(1) << hop->kind;
-        }
+        if (chance->events & f->one->ways[chance->way].sends[moment->step])
+            find_hops_of(f, moment, chance);
     }
-    return kinds;
 }
 
 static void send_moment(struct filling *f, const struct noted_moment *moment) {
-    uint32_t kinds = find_hops(f, moment);
-    for (int kind = 0; kinds >> kind; kind++) {
-        if (!(kinds >> kind & 1))
+    find_hops(f, moment);
+    for (int kind = 0; f->kinds >> kind; kind++) {
+        if (!(f->kinds >> kind & 1))
             continue;
         for (uint32_t i = 0; i < f->n_ready; i++)
             if (f->ready[i].hop->kind == (enum hop_kind)kind)
