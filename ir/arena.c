@@ -125,20 +125,22 @@ char *arena_format(struct arena *arena, const char *format, ...) {
     return result;
 }
 
-// All at once, and the arena may be used again from empty.
 void arena_reuse(struct arena *arena) {
     struct arena_block *newest = arena->blocks;
     if (!newest)
         return;
-    for (struct arena_block *block = newest->next, *next; block; block = next) {
-        next = block->next;
-        free_block(block);
+    if (!newest->next) {
+        memset(newest->bytes, 0, arena->used_bytes);
+        arena->used_bytes = 0;
+        return;
     }
-    newest->next = NULL;
-    memset(newest->bytes, 0, arena->used_bytes);
-    *arena = (struct arena){.blocks = newest, .total_bytes = newest->capacity_bytes};
+    size_t all_bytes = arena->total_bytes;
+    arena_free(arena);
+    arena->blocks = memory_given(new_block(all_bytes));
+    arena->total_bytes = arena->blocks->capacity_bytes;
 }
 
+// All at once, and the arena may be used again from empty.
 void arena_free(struct arena *arena) {
     struct arena_block *block = arena->blocks;
     while (block) {

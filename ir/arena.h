@@ -24,8 +24,8 @@ char *arena_string(struct arena *arena, const char *text, size_t length);
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
-// Forgets all that was allocated. The newest block is kept, so that who allocates about as much again
-// and again soon takes nothing from the system.
+// Forgets all that was allocated. What was taken stays, as one block, so that who allocates about as
+// much again and again soon takes nothing from the system.
 void arena_reuse(struct arena *arena);
 size_t arena_used_bytes(const struct arena *arena); // what was taken, and ends of older blocks
 

@@ -71,13 +71,8 @@ void find_ranges(struct placing *p) {
         add_ranges(p, &capacity, by_layer.stretches[i].begin, end < layers ? end : layers);
     }
     placement->n_tensors = p->program->job->n_tensors;
-    // Each may have two shorter groups at its end (cut_last_groups).
-    struct layer_range *ranges =
-        ARENA_ARRAY(p->arena, struct layer_range, 3 * placement->n_ranges + 1);
-    memcpy(ranges, placement->ranges, placement->n_ranges * sizeof *ranges);
-    placement->ranges = ranges;
-    placement->tensors = ARENA_ARRAY(p->arena, struct placed_tensor,
-                                     3 * placement->n_ranges * placement->n_tensors + 1);
+    placement->tensors =
+        ARENA_ARRAY(p->arena, struct placed_tensor, placement->n_ranges * placement->n_tensors + 1);
 }
 
 // ---- what is alike ----------------------------------------------------------------------------
@@ -103,16 +98,17 @@ static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
     return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
 }
 
+// What is asked op by op comes last.
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
-    if (!kept_alike(p, a, b) || recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
+    if (recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
         !work_is_alike(placement, placement->ranges[a].begin, placement->ranges[b].begin))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
                           &placement->tensors[b * placement->n_tensors + t]))
             return false;
-    return true;
+    return kept_alike(p, a, b);
 }
 
 static bool turns_alike(const struct placing *p, uint32_t first) {
@@ -122,11 +118,14 @@ static bool turns_alike(const struct placing *p, uint32_t first) {
     return true;
 }
 
+static size_t bytes_of_tensors(const struct placement *placement, uint32_t n_ranges) {
+    return (size_t)n_ranges * placement->n_tensors * sizeof *placement->tensors;
+}
+
 static void move_ranges(struct placement *placement, uint32_t to, uint32_t from, uint32_t n) {
     memmove(&placement->ranges[to], &placement->ranges[from], n * sizeof *placement->ranges);
     memmove(&placement->tensors[to * placement->n_tensors],
-            &placement->tensors[from * placement->n_tensors],
-            (size_t)n * placement->n_tensors * sizeof *placement->tensors);
+            &placement->tensors[from * placement->n_tensors], bytes_of_tensors(placement, n));
 }
 
 // A slice that says what holds for the layers beside it too makes no range.
@@ -247,6 +246,16 @@ static int64_t rest_of_groups(int64_t layers, int64_t n) {
     return n < layers ? layers % n : 0;
 }
 
+// Each may have two shorter groups at its end.
+static void make_room_for_groups(const struct placing *p) {
+    struct placement *placement = p->placement;
+    uint32_t n = placement->n_ranges;
+    placement->ranges = arena_grow(p->arena, placement->ranges, n * sizeof *placement->ranges,
+                                   (size_t)3 * n * sizeof *placement->ranges);
+    placement->tensors = arena_grow(p->arena, placement->tensors, bytes_of_tensors(placement, n),
+                                    bytes_of_tensors(placement, 3 * n));
+}
+
 static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
     struct placement *placement = p->placement;
     move_ranges(placement, r + 1, r, placement->n_ranges - r);
@@ -258,6 +267,7 @@ static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
 // Layers that are gathered or recomputed n at once are whole groups, where they are both of the
 // greater number; what is left over at the end of a range becomes a range that is one shorter group.
 static void cut_last_groups(const struct placing *p) {
+    bool has_room = false;
     for (uint32_t r = 0; r < p->placement->n_ranges; r++) {
         const struct layer_range *range = &p->placement->ranges[r];
         int64_t layers = range_layers(range);
@@ -266,8 +276,12 @@ static void cut_last_groups(const struct placing *p) {
         int64_t rest = rest_of_groups(layers, most);
         if (most >= layers)
             rest = rest_of_groups(layers, gathered < again ? gathered : again);
-        if (rest > 0 && range->step == 1)
-            cut_range(p, r, rest);
+        if (rest == 0 || range->step > 1)
+            continue;
+        if (!has_room)
+            make_room_for_groups(p);
+        has_room = true;
+        cut_range(p, r, rest);
     }
 }
 

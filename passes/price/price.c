@@ -8,6 +8,7 @@
 #include "passes/price/price.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "passes/reference/islands.h"
@@ -28,6 +29,8 @@ struct pricing {
     struct arena arena, scratch; // for all strategies; for one
     const struct config *config;
     struct cache references, works, outlines; // `works`: those that are right
+    struct transfer_rows rows;                // of the last strategy
+    struct filling *filling;
     struct pricing_counts counts;
 };
 
@@ -48,6 +51,8 @@ static void cache_add(struct cache *cache, struct arena *arena, const struct key
 struct pricing *pricing_new(const struct config *config) {
     struct pricing *pricing = memory_given(calloc(1, sizeof *pricing));
     pricing->config = config;
+    pricing->rows.arena = &pricing->arena;
+    pricing->filling = filling_new(&pricing->arena);
     return pricing;
 }
 
@@ -121,6 +126,10 @@ static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool
     return number;
 }
 
+static void key_add_flags(struct arena *arena, struct key *key, bool first, bool second) {
+    key_add_number(arena, key, (uint64_t)first << 1 | (uint64_t)second);
+}
+
 // What the storage of a gradient asks of the units that write it, and of those that sum its squares.
 static void key_add_way(struct pricing_one *one, struct key *key, uint32_t number) {
     const struct priced_way *way = &one->ways[number];
@@ -129,13 +138,12 @@ static void key_add_way(struct pricing_one *one, struct key *key, uint32_t numbe
     const struct placed_tensor *tensor = way->of.tensor;
     if (route->state == STATE_PARAMETERS) {
         key_add_number(arena, key, (uint64_t)tensor->gather_layers);
-        key_add_number(arena, key, tensor->prefetch > 0);
-        key_add_number(arena, key, is_gathered_alone(tensor));
+        key_add_flags(arena, key, tensor->prefetch > 0, is_gathered_alone(tensor));
         return;
     }
     key_add_number(arena, key, route->summand);
-    key_add_number(arena, key, route->stations[route->used].class == CLASS_TRANSIENT);
-    key_add_number(arena, key, route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
+    key_add_flags(arena, key, route->stations[route->used].class == CLASS_TRANSIENT,
+                  route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
     if (!way->of.trained)
         return;
     key_add_number(arena, key, first_alike(one, number, true));
@@ -197,6 +205,8 @@ static void settle_routes(struct pricing_one *one, struct priced_way *way,
     facts = (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
     if (one->outline->averages)
         way->average = new_route(one, way, state, &facts);
+    way->sends[STEP_TRAIN] = sending_events(way->of.route);
+    way->sends[STEP_AVERAGE] = way->average ? sending_events(way->average) : 0;
 }
 
 // What is known of ways by the outline. Those that are alike are so afterwards if it knows the same.
@@ -218,6 +228,7 @@ static void settle_ways(struct pricing_one *one) {
         }
         way->of.route = alike->of.route;
         way->average = alike->average;
+        memcpy(way->sends, alike->sends, sizeof way->sends);
     }
 }
 
@@ -270,7 +281,7 @@ static bool place_one(struct pricing *pricing, struct pricing_one *one,
 
 static void add_rows(struct pricing_one *one, const struct account_transfer *rows, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        rows_add(&one->rows, &rows[i]);
+        rows_add(one->rows, &rows[i]);
 }
 
 static void fill_in(struct pricing_one *one, struct price *price) {
@@ -278,8 +289,8 @@ static void fill_in(struct pricing_one *one, struct price *price) {
     add_rows(one, one->outline->transfers, one->outline->n_transfers);
     price_sent(one);
     price_held(one, price);
-    price->transfers = one->rows.items;
-    price->n_transfers = one->rows.n;
+    price->transfers = one->rows->items;
+    price->n_transfers = one->rows->n;
     for (uint32_t i = 0; i < price->n_transfers; i++)
         price->total_bytes = size_plus(price->total_bytes, price->transfers[i].bytes);
 }
@@ -287,8 +298,11 @@ static void fill_in(struct pricing_one *one, struct price *price) {
 bool pricing_price(struct pricing *pricing, const struct config *config,
                    struct diagnostics *diagnostics, struct price *price) {
     arena_reuse(&pricing->scratch);
-    struct pricing_one one = {
-        .arena = &pricing->scratch, .config = config, .rows.arena = &pricing->scratch};
+    pricing->rows.n = 0;
+    struct pricing_one one = {.arena = &pricing->scratch,
+                              .config = config,
+                              .rows = &pricing->rows,
+                              .filling = pricing->filling};
     struct key key = {0};
     const struct program *reference = find_reference(pricing, config, diagnostics, &key);
     pricing->counts.priced++;

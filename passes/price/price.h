@@ -56,7 +56,8 @@ struct priced_way {
     const struct route *unknown; // the route before the facts are known
     const struct route *average; // in the step that averages
     const struct route *optimizer;
-    bool is_copy; // of one before it, as far as routes go
+    uint32_t sends[N_STEPS]; // events at which something is sent, by their bits
+    bool is_copy;            // of one before it, as far as routes go
     enum role role;
     uint64_t cuts;  // axes that cut it where it is updated
     uint32_t known; // stations whose sizes have been found, by their bits
@@ -69,11 +70,15 @@ struct pricing_one {
     const struct outline *outline;
     struct priced_way *ways;
     uint32_t n_ways;
-    struct transfer_rows rows;
+    struct transfer_rows *rows;
+    struct filling *filling;
 };
 // Of one item of a station.
 const struct station_size *size_at(const struct pricing_one *, uint32_t way, int station);
 
+// The lists of collectives that are filled (sent.c): whoever prices many strategies keeps their room.
+struct filling *filling_new(struct arena *);
+uint32_t sending_events(const struct route *);         // by their bits
 void price_sent(struct pricing_one *);                 // adds rows
 void price_held(struct pricing_one *, struct price *); // fills bytes in
 

@@ -17,13 +17,21 @@ struct ready { // a hop that is made at a moment
     const struct hop *hop;
 };
 struct filling {
+    struct arena *arena; // of its lists
     struct pricing_one *one;
     struct occurrence when;
     struct ready *ready;
     uint32_t n_ready, cap_ready;
+    uint32_t kinds;       // of these hops, by bits
     struct filled *items; // of one kind
     uint32_t n, cap;
 };
+
+struct filling *filling_new(struct arena *arena) {
+    struct filling *f = ARENA_NEW(arena, struct filling);
+    f->arena = arena;
+    return f;
+}
 
 static struct carriage *with_room(struct filling *f, enum collective_kind kind,
                                   const struct axis_list *axes, enum dtype dtype, int64_t bytes,
@@ -39,13 +47,13 @@ static struct carriage *with_room(struct filling *f, enum collective_kind kind,
     }
     struct exchange exchange = exchange_flat(kind, axes);
     struct filled made = {carriage_new(&f->one->config->mesh, &exchange, dtype), bytes};
-    ARENA_PUSH(f->one->arena, f->items, f->n, f->cap, made);
+    ARENA_PUSH(f->arena, f->items, f->n, f->cap, made);
     return &f->items[f->n - 1].carriage;
 }
 
 static void send_all(struct filling *f) {
     for (uint32_t i = 0; i < f->n; i++)
-        rows_add_carriage(&f->one->rows, &f->items[i].carriage, &f->when);
+        rows_add_carriage(f->one->rows, &f->items[i].carriage, &f->when);
     f->n = 0;
 }
 
@@ -78,34 +86,44 @@ static void send_hop(struct filling *f, const struct ready *ready, enum collecti
                  to->elements);
 }
 
-static const struct route *route_at(const struct priced_way *way, enum step_kind step) {
-    return step == STEP_AVERAGE ? way->average : way->of.route;
+uint32_t sending_events(const struct route *route) {
+    uint32_t events = 0;
+    for (unsigned k = 0; k < route->n_hops; k++)
+        if (collective_of(route->hops[k].kind) != N_COLLECTIVES)
+            events |= UINT32_C(1) << route->hops[k].event;
+    return events;
 }
 
-// Finds the hops that are made, in the order of the chances. Returns their kinds, by bits.
-static uint32_t find_hops(struct filling *f, const struct noted_moment *moment) {
-    uint32_t kinds = 0;
+static void find_hops_of(struct filling *f, const struct noted_moment *moment,
+                         const struct chance *chance) {
+    const struct priced_way *way = &f->one->ways[chance->way];
+    const struct route *route = moment->step == STEP_AVERAGE ? way->average : way->of.route;
+    for (unsigned k = 0; k < route->n_hops; k++) {
+        const struct hop *hop = &route->hops[k];
+        if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
+            collective_of(hop->kind) == N_COLLECTIVES)
+            continue;
+        struct ready ready = {chance->way, hop};
+        ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
+        f->kinds |= UINT32_C(1) << hop->kind;
+    }
+}
+
+// Finds the hops that are made, in the order of the chances. At most of these nothing is sent.
+static void find_hops(struct filling *f, const struct noted_moment *moment) {
+    f->kinds = 0;
     f->n_ready = 0;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct chance *chance = &moment->chances[i];
-        const struct route *route = route_at(&f->one->ways[chance->way], moment->step);
-        for (unsigned k = 0; k < route->n_hops; k++) {
-            const struct hop *hop = &route->hops[k];
-            if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
-                collective_of(hop->kind) == N_COLLECTIVES)
-                continue;
-            struct ready ready = {chance->way, hop};
-            ARENA_PUSH(f->one->arena, f->ready, f->n_ready, f->cap_ready, ready);
-            kinds |= UINT32_C(1) << hop->kind;
-        }
+        if (chance->events & f->one->ways[chance->way].sends[moment->step])
+            find_hops_of(f, moment, chance);
     }
-    return kinds;
 }
 
 static void send_moment(struct filling *f, const struct noted_moment *moment) {
-    uint32_t kinds = find_hops(f, moment);
-    for (int kind = 0; kinds >> kind; kind++) {
-        if (!(kinds >> kind & 1))
+    find_hops(f, moment);
+    for (int kind = 0; f->kinds >> kind; kind++) {
+        if (!(f->kinds >> kind & 1))
             continue;
         for (uint32_t i = 0; i < f->n_ready; i++)
             if (f->ready[i].hop->kind == (enum hop_kind)kind)
@@ -154,7 +172,7 @@ static void send_squares(struct filling *f) {
         struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
         struct carriage carriage = carriage_new(&f->one->config->mesh, &exchange, DTYPE_F64);
         carriage_add_whole(&carriage, ROLE_NONE, N_STATES, DTYPE_F64, 1);
-        rows_add_carriage(&f->one->rows, &carriage, &f->when);
+        rows_add_carriage(f->one->rows, &carriage, &f->when);
     }
 }
 
@@ -162,14 +180,15 @@ static void send_squares(struct filling *f) {
 
 void price_sent(struct pricing_one *one) {
     const struct notes *notes = &one->outline->notes;
-    struct filling f = {.one = one};
+    struct filling *f = one->filling;
+    f->one = one;
     for (uint32_t i = 0; i < notes->n_moments; i++) {
         const struct noted_moment *moment = &notes->moments[i];
-        f.when = (struct occurrence){
+        f->when = (struct occurrence){
             .step = moment->step, .phase = moment->phase, .times = moment->times};
-        (moment->squares ? send_bins : send_moment)(&f, moment);
+        (moment->squares ? send_bins : send_moment)(f, moment);
     }
-    f.when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
+    f->when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
     if (!one->config->train.reproducible)
-        send_squares(&f);
+        send_squares(f);
 }
