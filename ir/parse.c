@@ -47,16 +47,17 @@ static void parse_line(struct parser *p, bool in_part) {
 // which nothing may have been said.
 static struct program *program_of(struct parser *p, struct mesh_part part) {
     struct program *first = p->job->programs[0];
-    for (uint32_t i = 0; first->part.name && i < p->job->n_programs; i++)
+    if (!first->part.name) {
+        if (first->n_buffers || first->arena_bytes >= 0)
+            text_fail_at(p, part.span.begin, part.span.end,
+                         "arena, buffers and steps stand inside the parts, where there are parts");
+        first->part = part;
+        return first;
+    }
+    for (uint32_t i = 0; i < p->job->n_programs; i++)
         if (strcmp(p->job->programs[i]->part.name, part.name) == 0)
             text_fail_at(p, part.span.begin, part.span.end, "part `%s` is given twice", part.name);
-    if (first->part.name)
-        return job_add_program(p->job, part);
-    if (first->n_buffers || first->arena_bytes >= 0)
-        text_fail_at(p, part.span.begin, part.span.end,
-                     "arena, buffers and steps stand inside the parts, where there are parts");
-    first->part = part;
-    return first;
+    return job_add_program(p->job, part);
 }
 
 static void parse_part(struct parser *p) {
