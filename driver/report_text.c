@@ -130,8 +130,13 @@ static void print_steps_alone(struct compilation *c, FILE *to) {
 static void print_memory(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
     const char *unit = unit_at_peak(c);
-    fprintf(to, "\n  memory of a device, fullest in %s%s%s\n", step_words[account->peak_step],
-            unit ? ", " : "", unit ? unit : "");
+    int width =
+        fprintf(to, "\n  memory of a device, fullest in %s", step_words[account->peak_step]);
+    if (unit) { // behind a comma and a blank; the line feed is in the width
+        bool one_line = (size_t)width + 1 + strlen(unit) <= REPORT_COLUMNS;
+        fprintf(to, one_line ? ", %s" : ",\n    %s", unit);
+    }
+    fprintf(to, "\n");
     for (int state = 0; state < N_STATES; state++)
         fprintf(to, "    %-12s %12s\n", state_names[state],
                 bytes_text(&c->arena, (double)account->states[state]));
