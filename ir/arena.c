@@ -26,7 +26,7 @@ enum {
     HUGE_FROM_BYTES = HUGE_PAGE_BYTES / 4, // those before it together are no longer small
 };
 
-// At a multiple of the page's size, for only there a huge one can be. NULL: no memory.
+// Maps a block at a multiple of the page's size, for only there a huge one can be. NULL: no memory.
 static struct arena_block *map_block(size_t bytes) {
     size_t mapped = (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     unsigned char *at = mmap(NULL, mapped + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -151,8 +151,8 @@ void arena_free(struct arena *arena) {
     *arena = (struct arena){0};
 }
 
-// Not by CHECK, for it is nobody's mistake; and at once, for whoever would be told needs memory,
-// too.
+// Memory that is lacking is nobody's mistake, so no CHECK fails; and the process ends at once, for
+// whoever would be told needs memory, too.
 static _Noreturn void end_without_memory(void) {
     fputs("placec: there is no memory left on this machine, or for this process\n"
           "  end other processes or raise its limit (`ulimit -v`, the limit of its container)\n",

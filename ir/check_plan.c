@@ -73,7 +73,8 @@ static bool is_own_result(const struct unit *unit, value_id root) {
     return false;
 }
 
-// Inside what the storage names: the frame, a result, the place of a value before it.
+// Checks that the value lies inside what its storage names: the frame, a result, the place of a
+// value before it.
 static const char *check_place(struct plan_checker *c, value_id id) {
     const struct unit *unit = c->unit;
     const struct value *value = &unit->values[id], *root = &unit->values[value_root(unit, id)];

@@ -3,8 +3,8 @@
 #include "ir/ir.h"
 #include "ir/limits.h"
 
-// Between islands something must average, and only there. The reference program is one island's: it
-// has no mesh to name them by.
+// Islands and a step that averages go together. The reference program is one island's: it has no
+// mesh to name them by.
 static const char *check_islands(const struct job *job) {
     const struct policy *policy = &job->policy;
     bool averages = job->programs[0]->steps[STEP_AVERAGE].present;

@@ -4,8 +4,8 @@
 
 #include "ir/checker.h"
 
-// For all values of the loops' variables, whose ranges are known: an index is a variable plus a
-// constant, so its least and greatest value say it.
+// Whether the index fits for all values of the loops' variables, whose ranges are known: it is a
+// variable plus a constant, so its least and greatest value say it.
 static bool index_fits(const struct checker *c, struct index index, int64_t count) {
     if (index.variable >= c->depth)
         return false;

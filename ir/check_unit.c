@@ -157,7 +157,8 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
     return wrong ? wrong : check_op_types(c, unit, op);
 }
 
-// As a file needs it, where it stands behind a strategy's name and a dot.
+// Whether the name is a word that a file can hold, where it stands behind a strategy's name and a
+// dot.
 static bool is_word(const char *name) {
     for (const char *at = name; *at; at++)
         if (!isalpha((unsigned char)*at) && *at != '_' &&

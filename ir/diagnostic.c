@@ -90,7 +90,8 @@ static bool count(struct diagnostics *set, enum severity severity) {
     return fits;
 }
 
-// To the letter: the same said of the same place in other words may be another mistake.
+// Whether it is reported already, to the letter: the same said of the same place in other words may
+// be another mistake.
 static bool is_reported(const struct diagnostics *set, const struct diagnostic *d) {
     for (uint32_t i = 0; i < set->n_items; i++) {
         const struct diagnostic *old = set->items[i];
@@ -182,7 +183,8 @@ static const struct diagnostic_edit *next_edit(const struct diagnostic *d, uint3
     return best;
 }
 
-// In the order of the text, whatever the order of the edits; those of other sources are left alone.
+// Edits are made in the order of the text, whatever their own; those of other sources are left
+// alone.
 char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, uint32_t source,
                              size_t *length) {
     const struct source_file *file = &d->set->sources->items[source];

@@ -120,7 +120,8 @@ struct span origin_span(const struct origin *origin);
 const char *origin_words(struct arena *arena, const struct source_files *sources,
                          const struct origin *origin);
 
-// Of what is longer, a line of a source or a word of a message, a part of so many bytes is shown.
+// How many bytes are shown of a line of a source, or of a word of a message, that is longer; and
+// how many of these stand before the place in question, or at the word's end.
 enum { SHOWN_BYTES = 160, SHOWN_BEFORE = 40 };
 // A word of a message may be a name of the source, and so as long as the source: the text with the
 // beginning and the end of every word that is too long, and dots between.

@@ -144,9 +144,10 @@ int64_t exchange_partials_sent(int64_t members, int64_t place) {
     return sent;
 }
 
-// Of those with two leaves the one whose second is right behind the last member's: its node has a
-// member from the first round on in which the last member's leaf and the next are of one node. Such
-// a leaf climbs less high if the number of members is divided by two often.
+// The member that sends most is, of those with two leaves, the one whose second leaf is right
+// behind the last member's: its node has a member from the first round on in which the last
+// member's leaf and the next are of one node. Such a leaf climbs less high if the number of members
+// is divided by two often.
 int64_t exchange_most_partials(int64_t members) {
     int rounds = exchange_rounds(members);
     int64_t leaves = INT64_C(1) << rounds;
@@ -159,10 +160,10 @@ int64_t exchange_partial_bytes(enum dtype dtype, int64_t bytes) {
                                : bytes;
 }
 
-// As ring algorithms do, which send the least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an
-// all_reduce twice that. One that goes straight sends all to everybody, since latency counts there,
-// and one in rounds all in each of log2 N; where N is no power of two members differ by some rounds,
-// and the one counts that sends most.
+// Counts what ring algorithms send, which is the least (Patarasuk and Yuan, 2009): (N-1)/N of the
+// whole, an all_reduce twice that. One that goes straight sends all to everybody, since latency
+// counts there, and one in rounds all in each of log2 N; where N is no power of two members differ
+// by some rounds, and the one counts that sends most.
 int64_t exchange_sent_bytes(const struct exchange *exchange, enum algorithm algorithm,
                             enum dtype dtype, int64_t members, int64_t whole, int64_t unpadded) {
     int64_t others = whole / members * (members - 1);

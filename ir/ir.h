@@ -220,7 +220,7 @@ static inline uint64_t axis_list_mask(const struct axis_list *axes) {
 static inline bool axis_list_has(const struct axis_list *axes, unsigned axis) {
     return axis_list_mask(axes) >> axis & 1;
 }
-// At the end, unless it is in the list.
+// Adds an axis at the end, unless it is in the list.
 static inline void axis_list_add(struct axis_list *axes, unsigned axis) {
     if (!axis_list_has(axes, axis))
         axes->axes[axes->n++] = (uint8_t)axis;
@@ -228,7 +228,7 @@ static inline void axis_list_add(struct axis_list *axes, unsigned axis) {
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with);
 void axis_list_add_all(struct axis_list *axes, const struct axis_list *more); // each as with add
-// Those of `axes` that `others` has not, and those that it has, in the order of `axes`.
+// The axes that `others` has not, and those that it has, in the order of `axes`.
 struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others);
 struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others);
 
@@ -462,7 +462,7 @@ bool wire_equal(struct wire a, struct wire b);
 const char *wire_text(struct wire, struct arena *arena); // "int8", "topk 3"
 // The code's length, in words of i32.
 int64_t wire_words(struct wire, int64_t elements);
-// Of compress and decompress; NONE where the attributes make no sense.
+// The wire of a compress or a decompress; NONE where the attributes make no sense.
 struct wire op_wire(const struct op *);
 
 // The curve by which a learning rate falls, at its end.
@@ -640,7 +640,7 @@ uint32_t job_find_unit(const struct job *, const char *name);            // NO_I
 buffer_id program_frame(const struct program *, uint32_t unit);
 void program_set_frame(struct program *, uint32_t unit, buffer_id frame);
 bool program_is_frame(const struct program *, buffer_id); // of any unit
-// Of every unit, whether a statement calls it.
+// Whether a statement calls it, for every unit.
 bool *program_called_units(const struct program *, struct arena *);
 bool *job_called_units(const struct job *, struct arena *); // by any of its programs
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.
@@ -764,8 +764,8 @@ bool exchange_fits(const struct exchange *, const struct mesh *, const struct te
 enum algorithm { ALGORITHM_RING, ALGORITHM_DIRECT, ALGORITHM_DOUBLING };
 // `bytes`: what a member gives, all pieces together and unpadded.
 enum algorithm exchange_algorithm(const struct exchange *, int64_t members, int64_t bytes);
-// Of recursive doubling: rounds; partial sums that the member at a place sends in all of them; the
-// most that any does. Where the members are a power of two, each sends one in every round.
+// Recursive doubling: its rounds; the partial sums that the member at a place sends in all of them;
+// the most that any sends. Where the members are a power of two, each sends one in every round.
 int exchange_rounds(int64_t members);
 int64_t exchange_partials_sent(int64_t members, int64_t place);
 int64_t exchange_most_partials(int64_t members);
@@ -806,7 +806,7 @@ struct axis_list buffer_inner_axes(const struct buffer *);
 buffer_id buffer_whole(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
 bool buffer_outlives_step(const struct buffer *); // it is persistent, or the host fills or reads it
-// By one kind of number; slots by as many as there are, one item where it is one.
+// A buffer's stacks of one kind, of so many places; a buffer with one slot is not stacked.
 struct stacks stacked(enum stack_kind, int64_t count);
 struct stacks stacked_in_slots(int64_t count);
 bool stacks_equal(const struct stacks *a, const struct stacks *b);
@@ -818,8 +818,8 @@ int64_t buffer_microbatches(const struct buffer *);
 // The places of an item in the buffer's stacks, 0 in those that it has not, and back.
 void buffer_places(const struct buffer *, int64_t item, int64_t places[MAX_STACKS]);
 int64_t buffer_item_at(const struct buffer *, const int64_t places[MAX_STACKS]);
-// Of what is stacked by layers: the first, of how many layers every place is the next one's, and the
-// layer of an item. Of what is not: 0, 1 and 0.
+// What is stacked by layers has a first one, a number of layers from a place to the next, and a
+// layer for each item. What is not has 0, 1 and 0.
 int64_t buffer_first_layer(const struct buffer *);
 int64_t buffer_layer_step(const struct buffer *);
 int64_t buffer_layer(const struct buffer *, int64_t item);

@@ -93,7 +93,8 @@ static void move_to(struct parser *p, uint32_t at) {
     text_advance(p);
 }
 
-// By names and places; types are checked against the call's buffers, as of any unit.
+// Whether two units have the same names and places of parameters and results; types are checked
+// against the call's buffers, as of any unit.
 static bool same_signature(const struct unit *a, const struct unit *b) {
     if (a->n_parameters != b->n_parameters || a->n_results != b->n_results)
         return false;

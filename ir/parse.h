@@ -65,11 +65,11 @@ struct parser {
 // Keeps the first error and makes every later token the end of the text.
 void text_fail_at(struct parser *, uint32_t begin, uint32_t end, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-// At the current token.
+// Fails the text at the current token.
 #define FAIL(p, ...) text_fail_at((p), (p)->token.begin, (p)->token.end, __VA_ARGS__)
 bool text_failed(const struct parser *);
-// Before the text is failed at the token: which of n names is near it. `first` is the first one,
-// of a column of rows that are `stride` bytes each.
+// Notes which of n names is near the token, before the text is failed there. `first` is the first
+// one, of a column of rows that are `stride` bytes each.
 void text_meant(struct parser *, const struct token *, const char *const *first, size_t n,
                 size_t stride);
 #define COLUMN(rows, n, name) (n) ? &(rows)->name : NULL, (n), sizeof *(rows)
@@ -100,7 +100,7 @@ struct axis_list text_axes(struct parser *);
 unsigned text_dims(struct parser *, struct dim dims[MAX_RANK], struct layout *layout);
 struct tensor_type text_type(struct parser *);
 unsigned text_roles(struct parser *, uint8_t roles[MAX_ROLES]);
-// Of a program of the job; NO_ID: it has none of that name.
+// The buffer of that name, in a program of the job; NO_ID: there is none.
 buffer_id text_find_buffer(struct parser *, const struct program *, const char *name);
 struct span text_span(const struct parser *, uint32_t begin); // to the end of the token before
 
@@ -109,7 +109,8 @@ struct span text_span(const struct parser *, uint32_t begin); // to the end of t
 void parse_header(struct parser *, bool in_part);
 // `part NAME over AXES BEGIN .. END`, up to its brace.
 struct mesh_part parse_part_head(struct parser *);
-// From `{` to behind `}`, of the unit of this id. Buffers must be known, for the frame (parse_unit.c).
+// Parses from `{` to behind `}`, for the unit of this id. Buffers must be known, for the frame
+// (parse_unit.c).
 void parse_unit_body(struct parser *, struct unit *, uint32_t id);
 // A schedule, from its name on; buffers and units must be known (parse_step.c).
 void parse_step(struct parser *, enum step_kind);

@@ -165,7 +165,7 @@ struct axis_list text_axes(struct parser *p) {
     return axes;
 }
 
-// Behind the axes that cut a dimension: the one of them that does so in zigzag.
+// Parses, behind the axes that cut a dimension, the one of them that does so in zigzag.
 static void parse_zigzag(struct parser *p, const struct dim *dim, const struct axis_list *cuts,
                          uint8_t *zigzag) {
     uint32_t begin = p->token.begin;

@@ -46,7 +46,7 @@ static bool parse_indices(struct parser *p, struct reference *reference) {
     return !text_at(p, '[');
 }
 
-// By the number of the buffer's stacks.
+// What is wrong, by the number of the buffer's stacks.
 static const char *const wrong_indices[MAX_STACKS + 1] = {
     "buffer `%s` has one item and takes no index",
     "buffer `%s` has several items: say which by one index, as in `%s[l]`",
@@ -235,7 +235,7 @@ static void expect_statement(struct parser *p) {
     FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
 }
 
-// Up to its brace. A statement has the span of its text, a loop with its body.
+// Parses up to the block's brace. A statement has the span of its text, a loop with its body.
 static void parse_block(struct parser *p, struct step *step, struct block *block) {
     while (!text_failed(p) && !text_at(p, '}') && p->token.kind != TOKEN_END) {
         uint32_t begin = p->token.begin;

@@ -32,7 +32,7 @@ struct placed_tensor {
     int64_t gather_layers; // gathered at once; divides the layers of the range
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
-    // Of a part that is kept between forward and backward: the axes that cut it, some of the
+    // The axes that cut the part that is kept between forward and backward, some of the
     // parameter's. None: nothing is kept, or all.
     struct axis_list kept_shards;
     struct axis_list wire; // over which its gradient travels compressed: the placement's, or none

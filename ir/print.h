@@ -48,7 +48,7 @@ void print_sizes(struct printer *);
 void print_policy(struct printer *);
 void print_tensor(struct printer *, const struct tensor *);
 void print_buffer(struct printer *, const struct buffer *);
-// From its name to behind `}` (print_unit.c).
+// Prints a unit from its name to behind `}` (print_unit.c).
 void print_unit(struct printer *, const struct unit *);
 // A schedule of the program that is printed, from its name to behind `}` (print_step.c).
 void print_step(struct printer *, enum step_kind);

@@ -109,7 +109,7 @@ static void put_stacks(struct printer *p, const struct buffer *buffer) {
     }
 }
 
-// In the order that the parser reads (parse_header.c).
+// Prints in the order that the parser reads (parse_header.c).
 void print_buffer(struct printer *p, const struct buffer *buffer) {
     put(p, "buffer %s : %s %s", buffer->name, class_names[buffer->class],
         dtype_names[buffer->dtype]);

@@ -24,7 +24,7 @@ static void put_storage(struct printer *p, const struct unit *unit, const struct
     }
 }
 
-// In the form of its kind; reals as the shortest decimal that reads back.
+// Prints an attribute in the form of its kind; reals as the shortest decimal that reads back.
 static void put_attribute(struct printer *p, const struct attribute *attribute) {
     put(p, "%s=", attribute_names[attribute->name]);
     switch (attribute_kinds[attribute->name]) {
@@ -79,7 +79,8 @@ static void print_op(struct printer *p, const struct unit *unit, const struct op
     put_spanned_end(p, op->span);
 }
 
-// Of the buffer that holds the unit's frame, one name in all programs; NULL: it needs none.
+// The name of the buffer that holds the unit's frame, the same in all programs; NULL: it needs
+// none.
 static const char *frame_name(const struct job *job, uint32_t unit) {
     for (uint32_t i = 0; i < job->n_programs; i++) {
         buffer_id frame = program_frame(job->programs[i], unit);

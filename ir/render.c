@@ -72,7 +72,7 @@ static void print_gutter(const struct printer *p, uint32_t line) {
         fprintf(p->out, "%s      |%s ", p->style.quiet, p->style.end);
 }
 
-// With dots where the window leaves something out.
+// Prints a line, with dots where the window leaves something out.
 static void print_line(const struct printer *p, uint32_t line, const struct source_file *file,
                        struct window w) {
     print_gutter(p, line);
@@ -109,14 +109,15 @@ static void print_underline(const struct printer *p, const struct source_file *f
 
 // ---- sentences --------------------------------------------------------------------------------
 
-// Of a terminal, if it is one; nobody else has to take words of two lines together again.
+// The columns of the terminal. 0: it is none, and whoever reads it should not have to take words of
+// two lines together again.
 static int columns_of(FILE *out) {
     struct winsize size;
     bool terminal = isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0;
     return terminal ? size.ws_col : 0;
 }
 
-// Up to the next blank that may become the end of a line: not inside of what is quoted.
+// The length up to the next blank that may become the end of a line: not inside of what is quoted.
 static size_t word_length(const char *text) {
     bool quoted = false;
     size_t n = 0;
@@ -125,7 +126,7 @@ static size_t word_length(const char *text) {
     return n;
 }
 
-// From the column that the line has reached; further lines begin two columns behind a note.
+// Prints from the column that the line has reached; further lines begin two columns behind a note.
 static void print_sentence(const struct printer *p, const char *text, int column) {
     enum { INDENT = 4 };
     for (bool first = true; *text; first = false) {
@@ -148,7 +149,7 @@ static void print_sentence(const struct printer *p, const char *text, int column
 
 // ---- marks ------------------------------------------------------------------------------------
 
-// In order of line and column, of one file after the other, the primary's first.
+// Marks come in order of line and column, of one file after the other, the primary's first.
 static bool comes_before(const struct mark *a, const struct mark *b, uint32_t first_source) {
     if (a->span.source != b->span.source)
         return a->span.source == first_source ||

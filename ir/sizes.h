@@ -20,7 +20,7 @@ static inline int64_t size_plus(int64_t a, int64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? SIZE_BEYOND : sum;
 }
 
-// Up to the next multiple; 0 and 1: as it is.
+// Rounds up to the next multiple; 0 and 1: the size stays as it is.
 static inline int64_t round_up(int64_t size, int64_t multiple) {
     int64_t rest = multiple > 1 ? size % multiple : 0;
     return rest && size != SIZE_BEYOND ? size_plus(size, multiple - rest) : size;

@@ -55,7 +55,7 @@ struct source_place source_place(const struct source_files *files, struct span s
     };
 }
 
-// From the first to the last of both, which are of one source; nowhere adds nothing.
+// The span from the first to the last of both, which are of one source; nowhere adds nothing.
 struct span span_join(struct span a, struct span b) {
     if (a.source == NO_SOURCE)
         return b;

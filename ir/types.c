@@ -26,7 +26,7 @@ const char *tensor_type_text(struct arena *arena, const struct tensor_type *type
     return arena_format(arena, "%s]", text);
 }
 
-// In element type and sizes; what the dimensions are called does not count.
+// Whether element type and sizes are equal; what the dimensions are called does not count.
 bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
     if (a->dtype != b->dtype || a->rank != b->rank)
         return false;

@@ -9,7 +9,7 @@ struct statement_walk walk_statements(const struct block *block) {
     return (struct statement_walk){.open = {{.block = block}}};
 }
 
-// Into the loop that it stands on, else on in the innermost block that has not ended.
+// Goes into the loop that it stands on, else on in the innermost block that has not ended.
 bool walk_next(struct statement_walk *walk) {
     if (walk->statement && walk->statement->kind == STATEMENT_LOOP) {
         CHECK(walk->depth < LIMIT_LOOP_DEPTH);
@@ -106,7 +106,7 @@ static struct access access_of_call(const struct unit *unit, const struct call *
     return (struct access){i < unit->n_results ? &call->results[i] : NULL, true};
 }
 
-// In the order of the text; of each piece of a transfer the source first.
+// Accesses stand in the order of the text; of each piece of a transfer the source comes first.
 struct access statement_access(const struct program *program, const struct statement *statement,
                                uint32_t i) {
     const struct access none = {NULL, false};

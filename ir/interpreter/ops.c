@@ -263,7 +263,8 @@ struct places {
     int64_t outer, from, to, inner;
 };
 
-// To place `to` of y what stands at each place `from` of x that is the same: a one-hot product.
+// Adds to each place of y what stands at the places of x whose number is the same, from[a] = to[b]
+// + shift: a one-hot product.
 static void move_places(const struct places *n, const double *from, const double *to, double shift,
                         const struct array *x, struct array *y) {
     clear(y);
@@ -659,7 +660,8 @@ static void carry(const struct op *op, const struct array *in, struct array *out
     }
 }
 
-// Of zero: zero, so that a step in which every token is masked has a loss and gradients of zero.
+// The reciprocal of zero is zero, so that a step in which every token is masked has a loss and
+// gradients of zero.
 static void reciprocal(const struct op *op, const struct array *in, struct array *out) {
     out->data[0] = in->data[0] != 0 ? 1 / in->data[0] : 0;
 }
