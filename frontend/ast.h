@@ -100,7 +100,7 @@ struct ast_arguments {
 struct ast_quantity {
     struct ast_number number;
     enum measuring_unit unit;
-    // Of a word that is no unit nor near one, what was reported: who reads the value adds which
+    // What was reported of a word that is no unit nor near one: who reads the value adds which
     // units it takes.
     struct diagnostic *unknown;
 };

@@ -192,7 +192,7 @@ static void print_axes(FILE *out, const struct ast_axes *axes) {
 
 static void print_body(FILE *out, const struct ast_body *body, int level);
 
-// On the line of its split, however long.
+// Prints a schedule on the line of its split, however long.
 static void print_schedule(FILE *out, const struct ast_schedule *schedule) {
     if (schedule->kind == SCHEDULE_NONE)
         return;

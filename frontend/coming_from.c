@@ -67,7 +67,7 @@ static const struct {
 #undef CONFIG_FIELD
 };
 
-// But for the case of letters and what joins them.
+// Whether two words are the same but for the case of letters and what joins them.
 static bool same_word(const char *a, const char *b) {
     for (;; a++, b++) {
         a += strspn(a, "_-.");

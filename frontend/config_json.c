@@ -30,7 +30,7 @@ static const struct config_text default_rows[] = {
 };
 enum { N_DEFAULT_ROWS = sizeof default_rows / sizeof *default_rows };
 
-// Of several for one function the first is written.
+// The words of activation functions; of several for one function the first is written.
 const struct config_word config_words[] = {
     {"gelu_new", ACTIVATION_GELU_TANH},
     {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
@@ -110,7 +110,7 @@ static bool has_default(const struct config_reader *reader, const char *key) {
     return false;
 }
 
-// By what the file says, or by what it leaves out.
+// Whether attention has a window, by what the file says or by what it leaves out.
 static bool has_window(const struct config_reader *reader) {
     const struct config_row *row = find_config_row(reader->kind, "sliding_window");
     const json_t *said = row ? json_object_get(reader->root, row->key) : NULL;
@@ -142,8 +142,8 @@ static void check_layer_types(const struct config_reader *reader, const char *ke
         report_config_value(reader, own(key), "as long as `num_hidden_layers` says");
 }
 
-// Of what the embedding gives, and of what attention and the feed-forward part add to the stream:
-// one rate for all, as published files have it.
+// Takes the rate for what the embedding gives, or for what attention and the feed-forward part add
+// to the stream: one rate holds for all, as published files have it.
 static void take_dropout(const struct config_reader *reader, const struct config_row *config_row,
                          const json_t *value) {
     int i = find_field(model_field_rows, n_model_field_rows, config_row->argument);
@@ -302,7 +302,8 @@ static const char *all_kinds(struct arena *arena) {
     return words;
 }
 
-// Of a kind that nothing is known of, only its fields can be told from a llama's.
+// Reports a kind that is not built. Where nothing else is known of it, its fields tell whether it
+// could be a llama.
 static void report_kind(const struct config_reader *reader, const char *type) {
     struct diagnostics *diagnostics = reader->r->diagnostics;
     struct span span = config_span(reader, own("model_type"));

@@ -96,7 +96,8 @@ struct diagnostic *report_config_value(const struct config_reader *, struct conf
                                        const char *wanted);
 // What is not known may change the model: it is told, and nothing is proposed that passes it over.
 void report_config_key(const struct config_reader *, struct config_place);
-// Into the model's field of that name, with the bounds of the field's own kind. False: reported.
+// Takes the value into the model's field of that name, with the bounds of the field's own kind.
+// False: reported.
 bool take_config_value(const struct config_reader *, struct config_place, const json_t *value,
                        const char *field);
 // Notes who says the model's field of that number.

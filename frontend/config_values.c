@@ -123,8 +123,8 @@ void say_field(const struct config_reader *reader, struct config_place place, in
                                                   config_place_text(reader, place))}};
 }
 
-// Into the draft, by the row of the model's own field: a config.json and a block write the same
-// members with the same bounds.
+// A value goes into the draft by the row of the model's own field: a config.json and a block write
+// the same members with the same bounds.
 bool take_config_value(const struct config_reader *reader, struct config_place place,
                        const json_t *value, const char *field) {
     int i = find_field(model_field_rows, n_model_field_rows, field);

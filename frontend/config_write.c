@@ -264,7 +264,8 @@ static void add_row(struct unseen *unseen, const struct config_row *row) {
         add_said(unseen, row->key, row->key, row_json(writer, row));
 }
 
-// Of a table of rotary positions, whatever its name; a theta may stand in it, or beside.
+// Adds what a file says of rotary positions in a table, whatever its name; a theta may stand in it,
+// or beside.
 static void add_rotation(struct unseen *unseen) {
     const struct config_writer *writer = unseen->writer;
     const struct rope_scaling *scaling = &writer->model->rope_scaling;

@@ -60,7 +60,7 @@ static bool has_same_comments(const struct token_text *a, const struct token_tex
     return same && !next_comment(b, &of_b, &y);
 }
 
-// That it is the same program is checked and not believed: the file is the user's.
+// The formatted text is checked to be the same program, and not believed: the file is the user's.
 static void check_formatted(struct arena *arena, struct diagnostics *diagnostics,
                             const struct token_text *before, uint32_t source) {
     struct token_text after;

@@ -19,7 +19,7 @@ struct token_text {
 // False: reported.
 bool format_parse(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
                   struct token_text *text);
-// Of signs the grammar's number is the character.
+// Whether the token is one of these signs, whose number in the grammar is the character.
 bool is_one_of(int kind, const char *signs);
 // What the token is written as: a number and its unit have one blank between.
 const char *token_spelling(struct arena *arena, const struct token_text *text, uint32_t token);

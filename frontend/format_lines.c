@@ -62,7 +62,7 @@ struct layout {
 
 // ---- columns ----------------------------------------------------------------------------------
 
-// In characters, from 0: behind a text that begins in a column.
+// The column, in characters from 0, behind a text that begins in a column.
 static uint32_t column_behind(uint32_t column, const char *text, uint32_t length) {
     for (uint32_t i = 0; i < length; i++)
         if (text[i] == '\t')
@@ -72,7 +72,7 @@ static uint32_t column_behind(uint32_t column, const char *text, uint32_t length
     return column;
 }
 
-// In the old text, which is gone through once.
+// The column in the old text, which is gone through once.
 static uint32_t old_column(struct layout *l, uint32_t at) {
     for (; l->seen < at; l->seen++) {
         const char *byte = l->text->text + l->seen;
@@ -81,7 +81,7 @@ static uint32_t old_column(struct layout *l, uint32_t at) {
     return l->seen_column;
 }
 
-// In front of a byte of the code. A program has several lines, of which the last counts.
+// The column in front of a byte of the code. A program has several lines, of which the last counts.
 static uint32_t new_column(const struct line *line, uint32_t at) {
     uint32_t begin = at;
     while (begin > 0 && line->code[begin - 1] != '\n')
@@ -109,7 +109,7 @@ static uint32_t n_closed_first(const struct token_text *text, uint32_t token) {
     return n;
 }
 
-// Of a line that begins with this token or with a comment before it.
+// How far a line is indented that begins with this token or with a comment before it.
 static uint32_t indentation_of(const struct layout *l, uint32_t token, bool is_comment) {
     const struct token_text *text = l->text;
     uint32_t closed = is_comment ? 0 : n_closed_first(text, token);
@@ -122,8 +122,8 @@ static uint32_t indentation_of(const struct layout *l, uint32_t token, bool is_c
 
 // ---- lines ------------------------------------------------------------------------------------
 
-// With this token or with a comment before it, which stood in a column. In brackets it may stay
-// right behind the innermost.
+// Begins a line with this token or with a comment before it, which stood in a column. In brackets
+// it may stay right behind the innermost.
 static struct line *begin_line(struct layout *l, uint32_t token, bool is_comment, uint32_t column) {
     const struct open *innermost = l->n_open ? &l->open[l->n_open - 1] : NULL;
     struct line line = {.blank_before = l->blank_before && l->n,
@@ -284,7 +284,8 @@ static void anchor_lines(struct layout *l) {
     }
 }
 
-// From left to right: what is moved moves what stands behind it, and what hangs on it.
+// Stops are aligned from left to right: what is moved moves what stands behind it, and what hangs
+// on it.
 static void align_stops(struct layout *l) {
     align_all(l, STOP_SIGN);
     align_all(l, STOP_LINK);

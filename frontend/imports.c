@@ -79,7 +79,7 @@ struct import_chain {
 
 static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer);
 
-// On the chain of files that are being read: importing one of them again would never end.
+// Whether the file is one of those that are being read: importing it again would never end.
 static bool is_open(const struct resolver *r, const struct import_chain *chain,
                     const char *identity) {
     for (; chain; chain = chain->outer)
@@ -183,8 +183,8 @@ static void load_import(struct resolver *r, const struct ast_item *item,
     load_file(r, r->n_files - 1, chain);
 }
 
-// In the order of the text, imports where they stand, so that of two declarations the one that is
-// read first is the one that a person meets first.
+// Loads items in the order of the text, imports where they stand, so that of two declarations the
+// one that is read first is the one that a person meets first.
 static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer) {
     struct import_chain chain = {outer, file, outer ? outer->depth + 1 : 0};
     const struct ast_file ast = r->files[file].ast; // a copy: `files` grows
@@ -251,7 +251,8 @@ static const char *missing_import(struct resolver *r, enum ast_item_kind kind, c
     return NULL;
 }
 
-// Before the first item of the user's file, behind what comments say of the whole.
+// Proposes an import before the first item of the user's file, behind what comments say of the
+// whole.
 static void help_import(struct resolver *r, struct diagnostic *d, const char *import) {
     const struct ast_file *file = &r->files[0].ast;
     uint32_t begin = file->n ? file->items[0].span.begin : 0;

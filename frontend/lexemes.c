@@ -83,7 +83,7 @@ static bool is_rate_in_bits(const char *word, const char *rate) {
     return false;
 }
 
-// Of which unit of bytes the word is that of bits; N_MEASURING_UNITS: of none.
+// The unit in bytes for which the word is the one in bits; N_MEASURING_UNITS: none.
 static enum measuring_unit unit_in_bytes(const char *word) {
     int i = 0;
     while (i < N_MEASURING_UNITS && !is_rate_in_bits(word, measuring_unit_rows[i].text))

@@ -2,7 +2,7 @@
 // that split it, so they are known behind the mesh and the strategy.
 #include "frontend/resolve.h"
 
-// Among how many the splits of the batch, outside of scopes, divide it.
+// The number of devices among which splits, outside of scopes, divide the batch.
 static int64_t devices_of_batch(const struct config *config) {
     int64_t devices = 1;
     for (uint32_t i = 0; i < config->strategy.n_splits; i++) {

@@ -62,7 +62,7 @@ static void report_open_choice(struct resolver *r) {
     diagnostic_help(d, "give `--strategy NAME`, or name one of them `main`");
 }
 
-// Behind the last item, where it would be written.
+// Reports that there is no strategy, behind the last item, where it would be written.
 static void report_no_strategy(struct resolver *r, const struct ast_file *file) {
     struct span span = file->n ? file->items[file->n - 1].span : span_of(file->source, 0, 0);
     struct diagnostic *d =
@@ -130,8 +130,8 @@ static struct parts find_parts(struct resolver *r, const struct found_item *stra
     return parts;
 }
 
-// In the order of what needs what. A strategy without axes would only repeat that the mesh has
-// none.
+// Resolves parts in the order of what needs what. A strategy without axes would only repeat that
+// the mesh has none.
 static void resolve_parts(struct resolver *r, const struct parts *parts) {
     if (parts->model)
         resolve_model(r, parts->model);

@@ -107,8 +107,8 @@ const char *translated(const char *word, const char *const *names, size_t n);
 // How it is said here, as a help; `value`: what it is given there, NULL: nothing. False: no such
 // word.
 bool help_said_here(struct diagnostic *d, const char *word, const char *value);
-// Of how many microbatches a step has, which is said by the size of one: remembers where that is
-// told, for help_microbatches.
+// Remembers, for help_microbatches, where it is told how many microbatches a step has, which is
+// said by the size of one.
 void note_microbatches(struct resolver *r, struct diagnostic *d, const struct ast_field *field);
 
 // What to do about fields that are too large, wherever they are said.

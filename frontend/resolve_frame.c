@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-// From the inside out: the statement in the library, brought by a `use` there, brought by the
-// user's. The outermost link is the one that a message underlines, since that is the text one can
-// change.
+// The chain goes from the inside out: the statement in the library, brought by a `use` there,
+// brought by the user's. The outermost link is the one that a message underlines, since that is the
+// text one can change.
 struct origin origin_in_frame(struct arena *arena, const struct frame *frame, struct span span) {
     struct origin origin = origin_statement(span);
     for (; frame->outer; frame = frame->outer) {

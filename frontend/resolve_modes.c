@@ -41,8 +41,8 @@ struct mode_reader {
     struct mode_statement *out;
 };
 
-// Those of the mode on which nothing around it relaxes the condition. A mode without axes is said
-// of all of them.
+// The axes of the mode on which nothing around it relaxes the condition. A mode without axes is
+// said of all of them.
 static struct axis_list unrelaxed_axes(const struct mode_reader *m, enum condition condition) {
     struct axis_list axes = m->out->axes;
     for (unsigned axis = 0; axis < m->r->config->mesh.n_axes && !m->out->axes.n; axis++)

@@ -127,7 +127,7 @@ static void report_untaken(const struct taking *t) {
     }
 }
 
-// Not given: what is there stays, a default or what was inherited. False: not given.
+// Takes a number. False: it is not given, and what is there stays, a default or what was inherited.
 static bool take_real(struct taking *t, const char *name, double minimum, double maximum,
                       double *out) {
     const struct ast_value *value = take(t, name, false);
@@ -253,8 +253,8 @@ static void read_betas(struct resolver *r, const struct ast_value *value,
     read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
 }
 
-// Of matrices and tables, as PyTorch's users group parameters; a statement that selects means all
-// that it selects.
+// Takes the weight decay, which matrices and tables have, as PyTorch's users group parameters; a
+// statement that selects means all that it selects.
 static void take_decay(struct taking *t, bool selects, struct optimizer_config *optimizer) {
     if (take_real(t, "weight_decay", 0, 1e6, &optimizer->weight_decay))
         optimizer->decays_all = selects;
@@ -282,7 +282,7 @@ static void read_adamw(struct resolver *r, const struct ast_value *value, bool s
     report_untaken(&t);
 }
 
-// Another kind than what is inherited takes over its learning rate, and nothing else of it.
+// SGD behind another kind takes over that kind's learning rate, and nothing else of it.
 static void read_sgd(struct resolver *r, const struct ast_value *value, bool selects,
                      struct optimizer_config *optimizer) {
     struct taking t = begin_taking(r, value);

@@ -50,7 +50,7 @@ static bool is_warned(const struct resolver *r, struct span span) {
     return false;
 }
 
-// As in Python a bound beyond the layers is cut; but who wrote it may have counted others. Told
+// A bound beyond the layers is cut, as in Python; but who wrote it may have counted others. Told
 // once for all uses of a strategy.
 static void warn_beyond(struct resolver *r, const struct ast_slice *slice) {
     int64_t layers = r->config->model.layers;
@@ -74,8 +74,8 @@ static void warn_beyond(struct resolver *r, const struct ast_slice *slice) {
     diagnostic_edit(d, slice->span, "%s", left);
 }
 
-// Against the model's number of layers. Inside another slice it is cut to what both have; one with
-// a step could then begin between two of the other's layers, and is refused.
+// Resolves a slice against the model's number of layers. Inside another slice it is cut to what
+// both have; one with a step could then begin between two of the other's layers, and is refused.
 static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
                           struct selector *selector) {
     int64_t layers = r->config->model.layers;

@@ -245,7 +245,7 @@ static void help_product(struct resolver *r, struct diagnostic *d, const struct 
     diagnostic_edit(d, all, "%s", product);
 }
 
-// By its name and by its place, or twice by its name.
+// Reports arguments that are given twice: by name and by place, or by name both times.
 static bool check_given_once(struct resolver *r, const struct ast_arguments *arguments,
                              const struct ast_parameters *parameters) {
     for (uint32_t i = 0; i < arguments->n; i++) {
@@ -328,7 +328,7 @@ static bool is_being_expanded(const struct frame *frame, const struct ast_item *
     return false;
 }
 
-// As if the text stood here, but for the names it may use and the rank it has.
+// Expands a strategy as if its text stood here, but for the names it may use and the rank it has.
 static void expand_use(struct expansion *e, const struct frame *frame, const struct scope *scope,
                        const struct ast_statement *statement) {
     struct resolver *r = e->r;

@@ -52,7 +52,8 @@ static bool is_within(const struct selector *inner, const struct selector *outer
     return k == outer->n_roles && !outer->has_slice;
 }
 
-// By what they select, not by how it is spelt: `[0:4]` and `[:4]` of four layers are one.
+// Whether two selectors select the same, however they are spelt: `[0:4]` and `[:4]` of four layers
+// are one.
 static bool same_selector(const struct selector *a, const struct selector *b) {
     return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
            a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&

@@ -119,7 +119,7 @@ struct setting *find_setting(struct resolver *r, const char *name) {
     return NULL;
 }
 
-// By its own name, or as the strategy's, which no axis can have.
+// Finds a parameter's setting by its own name, or by the strategy's, which no axis can have.
 struct setting *find_parameter_setting(struct resolver *r, const char *name) {
     struct setting *alone = find_setting(r, name);
     for (uint32_t i = 0; i < r->n_settings; i++) {

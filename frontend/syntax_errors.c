@@ -171,7 +171,7 @@ static void suggest_quotes(struct parser *p, struct diagnostic *d, struct span s
     diagnostic_edit(d, span_of(span.source, span.begin, span.begin + length), "\"%s\"", name);
 }
 
-// Behind what stands before the span.
+// Suggests a comma behind what stands before the span.
 static void suggest_comma(struct parser *p, struct diagnostic *d, struct span span) {
     uint32_t end = span.begin;
     while (end > 0 && strchr(" \t", p->text[end - 1]))
@@ -221,8 +221,9 @@ static bool takes_dimensions(const struct parser *p) {
     return field->n && strcmp(field->items[field->n - 1].name.text, "reproducible") == 0;
 }
 
-// Not in a value's brackets nor in front of a strategy's body, where `of` has other meanings. A
-// bracket that is itself what cannot stand here encloses nothing.
+// Whether the span may stand behind a field: not in a value's brackets nor in front of a strategy's
+// body, where `of` has other meanings. A bracket that is itself what cannot stand here encloses
+// nothing.
 static bool is_behind_field(const struct parser *p, struct span span) {
     uint32_t n = p->n_brackets;
     if (n && p->brackets[n - 1].span.begin == span.begin)
@@ -230,7 +231,7 @@ static bool is_behind_field(const struct parser *p, struct span span) {
     return n ? p->brackets[n - 1].kind == '{' : p->goal == PARSE_SETTING;
 }
 
-// Those of the symbols that are worth saying. Returns how many.
+// Keeps the symbols that are worth saying. Returns how many.
 static int keep_meant(const struct parser *p, struct span span, const char *const *symbols, int n,
                       const char **meant) {
     int kept = 0;

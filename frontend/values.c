@@ -59,7 +59,7 @@ struct diagnostic *report_unknown_of(struct resolver *r, enum diagnostic_code co
     return d;
 }
 
-// At the second, with the first labelled: the second is the one that a person added.
+// Reports at the second, with the first labelled: the second is the one that a person added.
 struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
                                 const char *what) {
     struct diagnostic *d = report(r->diagnostics, E108, span, "%s is given twice", what);
@@ -205,7 +205,7 @@ static const char *unit_words(struct resolver *r, enum measure measure) {
     return arena_format(r->arena, "%s or %s", words, last);
 }
 
-// In base units: bytes, bytes per second, seconds, operations per second.
+// Reads a quantity in base units: bytes, bytes per second, seconds, operations per second.
 bool read_quantity(struct resolver *r, const struct ast_value *value, const char *what,
                    enum measure measure, double *out) {
     const char *example = measure_examples[measure];
