@@ -69,7 +69,7 @@ void factor_axes(struct config *, struct arena *);
 
 // ---- blocks (blocks.c) ------------------------------------------------------------------------
 
-// In how many a dimension of the whole size is worked on; 1: no mesh may cut it.
+// In how many blocks a dimension of the whole size is worked on; 1: no mesh may cut it.
 int64_t blocks_of(const struct policy *, enum dimension, int64_t size);
 
 // ---- placement (place.c) ----------------------------------------------------------------------
@@ -118,7 +118,8 @@ struct account_transfer {
     int64_t group; // members
     int64_t count; // executions in one step
     int64_t bytes; // sent in one step, all executions, by the device that sends most
-    // Of these, those that go straight to where they are needed, and those of recursive doubling.
+    // The bytes among these that go straight to where they are needed, and those of recursive
+    // doubling.
     int64_t direct_bytes, doubling_bytes;
     // Executions by each route (ir.h); each counts once, in a row of one of the roles that it
     // carries.
@@ -144,8 +145,8 @@ struct too_long {
 void report_too_long(struct diagnostics *diagnostics, const struct too_long *too_long); // E491
 
 struct account {
-    // At the moment when the most is alive: bytes of each state, and of the arena what is of none;
-    // they sum to `peak`, for a byte that buffers share counts once.
+    // What is alive at the moment when that is most: bytes of each state, and of the arena what is
+    // of none; they sum to `peak`, for a byte that buffers share counts once.
     int64_t states[N_STATES], transient, peak;
     enum step_kind peak_step;
     uint32_t peak_statement; // id of the statement at that moment
@@ -153,15 +154,16 @@ struct account {
     // What a plan for each step alone would take; 0: there is none. A plan for all of them may take
     // more, since what several use lies in one place.
     int64_t alone[N_STEPS];
-    // When the most is alive at once, item by item from its first write to its last use. What the
-    // arena has beyond it are gaps, and items of a stack whose turn has not come or is over.
+    // What is alive at once when that is most, item by item from its first write to its last use.
+    // What the arena has beyond it are gaps, and items of a stack whose turn has not come or is
+    // over.
     struct account_live live;
     struct too_long too_long; // then `live` is of no moment
     // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
     int64_t held[N_STATES];
     struct account_transfer *transfers;
     uint32_t n_transfers;
-    // By statement id: bytes that one device sends there in one step; where devices differ, the
+    // Bytes that one device sends at a statement, by its id, in one step; where devices differ, the
     // most.
     int64_t *sent;
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
@@ -218,7 +220,7 @@ struct step_time {
 };
 struct step_time account_time(const struct program *, const struct account *,
                               const struct device_config *);
-// Of one axis alone, from the rows of an account.
+// The time of one axis alone, from the rows of an account.
 struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
                                    const struct account_transfer *, uint32_t n_transfers,
                                    unsigned axis);
@@ -228,7 +230,7 @@ struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
 // mesh and training: what those have in common that divide work alike is found once.
 
 struct price {
-    // As an account has them, to the byte.
+    // Bytes and transfers as an account has them, to the byte.
     int64_t held[N_STATES];
     struct account_transfer *transfers; // without statements
     uint32_t n_transfers;
@@ -245,10 +247,10 @@ struct pricing;
 // All that is said of the model and of training; which must outlive it.
 struct pricing *pricing_new(const struct config *);
 void pricing_free(struct pricing *);
-// Of the strategy of a configuration whose model and training are the pricing's. False: it has no
-// program, as `diagnostics` says. The rows are valid until the next is priced.
+// Prices the strategy of a configuration whose model and training are the pricing's. False: it has
+// no program, as `diagnostics` says. The rows are valid until the next is priced.
 bool pricing_price(struct pricing *, const struct config *, struct diagnostics *, struct price *);
-// Over one axis, at least, as account_time says of the final program.
+// The time over one axis, at least, as account_time says of the final program.
 struct axis_time price_axis_time(const struct config *, const struct price *, unsigned axis);
 // How many strategies were priced, and for how many of them nothing was there yet.
 struct pricing_counts {
@@ -264,7 +266,7 @@ struct traffic {
     int64_t together; // the most bytes that one of them carries
     int64_t in_a_row; // the most layers that are gathered in a row, as those of a group are
     struct span span; // of the first of them
-    // With how many layers a phase computes, at most, between the start of a gather and its wait.
+    // How many layers a phase computes with, at most, between the start of a gather and its wait.
     struct ahead {
         bool known;
         int64_t layers;

@@ -129,7 +129,7 @@ struct events {
     int64_t highest; // where the highest buffer ends
 };
 
-// Of the first n positions.
+// The events at the first n positions of a step.
 static struct events find_events(const struct plan *plan, const struct interval *lives, int64_t n,
                                  struct arena *arena) {
     struct events events = {.list = ARENA_ARRAY(arena, struct event, 2 * plan->n_buffers + 1)};

@@ -11,9 +11,9 @@
 
 #include "passes/account/rows.h"
 
-// Of which state what a collective carries is; N_STATES: of none, a scalar. Transients are parts or
-// wholes of the state that is gathered or reduced there: of that at the other end, where one is no
-// transient.
+// The state that a piece of a collective carries; N_STATES: none, it is a scalar. Transients are
+// parts or wholes of the state that is gathered or reduced there: the other end says of which,
+// where that is no transient.
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
 

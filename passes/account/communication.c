@@ -42,7 +42,7 @@ static bool names_value(const struct unit *unit, const struct call *call, const 
     return false;
 }
 
-// Of a value that calls hand on: that of the first op which makes or reads it.
+// The role of a value that calls hand on: that of the first op which makes or reads it.
 static enum role role_of_value(const struct program *program, buffer_id id) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {

@@ -38,7 +38,7 @@ struct carriage carriage_new(const struct mesh *, const struct exchange *, enum 
 void carriage_add(struct carriage *, enum role, enum state, enum dtype, int64_t from, int64_t to);
 // The same of the whole alone, padded to a multiple of the group.
 void carriage_add_whole(struct carriage *, enum role, enum state, enum dtype, int64_t whole);
-// By which algorithm all of it travels, and what one device sends of what is of one role.
+// The algorithm by which all of it travels, and what one device sends of what is of one role.
 enum algorithm carriage_algorithm(const struct carriage *);
 int64_t carriage_sent(const struct carriage *, enum algorithm, enum role);
 // A row for each role that is carried. A group of one sends nothing and has no row. Returns the bytes

@@ -47,7 +47,7 @@ static bool is_done_again(const struct program *program, const struct unit *unit
     return false;
 }
 
-// Of a table of which rows are looked up, these rows; of anything else that is read, all.
+// Bytes that a unit reads of a parameter: of a table whose rows are looked up these rows, else all.
 static double bytes_read(const struct unit *unit, value_id parameter) {
     double bytes = 0, all = (double)type_bytes(&unit->values[parameter].type);
     for (uint32_t i = 0; i < unit->n_ops; i++) {
@@ -124,7 +124,7 @@ static bool crosses(int64_t inner, int64_t size, int round) {
     return size > 1 && inner % (2 * apart) != 0 && apart % (inner * size) != 0;
 }
 
-// Of a group's axes the one whose link a round waits for: of those that it crosses the slowest.
+// The axis of a group for whose link a round waits: the slowest of those that the round crosses.
 static unsigned slowest_crossed(const struct mesh *mesh, const struct axis_list *group, int round,
                                 const struct axis_list *slowest_first) {
     for (unsigned k = 0; k < slowest_first->n; k++) {

@@ -18,8 +18,9 @@ static bool reduces(const struct exchange *exchange) {
     return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
 }
 
-// Of gradients their sums, of parameters what is gathered for calls: where an update was made in
-// windows, what is gathered are parameters again.
+// Whether a piece counts for the reader's state: gradients are counted when they are summed,
+// parameters when they are gathered for calls. What is gathered behind an update that was made in
+// windows goes back into the parameters, so it is not counted.
 static bool travels(const struct reader *r, const struct transfer *start,
                     const struct transfer_piece *piece) {
     const struct buffer *from = &r->program->buffers[piece->from.buffer];
@@ -39,7 +40,7 @@ static const struct reference *named_end(const struct reader *r,
     return names ? &piece->to : &piece->from;
 }
 
-// Of a place in a buffer's layers; of what is not stacked by layers 0.
+// The layer at a place of the buffer; 0 where it is not stacked by layers.
 static int64_t layer_at(const struct buffer *buffer, int64_t place) {
     bool layers = buffer_stack(buffer, STACK_LAYERS);
     return layers ? buffer_first_layer(buffer) + place * buffer_layer_step(buffer) : 0;
@@ -68,7 +69,8 @@ static int64_t bytes_together(const struct program *program, const struct transf
     return bytes;
 }
 
-// In loops that go with the one around them, as those over the layers of a group do.
+// How many layers go by in loops that go with the one around them, as those over the layers of a
+// group do.
 static int64_t layers_in_a_row(const struct statement_walk *walk) {
     int64_t layers = 1;
     for (int variable = walk->depth - 1; variable >= 0; variable--) {
@@ -185,7 +187,8 @@ static struct flight *flight_of(const struct follower *f, const struct execution
     return &f->flights[f->first_slot[handle] + index_at(index, now->variables)];
 }
 
-// Of the whole step.
+// Where the tensor that is named stands in the placement. The step that is followed was made short;
+// the layer is that of the whole step.
 static uint32_t place_named(const struct follower *f, const struct execution *now,
                             const struct reference *named) {
     const struct buffer *buffer = &f->reader->program->buffers[named->buffer];
@@ -276,7 +279,8 @@ static struct follower follower_new(const struct reader *reader, const struct sh
                              .arena = arena};
 }
 
-// Of a step that is too long even when it is made short nothing is known.
+// Finds how far ahead parameters are gathered. Nothing is known of a step that is too long even
+// when it is made short.
 static void follow_gathers(const struct reader *reader) {
     struct arena arena = {0};
     struct followed *followed = follow_step(reader->program, STEP_TRAIN);

@@ -20,7 +20,7 @@ struct unit_cutter {
     struct program *program;
     struct unit whole; // a copy: the program's units move
     const uint32_t *piece_of;
-    // Of values: the pieces that make it, and read it last; NO_ID: none.
+    // The pieces that make each value, and read it last; NO_ID: none.
     uint32_t *made_in, *last_in;
     // The piece being made:
     struct emitter to;

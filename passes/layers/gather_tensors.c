@@ -71,7 +71,8 @@ static uint32_t divide_ops(const struct tensor_cutter *c, const struct call *cal
 
 // ---- pieces -----------------------------------------------------------------------------------
 
-// By the tensor that it reads; what is read a second time, as in recomputing, has a number behind.
+// A piece is named by the tensor that it reads; what is read a second time, as in recomputing, has
+// a number behind.
 static const char *piece_name(const struct tensor_cutter *c, const struct unit *whole,
                               const value_id *first, uint32_t piece) {
     const char *name = whole->values[first[piece]].name;

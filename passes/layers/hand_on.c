@@ -23,7 +23,7 @@
 #include "passes/placement/work.h"
 #include "passes/reference/emit.h"
 
-// Of a buffer, what the training step says of it.
+// What the training step says of a buffer.
 struct handed {
     // The writer in the innermost loop: the result of its unit, the loops around it, plus one (0:
     // there is none), and the first layer of the innermost.
@@ -125,8 +125,8 @@ static bool is_to_hand_on(const struct hander *h, buffer_id id) {
 
 // ---- two places -------------------------------------------------------------------------------
 
-// Of what layers hand on to the next, one slot is read while the other is written, and what the last
-// of them hands on is kept by nobody.
+// Adds the buffer in which a value is handed on. From one layer to the next it takes two slots, one
+// to read while the other is written; and nobody keeps what the last layer hands on.
 static void add_slots(struct hander *h, buffer_id id) {
     struct handed *handed = &h->handed[id];
     const struct unit *unit = &h->program->job->units[handed->unit];

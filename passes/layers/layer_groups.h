@@ -36,7 +36,7 @@ int64_t layers_gathered_at_once(const struct program *, const struct placement *
 // The layers over which a statement goes: of the innermost loop around it or, where layers take
 // turns, of the turns. False: it stands in no loop.
 bool layers_around(const struct statement_walk *, struct layer_range *);
-// Of a statement that comes to stand in one loop more: the variables that it names are one deeper.
+// Makes the variables that a statement names one deeper, since it comes to stand in one loop more.
 void deepen_variables(const struct program *, struct statement *);
 
 #endif

@@ -136,7 +136,8 @@ static uint32_t piece_of(const struct cutter *c, buffer_id id, uint32_t range, u
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// Of what is handed on: the layers from one border to the next, with what one layer more is handed.
+// Adds the pieces of a buffer that layers hand on: each has the layers from one border to the next,
+// and an item more, which the last of them hands on.
 static void add_handed_on(struct cutter *c, buffer_id id) {
     const struct buffer *whole = &c->old[id];
     const struct layer_range *ranges = c->placement->ranges;
@@ -224,7 +225,8 @@ static void push_moved(const struct cutter *c, struct block *to, const struct st
     block_push(c->program, to, made);
 }
 
-// Of layers that take turns, the one of a turn: inside the loop over turns.
+// The loop over a range. Where layers take turns it goes over the one layer of a turn, inside the
+// loop over turns.
 static struct statement loop_over_range(const struct cutter *c, const struct statement *loop,
                                         uint32_t range) {
     const struct layer_range *layers = &c->placement->ranges[range];
@@ -332,8 +334,8 @@ static void push_downwards(struct cutter *c, struct block *to, const struct stat
     }
 }
 
-// Of a statement outside of loops: the range in which the loop behind it begins, else that in which
-// the loop before it has ended.
+// The range for a statement outside of loops: the one in which the loop behind it begins, else the
+// one in which the loop before it has ended.
 static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
     uint32_t last = c->placement->n_ranges - 1;
     const struct statement *s = &step->body.statements[at];

@@ -24,7 +24,7 @@ struct segment {
     value_id *source;  // of old's parameters: the value of forward that it is; NO_ID: none
     bool *again;       // of old's parameters: it is recomputed
     value_id *map;     // of old's values, in the new unit
-    // Of the parameters that the old unit lacks: what the call gives them.
+    // What the call gives to the parameters that the old unit lacks.
     struct reference *added;
     uint32_t n_added, cap_added;
 };

@@ -5,7 +5,8 @@
 #include "ir/check.h"
 #include "passes/partition/partition.h"
 
-// Of a tensor's state: what the update works on, what is gathered for this call, or what is stored.
+// The station of a tensor's state that a call touches: what the update works on, what is gathered
+// for this call, or what is stored.
 static int station_of(const struct making_call *c, const struct way *way) {
     bool gradient = way->route.state == STATE_GRADIENTS;
     bool owned = gradient ? !c->per_microbatch : c->updates;

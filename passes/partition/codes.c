@@ -15,7 +15,7 @@
 
 // ---- units ------------------------------------------------------------------------------------
 
-// With two operands for every gradient, by the parts of their names.
+// Adds a unit with two operands for every gradient, by the parts of their names.
 static struct unit *add_unit(struct draft *draft, const struct load *load,
                              const char *const parts[2], const struct reference *operands,
                              uint32_t *id) {

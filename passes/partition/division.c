@@ -6,8 +6,9 @@
 #include "passes/partition/plan.h"
 #include "passes/placement/work.h"
 
-// Of several writers the one in the innermost loop says how: layers hand on to each other more
-// often than they take from what stands before them.
+// Divides a result as its writer's work is divided. If it has several writers, the one in the
+// innermost loop decides: layers hand on to each other more often than they take from what stands
+// before them.
 static void divide_result(const struct plan *plan, struct division *divisions,
                           const struct call *call, uint32_t i, int depth, int64_t layer) {
     const struct unit *unit = &plan->reference->job->units[call->unit];

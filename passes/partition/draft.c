@@ -32,7 +32,7 @@ static bool has_types(const struct draft *draft, const struct unit *unit,
     return equal;
 }
 
-// Those for no unit stand behind those for all.
+// The units that move states for one unit; those for none stand behind those for all.
 static struct moving_unit **moving_units_for(const struct draft *draft, uint32_t of) {
     return &draft->units.moving[of == NO_ID ? draft->plan->reference->job->n_units : of];
 }

@@ -120,7 +120,7 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
     }
 }
 
-// Of those of the moment.
+// The moment's events that happen for this reference, by their bits.
 static unsigned events_of(const struct plan *plan, struct cursor at, const struct moment *moment,
                           struct reference of) {
     unsigned events = 0;
@@ -238,7 +238,7 @@ void behind_update(struct draft *draft, struct cursor at, const struct statement
 
 // ---- around loops -----------------------------------------------------------------------------
 
-// For all calls of a run of statements, inside loops like theirs.
+// Emits a moment's hops for all calls of a run of statements, inside loops like theirs.
 static void emit_for_calls(struct draft *draft, struct cursor at,
                            const struct statement *statements, uint32_t n, struct moment moment) {
     for (uint32_t i = 0; i < n; i++) {

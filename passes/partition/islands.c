@@ -33,8 +33,8 @@ static struct axis_list batch_axes(const struct plan *plan, const struct axis_li
     return axes;
 }
 
-// So far the program is that of one island. What is by sequences is dealt out to all of them; a
-// device keeps what it has.
+// Deals out what is by sequences to all islands: so far the program is that of one. A device keeps
+// what it has.
 void deal_out(struct draft *draft) {
     const struct plan *plan = draft->plan;
     int64_t islands = mesh_group_size(&draft->program->job->mesh, &plan->placement.islands);

@@ -19,7 +19,7 @@ static void add_parameters(struct draft *draft, struct unit *unit, const struct 
     }
 }
 
-// Of the phase of the reference's unit whose states it moves.
+// Adds a unit that moves states of the reference's unit `of`, in its phase; NO_ID: in backward.
 static struct unit *add_unit(struct draft *draft, uint32_t of, const char *name, struct span span,
                              uint32_t *id) {
     *id = add_local_unit(draft, name, span);

@@ -51,7 +51,7 @@ struct notes {
     uint32_t n_sums, cap_sums;
 };
 
-// As the pass `partition` does, which notes nothing.
+// Does what the pass `partition` does, which notes nothing.
 bool partition_noted(struct program *, const struct pass_context *, struct notes *);
 
 // How far a counter of microbatches counts, where sums are carried; 0: they are not.

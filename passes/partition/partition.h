@@ -75,7 +75,7 @@ struct unit_extra {
 struct buffer_state {
     buffer_id buffer; // NO_ID: not made yet
     struct sharding type;
-    // Of accumulators: one copy per type of its summands.
+    // An accumulator has one copy per type of its summands.
     uint64_t variant_partial[MAX_VARIANTS];
     buffer_id variants[MAX_VARIANTS];
     uint32_t n_variants;
@@ -152,8 +152,8 @@ struct reference value_reference(const struct draft *, struct cursor, struct ref
 
 // ---- stations (stations.c) --------------------------------------------------------------------
 void make_stations(struct draft *);
-// Of what a buffer of the reference program holds: parameters or gradients of a tensor, or of some of
-// its layers.
+// The way of what a buffer of the reference program holds: parameters or gradients of a tensor, or
+// of some of its layers.
 struct way *way_of(const struct draft *, const struct buffer *);
 struct routed routed_way(const struct draft *, const struct buffer *);
 void begin_routes(struct draft *, struct cursor); // of all ways, in the cursor's step
@@ -206,9 +206,10 @@ void push_carry(struct draft *, struct cursor, uint32_t of, const char *name,
 void before_call(struct draft *, struct cursor, const struct statement *call);
 void behind_call(struct draft *, struct cursor, const struct statement *call);
 void behind_update(struct draft *, struct cursor, const struct statement *call);
-// At the front of the cursor's loop over groups of layers, for the calls inside it.
+// Emits what happens at the front of the cursor's loop over groups of layers, for the calls inside
+// it.
 void before_group(struct draft *, struct cursor);
-// Around the loop over microbatches: once, for the calls inside it.
+// Emits what happens once, around the loop over microbatches, for the calls inside it.
 void before_microbatches(struct draft *, struct cursor, const struct statement *, uint32_t n);
 void behind_microbatches(struct draft *, struct cursor, const struct statement *, uint32_t n);
 
@@ -218,7 +219,7 @@ void begin_notes(struct draft *);
 void note_reads(struct draft *, const struct way *, enum step_kind, bool read_once);
 void note_left(struct draft *, const struct way *, uint64_t left);
 void note_moment(struct draft *, struct cursor, uint32_t kinds, bool squares);
-// At the moment noted last.
+// Notes a chance at the moment noted last.
 void note_chance(struct draft *, const struct way *, struct chance);
 // A buffer through which squares are summed.
 void note_sum(struct draft *, buffer_id);
@@ -228,12 +229,12 @@ void end_notes(struct draft *);
 // The copy of an accumulator for summands on `partial`; the first has the accumulator's own name.
 // Its `zero` goes to where the reference program zeroes, which by now lies behind us.
 struct reference variant_item(struct draft *, struct cursor, buffer_id of, uint64_t partial);
-// Before a call reads a value: what is still a summand, or in several copies, becomes one sum.
+// Makes one sum, before a call reads a value, of what is still a summand, or in several copies.
 void finish_sum(struct draft *, struct cursor, buffer_id of);
 // Scalars that a unit got an accumulating form for are zeroed before the loop over microbatches.
 void note_zeroed(struct draft *, struct reference accumulator);
 void push_zeroes(struct draft *, struct cursor, struct span);
-// At the end of a microbatch its scalars go on to the sum over all.
+// Adds a microbatch's scalars, at its end, to the sum over all.
 void carry_scalars(struct draft *, struct cursor, struct span);
 // The squares of gradients that the call has made of its parts are summed over them.
 void sum_squares(struct draft *, struct cursor, const struct statement *call);
@@ -262,7 +263,7 @@ void push_ring(struct draft *, struct making_call *, const struct ring *);
 // ---- islands (islands.c) ----------------------------------------------------------------------
 // When the step that averages begins, what is trained is a summand over the axes between islands.
 void begin_average(struct draft *);
-// From the program of one island to that of all, once it is made.
+// Turns the program of one island, once it is made, into that of all.
 void deal_out(struct draft *);
 
 // ---- steps (step.c) ---------------------------------------------------------------------------

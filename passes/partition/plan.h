@@ -74,8 +74,8 @@ struct plan {
     const struct division *divisions; // of the reference's buffers
 };
 
-// Of a step: the first and last calls that touch a buffer of the reference program (NULL: none does),
-// and how many uses in its text read it.
+// The first and last calls of a step that touch each buffer of the reference program (NULL: none
+// does), and how many uses in the step's text read it.
 struct reach {
     const struct statement **first_reader, **last_reader, **first_writer, **last_writer;
     uint32_t *uses;
@@ -103,7 +103,7 @@ bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned
 // The local tensor of a logical one; false if an axis does not divide a dimension.
 bool sharding_local(const struct plan *, const struct tensor_type *logical, const struct sharding *,
                     struct tensor_type *local);
-// As placement_sum says.
+// The axes that placement_sum says.
 struct axis_list axes_of_sum(const struct plan *, uint64_t mask);
 // The span of the split that gives an axis its work.
 struct span split_span(const struct plan *, unsigned axis);
@@ -126,7 +126,7 @@ struct index moved_index(struct cursor, struct index);
 // A loop like one of the reference's, without its body; what goes into it has the cursor inside.
 struct statement loop_like(const struct statement *);
 struct cursor inside_loop(struct cursor, struct statement *loop);
-// At statement `i` of a run of the reference's.
+// The cursor at statement `i` of a run of the reference's.
 struct cursor at_statement(struct cursor, const struct statement *, uint32_t n, uint32_t i);
 
 // ---- reach (reach.c) --------------------------------------------------------------------------
@@ -173,7 +173,8 @@ const struct cut_call *find_cut_call(const struct plan *, const struct statement
 // ---- kept (kept.c) ----------------------------------------------------------------------------
 // Which buffers of values backward reads.
 void find_kept(const struct plan *, struct division *divisions);
-// Of those that only backward reads: how they lie, once it is known how their writers would have it.
+// Decides how values that only backward reads lie, once it is known how their writers would have
+// it.
 void divide_kept(const struct plan *, struct division *divisions);
 
 // ---- division (division.c) --------------------------------------------------------------------

@@ -150,7 +150,7 @@ int64_t layers_wanted_at_once(const struct plan *plan, const struct block *block
     return most;
 }
 
-// Through how many layers of a group the loops around a call, and around the same call, go.
+// How many layers of a group the loops around a call, and around the same call, go through.
 static int64_t layers_called_in(const struct block *group, const struct statement *call) {
     int64_t layers = 0;
     struct statement_walk walk = walk_statements(group);

@@ -289,8 +289,8 @@ static const char *suffix_of(const struct move *move) {
     }
 }
 
-// Of elements of which there is one for each device it takes the first: a product with ones and
-// zeros over a dimension that the axes cut, so what it makes is a summand. Rows stay side by side.
+// Takes the first of elements of which each device has one: by a product with ones and zeros over a
+// dimension that the axes cut, so that the result is a summand. Rows stay side by side.
 static value_id emit_keep(struct maker *m, value_id v, value_id from, const struct axis_list *axes,
                           const struct op *reader) {
     struct program *program = m->draft->program;
@@ -352,7 +352,7 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     return done;
 }
 
-// This device's part of a count is made, not sliced: kernels are told where it begins.
+// Makes this device's part of a count, which is not sliced: kernels are told where it begins.
 static value_id count_part(struct maker *m, value_id v, const struct sharding *want) {
     struct program *program = m->draft->program;
     const struct op *from = m->forms[v].counts;

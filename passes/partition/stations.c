@@ -64,7 +64,7 @@ struct way *way_of(const struct draft *draft, const struct buffer *buffer) {
                         (buffer->class == CLASS_GRADIENTS)];
 }
 
-// Of a parameter that is used once no part need be kept.
+// Routes depend on the step: a parameter that is used once in it need not keep a part.
 void begin_routes(struct draft *draft, struct cursor at) {
     const struct plan *plan = draft->plan;
     for (buffer_id b = 0; b < plan->reference->n_buffers; b++) {

@@ -8,7 +8,7 @@
 
 // ---- calls ------------------------------------------------------------------------------------
 
-// In pieces: states are moved around all of them as around a whole call.
+// Lowers the pieces of a call: states are moved around all of them as around a whole call.
 static void lower_pieces(struct draft *draft, struct arena *scratch, struct cursor at,
                          const struct cut_call *cut) {
     before_call(draft, at, cut->of);

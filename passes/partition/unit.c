@@ -28,7 +28,7 @@ static value_id add_parameter(struct maker *m, const char *name, struct tensor_t
     return added;
 }
 
-// As the value's own op, or its caller, made it.
+// The form in which the value's own op, or its caller, made it.
 static struct form made_form(const struct maker *m, value_id v) {
     CHECK(m->forms[v].n > 0);
     return m->forms[v].items[0];

@@ -137,7 +137,7 @@ static bool factor_one(struct config *config, struct arena *arena) {
 
 // ---- what the splits say of factors -----------------------------------------------------------
 
-// Another part of what the split says, at the place where it names the dimension.
+// Adds another part of what the split says, at the place where it names the dimension.
 static void push_split(struct strategy_config *strategy, struct arena *arena,
                        struct split_statement split, enum dimension named,
                        enum dimension dimension) {

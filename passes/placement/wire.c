@@ -78,8 +78,8 @@ void find_wire(struct placing *p) {
 
 // ---- the tensors ------------------------------------------------------------------------------
 
-// Those of the wire's axes on which a statement that wins asks for codes. Its gradient is summed there:
-// no statement wins on an axis that cuts the tensor.
+// Notes the axes of the wire on which the statement that wins asks for codes. The gradient is
+// summed there: no statement wins on an axis that cuts the tensor.
 void place_wire(struct placing *p, struct placed_tensor *placed) {
     const struct axis_list *wire = &p->placement->wire_axes;
     for (unsigned i = 0; i < wire->n; i++)

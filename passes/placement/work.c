@@ -58,8 +58,8 @@ static bool is_stronger(const struct work_rule *rule, const struct work_rule *th
     return !than || !rule->mode || than->mode;
 }
 
-// That activations are whole on an axis says something where parts of them are kept, and where they
-// would be cut.
+// Whether a rule says something: that activations are whole on an axis does where parts of them are
+// kept, and where they would be cut.
 static bool says_something(const struct placement *placement, const struct work_rule *rule) {
     if (!rule->mode || rule->dimension != DIM_NONE || rule->mode->extent == EXTENT_GATHERED)
         return true;

@@ -57,7 +57,7 @@ static void count_communication(struct outline *o, struct arena *arena) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// Of values that units hand on, and of the frames of units.
+// Counts the bytes of values that units hand on, and of the frames of units.
 static void count_activations(struct outline *o, const struct program *program) {
     for (uint32_t b = 0; b < program->n_buffers; b++)
         if (class_states[program->buffers[b].class] == STATE_ACTIVATIONS)
@@ -87,7 +87,7 @@ static void find_wholes(struct outline *o, const struct placement *placement, st
     }
 }
 
-// Of a way and a unit one is enough, whatever the step.
+// Counts the units for which each way is gathered. A unit counts once, whatever the step.
 static void count_readers(struct outline *o, struct arena *arena) {
     uint32_t n_units = o->notes.reference->job->n_units;
     struct arena scratch = {0};

@@ -19,7 +19,8 @@ struct key {
 };
 // What the reference program follows from, beside model and training: mesh, islands, averages.
 void key_of_reference(struct arena *, const struct config *, struct key *);
-// And how work is divided: splits, where activations are, what is relaxed, where layers differ.
+// What the division of work follows from, too: splits, where activations are, what is relaxed,
+// where layers differ.
 void key_of_work(struct arena *, const struct config *, struct key *);
 void key_add(struct arena *, struct key *, const void *, size_t bytes);
 void key_add_number(struct arena *, struct key *, uint64_t);
@@ -73,7 +74,7 @@ struct pricing_one {
     struct transfer_rows *rows;
     struct filling *filling;
 };
-// Of one item of a station.
+// The size of one item of a station.
 const struct station_size *size_at(const struct pricing_one *, uint32_t way, int station);
 
 // The lists of collectives that are filled (sent.c): whoever prices many strategies keeps their room.

@@ -96,7 +96,7 @@ struct builder {
     buffer_id parameters[N_PARAMETERS]; // NO_ID: this model has no such parameter
     buffer_id hidden;
     buffer_id samples, layer, draw_key; // of a model with dropout
-    // Of the unit being written:
+    // The unit being written:
     struct emitter emitter;
     struct site *site;
     value_id values[N_PARAMETERS];

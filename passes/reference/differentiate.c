@@ -47,7 +47,7 @@ static bool mark_call(struct tape *tape, const struct call *call) {
     return changed;
 }
 
-// Once through the text; the caller repeats it until nothing is news.
+// Marks once through the text; the caller repeats it until nothing is news.
 static bool mark_block(struct tape *tape, const struct block *block) {
     bool changed = false;
     struct statement_walk walk = walk_statements(block);
@@ -86,7 +86,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     return program_add_buffer(program, buffer);
 }
 
-// At the place that the value has, modulo the two that are kept.
+// The cotangent at the place that the value has, modulo the two that are kept.
 static struct reference cotangent_of(struct tape *tape, struct reference of) {
     buffer_id *to = &tape->cotangent[of.buffer];
     if (*to == NO_ID)
@@ -208,8 +208,8 @@ static void reverse_loop(struct tape *tape, const struct statement *statement,
 
 // ---- the pass ----------------------------------------------------------------------------------
 
-// Else the backward would be empty, and a step would do nothing. Of a file that is wrong `build`
-// has said so (optimizer_rules.c); a text may say it, too.
+// Whether something is trained, else the backward would be empty, and a step would do nothing.
+// `build` has said so of a file that is wrong (optimizer_rules.c); a text may say it, too.
 static bool something_to_train(const struct program *program, const struct pass_context *context) {
     for (uint32_t i = 0; i < program->job->n_tensors; i++)
         if (program->job->tensors[i].trainable)
@@ -246,7 +246,7 @@ static bool is_forward(const struct program *program, const struct pass_context 
     return forward;
 }
 
-// From the last statement of forward to the first, each followed by what it asks for.
+// Goes from the last statement of forward to the first, each followed by what it asks for.
 bool differentiate(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
     if (!is_forward(program, context) || !something_to_train(program, context))

@@ -7,7 +7,8 @@
 
 #include "ir/check.h"
 
-// They hold until they are set again, so a function that writes a part of the model says it once.
+// Roles hold until they are set again, so a function that writes a part of the model says them
+// once.
 void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, enum role d) {
     const enum role roles[MAX_ROLES] = {a, b, c, d};
     emitter->n_roles = 0;

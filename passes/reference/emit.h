@@ -31,7 +31,7 @@ struct op *emit_with(struct emitter *, enum op_kind kind, const char *name,
 // far as they are free here, names.
 const struct op *emit_copy(struct emitter *, const struct unit *from, const struct op *op,
                            const value_id *operands);
-// Without attributes: returns the first result.
+// Emits an op without attributes: returns the first result.
 value_id emit(struct emitter *, enum op_kind kind, const char *name, const value_id *operands,
               unsigned n_operands);
 value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a,

@@ -103,7 +103,7 @@ static void add(struct reverse *r, const struct op *op) {
     contribute(r, op, 1, cotangent(r, op));
 }
 
-// Also right for a square, where both operands are one value: it gets both contributions.
+// This is right for a square, too, where both operands are one value: it gets both contributions.
 static void mul(struct reverse *r, const struct op *op) {
     for (unsigned i = 0; i < 2; i++)
         if (needs(r, op, i))
@@ -204,7 +204,7 @@ static void rope(struct reverse *r, const struct op *op) {
                                  2, op->attributes, op->n_attributes));
 }
 
-// From the output and the log-sum-exp of each row the scores are computed again, tile by tile:
+// The scores are computed again from the output and the log-sum-exp of each row, tile by tile:
 // sequence x sequence is never stored (Dao et al. 2022).
 static void attention(struct reverse *r, const struct op *op) {
     value_id operands[] = {operand(r, op, 0), operand(r, op, 1), operand(r, op, 2),

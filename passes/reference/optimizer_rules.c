@@ -63,8 +63,8 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
                         both_selectors(r, tensor, &first->selector, &second->selector));
 }
 
-// Once for the two, however many tensors both select. An even longer selector settles it, and so
-// does that they do the same.
+// Reports a tie once for the two, however many tensors both select. An even longer selector settles
+// it, and so does that they do the same.
 static void check_tie(const struct rules *r, const struct optimizer_rule *first,
                       const struct optimizer_rule *second) {
     if (first->selector.n_roles != second->selector.n_roles ||
@@ -106,7 +106,7 @@ static void check_decides(const struct rules *r, const struct optimizer_rule *ru
 
 // ---- something to train -----------------------------------------------------------------------
 
-// Else the backward would be empty, and a step would do nothing.
+// Something must be trained, else the backward would be empty, and a step would do nothing.
 static void check_trains(const struct rules *r) {
     for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
         if (r->program->job->tensors[t].trainable)

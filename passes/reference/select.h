@@ -34,8 +34,9 @@ struct diagnostic *report_selects_no(const char *words, struct diagnostics *,
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor);
 
-// Of two statements about the same: > 0 if `a` wins. The longer selector first, then the strategy's
-// own text over what `use` or a tuple brought; 0: neither. A slice makes no selector longer.
+// Which of two statements about the same wins: > 0 `a`, < 0 `b`, 0 neither. The longer selector
+// comes first, then the strategy's own text over what `use` or a tuple brought. A slice makes no
+// selector longer.
 int compare_statements(const struct mode_statement *a, const struct mode_statement *b);
 // Whether neither wins, and it matters: one mode that is said of both their selectors is the same.
 bool is_tie(const struct mode_statement *a, const struct mode_statement *b);
@@ -56,7 +57,7 @@ const struct mode_statement *residency_of(const struct modes_by_layer *, enum st
 // How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
 int64_t layers_of_unit(const struct mode_statement *);
 
-// By which statement the layer is recomputed as a whole; NULL: by none.
+// The statement by which the layer is recomputed as a whole; NULL: none.
 const struct mode_statement *recomputes_layer(const struct modes_by_layer *, int64_t layer);
 // How many layers are recomputed at once, around this one: the input of every so many is kept. 1:
 // of each, or nothing is recomputed.

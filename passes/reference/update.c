@@ -129,7 +129,8 @@ static struct trained state_of(struct updater *u, buffer_id parameter) {
     return state;
 }
 
-// In the order of the parameters' buffers, which is also the order of summing the norm.
+// States stand in the order of the parameters' buffers, which is also the order of summing the
+// norm.
 static void collect_states(struct updater *u) {
     struct program *program = u->program;
     uint32_t n = program->n_buffers;
@@ -225,7 +226,7 @@ static void inherit_roles(struct updater *u, const struct trained *state) {
 
 // ---- norm --------------------------------------------------------------------------------------
 
-// Of a group's gradients, each of which is read before clipping, which needs the norm of all.
+// Clipping needs the norm of all gradients of a group, so each is read once before it.
 
 static value_id bind_gradient(struct updater *u, const struct trained *state) {
     return bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
@@ -369,7 +370,8 @@ struct bound { // one tensor's values in its update unit
     value_id parameter, gradient, moments[2];
 };
 
-// In the order parameter, moments, gradient, which keeps one tensor's rows together in the text.
+// Binds parameter, moments, gradient, in this order, which keeps one tensor's rows together in the
+// text.
 static struct bound bind_state(struct updater *u, const struct trained *state) {
     struct bound bound = {.parameter = bind_operand(u, short_name(u, state, ""), state->parameter)};
     for (int i = 0; i < 2; i++)

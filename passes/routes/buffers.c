@@ -25,7 +25,7 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
     return buffer;
 }
 
-// Of codes there are as many words as all members of the wire's group send.
+// The buffer of codes has as many words as all members of the wire's group send.
 static struct buffer code_buffer(const struct stationed *s, const struct station *station) {
     CHECK(s->route->residual >= 0);
     struct buffer buffer = tensor_buffer(s, &s->route->stations[s->route->residual]);

@@ -42,7 +42,8 @@ struct gradient_sums {
     struct axis_list keep_last, inner_last, scatter_last, reduce_last;
 };
 
-// Of a list, how many axes follow one another from `from` on that are in the other, or that are not.
+// How many axes of a list, from `from` on, follow one another that are all among the others (`in`),
+// or all not.
 static unsigned run_of(const struct axis_list *axes, unsigned from, const struct axis_list *others,
                        bool in) {
     unsigned n = 0;
@@ -171,8 +172,8 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
                                  : add_transient(m, ".scattered", &scattered, 1);
 }
 
-// Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
-// axes of the model have left a summand is summed here, too, where nothing has done so.
+// Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes.
+// What axes of the model have left a summand is summed here, too, where nothing has done so.
 static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int last,
                      int own, const struct coded *coded) {
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
@@ -230,7 +231,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     return term;
 }
 
-// Behind each microbatch: its sums, then they are added to those of the microbatches before.
+// Sums behind each microbatch, then adds to those of the microbatches before.
 static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
                      const struct term *term) {
     const enum route_event behind = EVENT_BEHIND_WRITE;

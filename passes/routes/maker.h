@@ -31,9 +31,9 @@ struct hop *add_hop(struct route_maker *, enum hop_kind, enum route_event, int f
 // No axes: nothing has to move.
 void add_transfer(struct route_maker *, enum hop_kind, enum route_event, int from, int to,
                   const struct axis_list *axes);
-// Of no station, -1, there is nothing to release.
+// Releases a station; -1: there is none.
 void add_release(struct route_maker *, enum hop_kind, enum route_event, int station);
-// With one microbatch nothing stands around it.
+// The event around the microbatches, or `inside`: with one microbatch nothing stands around it.
 enum route_event event_around(const struct route_maker *, enum route_event around,
                               enum route_event inside);
 

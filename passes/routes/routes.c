@@ -12,7 +12,7 @@
 
 // ---- parameters -------------------------------------------------------------------------------
 
-// When the whole is there, as long as options and microbatches say.
+// From when to when the whole is there, as options and microbatches say.
 struct stay {
     enum route_event before, behind;
 };
@@ -125,7 +125,8 @@ bool is_gathered_alone(const struct placed_tensor *tensor) {
            !tensor->kept_after_forward;
 }
 
-// Of a tensor a route follows from what is placed of its states, and from which data axes cut it.
+// Whether two tensors have the same routes. A route follows from what is placed of the tensor's
+// states, and from which data axes cut it.
 bool routes_alike(const struct placement *placement, const struct placed_tensor *a,
                   const struct placed_tensor *b) {
     static const size_t from = offsetof(struct placed_tensor, shards);

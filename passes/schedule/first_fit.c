@@ -154,7 +154,8 @@ static int64_t length_in_training(const struct placed_item *item) {
     return item->lives[STEP_TRAIN].last - item->lives[STEP_TRAIN].first;
 }
 
-// Of one size what lives longer comes first, since it has fewer places left.
+// Larger items come first; among those of one size what lives longer, since it has fewer places
+// left.
 static int by_size(const void *a, const void *b) {
     const struct placed_item *x = a, *y = b;
     if (x->bytes != y->bytes)

@@ -61,7 +61,7 @@ bool frees_of_whole(const struct program *program, const struct shortened *short
 
 // ---- statements -------------------------------------------------------------------------------
 
-// Of a range of layers, the first one's place.
+// The place of the first layer of a range.
 static int64_t first_place(const struct program *program, const struct freed *freed) {
     return freed->first.indices[index_of_layers(program, freed->first.buffer)].offset;
 }

@@ -5,8 +5,8 @@
 
 #include "passes/schedule/shorten.h"
 
-// So many items from one on, layer by layer. Indices that are numbers are of the short step, until
-// frees_of_whole.
+// A number of items from one on, layer by layer. Indices that are numbers are of the short step,
+// until frees_of_whole.
 struct freed {
     struct reference first;
     int64_t count;

@@ -116,8 +116,8 @@ static bool read_once(const struct unit *unit, const struct uses *uses, value_id
            read_element_by_element(unit, user, uses->operand[value]);
 }
 
-// Into the loop of its only user, which reads it where it writes, or into several where that costs
-// nothing.
+// Computes the op in the loop of its only user, which reads it where it writes, or in several where
+// that costs nothing.
 static bool inline_elementwise(const struct unit *unit, const struct uses *uses, uint32_t at) {
     const struct op *op = &unit->ops[at];
     value_id value = op->results[0];

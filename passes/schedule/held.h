@@ -18,7 +18,8 @@ struct held_bytes {
     uint32_t n_borders;
 };
 
-// For ranges that begin and end at these n borders, in any order; they are kept, and sorted.
+// Makes room for ranges that begin and end at these n borders, in any order; they are kept, and
+// sorted.
 struct held_bytes held_new(struct arena *, int64_t *borders, uint32_t n);
 // The range comes (by = 1) or goes (by = -1).
 void held_change(struct held_bytes *, struct held_range, int by);

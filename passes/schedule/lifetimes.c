@@ -110,7 +110,7 @@ static void use_loop(struct use *use, const struct use *body, struct interval lo
     use->indexed_by |= body->indexed_by;
 }
 
-// Those of a block at this depth; the arrays serve all blocks there, one after the other.
+// Begins the uses of a block at this depth; the arrays serve all blocks there, one after the other.
 static struct uses *uses_begin(struct lifetimes *l, int depth) {
     struct uses *uses = &l->uses[depth];
     if (!uses->of) {

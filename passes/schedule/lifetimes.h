@@ -19,9 +19,9 @@ bool is_left_to_host(const struct program *, buffer_id buffer, enum step_kind st
 
 int64_t count_positions(const struct block *block);
 
-// Of every buffer by its number, in the arena. Of what persists and what the host reads or writes:
-// the whole step, and a position more on each side. A window has no bytes: what touches it touches
-// the buffer that it is in, and nobody asks for its own.
+// The positions at which each buffer is alive, by its number, in the arena. What persists and what
+// the host reads or writes lives for the whole step, and a position more on each side. A window has
+// no bytes: what touches it touches the buffer that it is in, and nobody asks for its own.
 struct interval *step_lifetimes(const struct program *, enum step_kind step, struct arena *);
 
 #endif

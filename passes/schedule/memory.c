@@ -204,7 +204,7 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
     program_set_frame(program, id, buffer);
 }
 
-// Of the units that the program calls.
+// Adds the frames of the units that the program calls.
 static void add_frame_buffers(struct program *program, struct arena *scratch) {
     struct names names = {.arena = scratch};
     const bool *called = program_called_units(program, scratch);

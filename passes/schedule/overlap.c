@@ -151,7 +151,7 @@ static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
         (struct touch){spot, k->block, ++o->n_touches};
 }
 
-// This is the first of what has been looked at.
+// Notes what a statement touches, which is now the first of those that have been looked at.
 static void note_touches(struct sinking *k, struct spot *spot) {
     const struct block only = {&spot->statement, 1, 1};
     struct statement_walk walk = walk_statements(&only);

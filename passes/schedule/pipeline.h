@@ -27,7 +27,7 @@ struct units {
 // `variable` is that of the loop. Is a statement a loop, inside that one and going with it, of gathers
 // and nothing else?
 bool is_nest(const struct overlapper *, const struct statement *, int variable);
-// Those at the very front of the loop, as far ahead as all of them ask for.
+// The gathers at the very front of the loop, as far ahead as all of them ask for.
 struct pipeline find_pipeline(const struct overlapper *, struct statement *loop, int variable);
 // `leading`, which stands in the loop, so many iterations ahead, or as many as there are.
 struct pipeline make_pipeline(struct statement *loop, int variable, struct block leading,

@@ -55,7 +55,8 @@ static bool is_constant(enum form form, const struct end_place *place) {
     return form == FORM_CONSTANT || place->loop == NO_ID;
 }
 
-// Of the step that is followed, or the whole one: its stack.
+// How far an end's place is from the variable that may name it; of a constant, the place itself.
+// `stack` is that of the step that is followed, or of the whole one.
 static int64_t distance(enum form form, const struct stack *stack, const struct end_place *place) {
     int64_t offset = place->place - place->variable;
     if (is_constant(form, place))
@@ -74,7 +75,7 @@ static bool is_as_distant(const struct releaser *r, buffer_id buffer, enum form 
     return equal;
 }
 
-// In the whole step, but for places that are numbers: these are of the short one.
+// The reference in the whole step, but for places that are numbers: these are of the short one.
 static struct reference name_of(const struct releaser *r, buffer_id buffer, enum form form,
                                 const struct end *end) {
     const struct stacks *stacks = &r->program->buffers[buffer].stacks;
@@ -140,10 +141,10 @@ static void place_ends(struct releaser *r, buffer_id buffer) {
 
 // ---- from a statement to the loops around it --------------------------------------------------
 
-// It may be named by the variable of the innermost loop; where that is executed once for each
-// iteration of the one around it and does not name the buffer, by that one's. Not if nothing else
-// names items so: as many of them as there are runs may stand in a row by chance. A stack of which
-// that loop names no places may have those that the next one around names.
+// An end may be named by the variable of the innermost loop; where that is executed once for each
+// iteration of the one around it and does not name the buffer, by that one's. It is not named if
+// nothing else names items so: as many of them as there are runs may stand in a row by chance. A
+// stack of which that loop names no places may have those that the next one around names.
 static struct end end_of(const struct releaser *r, const struct life *life, uint32_t spot) {
     const struct execution *last = &r->uses.executions[life->last];
     const struct buffer *buffer = &r->shortened->program->buffers[life->buffer];

@@ -9,9 +9,9 @@
 // common multiple is the ruler's *period*. So periods can be taken out there, with all that lies
 // beside them on all lines: before and behind what is taken out everything is as it was.
 //
-// Of what is kept between two marks, as far as the slack goes from each may differ from the rest,
-// and so do the first period, where slots still hold what was there before, and the last, which
-// leaves nothing to a next one. Between them are a period in which all is steady; the middle: the
+// What is kept between two marks may differ from the rest as far as the slack goes from each, and so
+// do the first period, where slots still hold what was there before, and the last, which leaves
+// nothing to a next one. Between them are a period in which all is steady; the middle: the
 // items, a period of them, that stand for those that are left out, with the slack on both sides
 // where their lives begin and end; and a steady period again. Where no items are named nothing has
 // to stand for others: three periods do.
@@ -382,8 +382,8 @@ static void widen_slack(struct shortener *s) {
     }
 }
 
-// Of what both stacks of a buffer count beside one ruler, an item may stand for as many others as
-// either number says, or as both do: nothing is taken out there.
+// Takes nothing out beside a ruler by which both stacks of a buffer count: there an item may stand
+// for as many others as either number says, or as both do.
 static void keep_diagonals(struct shortener *s) {
     for (uint32_t i = 0; i < s->n_stacks; i += MAX_STACKS)
         if (s->lines[i].ruler && s->lines[i].ruler == s->lines[i + 1].ruler)

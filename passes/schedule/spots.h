@@ -24,7 +24,7 @@ struct spot {
     struct frees frees;
 };
 
-// By place. Allocates in `arena`.
+// Finds the spots of a step, by place, in `arena`.
 struct spot *find_spots(struct arena *, const struct program *, const struct step *);
 // Does the loop's variable name places of a stack, or of any of the buffer's?
 bool names_stack(const struct spot *loop, buffer_id, unsigned stack);
