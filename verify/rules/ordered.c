@@ -60,7 +60,7 @@ static bool joins_blocks(const struct unit *unit, const struct op *op, unsigned 
 }
 
 // A kernel that adds to a tensor adds piece by piece of what it makes, but blocks it joins before.
-// Of the reference it is said where a kernel could.
+// For the reference this says where a kernel could.
 static bool is_added_by_kernel(const struct context *c) {
     value_id term = c->op->operands[1];
     const struct op *made = NULL;
