@@ -28,18 +28,18 @@ struct live_bytes {
 };
 
 struct live_report {
-    /* Of the step. */
+    /* In the step: */
     struct live_bytes peak; /* when the most was alive */
     int32_t peak_statement; /* -1: none executed */
     int64_t unfreed;        /* alive when it ended, and freed by no statement */
-    /* Of this step and those before. */
+    /* In this step and those before: */
     int64_t end;         /* of the last byte that was alive at some time */
     int64_t overlapping; /* most bytes of an item that belonged to others that were alive too */
     int64_t unused;      /* bytes of the arena that were never alive */
 };
 
 struct live;
-/* Of a rank of the part. Null: no memory. The program must outlive it. */
+/* What is alive on a rank of the part. Null: no memory. The program must outlive it. */
 struct live *live_new(const struct place_program *program, const struct place_part *part);
 void live_free(struct live *live);
 

@@ -9,11 +9,11 @@ int64_t axes_place(const struct place_program *program, const struct place_axes 
                    int32_t rank);
 int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
 
-/* As a set: bits 1 << axis. */
+/* The axes as a set: bits 1 << axis. */
 uint32_t axes_mask(const struct place_axes *axes);
-/* Those of the mesh that have more than one device. */
+/* The axes of the mesh that have more than one device. */
 struct place_axes axes_of_mesh(const struct place_program *program);
-/* Those of `axes` along which the buffer is not cut. */
+/* The axes of `axes` along which the buffer is not cut. */
 struct place_axes axes_not_cut(const struct place_buffer *buffer, const struct place_axes *axes);
 
 const struct place_part *part_of_rank(const struct place_program *program, int32_t rank);

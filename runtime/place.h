@@ -77,7 +77,7 @@ enum place_collective {
     PLACE_PERMUTE = 4,
 };
 
-/* By which an all_reduce makes one value of several. Not-a-number stays one. */
+/* The operation by which an all_reduce makes one value of several. Not-a-number stays one. */
 enum place_operation {
     PLACE_SUM = 0,
     PLACE_MAX = 1,
@@ -146,8 +146,9 @@ enum place_init {
     PLACE_INIT_ZEROS,
 };
 
-/* Of every `plane` elements of a fused tensor, row-major, those from `begin` on. They begin with
- * the values of a tensor of this name that has them side by side. */
+/* A tensor that is fused with others: of every `plane` elements of the whole, row-major, it has
+ * those from `begin` on. They begin with the values of a tensor of this name that has them side by
+ * side. */
 struct place_fused {
     const char *name;
     int64_t begin, elements;
@@ -336,8 +337,8 @@ struct place_program {
      * What makes the function that is trained, which has to be the same, and how it is trained,
      * which may change. Null: nobody knows. */
     const char *model, *training;
-    /* With which Hugging Face's transformers make the same model of its parameters, the text of a
-     * file. Null: none of their models is like it. */
+    /* The text of a config.json with which Hugging Face's transformers make the same model of its
+     * parameters. Null: none of their models is like it. */
     const char *config_json;
     /* What of it the shapes of parameters do not show, fields as above: "n_head! 4" (a file that
      * does not say it says another), "rope.factor 8.0" (of a table of rotary positions),
@@ -358,7 +359,7 @@ struct place_program {
     const struct place_statement *statements; /* of all parts */
     int32_t n_parts;                          /* at least 1 */
     const struct place_part *parts;
-    /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local
+    /* One step, over all devices. The batch has microbatches * (axes that cut it) * local
      * sequences. */
     int64_t batch, sequence, microbatches, vocab;
     /* Axes over which devices take steps of their own; after each `average_every` steps the

@@ -47,8 +47,8 @@ static const char *named_library(void) {
     return named != NULL && named[0] != '\0' ? named : NULL;
 }
 
-/* That file, or of those of OpenBLAS the first that can be loaded; the pthread build is tried by
- * its own name first, because the OpenMP build would bring a second pool of threads. */
+/* Opens that file, or of those of OpenBLAS the first that can be loaded; the pthread build is tried
+ * by its own name first, because the OpenMP build would bring a second pool of threads. */
 static void *open_library(const char *named) {
     if (named != NULL)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
@@ -168,7 +168,7 @@ static int describe_mkl(void *handle, char *text, size_t room) {
     return 1;
 }
 
-/* Of what only PLACE_PRODUCT_LIBRARY can name, its file. */
+/* Describes the library; one that only PLACE_PRODUCT_LIBRARY can name by its file. */
 static void describe(void *handle, const char *named, char *text, size_t room) {
     if (!describe_openblas(handle, text, room) && !describe_blis(handle, text, room) &&
         !describe_onednn(handle, text, room) && !describe_mkl(handle, text, room))
@@ -239,7 +239,7 @@ static void *open_for_double(void *handle) {
     return handle;
 }
 
-/* Of the library that should have had them: the one that is named, or OpenBLAS. */
+/* Fails for the library that should have had products: the one that is named, or OpenBLAS. */
 static void fail_without_products(const char *named) {
     if (named != NULL)
         fail("%.200s, which PLACE_PRODUCT_LIBRARY names, is no product library: it has not both "
@@ -293,7 +293,7 @@ static void compute_f32(const struct product *p) {
                   (int)p->ldc);
 }
 
-/* It allocates what it copies operands to, and says so where it cannot. */
+/* oneDNN allocates what it copies operands to, and says so where it cannot. */
 static bool compute_by_onednn(const struct product *p) {
     return library.dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n,
                               p->k, 1, p->a, p->lda, p->b, p->ldb, (float)p->beta, p->c,

@@ -56,8 +56,8 @@ struct profile {
     struct profile_row rows[]; /* by thread: the owner's first */
 };
 
-/* For a rank with so many threads, keeping that many spans of each. Null: no memory. The program
- * must outlive it. */
+/* Makes a profile for a rank with so many threads, which keeps that many spans of each. Null: no
+ * memory. The program must outlive it. */
 struct profile *profile_new(const struct place_program *program, int threads, int64_t capacity);
 void profile_free(struct profile *profile);
 

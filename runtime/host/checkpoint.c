@@ -22,7 +22,7 @@
 #define MOST_FILE_BYTES INT64_C(5000000000)
 enum { KEEP = 3 };
 
-/* As an errno, of a rank that found it; no call that writes gives it. */
+/* What a rank that found it says as an errno; no call that writes gives it. */
 enum { NOT_FINITE = EDOM };
 
 /* ---- before the ranks ----------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ static int write_text(const struct checkpoints *checkpoints, const char *name, c
     return whole ? 0 : -1;
 }
 
-/* At its full size, so that a disk that is full is noticed here. */
+/* Makes a file at its full size, so that a disk that is full is noticed here. */
 static int make_file(const struct checkpoints *checkpoints, const struct tensor_file *file) {
     char path[2 * FILE_PATH_BYTES];
     path_in(checkpoints, file->name, path);
@@ -401,8 +401,8 @@ static void commit(struct session *session, const struct checkpoint_writer *writ
 
 /* ---- every rank's part ---------------------------------------------------------------------- */
 
-/* Of what there are copies of, every holder writes some tensors. A model that nothing can be made
- * of replaces none that is whole. */
+/* Writes what this rank has to write of an entry: where there are copies, every holder writes some
+ * tensors. A model that nothing can be made of replaces none that is whole. */
 static int write_entry(struct place_context *context, struct panel *panel,
                        const struct entries *entries, int32_t number,
                        const struct place_in_file *file, content_sum *sum) {
@@ -450,7 +450,7 @@ static int64_t write_parts(const struct checkpoints *checkpoints, struct place_c
     return reason;
 }
 
-/* To the disk; behind the steps that follow. */
+/* Brings the files to the disk, behind the steps that follow. */
 static void *flush(void *argument) {
     struct checkpoint_writer *writer = argument;
     int64_t state = CHECKPOINT_ON_DISK;

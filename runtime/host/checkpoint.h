@@ -17,7 +17,7 @@ struct checkpoints {
     int64_t every, keep; /* steps, 0: at the end alone; how many stay */
     char path[FILE_PATH_BYTES];
     struct tensor_files files; /* what one has; the same for all */
-    /* Of rank 0: */
+    /* Rank 0 alone has: */
     struct folder folder;
     int64_t last;                      /* step of the last that is whole; -1: there is none */
     uint64_t last_sum;                 /* its manifest's own */
@@ -27,8 +27,8 @@ struct checkpoints {
 /* What a checkpoint of this program holds, for whoever reads one or writes some: first. 0, or -1
  * with one line in `message`. */
 int checkpoints_list(struct session *session, char *message, size_t message_bytes);
-/* Before there are ranks. The folder is opened where rank 0 is. 0, or -1 with one line in
- * `message`. To be closed in any case. */
+/* To be called before there are ranks. The folder is opened where rank 0 is. 0, or -1 with one line
+ * in `message`. To be closed in any case. */
 int checkpoints_open(struct session *session, int has_first_rank, char *message,
                      size_t message_bytes);
 void checkpoints_close(struct session *session);
@@ -58,5 +58,5 @@ int32_t checkpoint_finish(struct session *session, struct place_context *context
 /* Ends it by what all ranks know: the least of their states, none of which is on its way. */
 void checkpoint_settle(struct session *session, struct place_context *context,
                        struct checkpoint_writer *writer, int64_t state);
-/* Of a run that fails: forgets what is on its way. */
+/* Forgets what is on its way, in a run that fails. */
 void checkpoint_abandon(struct checkpoint_writer *writer);

@@ -4,7 +4,7 @@
 
 enum { USUAL_COLUMNS = 80 };
 
-/* Of the terminal behind a descriptor; as usual where it does not say. */
+/* The columns of the terminal behind a descriptor; USUAL_COLUMNS where it does not say. */
 int terminal_columns(int descriptor);
 
 /* Words from a column on, which the line has reached; where they would reach beyond the usual

@@ -14,5 +14,5 @@ uint64_t content_hash_part(const unsigned char *part, int64_t at, int64_t bytes)
 
 /* The file's hash, from the sum of all its parts and its length. */
 uint64_t content_hash_whole(uint64_t sum, int64_t bytes);
-/* Of one part that is all. */
+/* The hash of one part that is all. */
 uint64_t content_hash(const unsigned char *content, int64_t bytes);

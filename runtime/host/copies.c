@@ -37,7 +37,7 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, int64_t n) {
     return hash;
 }
 
-/* Of the elements alone: nobody reads what padding holds. */
+/* The hash of an item's elements alone: nobody reads what padding holds. */
 static uint64_t hash_item(struct place_context *context, const struct place_buffer *buffer,
                           int64_t item) {
     int64_t element = dtype_size(buffer->dtype);
@@ -50,7 +50,7 @@ static uint64_t hash_item(struct place_context *context, const struct place_buff
     return hash;
 }
 
-/* Of the part that has most. */
+/* The most items that a part compares. */
 static int64_t count_items(const struct place_program *program) {
     int64_t most = 0;
     for (int32_t p = 0; p < program->n_parts; p++) {

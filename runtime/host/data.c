@@ -183,7 +183,8 @@ bool dataset_is_text(const struct dataset *set) {
 
 /* ---- hashes --------------------------------------------------------------------------------- */
 
-/* Of what came before and one more: the order counts. Of one it is that. */
+/* The hash of what came before and of one more: the order counts. The hash of one alone is its own.
+ * */
 static uint64_t join(uint64_t before, uint64_t hash) {
     return before * UINT64_C(0xA0761D6478BD642F) + hash;
 }

@@ -81,8 +81,8 @@ int dataset_open(struct dataset *set, const struct data_request *request,
                  const struct place_program *program, char *message, size_t message_bytes);
 void dataset_close(struct dataset *set);
 
-/* Of all that is read, file by file: the tokens, of how many bytes they are, and which count as
- * targets; and of the tokens alone, and of the files of targets. */
+/* The hash of all that is read, file by file: the tokens, of how many bytes they are, and which
+ * count as targets; that of the tokens alone; and that of the files of targets. */
 uint64_t dataset_hash(const struct dataset *set);
 uint64_t dataset_tokens_hash(const struct dataset *set);
 uint64_t dataset_targets_hash(const struct dataset *set);
@@ -103,7 +103,7 @@ int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
 /* Writes which sample of the step every one of this rank's is. */
 void data_number_samples(struct place_context *context);
-/* This rank's share of the targets that are not masked in the samples that were filled: of ranks
+/* The targets that this rank counts, which are not masked in the samples that were filled: of ranks
  * that have the same samples one counts them. */
 int64_t data_targets(struct place_context *context);
 

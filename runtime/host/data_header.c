@@ -50,7 +50,7 @@ static bool take(struct literal *literal, char character) {
     return true;
 }
 
-/* In either quotes. */
+/* Takes a string in either quotes. */
 static bool take_string(struct literal *literal, struct word *word) {
     char quote = peek(literal);
     if (quote != '\'' && quote != '"')
@@ -186,7 +186,7 @@ static struct shown shown(struct word word) {
     return shown;
 }
 
-/* Of one dimension the order does not matter. */
+/* Takes an array of one dimension, in any order; others are refused. */
 static int check_array(const struct array *array, struct data_header *header,
                        struct data_header_refusal *refusal) {
     if (array->is_structured)

@@ -19,8 +19,8 @@ struct data_header_refusal {
     const char *remedy; /* with $F for the file's name */
 };
 
-/* From the first `n` bytes of a file, all of them or at least DATA_HEADER_BYTES. 0, or -1 with what
- * is wrong. */
+/* Reads a header from the first `n` bytes of a file, all of them or at least DATA_HEADER_BYTES. 0,
+ * or -1 with what is wrong. */
 typedef int data_header_reader(const unsigned char *bytes, size_t n, struct data_header *header,
                                struct data_header_refusal *refusal);
 data_header_reader npy_header_read, llmc_header_read;

@@ -161,7 +161,8 @@ static void advise(const struct head *head, int64_t vocab, char *advice, size_t 
                  "u16 or u32; if its bytes are meant, with --data-type text");
 }
 
-/* Of the control characters those that text is laid out with, and what colours it on terminals. */
+/* Whether the control character is one that text is laid out with, or that colours it on terminals.
+ * */
 static bool is_layout(unsigned char byte) {
     return (byte >= '\b' && byte <= '\r') || byte == '\33';
 }
@@ -267,7 +268,7 @@ static int check_vocab(const char *path, int width, int64_t vocab, char *message
     return -1;
 }
 
-/* Of a kind that was said, if any. */
+/* Finds the content of the kind that was said, if any. */
 static int find_content(const struct head *head, const char *stated, enum data_kind kind,
                         int64_t vocab, int64_t file_bytes, struct data_content *content,
                         char *message, size_t message_bytes) {

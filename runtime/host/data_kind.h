@@ -22,8 +22,8 @@ struct data_content {
 /* The kind in words, with the bytes of a token. */
 char *data_kind_said(char *to, size_t bytes, enum data_kind kind, int width);
 
-/* Of an open file of so many bytes, from its name, what `stated` says (null: nothing) and how it
- * begins. 0, or -1 with one line in `message`. */
+/* Finds what an open file of so many bytes holds, from its name, what `stated` says (null: nothing)
+ * and how it begins. 0, or -1 with one line in `message`. */
 int data_kind_find(const char *path, int descriptor, int64_t file_bytes, const char *stated,
                    int64_t vocab, struct data_content *content, char *message,
                    size_t message_bytes);

@@ -180,7 +180,7 @@ static void format_name(char *to, size_t bytes, const char *prefix, const char *
         snprintf(to, bytes, "%s%s", prefix, name);
 }
 
-/* As a file of parameters has it, behind a prefix of its name. Null: no memory. */
+/* Adds an entry as a file of parameters has it, behind a prefix of its name. Null: no memory. */
 static struct entry *add_saved(struct entries *entries, const char *prefix,
                                const struct place_tensor *tensor, int64_t layer,
                                const struct holder *holder) {
@@ -353,8 +353,8 @@ static bool list_residual(const struct place_program *program, struct entries *e
     return enough;
 }
 
-/* In every part that has devices of the island. The first island's parameters are the model's
- * file's. */
+/* Lists a layer in every part that has devices of the island. The first island's parameters are the
+ * model's file's. */
 static bool list_layer(const struct place_program *program, struct entries *entries,
                        enum place_class class, int32_t tensor, int64_t layer, int64_t island) {
     bool again = false, enough = true;

@@ -126,8 +126,8 @@ static mode_t permissions_of(const struct stat *old) {
     return old->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
-/* As far as the system lets this process; what it has been opened with is no more. What the old
- * group may do is not for another. */
+/* Gives a file the permissions and owner of the old one, as far as the system lets this process;
+ * what it has been opened with is no more. What the old group may do is not for another. */
 static void take_after(int descriptor, const struct stat *old) {
     mode_t mode = permissions_of(old);
     if (fchown(descriptor, old->st_uid, old->st_gid) != 0 &&
@@ -339,8 +339,8 @@ FILE *new_file_stream(const struct new_file *file) {
     return stream;
 }
 
-/* So that the new name outlives the machine, too; where folders cannot be flushed, nothing is lost
- * that could be kept. */
+/* Flushes the folder, so that the new name outlives the machine, too; where folders cannot be
+ * flushed, nothing is lost that could be kept. */
 static void flush_folder_of(const char *path) {
     char copy[FILE_PATH_BYTES];
     snprintf(copy, sizeof copy, "%s", path);
@@ -351,7 +351,7 @@ static void flush_folder_of(const char *path) {
     close(folder);
 }
 
-/* When its name is gone: the lock goes with it. */
+/* To be called when the part's name is gone: the lock goes with it. */
 static void close_part(struct new_file *file) {
     close(file->descriptor);
     file->descriptor = -1;

@@ -23,7 +23,7 @@ struct new_file {
     char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
-/* It is written as a part. Several may be open at once.
+/* A new file is written as a part. Several may be open at once.
  *
  * All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. What is
  * written over keeps its permissions, and its owner and group where this process may give files
@@ -44,8 +44,8 @@ void new_file_abandon(void);
 int file_write(int descriptor, const void *data, size_t bytes, int64_t offset);
 /* How many of the bytes could be read. Where it is not all, errno says why; 0: the file ends. */
 size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
-/* So many bytes of an open file from `offset` on, and a 0 behind them; null with errno set, which
- * is 0 where the file ends before. To be freed. */
+/* The bytes of an open file from `offset` on, and a 0 behind them; null with errno set, which is 0
+ * where the file ends before. To be freed. */
 char *file_text(int descriptor, int64_t offset, int64_t bytes);
 /* The same of a whole file, of which none is larger than `most`; null: `why` says why not. */
 char *file_text_of(const char *path, int64_t most, size_t *bytes, const char **why);
@@ -59,7 +59,7 @@ static inline uint64_t number_at(const unsigned char *bytes, size_t width) {
 /* Opens a regular file to read, and says how long it is; a pipe is not waited for. -1 with errno
  * set. */
 int file_open_regular(const char *path, int64_t *bytes);
-/* By errno: why a file could not be opened so, or not be read to its end. */
+/* Why, by errno, a file could not be opened so, or not be read to its end. */
 const char *file_obstacle(void);
 const char *file_shortfall(void);
 /* What is written is on the disk: 0, or -1 with errno set. */

@@ -15,7 +15,8 @@
 
 #define LOCK_NAME ".lock"
 #define STEM      "step-"
-/* Behind the name of a checkpoint, with a dot in front of it: on its way in, and out. */
+/* What stands behind the name of a checkpoint, with a dot in front of it: on its way in, and out.
+ * */
 #define UNFINISHED ".part"
 #define REMOVED    ".removed"
 
@@ -206,7 +207,8 @@ void folder_discard(struct folder *folder) {
     errno = reason;
 }
 
-/* Without a second name: what is there is never written over. */
+/* Gives the unfinished folder its name, and not a second one: what is there is never written over.
+ * */
 int folder_commit(struct folder *folder, int64_t step) {
     char name[64];
     snprintf(name, sizeof name, STEM "%09lld", (long long)step);

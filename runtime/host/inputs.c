@@ -18,8 +18,8 @@ const char *inputs_check(const struct place_run_options *options) {
     return NULL;
 }
 
-/* As the data have it; without any, a vocabulary of all bytes and nothing else is taken for text.
- */
+/* Whether the data have text; without any, a vocabulary of all bytes and nothing else is taken for
+ * text. */
 static bool speaks_text(const struct session *session) {
     const struct dataset *set = session->data.n_parts > 0 ? &session->data : &session->eval;
     return set->n_parts > 0 ? dataset_is_text(set) : session->program->vocab == 256;
@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static int say(int column, const char *for
     return column + length;
 }
 
-/* Of all files, where they are alike. */
+/* The kind of all files, where they are alike. */
 static const char *kind_of(const struct dataset *set, char *kind, size_t bytes) {
     const struct data_part *first = &set->parts[0];
     for (int32_t i = 1; i < set->n_parts; i++)

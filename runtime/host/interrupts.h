@@ -8,8 +8,8 @@
 #define INTERRUPTED(does) "\ninterrupted: " does "; once more ends it at once\n"
 /* `first`: an INTERRUPTED. */
 void interrupts_begin(const char *first);
-/* From here on it does this; and the second is told as `second`, a line (null: in silence). Both
- * stay as they are as long as signals are handled. */
+/* Sets what is told from here on: `first` at the first Ctrl-C, `second`, a line (null: nothing), at
+ * the second. Both stay as they are as long as signals are handled. */
 void interrupts_promise(const char *first, const char *second);
 void interrupts_end(void);
 int interrupts_seen(void);

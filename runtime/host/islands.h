@@ -10,8 +10,8 @@ struct rank_loss {
     double loss;
     int64_t targets;
 };
-/* Over the targets of all islands. `records`: of all ranks in order, `bytes` each, begin with the
- * rank's. With one island the loss has equal bits on all ranks, and keeps them. */
+/* The loss over the targets of all islands. `records`: of all ranks in order, `bytes` each, begin
+ * with the rank's. With one island the loss has equal bits on all ranks, and keeps them. */
 struct rank_loss loss_of_all(const struct place_program *program, const void *records,
                              size_t bytes);
 

@@ -5,8 +5,8 @@
 
 struct session;
 
-/* Of every process before the first step, and of rank 0's behind every checkpoint. What is lost is
- * said by the process that has rank 0. */
+/* Every process calls it before the first step, and that of rank 0 behind every checkpoint. What is
+ * lost is said by the process that has rank 0. */
 void last_words_prepare(const struct session *session, bool has_first_rank);
 /* `status`: with which the run ends. */
 void last_words_say(const struct session *session, int status);

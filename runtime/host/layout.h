@@ -27,16 +27,16 @@ int64_t layout_held_bytes(const struct place_buffer *buffer);
 /* First byte of an item in the rank's own arena. */
 void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item);
 
-/* Of which fused tensor an element of the whole is, as which of its own, and how many follow side by
- * side in both, this one among them. A tensor that is not fused is one. */
+/* The fused tensor to which an element of the whole belongs, its index there, and how many elements
+ * follow side by side in both, this one among them. A tensor that is not fused is one. */
 struct layout_in_fused {
     int fused;
     int64_t index, length;
 };
 struct layout_in_fused layout_in_fused(const struct place_tensor *tensor, int64_t element);
 
-/* Of the ranks of a part that hold copies of the same piece as `rank`, one: the first along the axes
- * that cut nothing. Along the axes `apart` nothing is taken for a copy. */
+/* The first, along the axes that cut nothing, of the ranks of a part that hold copies of the same
+ * piece as `rank`. Along the axes `apart` nothing is taken for a copy. */
 int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           const struct place_axes *apart, int32_t rank);
 /* Whether it is `rank` itself. */
@@ -48,7 +48,7 @@ struct layout_run {
 };
 struct layout_walk {
     const struct place_dimension *dims;
-    /* Of the local tensor, up to the last dimension that is cut; behind one that is cut in zigzag
+    /* The local tensor's dimensions, up to the last that is cut; behind one that is cut in zigzag
      * the next, of which a stretch is. */
     int64_t sizes[PLACE_RANK_LIMIT + 1];
     int64_t begins[PLACE_RANK_LIMIT + 1];

@@ -90,7 +90,7 @@ static int line_write(struct run_log *log, struct line *line, char *message, siz
     return -1;
 }
 
-/* As `check --json` says it. */
+/* Writes what is relaxed, as `check --json` says it. */
 static void line_relaxed(struct line *line, const struct place_program *program, int32_t i) {
     const struct place_relaxed *relaxed = &program->relaxed[i];
     line_add(line, "%s{\"condition\": ", i ? ", " : "");

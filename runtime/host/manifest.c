@@ -143,7 +143,7 @@ static bool parse_dtype(struct json_reader *reader, enum place_dtype *dtype) {
     return reader_fail(reader, "this is no type of elements");
 }
 
-/* As a matrix of one row: only who wrote it knows more. */
+/* Parses a shape; the entry is a matrix of one row, since only who wrote it knows more. */
 static bool parse_shape(struct json_reader *reader, struct entry *entry) {
     bool first = true;
     entry->rows = entry->columns = 1;
@@ -299,7 +299,7 @@ static bool parse_samples(struct json_reader *reader, int64_t *samples) {
            (*samples <= INT64_MAX / 2 || reader_fail(reader, "a number is too large"));
 }
 
-/* Of another version nothing but this is read. */
+/* Parses the version: a manifest of another one is read no further. */
 static bool parse_version(struct json_reader *reader, int64_t *version) {
     char format[MANIFEST_TEXT_BYTES];
     bool first = true;

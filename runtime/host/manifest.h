@@ -18,7 +18,7 @@ struct manifest {
     uint64_t data_hash;
     int64_t batch, sequence, islands;
     char strategy[MANIFEST_TEXT_BYTES], plan_hash[MANIFEST_TEXT_BYTES];
-    /* As the descriptor has them; empty: it does not say, as those of older programs. */
+    /* What the descriptor has; empty: it does not say, as those of older programs. */
     char model[MANIFEST_MODEL_BYTES], training[MANIFEST_MODEL_BYTES];
     struct tensor_files files;
     content_sum *sums; /* of every tensor */

@@ -60,7 +60,7 @@ static int64_t number_of(const char *root, const char *path, const char *name, i
     return found;
 }
 
-/* In kibibytes, as /proc/meminfo has all. */
+/* The machine's bytes; /proc/meminfo has all in kibibytes. */
 static int64_t machine_bytes(const char *root, const char *name) {
     int64_t kib = number_of(root, "/proc/meminfo", name, -1);
     return kib < 0 ? INT64_MAX : kib * 1024;

@@ -45,7 +45,8 @@ static int check_pair(const struct named_file *a, const struct named_file *b, ch
     return -1;
 }
 
-/* From one another, from the texts of the program, and from the command that is running. */
+/* Checks that outputs are distinct from one another, from the texts of the program, and from the
+ * command that is running. */
 static int check_distinct(const struct named_file *files, int n, const char *const *texts,
                           char *message, size_t bytes) {
     const struct named_file command = {.option = "the running program", .path = "/proc/self/exe"};
@@ -124,7 +125,7 @@ static int check_writable(const struct named_file *file, char *message, size_t b
     return -1;
 }
 
-/* From what is read. */
+/* Checks that outputs are distinct from what is read. */
 static int check_inputs(const struct named_file *files, int n, const struct data_files *inputs,
                         const char *option, char *message, size_t bytes) {
     for (int32_t i = 0; i < inputs->n; i++) {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include "runtime/host/session.h"
 
-/* Once the inputs are open: 0, or -1 with one line in `message`. */
+/* Checks outputs, once the inputs are open: 0, or -1 with one line in `message`. */
 int run_outputs_check(const struct session *session, char *message, size_t message_bytes);
 /* The same of the weights that the run starts from, once they are open: none is written over. */
 int run_weights_check(const struct session *session, char *message, size_t message_bytes);

@@ -30,7 +30,7 @@ void panel_free(struct panel *panel) {
 
 /* ---- what lies where ------------------------------------------------------------------------ */
 
-/* Of a segment, what falls into the panel. False: nothing. */
+/* Cuts a segment to what falls into the panel. False: nothing does. */
 static bool clip(const struct panel *panel, struct segment *s) {
     int64_t before = 0, upto = s->length;
     if (s->in_entry < panel->begin)
@@ -122,7 +122,7 @@ static content_sum sum_stretch(const struct panel *panel, size_t element, int64_
     return sum;
 }
 
-/* As one loop for each size, which the compiler makes vectors of. */
+/* The sum, as one loop for each size, which the compiler makes vectors of. */
 static content_sum sum_of(const struct panel *panel, size_t element, int64_t at, int64_t n) {
     switch (element) {
     case 8:
@@ -166,7 +166,7 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
     return 0;
 }
 
-/* Of an infinity or no number all bits of the exponent are set. */
+/* Whether an element is infinite or no number: all bits of its exponent are set. */
 static bool has_exponent_4(const char *from, int64_t n, uint32_t exponent) {
     bool any = false;
     for (int64_t i = 0; i < n; i++) {
@@ -282,7 +282,7 @@ static double value_of(enum stored_type type, const char *from) {
     }
 }
 
-/* In place, from the last to the first, since what is held is at least as wide. */
+/* Widens in place, from the last to the first, since what is held is at least as wide. */
 static void widen(struct panel *panel, enum stored_type type, enum place_dtype held) {
     size_t from = stored_bytes(type, 0), to = (size_t)dtype_size(held);
     if (type == STORED_AS_HELD || from == to)

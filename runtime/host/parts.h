@@ -16,7 +16,7 @@ void panel_free(struct panel *panel);
  * depend on who has which, and the sums of parts add up to the whole's. */
 typedef uint64_t content_sum;
 
-/* Of what elements are in a file that somebody else wrote. */
+/* The type of elements in a file that somebody else wrote. */
 enum stored_type {
     STORED_AS_HELD, /* as the entry's own */
     STORED_F16,     /* IEEE 754 binary16 */
@@ -25,7 +25,7 @@ enum stored_type {
     STORED_F64,
     STORED_OTHER, /* of no parameter */
 };
-/* Of one element; `held`: where the type does not say it. */
+/* The bytes of one element; `held`: where the type does not say it. */
 size_t stored_bytes(enum stored_type type, size_t held);
 /* Whether each of its values is one of the other type. */
 bool can_be_widened(enum stored_type from, enum place_dtype to);

@@ -53,8 +53,8 @@ void progress_begin(struct progress *progress, const struct place_program *progr
                                   .started = clock_seconds()};
 }
 
-/* On a terminal ten times a second; else about fifty lines in all, and one a second in a long run.
- */
+/* A line is due on a terminal ten times a second; else about fifty times in all, and once a second
+ * in a long run. */
 static bool is_due(const struct progress *progress, int64_t step, double now) {
     if (step == progress->before + 1 || step == progress->steps)
         return true;

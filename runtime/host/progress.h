@@ -15,7 +15,7 @@ struct progress {
     int64_t n_shown;       /* lines, those that were rewritten included */
 };
 
-/* Of the processor's clock; takes some milliseconds. */
+/* The processor's ticks in a second; measuring them takes some milliseconds. */
 double clock_ticks_per_second(void);
 /* "12.3 MiB" */
 const char *format_bytes(char *text, size_t bytes, int64_t value);

@@ -10,8 +10,9 @@ struct prompt {
     int64_t n;
 };
 
-/* From text, a byte a token, or the numbers of tokens with blanks or commas between them. It has to
- * fit into a sequence. 0, or -1 with one line in `message`; to be freed in any case. */
+/* Reads a prompt from text, a byte a token, or from the numbers of tokens with blanks or commas
+ * between them. It has to fit into a sequence. 0, or -1 with one line in `message`; to be freed in
+ * any case. */
 int prompt_read(struct prompt *prompt, const char *text, bool is_text, int64_t vocab,
                 int64_t sequence, char *message, size_t message_bytes);
 void prompt_free(struct prompt *prompt);

@@ -75,7 +75,7 @@ static bool can_be_removed(struct folder *folder, struct old *old, char *why, si
     return false;
 }
 
-/* It has no name of a checkpoint while only a part of it is there. */
+/* Removes a checkpoint, which has no name of one while only a part of it is there. */
 static bool remove_old(struct folder *folder, const struct old *old, char *why, size_t why_bytes) {
     const struct tensor_files *files = &old->resumption.manifest.files;
     char removed[sizeof old->name + 16];

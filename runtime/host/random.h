@@ -9,7 +9,7 @@ void philox(const uint32_t counter[4], uint64_t key, uint32_t words[4]);
 /* FNV-1a, for keys made of names; `seed` is mixed in. */
 uint64_t random_key(uint64_t seed, const char *name);
 
-/* In [0, 1), 53 bits. */
+/* A number in [0, 1), 53 bits. */
 double random_uniform(uint64_t key, uint64_t index);
 
 /* dst[i] = deviation * normal number `index + i` of (key, layer): Box-Muller, two numbers per

@@ -46,6 +46,6 @@ struct agreed {
     bool checkpoint_waits; /* some rank's is on its way */
     int64_t checkpoint;    /* the least of all */
 };
-/* Over all ranks: maxima, the loss, and what is agreed. */
+/* Merges the reports of all ranks: maxima, the loss, and what is agreed. */
 struct agreed reports_merge(const struct place_program *program, struct reports *reports,
                             struct step_record *record);

@@ -17,7 +17,7 @@ static bool may_begin_anew(const struct place_run_options *options) {
            is_same_place(options->resume, options->checkpoint);
 }
 
-/* Of a folder without a checkpoint. */
+/* Refuses a folder without a checkpoint. */
 static int refuse_empty(const struct place_run_options *options, const char *why, char *message,
                         size_t message_bytes) {
     const char *path = options->resume;

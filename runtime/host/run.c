@@ -128,7 +128,7 @@ static int64_t message_bytes(const struct session *session) {
     return session->processes > 1 ? PLACE_MESSAGE_BYTES_PER_RANK : 0;
 }
 
-/* Of a thread that is given no other: of `ulimit -s`. */
+/* The stack of a thread that is given no other, by `ulimit -s`. */
 static int64_t stack_bytes(void) {
     pthread_attr_t attributes;
     size_t bytes = 0;
@@ -371,7 +371,7 @@ static int end_ranks(const struct session *session, const struct flight *flight,
     return -1;
 }
 
-/* As threads. Returns how many there are. */
+/* Starts the ranks as threads. Returns how many there are. */
 static int start_threads(struct session *session, const struct launch *launch,
                          struct local_world *world, struct rank_thread *threads) {
     for (int i = 0; i < launch->ranks; i++) {
@@ -532,7 +532,7 @@ static int report_failure(const char *message) {
     return 1;
 }
 
-/* Of what every process finds as this one does. */
+/* Reports what every process finds as this one does. */
 static int report_common_failure(const char *message) {
     return place_speaks(1) ? report_failure(message) : 1;
 }

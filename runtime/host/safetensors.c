@@ -4,7 +4,7 @@
 #include "runtime/host/log.h"
 #include "runtime/host/safetensors.h"
 
-/* Of an entry: its name, each byte of which may take six, its shape and offsets. */
+/* Bytes of an entry: its name, each byte of which may take six, its shape and offsets. */
 enum { HEADER_ENTRY_BYTES = 6 * ENTRY_NAME_BYTES + 256 };
 
 const char *safetensors_dtype(enum place_dtype dtype) {

@@ -87,7 +87,8 @@ static bool read_piece(struct worker *worker, const struct data_file *file, int 
 
 /* ---- every byte ----------------------------------------------------------------------------- */
 
-/* Of tokens each of which one is added to, so that the mask becomes 0; or of bytes as they are. */
+/* The bounds of tokens to each of which one is added, so that the mask becomes 0; or of bytes as
+ * they are. */
 struct bounds {
     uint64_t least, most;
 };
@@ -263,7 +264,7 @@ static void merge(struct worker *all, const struct worker *one) {
         all->finding = one->finding;
 }
 
-/* By this thread and up to `threads` - 1 more, or as many as can be had. */
+/* Runs a pass by this thread and up to `threads` - 1 more, or as many as can be had. */
 static struct worker pass_run(struct pass *pass, int threads) {
     struct worker workers[MOST_THREADS] = {{0}}, all = {0};
     int64_t useful = pass->pieces / PIECES_FOR_A_THREAD + 1;

@@ -21,7 +21,7 @@ struct segment_walk {
     struct layout_run run;
     int64_t done; /* of the run */
 };
-/* Over what a rank has of a component. */
+/* Begins a walk over what a rank has of a component. */
 struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
                                    const struct component *component, int32_t rank);
 bool segments_next(struct segment_walk *walk, struct segment *segment);

@@ -5,7 +5,7 @@
 
 struct sentinel;
 
-/* Between the two SIGUSR1 and SIGQUIT are held off in this thread and those that it starts, for a
+/* SIGUSR1 and SIGQUIT are held off between the two in this thread and those that it starts, for a
  * sentinel to take: a thread that was there before would be ended by them, and the process with it.
  * The second forgets what no sentinel took. */
 void sentinel_hold_requests(void);

@@ -11,7 +11,8 @@ struct tensor_file {
     size_t header_bytes;
     int64_t bytes; /* in all */
 };
-/* Behind "model" or "states": which of several files each tensor is in. */
+/* What stands behind "model" or "states" in the name of the file that says which of several files
+ * each tensor is in. */
 #define TENSOR_INDEX_SUFFIX ".safetensors.index.json"
 /* What others look for in a folder: the weights, where one file has them, and what they are of. */
 #define MODEL_NAME  "model.safetensors"

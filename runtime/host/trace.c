@@ -135,7 +135,8 @@ static uint64_t clock_behind(const struct traced_rank *first, const struct trace
     return fabs((double)apart) > 1e6 * ticks_per_microsecond ? (uint64_t)apart : 0;
 }
 
-/* On the first rank's clock. Which rank begins is chance, and no time is before the beginning. */
+/* The first time, on the first rank's clock. Which rank begins is chance, and no time is before the
+ * beginning. */
 static uint64_t first_of_all(const struct traced_rank *ranks, int64_t n,
                              double ticks_per_microsecond) {
     uint64_t first = ranks[0].first;

@@ -38,7 +38,7 @@ static int64_t steps_before(const struct session *session) {
     return session->resumption.manifest.step;
 }
 
-/* Of the data, what was taken up to a step. */
+/* How many samples of the data were taken up to a step. */
 static int64_t samples_before(const struct session *session, int64_t step) {
     return session->resumption.manifest.samples +
            (step - steps_before(session)) * session->program->batch;
@@ -208,8 +208,8 @@ static int32_t write_checkpoint(struct session *session, struct place_context *c
     return status;
 }
 
-/* Behind a step: what has reached the disk gets its name, and what is due is begun. The last step's
- * is written at the end. */
+/* Goes on behind a step: what has reached the disk gets its name, and what is due is begun. The
+ * last step's is written at the end. */
 static int32_t go_on_with_checkpoints(struct session *session, struct place_context *context,
                                       struct training *training) {
     const struct checkpoints *checkpoints = &session->checkpoints;
@@ -246,8 +246,8 @@ static bool stops(const struct agreed *agreed) {
     return agreed->interrupted || agreed->failed || is_poisoned(agreed);
 }
 
-/* On data of its own, so that the next step's are to be read behind it; the step's measures are
- * taken before. */
+/* Evaluates on data of its own, so that the next step's are to be read behind it; the step's
+ * measures are taken before. */
 static int32_t evaluate(struct session *session, struct place_context *context,
                         struct training *training) {
     const struct place_run_options *options = session->options;
@@ -317,7 +317,8 @@ static int32_t share_reports(struct session *session, struct place_context *cont
     return PLACE_OK;
 }
 
-/* Behind the last step all islands are one model, but a checkpoint is of what goes on. */
+/* Whether parameters are averaged: behind the last step all islands are one model, but a checkpoint
+ * is of what goes on. */
 static bool averages(const struct session *session, int64_t step) {
     bool last = step == session->options->steps && !session->checkpoints.is_on;
     return averages_after(session->program, step, last);
@@ -357,7 +358,7 @@ static bool is_averaged(const struct session *session, int64_t step) {
                                         : averages_after(session->program, step, false);
 }
 
-/* Once the steps are over, in whatever way but a failure in the midst of one. */
+/* To be called once the steps are over, in whatever way but a failure in the midst of one. */
 static int32_t end_steps(struct session *session, struct place_context *context,
                          struct training *training) {
     const struct agreed *agreed = &training->agreed;

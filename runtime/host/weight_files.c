@@ -291,7 +291,7 @@ static bool is_there(char to[FILE_PATH_BYTES], const char *folder, const char *n
            access(to, F_OK) == 0;
 }
 
-/* By the names that Hugging Face's libraries look for, in their order. */
+/* Opens a folder's files by the names that Hugging Face's libraries look for, in their order. */
 static int add_folder(struct weight_files *files, const char *path, char *message,
                       size_t message_bytes) {
     char file[FILE_PATH_BYTES], last[FILE_PATH_BYTES];

@@ -27,8 +27,8 @@ struct weight_files {
     int32_t n, capacity;
 };
 
-/* Of a safetensors file, an index of several (`*.json`), or a folder with one of them under Hugging
- * Face's names. 0, or -1 with one line in `message`. To be closed in any case. */
+/* Opens a safetensors file, an index of several (`*.json`), or a folder with one of them under
+ * Hugging Face's names. 0, or -1 with one line in `message`. To be closed in any case. */
 int weight_files_open(struct weight_files *files, const char *path, char *message,
                       size_t message_bytes);
 void weight_files_close(struct weight_files *files);

@@ -181,7 +181,7 @@ static int check_folder(const struct place_program *program, const char *path, c
     return status;
 }
 
-/* Of all that is read, in the order of the names. */
+/* Sums all that is read, in the order of the names. */
 static int sum_content(struct weights *weights, const char *path, char *message,
                        size_t message_bytes) {
     struct panel *panel = panel_new();

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include "runtime/place.h"
 
-/* Of a folder; one without such a file says nothing. 0, or -1 with one line in `message`. */
+/* Checks the config.json of a folder; one without such a file says nothing. 0, or -1 with one line
+ * in `message`. */
 int weights_config_check(const struct place_program *program, const char *folder, char *message,
                          size_t message_bytes);

@@ -1,10 +1,10 @@
 /* The calls that compress gradients and add up what arrives of them. */
 #include "runtime/kernels/run.h"
 
-/* As many elements as other loops of a few operations each take. */
+/* A range has as many elements as other loops of a few operations each take. */
 enum { BLOCKS_PER_RANGE = ELEMENTS_PER_RANGE / PLACE_WIRE_BLOCK };
 
-/* In words; the block may be a shorter one, at the end. */
+/* The words of a block, which may be a shorter one, at the end. */
 static int64_t words_of_block(int32_t way, int64_t kept, int64_t elements) {
     int64_t sent = smaller(kept, elements);
     switch (way) {

@@ -150,8 +150,8 @@ _Static_assert((WAITING_SUMS + 1) * EDGE_MULTIPLE * PLACE_PRODUCT_COLUMN_BYTES <
                    PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES,
                "there is room for the sums of a tile of the fewest rows");
 
-/* As large as there is room for, unless threads would then have too few tiles to share: large ones
- * some for each, small ones, where copies of the operands cost more, one. */
+/* Tiles are as large as there is room for, unless threads would then have too few to share: large
+ * ones some for each, small ones, where copies of the operands cost more, one. */
 static struct edges own_tile_edges(const struct place_context *context,
                                    const struct block_product *p, int64_t width) {
     enum { LEAST_EDGE = 64, LARGE_EDGE = 256, LARGE_TILES_PER_THREAD = 2 };

@@ -25,7 +25,8 @@ static inline int64_t rows_per_range(int64_t length) {
 /* Elements per range of the loops that do a few operations per element. */
 enum { ELEMENTS_PER_RANGE = 16384 };
 
-/* So many sums are joined as a complete binary tree, in the arrays that kernels have for them. */
+/* Whether so many sums are joined as a complete binary tree, in the arrays that kernels have for
+ * them. */
 static inline bool are_a_tree(int64_t blocks) {
     return blocks > 0 && blocks <= PLACE_BLOCKS_LIMIT && !(blocks & (blocks - 1));
 }

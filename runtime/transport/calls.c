@@ -3,7 +3,7 @@
 #include "runtime/calls.h"
 #include "runtime/transport/transport.h"
 
-/* Of the wholes, all pieces together. */
+/* The bytes of the wholes, all pieces together. */
 static int64_t whole_bytes(const struct collective *collective) {
     int64_t elements = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++)

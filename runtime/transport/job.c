@@ -53,7 +53,8 @@ static pid_t find_launcher(void) {
     return 0;
 }
 
-/* In a session of its own, so that what the launcher sends to this process does not reach it. */
+/* Starts the command in a session of its own, so that what the launcher sends to this process does
+ * not reach it. */
 static bool start_apart(char *const *command) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

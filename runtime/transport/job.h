@@ -2,8 +2,8 @@
 #pragma once
 #include <stdbool.h>
 
-/* Before this process ends for a failure: sees to it that the job ends too. A launcher ends it when
- * it sees that a process has failed, but waits for ever for hosts that it cannot reach; one that is
- * still there after `seconds`, or a minute if they are more, is ended. False: it is not known, and
- * left alone. */
+/* Sees to it, before this process ends for a failure, that the job ends too. A launcher ends it
+ * when it sees that a process has failed, but waits for ever for hosts that it cannot reach; one
+ * that is still there after `seconds`, or a minute if they are more, is ended. False: it is not
+ * known, and left alone. */
 bool job_end_after(double seconds);

@@ -133,7 +133,7 @@ static int begin_watched(const struct transport_module *module, const struct pla
     return status;
 }
 
-/* Of processes that MPI does not join: each would be the whole run. */
+/* Refuses processes that MPI does not join: each would be the whole run. */
 static int refuse_strangers(const struct launcher *launcher, char *message, size_t message_bytes) {
     char number[64] = "", processes[16] = "N";
     if (*launcher->processes) {

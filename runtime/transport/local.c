@@ -23,7 +23,7 @@
  * is polled. The counters of tiles stand behind the number of the collective, so they only grow
  * when the post is used again, and nobody takes a tile of what has been there before. */
 struct post {
-    /* Of the collective in its group, counted from 1. */
+    /* The collective's number in its group, counted from 1. */
     _Alignas(CACHE_LINE) _Atomic uint64_t number;
     uint64_t digest;
     struct place_piece one;
@@ -88,7 +88,7 @@ static struct post *post_of(const struct local_world *world, const struct queue 
     return NULL;
 }
 
-/* Of the two at a handle the one whose turn it is: the older. Null: no memory. */
+/* The post, of the two at a handle, whose turn it is: the older. Null: no memory. */
 static struct post *post_in_turn(const struct local_world *world, struct queue *queue,
                                  int32_t handle) {
     struct post *posts = atomic_load_explicit(&queue->posts, memory_order_relaxed);
@@ -239,7 +239,7 @@ static bool addresses_fit(struct local_rank *rank, size_t n) {
     return results;
 }
 
-/* Of what all have posted: later they may post other things. */
+/* Makes portions of what all have posted: later they may post other things. */
 static bool prepare_portions(struct meeting *meeting) {
     struct local_rank *rank = rank_of(meeting->context);
     const struct collective *collective = &meeting->mine->collective;
@@ -300,7 +300,7 @@ static int64_t take_tile(const struct task *task) {
     return -1;
 }
 
-/* Of as many as are asked for those that others do not take. */
+/* Does as many tiles as are asked for, as long as others leave any. */
 static void do_tiles(void *arguments, int64_t begin, int64_t end, void *workspace) {
     const struct task *task = arguments;
     const struct meeting *meeting = task->meeting;
@@ -322,7 +322,7 @@ static void do_portion(const struct meeting *meeting, int32_t place) {
     count_move(rank_of(meeting->context));
 }
 
-/* This rank's own, then what is left of those that take longer. */
+/* Does this rank's own portion, then what is left of those that take longer. */
 static void do_portions(const struct meeting *meeting) {
     int32_t n = meeting->group.size, own = meeting->group.place;
     do_portion(meeting, own);
@@ -334,7 +334,8 @@ static void do_portions(const struct meeting *meeting) {
 
 /* ---- small all_reduces ---------------------------------------------------------------------- */
 
-/* Among few: everybody reduces everything into `block`, which is copied out when all have read. */
+/* Reduces among few: everybody reduces everything into `block`, which is copied out when all have
+ * read. */
 static int32_t reduce_small(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
     const struct portions *portions = &meeting->portions;
@@ -408,8 +409,8 @@ static int32_t wait_for_readers(struct meeting *meeting, int32_t seats, int32_t 
     return status;
 }
 
-/* Among many: in the count of what is done, `round + 1` says that what a rank gives in that round
- * is there. */
+/* Reduces among many: in the count of what is done, `round + 1` says that what a rank gives in that
+ * round is there. */
 static int32_t reduce_by_doubling(struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
     int32_t n = meeting->group.size, own = meeting->group.place, status = PLACE_OK;

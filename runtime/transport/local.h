@@ -7,7 +7,7 @@
 
 #define CACHE_LINE 64
 
-/* Of local.c: what a rank has posted, and has in flight. */
+/* Private to local.c: what a rank has posted, and has in flight. */
 struct queue;
 struct flight;
 struct post;
@@ -29,9 +29,9 @@ struct local_rank {
     const void **sources;        /* scratch: addresses in their pieces; n_addresses of them */
     void **results;
     size_t n_addresses;
-    /* Of the small all_reduce in which this rank is (doubling.h): what its seats have after even
+    /* What this rank's seats have in the small all_reduce in which it is (doubling.h), after even
      * rounds and after odd ones. Peers read it; null: no group of this process has so many members.
-     */
+     * */
     char *partials;
     _Alignas(CACHE_LINE) _Atomic uint64_t share_posted, share_taken;
     void *shared; /* a copy: what a rank that fails leaves behind may still be read */

@@ -55,8 +55,8 @@ static bool open_message(struct channel *channel, uint64_t number) {
     return atomic_compare_exchange_strong(&channel->opened, &before, number);
 }
 
-/* By a sender who fails, and whose bytes will be gone. What the receiver copies at this moment is
- * waited for. */
+/* Called by a sender who fails, and whose bytes will be gone. What the receiver copies at this
+ * moment is waited for. */
 static void take_back(struct channel *channel, uint64_t number) {
     if (!open_message(channel, number))
         while (atomic_load(&channel->taken) < number)

@@ -18,7 +18,8 @@ void count_move(struct local_rank *rank) {
     atomic_store_explicit(&rank->moves, moves + 1, memory_order_release);
 }
 
-/* Of counters only this rank moves. Whoever sees the move counted sees the counter moved. */
+/* Moves a counter that only this rank moves. Whoever sees the move counted sees the counter moved.
+ * */
 void move_counter(struct local_rank *rank, _Atomic uint64_t *counter, uint64_t value) {
     atomic_store_explicit(counter, value, memory_order_release);
     count_move(rank);
@@ -32,8 +33,8 @@ static uint64_t all_moves(struct local_world *world) {
     return moves;
 }
 
-/* Then all have looked at the same moves, of every rank all that it made before it waited, and each
- * has found its condition not to hold behind them. */
+/* Whether all wait at the same moves: then all have looked at these, of every rank all that it made
+ * before it waited, and each has found its condition not to hold behind them. */
 static bool all_wait_at(struct local_world *world, uint64_t moves) {
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *rank = &world->ranks[i];

@@ -88,7 +88,7 @@ static void give_room_back(struct mpi_rank *self, const struct flight *flight,
 
 /* ---- going on ------------------------------------------------------------------------------- */
 
-/* Those that are ready set out, as far as there is room, in the order of their starts. */
+/* Begins the flights that are ready, as far as there is room, in the order of their starts. */
 static int32_t begin_flights(struct mpi_rank *self) {
     int32_t status = PLACE_OK;
     for (struct flight *flight = self->first; flight && !status; flight = flight->next) {
@@ -137,7 +137,7 @@ static int32_t go_on(struct mpi_rank *self, struct flight *wanted, bool *moved) 
     return status;
 }
 
-/* Between two tiles of a kernel. What fails here is told by the next start or wait. */
+/* Called between two tiles of a kernel. What fails here is told by the next start or wait. */
 static void mpi_progress(struct place_context *context) {
     struct mpi_rank *self = rank_of(context);
     uint64_t begin = self->first ? profile_clock() : 0;
@@ -250,7 +250,7 @@ static int32_t finish_host(struct place_context *context, bool posted) {
     return posted ? messages_finish(context, host, -1) : messages_fail(context, host, -1);
 }
 
-/* From single messages, as all else, so that a rank that is silent can be named. */
+/* Shares by single messages, as all else, so that a rank that is silent can be named. */
 static int32_t mpi_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
     struct mpi_rank *self = rank_of(context);
     int32_t devices = (int32_t)context->program->devices;
@@ -282,7 +282,7 @@ static int32_t mpi_receive(struct place_context *context, int32_t from, void *da
                        message_receive(rank_of(context)->host, from, MESSAGE_OF_HOST, &part, 1));
 }
 
-/* Those of this process are told; it is about to end with an error, which ends the job
+/* Tells the ranks of this process; it is about to end with an error, which ends the job
  * (module_end). */
 static void mpi_abort(struct place_context *context) {
     rank_of(context)->local->abort(context);
@@ -358,8 +358,9 @@ static void module_join(struct place_context *context) {
     context->transport = &mpi_transport;
 }
 
-/* Without MPI_Abort: when several ranks call it at once, Open MPI's launcher may crash, or hang
- * after all processes are gone. A process that ends without MPI_Finalize ends the job as well. */
+/* Ends without MPI_Abort: when several ranks call it at once, Open MPI's launcher may crash, or
+ * hang after all processes are gone. A process that ends without MPI_Finalize ends the job as well.
+ * */
 static void module_end(int status, int together) {
     fflush(NULL);
     if (together)

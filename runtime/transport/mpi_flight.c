@@ -9,7 +9,7 @@
 #include <string.h>
 #include "runtime/transport/mpi_flight.h"
 
-/* From here on a piece is worth a message of its own. */
+/* The size from which on a piece is worth a message of its own. */
 enum { DIRECT_BYTES = 16 << 10 };
 
 /* ---- what travels how ----------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static size_t round_to_lines(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-/* In rounds a slot for what each seat has, then one for what comes to it, side by side. */
+/* Rounds need a slot for what each seat has, then one for what comes to it, side by side. */
 static void measure_rounds(struct flight *flight) {
     flight->n_direct = 0;
     flight->header.packed_bytes = doubling_partial_bytes(&flight->collective);
@@ -219,7 +219,7 @@ static void copy_own_pieces(const struct flight *flight) {
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Of what all members gave, packed, into this rank's slot. */
+/* Reduces what all members gave, packed, into this rank's slot. */
 static void reduce_packed(const struct flight *flight) {
     for (int32_t i = 0; i < flight->group.size; i++)
         flight->sources[i] = payload(given_slot(flight, i));
@@ -228,7 +228,7 @@ static void reduce_packed(const struct flight *flight) {
                       flight->header.packed_bytes / flight->element, false);
 }
 
-/* Of direct pieces, each into its place. */
+/* Reduces direct pieces, each into its place. */
 static void reduce_direct(const struct flight *flight) {
     int32_t own = flight->group.place;
     size_t offset = 0;
@@ -289,7 +289,7 @@ static int32_t about(const struct flight *flight, enum flight_topic topic) {
     return flight->collective.group * FLIGHT_TOPICS + (int32_t)topic;
 }
 
-/* Without the header, which is in part 0. */
+/* Counts what is sent without the header, which is in part 0. */
 static void count_sent(const struct flight *flight, int32_t place, int32_t begin, int32_t end) {
     const struct part *parts = parts_for(flight, place);
     for (int32_t i = begin; i < end; i++)
@@ -337,7 +337,7 @@ static int32_t post_sends(const struct flight *flight, enum flight_topic topic) 
                   : messages_fail(flight->context, exchange.messages, flight->header.statement);
 }
 
-/* Of what a member has sent. */
+/* Checks that what a member has sent is of the same collective. */
 static int32_t check_header(const struct flight *flight, int32_t place, const char *slot) {
     struct flight_header other;
     const struct flight_header *own = &flight->header;
@@ -443,7 +443,7 @@ static int32_t use_round(const struct flight *flight) {
     return PLACE_OK;
 }
 
-/* On to the next round, or behind the last. */
+/* Goes on to the next round, or behind the last. */
 static int32_t end_round(struct flight *flight) {
     int32_t status = use_round(flight);
     if (status)

@@ -11,7 +11,7 @@
 #include "runtime/transport/mpi_messages.h"
 #include "runtime/transport/transport.h"
 
-/* Of a flight, in their order. */
+/* The stages of a flight, in their order. */
 enum flight_stage {
     FLIGHT_IDLE,      /* not started, or complete */
     FLIGHT_READY,     /* it has no room yet for what comes; nothing is on its way */

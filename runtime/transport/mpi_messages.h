@@ -52,10 +52,10 @@ int32_t messages_fail(struct place_context *context, struct messages *messages, 
 int32_t messages_poll(struct place_context *context, struct messages *messages, int32_t statement,
                       bool *done);
 
-/* Of a wait that begins now, or that has brought something now. */
+/* The patience of a wait that begins now, or that has brought something now. */
 struct patience messages_patience(void);
-/* It is not over: fails when another rank has failed, or when the patience is over, naming those
- * whom these messages still miss. Else lets other threads go first. */
+/* Goes on with a wait that is not over: fails when another rank has failed, or when the patience is
+ * over, naming those whom these messages still miss. Else lets other threads go first. */
 int32_t messages_be_patient(struct place_context *context, struct messages *messages,
                             int32_t statement, struct patience *patience);
 

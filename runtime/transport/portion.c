@@ -13,7 +13,7 @@ static int64_t element_bytes(const struct portions *portions) {
     return dtype_size(portions->collective->dtype);
 }
 
-/* Of one piece what one member gives to another, or sums. */
+/* The elements of one piece that one member gives to another, or sums. */
 static int64_t part_elements(const struct collective *collective, int32_t piece, int32_t n) {
     const struct place_piece *p = &collective->pieces[piece];
     return collective->kind == PLACE_PERMUTE ? p->valid
@@ -48,7 +48,7 @@ int64_t portions_bytes(const struct collective *collective, int32_t n) {
     return 2 * n * elements * dtype_size(collective->dtype);
 }
 
-/* Of the last cache, which is seldom ours alone, one half. */
+/* Half of the last cache, which is seldom ours alone. */
 int64_t portions_cached_bytes(void) {
     int64_t last = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return (last > 0 ? last : 32 << 20) / 2;
@@ -107,7 +107,8 @@ static void sum_part(const struct portions *portions, int32_t place, int32_t pie
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
-/* Of what a member gives to another of one piece, from the begin-th to before the end-th. */
+/* Copies what a member gives to another of one piece, from the begin-th element to before the
+ * end-th. */
 static void give_part(const struct portions *portions, int32_t giver, int32_t taker, int32_t piece,
                       int64_t begin, int64_t end) {
     const struct collective *collective = portions->collective;

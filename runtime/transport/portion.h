@@ -29,7 +29,7 @@ struct portions {
 int64_t portions_bytes(const struct collective *collective, int32_t n);
 int64_t portions_cached_bytes(void);
 
-/* Of each portion. */
+/* The tiles of each portion. */
 int64_t portion_tiles(const struct collective *collective, int32_t n);
 
 /* Does one tile of the portion of the member at this place. */

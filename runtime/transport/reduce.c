@@ -57,9 +57,9 @@ static inline struct line load_line_of_bf16(const char *from) {
     return line;
 }
 
-/* To the nearest, halves to the even one. What is not a number was bf16 before, or is the one that
- * the CPU makes: its lower half is zero, so it stays what it is. Each result is in the lower half
- * of a word, its sign above, as a pack wants it. */
+/* Rounds to the nearest, halves to the even one. What is not a number was bf16 before, or is the
+ * one that the CPU makes: its lower half is zero, so it stays what it is. Each result is in the
+ * lower half of a word, its sign above, as a pack wants it. */
 static inline __m128i rounded_to_bf16(floats value) {
     words bits = (words)value;
     return _mm_srai_epi32((__m128i)(bits + 0x7fff + ((bits >> 16) & 1)), 16);
@@ -152,9 +152,9 @@ join_sources(const struct arithmetic *arithmetic, const char *const *sources, in
     }
 }
 
-/* From `begin` to before `end` in bytes, the first to where dst points: whole lines from where dst
- * is aligned, and parts of one at both ends. All sources are read at a place before it is written,
- * so dst may be there in one of them. */
+/* Reduces from `begin` to before `end` in bytes, the first to where dst points: whole lines from
+ * where dst is aligned, and parts of one at both ends. All sources are read at a place before it is
+ * written, so dst may be there in one of them. */
 static inline __attribute__((always_inline)) void
 reduce_bytes(const struct arithmetic *arithmetic, char *dst, const char *const *sources, int64_t n,
              int64_t begin, int64_t end, bool streams) {
@@ -174,7 +174,7 @@ reduce_bytes(const struct arithmetic *arithmetic, char *dst, const char *const *
     }
 }
 
-/* With the arithmetic as a constant, so that its functions are compiled into the loop. */
+/* The arithmetic is a constant, so that its functions are compiled into the loop. */
 #define DEFINE_REDUCE(name, line_bytes, load, join, store)                                         \
     static void name(char *dst, const char *const *sources, int64_t n, int64_t begin, int64_t end, \
                      bool streams) {                                                               \

@@ -23,9 +23,10 @@ struct transport {
      * inside a collective, as after `share`. */
     int64_t (*sent_bytes)(struct place_context *context, int32_t group);
 
-    /* For the host, not counted. Share: every rank gives `bytes` bytes, all get all, in order of
-     * rank; it is also a barrier. Send and receive block until the other side has come. When one of
-     * them comes back, failed or not, no other rank of the process looks at what it was given. */
+    /* Messages of the host, which are not counted. Share: every rank gives `bytes` bytes, all get
+     * all, in order of rank; it is also a barrier. Send and receive block until the other side has
+     * come. When one of them comes back, failed or not, no other rank of the process looks at what
+     * it was given. */
     int32_t (*share)(struct place_context *context, const void *mine, void *all, size_t bytes);
     int32_t (*send)(struct place_context *context, int32_t to, const void *data, size_t bytes);
     int32_t (*receive)(struct place_context *context, int32_t from, void *data, size_t bytes);
