@@ -82,8 +82,8 @@ struct descriptor_facts {
 // The descriptor, without entries (train, evaluate and average of parts are NULL), in the arena.
 struct place_program *descriptor_make(struct arena *arena, const struct job *,
                                       const struct descriptor_facts *);
-// As a C file: the descriptor, and a main that calls place_main where the CPU has the level that
-// the object was made for.
+// Prints the program as a C file: the descriptor, and a main that calls place_main where the CPU
+// has the level that the object was made for.
 void descriptor_print(const struct place_program *, const struct job *, const char *level,
                       FILE *to);
 

@@ -82,7 +82,8 @@ static struct file_name name_of(const struct cache_key *key) {
     return name;
 }
 
-// Also of an object that was never finished: its directory may hold what is not ours.
+// Whether a file has the name of an object, or of one that was never finished: its directory may
+// hold what is not ours.
 static bool is_object(const char *name) {
     static const char digits[] = "0123456789abcdef";
     if (strspn(name, digits) != KEY_DIGITS || strncmp(name + KEY_DIGITS, suffix, strlen(suffix)))

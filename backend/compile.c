@@ -74,8 +74,8 @@ static void check_module(LLVMModuleRef module) {
 #endif
 }
 
-// Before the passes: they fold sizes and alignments by the data layout and ask the machine for
-// costs.
+// Sets the target before the passes run: they fold sizes and alignments by the data layout and ask
+// the machine for costs.
 static void set_target(struct emitter *e, LLVMTargetMachineRef machine) {
     char *triple = LLVMGetTargetMachineTriple(machine);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
@@ -142,7 +142,7 @@ static LLVMMemoryBufferRef compile_module(struct work *work, struct emitter *e,
     return object;
 }
 
-// From the cache, or compiled and left there.
+// Takes the object from the cache, or compiles it and leaves it there.
 static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
                                          LLVMTargetMachineRef machine, struct effort effort) {
     if (work->cache < 0)

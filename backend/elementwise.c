@@ -25,7 +25,7 @@ enum { ELEMENTS_PER_BLOCK = 128 };
 
 // ---- what the tree reads ----------------------------------------------------------------------
 
-// Once each: the tile gets one pointer for a value, however often the tree reads it.
+// Adds each value once: the tile gets one pointer for it, however often the tree reads it.
 static void add_leaf(struct tree *tree, value_id value) {
     for (unsigned i = 0; i < tree->n_leaves; i++)
         if (tree->leaves[i] == value)
@@ -56,7 +56,7 @@ static void add_coordinate(struct tree *tree, const struct op *op, value_id valu
         add_leaf(tree, value);
 }
 
-// As many columns as stand side by side for everything so far, and for so many elements.
+// Leaves as many columns as stand side by side for everything so far, and for so many elements.
 static void narrow_columns(struct tree *tree, int64_t elements) {
     int64_t a = tree->columns, b = elements;
     while (a && b) {
@@ -217,7 +217,7 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
     tree->n_scalars = tree->n_done;
 }
 
-// Before the inner loop: all that depends on the row alone.
+// Computes, before the inner loop, all that depends on the row alone.
 static void find_rows(struct tree *tree, const struct op *op, struct spot at) {
     if (op->kind == OP_DROPOUT)
         draw_row(tree, op, at, operand_at(tree, op, 4, at), operand_at(tree, op, 5, at));

@@ -71,7 +71,7 @@ void store_leaf(struct tree *, value_id value, LLVMValueRef index, LLVMValueRef 
 
 // Elements behind the dimension that has the places.
 int64_t kept_elements(const struct emitter *, const struct op *);
-// So many elements are so many rows.
+// In how many rows so many elements stand.
 LLVMValueRef rows_of(const struct tree *, int64_t elements);
 // Where an operand that has as many elements as its reader, or a suffix of them, or one, is read.
 struct spot spot_of(const struct tree *, value_id value, struct spot reader);
@@ -85,8 +85,8 @@ struct moved *find_moved(const struct tree *, const struct op *,
 
 // ---- elementwise_dropout.c --------------------------------------------------------------------
 
-// Before the columns of a row: what the dropout draws for it, once. The layer's number and the
-// step's key are the op's scalars.
+// Draws once, before the columns of a row, what the dropout needs for it. The layer's number and
+// the step's key are the op's scalars.
 void draw_row(struct tree *, const struct op *, struct spot at, LLVMValueRef layer,
               LLVMValueRef key);
 // The element x of the row, or zero.
@@ -95,7 +95,7 @@ LLVMValueRef drop(struct tree *, const struct op *, struct spot at, LLVMValueRef
 
 // ---- elementwise_prefetch.c -------------------------------------------------------------------
 
-// Before the loop over `count` elements from `first` on: asks for what later ones will read.
+// Asks, before the loop over `count` elements from `first` on, for what later ones will read.
 void prefetch_leaves(struct tree *, LLVMValueRef first, int64_t count);
 
 #endif

@@ -13,7 +13,6 @@ int64_t kept_elements(const struct emitter *e, const struct op *op) {
 
 // ---- which element ----------------------------------------------------------------------------
 
-// So many elements are so many rows.
 LLVMValueRef rows_of(const struct tree *tree, int64_t elements) {
     return constant_i64(tree->e, elements / (tree->columns ? tree->columns : 1));
 }

@@ -189,8 +189,8 @@ void function_end(struct emitter *e) {
     }
 }
 
-// In front of everything in the entry, wherever it is needed: an alloca inside a loop would grow
-// the stack with every iteration, and LLVM promotes only those of the entry.
+// Makes the array in front of everything in the entry, wherever it is needed: an alloca inside a
+// loop would grow the stack with every iteration, and LLVM promotes only those of the entry.
 LLVMValueRef stack_array(struct emitter *e, LLVMTypeRef element, unsigned count) {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
     LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(e->function.entry));

@@ -28,7 +28,7 @@ struct workshop {
     int messages; // what cc says, in memory: a full disk is one of the things it tells of
 };
 
-// Inside the workshop, so that the name is free.
+// Writes the file inside the workshop, so that the name is free.
 static bool write_new(struct arena *arena, const struct workshop *w, const char *path,
                       const void *bytes, size_t size, const char **why) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -18,8 +18,8 @@ bool fill_file(int file, const void *bytes, size_t size);
 // group's permission is the most that they give.)
 bool is_only_ours(const struct stat *);
 
-// Between the two, this thread is ended by no signal: what is half written can be
-// removed first. A signal that came meanwhile acts at the release.
+// No signal ends this thread between the two: what is half written can be removed first. A signal
+// that came meanwhile acts at the release.
 void signals_hold(sigset_t *before);
 void signals_release(const sigset_t *before);
 

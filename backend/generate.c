@@ -10,7 +10,7 @@
 
 // ---- the whole ------------------------------------------------------------------------
 
-// In one module, in the order of the text: what is printed reads from units to steps.
+// Emits one module, in the order of the text: what is printed reads from units to steps.
 static void emit_job(struct emitter *e, const struct job *job) {
     for (uint32_t u = 0; u < job->n_units; u++)
         emit_unit(e, &job->units[u]);

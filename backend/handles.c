@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-// Of the parts before, whether one has a handle of this name, which has its numbers.
+// Whether a part before this one has a handle of this name, which then has its numbers.
 static bool is_numbered(const struct job *job, uint32_t program, enum step_kind kind,
                         const char *name) {
     for (uint32_t i = 0; i < program; i++)

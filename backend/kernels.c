@@ -313,7 +313,8 @@ static void emit_bin_sum(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, bin_sum, op->id, operand_place(e, op, 0), result_place(e, op, 0));
 }
 
-// By the kernel that made the term, or here: a copy in even microbatches, a sum in odd ones.
+// The kernel that made the term adds it, or this does: a copy in even microbatches, a sum in odd
+// ones.
 static void emit_accumulate_pair(struct emitter *e, const struct op *op) {
     if (is_added_by_producer(e, op))
         return;
@@ -333,7 +334,7 @@ static void emit_carry(struct emitter *e, const struct op *op) {
                  operand_place(e, op, 2));
 }
 
-// Of zero: zero, as when every token of a step is masked.
+// The reciprocal of zero is zero, as when every token of a step is masked.
 static void emit_reciprocal(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, scalar_divide, op->id, constant_f64(e, 1), operand_place(e, op, 0),
                  result_place(e, op, 0));

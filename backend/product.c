@@ -92,7 +92,7 @@ static unsigned find_runs(const struct labelled tensors[N_TENSORS], struct run r
 
 // ---- the product inside -----------------------------------------------------------------------
 
-// In the place of a run that a product has none of: one row, one column, a sum of one.
+// The run for what a product has none of: one row, one column, a sum of one.
 static const struct run no_run = {.size = 1, .innermost = {true, true, true}};
 
 struct choice {

@@ -4,7 +4,8 @@
 
 #include "ir/ir.h"
 
-// By the product library, unless sums have a promised order, which only our own kernel keeps.
+// Whether the product library computes it: not where sums have a promised order, which only our own
+// kernel keeps.
 static inline bool is_library_product(const struct job *job, const struct op *op) {
     return op->kind == OP_EINSUM && !job->policy.reproducible &&
            !op_attribute(op, ATTRIBUTE_BLOCKS);

@@ -16,7 +16,8 @@ struct schedule {
 
 // ---- addresses --------------------------------------------------------------------------------
 
-// As index_at: modulo means the remainder that is not negative. A constant stays one.
+// The value that index_at gives: modulo means the remainder that is not negative. A constant stays
+// one.
 static LLVMValueRef index_value(struct schedule *s, struct index index) {
     struct emitter *e = s->e;
     if (index.variable < 0)

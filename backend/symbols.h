@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-// Of a step's function, of the job's program of this number.
+// The name of a step's function, of the job's program of this number.
 const char *step_symbol(struct arena *, const struct job *, uint32_t program, enum step_kind);
 
 #endif

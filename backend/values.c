@@ -57,7 +57,8 @@ struct target result_target(struct emitter *e, const struct op *op, unsigned i) 
     return (struct target){place, adds_to_sum(e, adds), adds->kind == OP_ACCUMULATE_PAIR};
 }
 
-// Of a pair of microbatches the odd one.
+// Whether the term is added to the sum or begins it: of a pair of microbatches the odd one is
+// added.
 LLVMValueRef adds_to_sum(struct emitter *e, const struct op *sum) {
     if (sum->kind == OP_ACCUMULATE)
         return constant_i32(e, 1);
