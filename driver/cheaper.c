@@ -53,7 +53,8 @@ static const char *selected(const struct compilation *c, const struct mode_state
                : "parameters";
 }
 
-// Inside the brackets of the strategy's own mode; against what `use` or a tuple brings, behind it.
+// Tries to keep parameters between their uses. The words go inside the brackets of the strategy's
+// own mode, or, against what `use` or a tuple brings, behind it.
 struct cheaper with_kept_parameters(struct compilation *c, const struct options *options) {
     static const char kept[] = "after_forward = kept, after_backward = kept";
     const struct diagnostic *warning = find_warning(c, W811);

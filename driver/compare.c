@@ -168,7 +168,7 @@ static const char *axes_text(const struct columns *all, const struct column *col
     return mesh_axes_text(&column->c.final->job->mesh, &t->axes, (struct arena *)&all->arena);
 }
 
-// Over these axes, or all.
+// What a column sends over these axes, or over all.
 static const char *sent_cell(struct columns *all, const struct column *column, const void *what) {
     const char *axes = what;
     int64_t bytes = 0;
@@ -225,7 +225,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-// Without where they lie: a plan moves everything that comes behind.
+// The program's lines, sorted, without where buffers lie: a plan moves everything that comes
+// behind.
 static struct words sorted_lines(struct arena *arena, const struct program *program) {
     struct words lines = {0};
     for (const char *at = job_text(program->job, arena); *at; at += strcspn(at, "\n") + 1) {

@@ -162,7 +162,7 @@ static bool run_stage(struct compilation *c, const struct options *options, enum
     return false;
 }
 
-// From one stage to another, both included. A library has nothing behind STAGE_RESOLVED.
+// Goes from one stage to another, both included. A library has nothing behind STAGE_RESOLVED.
 static bool go(struct compilation *c, const struct options *options, enum stage first,
                enum stage last) {
     for (enum stage next = first; next <= last && !c->library; next++) {
@@ -208,8 +208,8 @@ void compilation_free(struct compilation *c) {
     arena_free(&c->arena);
 }
 
-// Of the language, and not of what is said in it: sizes, combinations and relaxations are rules
-// that the frontend can already hold.
+// Whether the error is one of the language, and not of what is said in it: sizes, combinations and
+// relaxations are rules that the frontend can already hold.
 static bool is_of_language(enum diagnostic_code code) {
     return diagnostic_rows[code].text[1] == '1' && code != E120 && code != E121 && code != E122 &&
            code != E199;

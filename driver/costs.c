@@ -96,7 +96,7 @@ static int64_t sent_at(const struct compilation *c, const struct span *spans, st
     return sent;
 }
 
-// At the collective itself; what makes the factor good again may be anywhere behind it.
+// Warns at the collective itself; what makes the factor good again may be anywhere behind it.
 static void check_sums_of_copies(struct compilation *c) {
     const struct span *spans = job_spans(c->final->job, &c->arena);
     for (uint32_t i = 0; i < c->verdict.n_copies; i++) {
@@ -167,8 +167,8 @@ static struct axis_list parts_wanted(const struct program *program,
     return parts;
 }
 
-// Of what an all_reduce sends, what a reduce_scatter of the same would: a ring goes round once in
-// place of twice; a small sum sends all to each other, or all in every round.
+// What a reduce_scatter would send in place of an all_reduce that sends `sent`: a ring goes round
+// once in place of twice; a small sum sends all to each other, or all in every round.
 static int64_t sent_scattered(const struct program *program, const struct transfer *sum,
                               int64_t sent) {
     int64_t members = mesh_group_size(&program->job->mesh, &sum->exchange.axes), bytes = 0;

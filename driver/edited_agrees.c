@@ -25,7 +25,7 @@ static void point_at(struct diagnostic *d, const struct origin *origin) {
         diagnostic_origin(d, origin);
 }
 
-// By the words that a person would compare, so that numbers and names go one way.
+// Compares the words that a person would compare, so that numbers and names go one way.
 static bool differ(const struct comparison *w, struct span span, const char *what, const char *text,
                    const char *file, const struct origin *origin) {
     if (strcmp(text, file) == 0)
@@ -185,8 +185,9 @@ static bool codes_differ(const struct comparison *w, const struct origin *said) 
     return true;
 }
 
-// Between islands less is proved, and less of gradients that are compressed: where is for the file
-// to say, and so is whatever values depend on that are not compared there.
+// Whether the text relaxes otherwise than the file. Less is proved between islands, and of
+// gradients that are compressed: where is for the file to say, and so is whatever values depend on
+// that are not compared there.
 static bool relaxation_differs(const struct comparison *w) {
     const struct strategy_config *strategy = &w->c->config.strategy;
     const struct origin here = {.kind = ORIGIN_STATEMENT, .span = strategy->name_span};

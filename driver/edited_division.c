@@ -133,8 +133,8 @@ static void check_residency(const struct divisions *all, const struct mode_state
     help_unheard(d, what);
 }
 
-// Of other parts there are other bytes, whatever is recomputed: that is asked when the parts are
-// those that are said.
+// Other parts have other bytes, whatever is recomputed: so residencies are asked for only where the
+// parts are those that are said.
 void edited_check_division(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
     const struct divisions all = {c, measure(c->final), measure(c->derived)};

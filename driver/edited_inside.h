@@ -19,7 +19,7 @@ bool edited_agrees(struct compilation *, const struct program *edited);
 // Makes the plan of the text whole. False: reported.
 bool edited_settle_plan(struct compilation *, struct program *edited);
 
-// Of a text that was accepted. The storage that the verifier found in it, with what the strategy
+// Compares the storage that the verifier found in a text that was accepted with what the strategy
 // declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
 void edited_check_storage(struct compilation *, const struct placement *);
 // What the file says of these affairs and the text does not do: it is warned about.

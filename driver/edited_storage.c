@@ -25,7 +25,7 @@ static const char *letter_words(const char *letter) {
     return strcmp(letter, "S") == 0 ? "as shards (S)" : "as shards that are gathered (S*)";
 }
 
-// At the buffer of the text that lies otherwise, with the statement that declares it.
+// Reports a buffer of the text that lies otherwise, with the statement that declares how.
 static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
                            const char *found, const char *declared, const struct origin *origin) {
     const char *name = c->final->job->mesh.axes[axis].name;

@@ -117,7 +117,8 @@ static bool tell_option(struct hearing *h, const struct mode_statement *mode,
     return true;
 }
 
-// Of the tensors that a statement is about the first that travels otherwise.
+// Tells the first tensor, of those that a statement is about, that travels otherwise than its
+// option says. True: it was told.
 static bool check_option(struct hearing *h, const struct mode_statement *mode,
                          const struct said_option *option, const struct decided *what) {
     const struct placement *placement = h->placement;

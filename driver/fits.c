@@ -63,7 +63,8 @@ static struct axis_list without_outer(const struct axis_list *axes, unsigned n) 
     return inner;
 }
 
-// Behind the last split of the strategy's own text, outside all scopes; nowhere: it has none.
+// The place behind the last split of the strategy's own text, outside all scopes; nowhere: it has
+// none.
 static struct span end_of_splits(const struct strategy_config *strategy) {
     struct span end = span_nowhere();
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
@@ -330,7 +331,7 @@ static void find_microbatches(struct search *s) {
 
 // ---- more devices -----------------------------------------------------------------------------
 
-// As on the command line with --ranks and -D train.batch.
+// The options as if --ranks and -D train.batch had been given.
 static struct options with_devices(const struct search *s, int64_t devices, int64_t batch) {
     struct arena *arena = &s->c->arena;
     struct options more = *s->options;
@@ -347,8 +348,8 @@ static struct options with_devices(const struct search *s, int64_t devices, int6
     return more;
 }
 
-// On twice as many devices, or four times, what takes least may take less; 0: on no such number
-// does it fit. The batch grows with them.
+// Tries twice as many devices, or four times, with what takes least. Returns the number on which it
+// fits; 0: it fits on none of them. The batch grows with them.
 static int64_t devices_that_do(const struct search *s, struct outcome *outcome) {
     int64_t devices = mesh_devices(&s->c->config.mesh), batch = s->c->config.train.batch;
     for (int i = 1; i <= MOST_DOUBLINGS; i++) {

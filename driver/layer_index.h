@@ -1,5 +1,5 @@
-// Of many ranges of layers, which have a layer? A file may place every third of a thousand layers
-// by a statement of its own, and what is asked of each layer must not look through all ranges.
+// Which of many ranges of layers have a layer? A file may place every third of a thousand layers by
+// a statement of its own, and what is asked of each layer must not look through all ranges.
 #ifndef PLACE_DRIVER_LAYER_INDEX_H
 #define PLACE_DRIVER_LAYER_INDEX_H
 
@@ -25,7 +25,7 @@ struct layer_index { // all zero: empty
 };
 
 void layer_index_add(struct arena *, struct layer_index *, struct layers, uint32_t number);
-// Behind the last addition, before the first search.
+// To be called behind the last addition, before the first search.
 void layer_index_sort(struct layer_index *);
 
 enum { LAYER_SEARCH_DEPTH = 34 }; // of a tree of 2^32, with one to come at each height

@@ -58,8 +58,8 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
     return true;
 }
 
-// On a `.place` file every pass stands on what those before it made: it needs its row's pass, and
-// does not know what a later one makes. False: said on stderr.
+// Checks that passes stand in an order that a `.place` file allows: every pass needs its row's
+// pass, and does not know what a later one makes. False: said on stderr.
 static bool check_order(const enum pass *passes, uint32_t n) {
     bool ran[N_PASSES + 1] = {[PASS_NOTHING] = true};
     for (uint32_t i = 0; i < n; i++) {
@@ -86,8 +86,8 @@ static bool check_order(const enum pass *passes, uint32_t n) {
     return true;
 }
 
-// In the order given, which on a text need not be the pipeline's. In debug builds the program is
-// checked after each.
+// Runs passes in the order given, which on a text need not be the pipeline's. In debug builds the
+// program is checked after each.
 static bool run_passes(struct compilation *c, struct job *job, const enum pass *passes, uint32_t n,
                        bool from_text) {
     const struct pass_context context = {.config = from_text ? NULL : &c->config,

@@ -8,7 +8,7 @@ struct unit_row {
     const char *text;
 };
 
-// From the largest down; what is less than all of them is counted in the last.
+// Units from the largest down; what is less than all of them is counted in the last.
 static const struct unit_row units[][7] = {
     [COUNTS] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
     [FLOPS_A_SECOND] = {{1e18, "EFLOP/s"},

@@ -83,7 +83,7 @@ static uint32_t role_number(struct compilation *c, struct placement_table *table
     return at;
 }
 
-// Into the row that says the same of storage, or as a new one; the work that a row is cut by
+// Adds to the row that says the same of storage, or makes a new one; the work that a row is cut by
 // follows from its role.
 static void add_row(struct compilation *c, struct placement_table *table, struct placement_row row,
                     struct row_tensor of) {

@@ -69,7 +69,7 @@ struct mode_lines find_mode_lines(struct compilation *, const struct placement_t
 // "layers[0:16].mlp.up", or "layers[1:16:2].mlp.up"; of all layers "layers.mlp.up".
 const char *sliced_role(struct compilation *, const char *role, struct layer_range layers);
 void report_modes(struct compilation *, const struct placement_table *, FILE *to);
-// Of a derived program: the way of each state of each role (ir/route.h).
+// Prints the routes of a derived program: the way of each state of each role (ir/route.h).
 void report_routes(struct compilation *, FILE *to);
 // One object, whatever the outcome; errors included.
 void report_json(struct compilation *, FILE *to);

@@ -188,7 +188,7 @@ static json_t *relaxed_json(struct compilation *c) {
 
 // ---- memory and communication -----------------------------------------------------------------
 
-// Beyond the contract: when the most is alive at once, item by item.
+// What is alive at once when that is most, item by item; beyond the contract.
 static json_t *live_json(struct compilation *c) {
     const struct account_live *a = &c->account->live;
     struct source_place place = source_place(&c->sources, a->span);
@@ -202,7 +202,7 @@ static json_t *live_json(struct compilation *c) {
     return live;
 }
 
-// Beyond the contract: what a plan for each step alone would take.
+// What a plan for each step alone would take; beyond the contract.
 static json_t *alone_json(const struct account *account) {
     json_t *alone = json_object();
     for (int step = 0; step < N_STEPS; step++)
@@ -212,8 +212,8 @@ static json_t *alone_json(const struct account *account) {
     return alone;
 }
 
-// At the fullest moment, and which statement that is. The states and what is neither sum to the
-// peak.
+// What is held at the fullest moment, and which statement that is. The states and what is neither
+// sum to the peak.
 static json_t *memory_values(struct compilation *c) {
     const struct account *a = c->account;
     json_t *memory = json_object();

@@ -8,8 +8,8 @@
 
 // ---- tuples -----------------------------------------------------------------------------------
 
-// As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
-// that is whole.
+// The letter of activations says how what blocks hand on lies; it is joined with M where what the
+// role makes is recomputed, and is M alone where that is whole.
 static const char *activations_letter(struct compilation *c, const struct placement_table *table,
                                       bool recomputed, unsigned axis) {
     const char *letter = table->most_bytes[STATE_ACTIVATIONS][axis];
@@ -123,7 +123,7 @@ static uint32_t find_tensors(struct compilation *c, const struct placement_table
     return n;
 }
 
-// Those with most bytes first.
+// Finds what lies alike; what has most bytes comes first.
 static struct alikes find_alikes(struct compilation *c, const struct placement_table *table,
                                  struct part part) {
     struct alikes all = {.n_axes = c->final->job->mesh.n_axes};
@@ -144,8 +144,9 @@ static struct alikes find_alikes(struct compilation *c, const struct placement_t
 
 // ---- ranges of layers -------------------------------------------------------------------------
 
-// Of the rows that speak of a layer: where they end, and others may say something else; and after
-// how many layers they speak again, where layers take turns. It is the first of a turn then.
+// The layers, from this one on, for which the same rows speak: where they end, and others may say
+// something else; and after how many layers they speak again, where layers take turns. It is the
+// first of a turn then.
 static struct layer_range stretch_from(struct compilation *c, const struct placement_table *table,
                                        struct part part) {
     struct layer_range stretch = {part.layer, c->final->job->sizes.layers, 1};
@@ -245,7 +246,7 @@ struct mode_lines find_mode_lines(struct compilation *c, const struct placement_
 
 enum { LEAST_NAME_COLUMNS = 24, LEAST_TUPLE_COLUMNS = 14 };
 
-// Below its role, two columns to the right.
+// The name of a line; below its role it stands two columns to the right.
 static const char *line_name(struct arena *arena, const struct mode_line *line) {
     return line->apart ? arena_format(arena, "  %s", line->apart) : line->role;
 }
@@ -261,14 +262,14 @@ static int axis_columns(const struct mesh *mesh, const struct mode_lines *lines,
     return columns;
 }
 
-// Of some axes, side by side.
+// Columns of some axes, side by side.
 struct columns {
     uint32_t first, end; // axes, before end
     int name;
     int axes[MAX_AXES];
 };
 
-// As many axes as fit from the first on, at least that.
+// Takes as many axes as fit from the first on, at least that.
 static void fit_axes(struct columns *columns, uint32_t n_axes) {
     int width = 2 + columns->name;
     columns->end = columns->first;

@@ -18,7 +18,7 @@ static void print_factors(const struct mesh *mesh, const struct mesh_product *pr
             product->name, outer, inner, outer, "", inner);
 }
 
-// Of all layers.
+// The elements of a tensor, in all layers.
 static double elements(const struct tensor *tensor) {
     double elements = tensor->layers ? (double)tensor->layers : 1;
     for (unsigned i = 0; i < tensor->rank; i++)
@@ -26,7 +26,7 @@ static double elements(const struct tensor *tensor) {
     return elements;
 }
 
-// Of a role's parameters what the model has, and what of it is frozen.
+// How many parameters of a role the model has, and how many of them are frozen.
 struct parameters {
     double all, frozen;
 };
@@ -51,7 +51,7 @@ static const char *parameters_text(struct compilation *c, struct parameters sum,
                            : arena_format(&c->arena, "%s%s (%s frozen)", all, noun, frozen);
 }
 
-// With a line for each role, in the order of the model, where more is asked for.
+// Prints the model, with a line for each role, in the order of the model, where more is asked for.
 static void print_model(struct compilation *c, bool verbose, FILE *to) {
     const struct sizes *sizes = &c->final->job->sizes;
     struct names shown = {.arena = &c->arena};
@@ -126,7 +126,7 @@ static void print_steps_alone(struct compilation *c, FILE *to) {
                     bytes_text(&c->arena, (double)account->alone[s]));
 }
 
-// Of every device, at the fullest moment of all steps; the parts sum to the peak.
+// Prints what a device holds at the fullest moment of all steps; the parts sum to the peak.
 static void print_memory(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
     const char *unit = unit_at_peak(c);
@@ -149,7 +149,7 @@ static void print_memory(struct compilation *c, FILE *to) {
     print_steps_alone(c, to);
 }
 
-// Over the axes, in the order of the step.
+// Prints what is sent over the axes, in the order of the step.
 static void print_transfers_over(struct compilation *c, enum step_kind step,
                                  const struct axis_list *axes, FILE *to) {
     for (uint32_t i = 0; i < c->account->n_transfers; i++) {
@@ -187,7 +187,8 @@ static void print_sum(struct compilation *c, const char *of, int64_t bytes, FILE
     fprintf(to, "    %-60s %12s", of, bytes_text(&c->arena, (double)bytes));
 }
 
-// For each product of axes what crosses it, a line for each kind of collective and what it carries.
+// Prints for each product of axes what crosses it, a line for each kind of collective and what it
+// carries.
 static void print_transfers(struct compilation *c, enum step_kind step, FILE *to) {
     const struct account *account = c->account;
     for (uint32_t i = 0; i < account->n_transfers; i++) {

@@ -15,7 +15,7 @@ static struct step_time time_of(const struct compilation *c) {
 
 // ---- JSON -------------------------------------------------------------------------------------
 
-// In nanoseconds; a negative time is not known.
+// The time in nanoseconds; a negative one is not known.
 static json_t *time_value(double seconds) {
     return seconds < 0 ? json_null() : json_integer((json_int_t)fmin(ceil(seconds * 1e9), 9e18));
 }
@@ -115,7 +115,7 @@ static bool lacks_any(const struct parts *parts) {
     return false;
 }
 
-// In one line what the file would have to say for the rest.
+// Prints in one line what the file would have to say for the rest.
 static void print_lacking(struct compilation *c, const struct parts *parts, const char *begin,
                           FILE *to) {
     const char *links = "";
@@ -135,8 +135,8 @@ static void print_lacking(struct compilation *c, const struct parts *parts, cons
             *memory && n ? ", " : "", links);
 }
 
-// Of what all devices could compute meanwhile, what one device would have to for the same step:
-// neither what is computed again counts nor what several devices compute alike.
+// The share, in percent, of what all devices could compute meanwhile that one device would have to
+// for the same step: neither what is computed again counts nor what several devices compute alike.
 static double share_of_peak(const struct compilation *c, double seconds) {
     const struct mesh *mesh = &c->final->job->mesh;
     int64_t islands = mesh_group_size(mesh, &c->final->job->policy.islands);

@@ -8,7 +8,8 @@
 
 // `time` of a report: of a program that is accounted. What the file does not say is null.
 json_t *time_json(struct compilation *);
-// With the nearest change that helps, which is compiled with these options.
+// Prints the time of a step, with the nearest change that helps, which is compiled with these
+// options.
 void report_time(struct compilation *, const struct options *, FILE *to);
 
 #endif

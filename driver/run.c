@@ -7,7 +7,7 @@
 #include "driver/native.h"
 
 // Options of the command line in the runtime's terms; a value that is no number was refused before.
-// Of the seed it does not matter in which words the command line has it.
+// In which words the command line has the seed does not matter.
 static struct place_run_options run_options(struct compilation *c, const struct options *options) {
     const struct train_config *config = &c->config.train;
     bool defined = config->seed_origin.kind == ORIGIN_COMMAND_LINE;

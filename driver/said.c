@@ -205,7 +205,7 @@ static int64_t most_heard(struct saying *s, const struct mode_statement *mode,
 
 // ---- what is told -----------------------------------------------------------------------------
 
-// Of the statement something else has been told already.
+// Whether something else has been told of the statement already.
 static bool was_told(const struct saying *s, struct span span) {
     const struct diagnostics *told = s->c->diagnostics;
     for (uint32_t i = 0; i < told->n_items; i++)

@@ -54,7 +54,7 @@ static const struct setting_row {
 #undef SETTABLE
 };
 
-// Of an argument that several optimizers take, the first.
+// Whether the row is the first of those for an argument that several optimizers take.
 static bool is_first(const struct setting_row *row) {
     for (const struct setting_row *before = settings; before < row; before++)
         if (strcmp(before->head, row->head) == 0 && strcmp(before->name, row->name) == 0)

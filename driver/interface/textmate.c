@@ -2,7 +2,6 @@
 // a class, in JSON.
 #include "driver/interface/interface.h"
 
-// Of one word, whole: a stroke belongs to a unit.
 static void print_rule(const char *scope, const char *regex) {
     printf("    { \"name\": \"%s.place\", \"match\": \"%s\" },\n", scope, regex);
 }

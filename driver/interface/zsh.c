@@ -1,7 +1,7 @@
 // Completion for zsh: what `_arguments` takes, a specification for each option.
 #include "driver/interface/interface.h"
 
-// In single quotes, between brackets.
+// What is escaped in single quotes, between brackets.
 static const struct escapes in_brackets = {"[]\\", "\\", NULL};
 
 // A single quote ends the shell's, is escaped, and begins them anew.
