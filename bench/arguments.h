@@ -11,7 +11,7 @@ static inline bool read_seconds(const char *word, double *seconds) {
     return end != word && *end == '\0' && *seconds > 0 && isfinite(*seconds);
 }
 
-/* From 1 to `most`. */
+/* Reads a count from 1 to `most`. */
 static inline bool read_count(const char *word, int most, int *count) {
     char *end;
     long number = strtol(word, &end, 10);

@@ -126,8 +126,8 @@ static void run_limit(struct rank *rank, enum place_collective kind, int64_t byt
 
 typedef void (*body)(struct rank *rank, enum place_collective kind, int64_t bytes);
 
-/* Of one call, from where the first rank begins to where the last ends: where ranks outnumber the
- * cores, each sees only a part of the others' time. */
+/* The time of one call, from where the first rank begins to where the last ends: where ranks
+ * outnumber the cores, each sees only a part of the others' time. */
 static double round_us(struct rank *rank, body call, enum place_collective kind, int64_t bytes) {
     int64_t repeats = 1 + 2000000 / bytes;
     meet();

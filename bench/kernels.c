@@ -206,8 +206,8 @@ static void print_line(struct bench *b, struct place_context *const teams[2], co
         printf("-\t-\t-\n");
 }
 
-/* In turns, so that what else the machine does slows all of them alike: by the library, by our own
- * kernel, and by that in blocks. */
+/* Three ways take turns, so that what else the machine does slows all of them alike: the library,
+ * our own kernel, and ours in blocks. */
 enum { WAYS = 3, BLOCKS = 8 };
 static const struct {
     body run;
@@ -264,7 +264,7 @@ static void print_products(struct bench *b, struct place_context *const teams[2]
         print_shape(b, teams, &shapes[i], seconds);
 }
 
-/* Without blocks, and with 8 of them where that is another call. */
+/* Prints a kernel without blocks, and with 8 of them where that is another call. */
 static void print_kernel(struct bench *b, struct place_context *const teams[2],
                          const struct line *line, double seconds) {
     b->blocks = 0;

@@ -62,8 +62,8 @@ static void run(int kind, int elements, int chunk) {
         MPI_Alltoall(from, chunk, type, to, chunk, type, MPI_COMM_WORLD);
 }
 
-/* Of one call, from where the first rank begins to where the last ends; all on one machine, by its
- * clock. */
+/* The time of one call, from where the first rank begins to where the last ends; all on one
+ * machine, by its clock. */
 static double round_us(int kind, int bytes, int ranks) {
     int repeats = 1 + 2000000 / bytes;
     double span[2], of_all[2];
