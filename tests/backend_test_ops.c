@@ -129,7 +129,7 @@ static void put_label(char labels[MAX_RANK + 1], char label, uint64_t *random) {
     labels[at] = label;
 }
 
-// Of up to six labels, each in some of the three tensors, in any order.
+// Makes a product of up to six labels, each in some of the three tensors, in any order.
 static void random_einsum(struct harness *h, uint64_t *random) {
     char labels[3][MAX_RANK + 1] = {""};
     int64_t size[6], sizes[2][MAX_RANK + 1] = {{0}};
@@ -830,7 +830,7 @@ static void codes(void **state) {
     }
 }
 
-// Of three devices, in their order.
+// The codes of three devices are added in their order.
 static void codes_are_added(void **state) {
     for (int i = 0; i < 2 * N_WAYS; i++) {
         struct harness h;

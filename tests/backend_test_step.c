@@ -310,14 +310,15 @@ static const char moves[] =
     "  %before = wait(%p) : f64[batch=2, sequence=12, heads=6, head_dim=5] in %p\n"
     "}\n";
 
-// Of one transfer: where devices differ, the account says what the one sends that sends most.
+// What a member at this place sends in one transfer: where devices differ, the account says what
+// the one sends that sends most.
 static int64_t share_of(const struct account_transfer *transfer, int64_t place) {
     int64_t partials = exchange_partials_sent(transfer->group, place);
     return transfer->bytes - transfer->doubling_bytes +
            transfer->doubling_bytes / exchange_most_partials(transfer->group) * partials;
 }
 
-// Of each rank its share to the byte, and of the one that sends most what is accounted.
+// Expects of each rank its share to the byte, and what is accounted of the one that sends most.
 static void expect_sent(struct ranks *ranks, const struct program *program, struct arena *arena) {
     const struct account *accounted = account(program, arena);
     uint32_t n;

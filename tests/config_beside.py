@@ -28,7 +28,7 @@ SMALL = {"n_layer": 1, "n_positions": 8, "n_ctx": 8, "num_hidden_layers": 1, "in
          "max_position_embeddings": 8, "max_sequence_length": 8, "head_dim": 2}
 ABSENT = object()
 
-# Of which files (the words of is_of), what is changed, and the refusal, a part of it; None: it is accepted.
+# For which files (the words of is_of), what is changed, and the refusal, a part of it; None: it is accepted.
 CHANGES = [
     ("any", {"model_type": "gemma"}, "`model_type` is gemma there"),
     ("any", {"ödd": {"a": [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}, "initializer_range": 0.5}, None),

@@ -56,7 +56,8 @@ static uint64_t add_hash(uint64_t hash, const char *text, size_t n) { // Fowler,
     return hash;
 }
 
-// Of the line that the word stands in: its first word, or the op behind `=`.
+// The hash of an edit and of the line in which its word stands: the line's first word, or the op
+// behind `=`.
 static uint64_t kind_of_edit(const char *text, const struct edit *edit) {
     size_t line = edit->word.begin;
     while (line > 0 && text[line - 1] != '\n')
@@ -130,8 +131,8 @@ static void tell(const char *example, const char *text, const struct edit *edit,
             edit->word.table->name, edit->by, (int)strcspn(text + line, "\n"), text + line);
 }
 
-// Of all examples: how many edits were tried, how many were accepted, and how many ended the
-// process that tried them.
+// How many edits of all examples were tried, how many were accepted, and how many ended the process
+// that tried them.
 struct tried {
     size_t edits, accepted, bad;
 };

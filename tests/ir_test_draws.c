@@ -11,8 +11,8 @@
 
 #include "ir/interpreter/draws.h"
 
-// Of a share of n draws that should be p: how many standard deviations it is off. All draws are
-// fixed, so what is below the limit once is so always.
+// By how many standard deviations the share of n draws, which should be p, may be off. All draws
+// are fixed, so what is below the limit once is so always.
 static const double most_deviations = 4.5;
 
 static void check_share(const char *what, int64_t hits, int64_t n, double p) {

@@ -13,7 +13,7 @@ enum { N_TRIALS = 20000 };
 
 __extension__ typedef __int128 wide;
 
-// Of every length in bits alike, so that products are on both sides of 2^63.
+// A size whose length in bits is any, all alike, so that products are on both sides of 2^63.
 static int64_t random_size(uint64_t *state, unsigned most_bits) {
     unsigned bits = (unsigned)(random_bits(state) % most_bits);
     return (int64_t)(random_bits(state) & ((UINT64_C(1) << bits) - 1)) + (INT64_C(1) << bits);

@@ -126,7 +126,7 @@ static bool same_word(struct word a, struct word b) {
            memcmp(program_sample + a.begin, program_sample + b.begin, length) == 0;
 }
 
-// Of words that are the same the first.
+// Takes words once, the first of those that are the same.
 static uint32_t different_words(const struct word *words, uint32_t n, struct word *different) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -67,7 +67,7 @@ static void expect_meant(const char *from, const char *to, const char *meant) {
     arena_free(&arena);
 }
 
-// Of every dimension once, of which a dimension has one, two, four ...
+// Blocks name every dimension once, which has one, two, four ...
 static void blocks_are_a_power_of_two(void **state) {
     static const char *const no_blocks[] = {"",
                                             "ffn",

@@ -355,7 +355,7 @@ static void all_layers_at_once(void **state) {
           "    }\n");
 }
 
-// Of loops that name nothing by their variables a few iterations stand for all.
+// A few iterations stand for all of a loop that names nothing by its variable.
 static void longer_than_can_be_followed(void **state) {
     static const char body[] = "    for g = 0 .. 3 {\n"
                                "      for l = 300000*g .. 300000*g+300000 {\n"

@@ -173,7 +173,7 @@ static void a_ring_goes_round_once_or_twice(void **state) {
     expect_axis(&gather.axes[GPU], 0.75 * whole, 3);
 }
 
-// Of 8 parts each device has one. Between the nodes it gets the other node's one, then inside its
+// Each device has one of 8 parts. Between the nodes it gets the other node's one, then inside its
 // node what the three others have, two each: 1 + 6 = 7.
 static void a_product_goes_over_its_slowest_link_first(void **state) {
     const double part = 1e8;

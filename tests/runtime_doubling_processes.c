@@ -17,7 +17,8 @@
 #include "tests/try.h"
 
 enum { MOST_RANKS = 64, GROUPS = 3, ROUNDS = 20, PATIENCE_SECONDS = 60 };
-/* Of each group in a round: small ones, with one in their midst that is not, and a gather. */
+/* What each group does in a round: small sums, with one in their midst that is not, and a gather.
+ * */
 enum { SMALL_BEFORE, LARGE, SMALL_BETWEEN, GATHER, SMALL_BEHIND, KINDS };
 enum { FEW = 7, MANY = 2000 };
 

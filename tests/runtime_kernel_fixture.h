@@ -27,7 +27,7 @@ static inline struct place_context *context_make(const struct kernels *kernels, 
     return context;
 }
 
-/* Of the version that runs are made with. */
+/* A context with the version that runs are made with. */
 static inline struct place_context *context_of_this_cpu(int threads) {
     const char *message;
     return context_make(kernels_select(&message), threads);
@@ -163,7 +163,7 @@ static inline void assert_refused(struct place_context *context, int32_t status)
     context->status = PLACE_OK;
 }
 
-/* Of a call that sums rows in blocks. */
+/* A call that sums rows in blocks refuses such blocks. */
 static inline void refuses_blocks_that_do_not_fit(int32_t (*call)(struct place_context *context,
                                                                   int64_t rows, int64_t blocks)) {
     static const int64_t wrong[][2] = {

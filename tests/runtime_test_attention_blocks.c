@@ -64,7 +64,7 @@ static struct attention_case case_of(const struct shape *s) {
                                    .d_o = numbers(s, queries, 4, s->tiny)};
 }
 
-/* Of all elements of a sequence; null: they stand side by side. */
+/* The positions of all elements of a sequence; null: they stand side by side. */
 static int32_t *positions_of(const struct shape *s) {
     int32_t *positions = s->jump ? must(calloc((size_t)keys_of(s), sizeof *positions)) : NULL;
     for (int64_t i = 0; i < keys_of(s) && positions; i++)

@@ -136,7 +136,7 @@ static void join(int dtype, int64_t count, void *const *of_devices, int devices,
     collective_reduce(&collective, to, (const void *const *)of_devices, devices, 0, count, false);
 }
 
-/* Of each device by itself, on a team of another size than the whole's. */
+/* The sum of what each device sums by itself, on a team of another size than the whole's. */
 static void sum_of_devices(int which, struct place_context *context, const struct rows *r,
                            int devices, void *to) {
     void *made[MOST_DEVICES];

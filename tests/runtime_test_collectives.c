@@ -355,8 +355,7 @@ static void the_largest_of_all_counts_as_a_sum(void **state) {
         }
 }
 
-/* Of descriptions that differ in one thing after the other, and of those that differ in what does
- * not matter. */
+/* Descriptions differ in one thing after the other, some of which do not matter. */
 static void a_digest_tells_what_differs(void **state) {
     enum { FIELDS = 13 };
     for (int kind = PLACE_ALL_REDUCE; kind <= PLACE_PERMUTE; kind++)

@@ -20,7 +20,7 @@ static bool is_empty(struct span span) {
     return span.begin == span.end;
 }
 
-/* Of 2^round leaves, or up to the last member. */
+/* A node has 2^round leaves, or ends with the last member. */
 static void assert_is_node(struct span span, int32_t members, int32_t round) {
     int32_t width = 1 << round;
     int32_t end = span.begin + width < members ? span.begin + width : members;
@@ -52,8 +52,8 @@ static void take_turn(int32_t members, int32_t place, int32_t seat, int32_t roun
     have_met[place][turn.partner] = true;
 }
 
-/* Of an earlier round a member may have messages on the way when it enters the next, so no two
- * members meet in two. Both of a pair's seats may meet in one. */
+/* A member that enters a round may have messages of an earlier one on the way, so no two members
+ * meet in two rounds. Both of a pair's seats may meet in one. */
 static void make_round(int32_t members, int32_t round) {
     static bool met_before[MOST_MEMBERS][MOST_MEMBERS];
     memcpy(met_before, have_met, sizeof met_before);

@@ -158,7 +158,7 @@ static double rounded(int dtype, double x) {
     return dtype == PLACE_F64 ? x : (float)x;
 }
 
-/* Of blocks first .. first + n - 1 of an element: row i of a by column j of b. */
+/* The sum over blocks first .. first + n - 1 of an element: row i of a by column j of b. */
 struct ordered_sum {
     const struct blocked *p;
     bool fused;

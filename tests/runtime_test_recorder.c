@@ -68,7 +68,7 @@ static void expect_record(const char *name, enum recorded_call call) {
     context.status = PLACE_OK; /* of nothing at all some calls cannot be */
 }
 
-/* Of every row, with arguments of nothing. */
+/* Every row of calls.def is called, with arguments of nothing. */
 static void every_call_is_recorded(void **state) {
 #define CALL(call, since, effect, work, text) (void)place_##call(&context, 2
 #define ARGUMENT(kind, name, access, text) , VALUE_##kind

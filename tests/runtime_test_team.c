@@ -60,7 +60,7 @@ static void workspaces_are_separate(void **state) {
     team_destroy(team);
 }
 
-/* Of two threads: who took the first range, and what each began with; -1: nothing yet. */
+/* What two threads do: who took the first range, and what each began with; -1: nothing yet. */
 struct beginnings {
     pthread_t owner;
     _Atomic int64_t first[2];

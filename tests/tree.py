@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a source file opens by
 saying what it is, that a script can be executed, that nothing generated or private is committed and nothing left of a
-merge, and that lists of files are true: what a document names is there, and a header that opens with its files names
-all of them."""
+merge, that comments begin with their subject, and that lists of files are true: what a document names is there, and a
+header that opens with its files names all of them."""
 import os
 import re
 import subprocess
@@ -29,6 +29,9 @@ PAGES_OF_A_KIND = {"CODE.md", "runtime_calls.md"}
 # `folder/name.c`, or a name alone, which may lie anywhere. Users' files are of other kinds.
 NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:c|h|def|inc|py|l|y|sh))`")
 LISTED = re.compile(r"^(?://| \*) {2,}(\w+\.c)\b", re.M)
+# A comment begins with its subject: "The bytes of a step", not "Of a step". Inside of one a line may begin anyhow.
+C_SOURCE = (".c", ".h", ".inc", ".def", ".l", ".y")
+WITHOUT_SUBJECT = re.compile(r"(?://|/\*) ?Of ")
 
 
 def text_of(root, name):
@@ -82,11 +85,25 @@ def untrue_lists(root, found):
                 yield f"{header}: lists {name}, which is not there"
 
 
+def without_subject(root, found):
+    """Comments of C sources that begin with "Of", so that a reader has to find their subject."""
+    for name in found:
+        if not name.endswith(C_SOURCE) or DATA.search(name):
+            continue
+        inside = False
+        for number, line in enumerate(text_of(root, name).split("\n"), 1):
+            comment = line.lstrip()
+            if WITHOUT_SUBJECT.search(comment) and not (inside and comment.startswith("//")):
+                yield f"{name}:{number}: a comment that begins with `Of` and not with its subject"
+            inside = comment.startswith("//") and not comment.startswith("// ----")
+
+
 def complaints(root):
     found = files(root)
     yield from untrue_names(root, found)
     yield from untrue_pages(root, found)
     yield from untrue_lists(root, found)
+    yield from without_subject(root, found)
     for name in found:
         top = name.split("/")[0]
         if top not in TOP:

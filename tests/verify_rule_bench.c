@@ -305,7 +305,7 @@ static bool describes(struct bench *b, unsigned at, const struct spreading *s) {
     return isnan(factor) || fabs(factor) > 1e-9;
 }
 
-// Of a claim only: on which axes devices combine.
+// On which axes devices combine, by a claim alone.
 static struct spreading shares_of(const struct bench *b, const struct judgement *judged) {
     struct spreading s = {0};
     assert_true(!judged->partial || !judged->partial_max);

@@ -55,7 +55,7 @@ static const char head[] =
     "buffer norm2 : transient f64[] at 41984\n"
     "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n";
 
-// Of one microbatch, added to a sum.
+// A unit that makes rows of one microbatch and adds them to a sum.
 #define ADD_ROWS(name, of)                                                                         \
     "unit main." name " { phase forward parameter %t : f32[vocab=3, hidden=4]\n"                   \
     "parameter %x : i32[batch=1, sequence=2] parameter %z : " ROW " parameter %sum : " ROW "\n"    \

@@ -62,7 +62,8 @@ struct counts {
     unsigned n_equal, n_refused, n_wrong;
 };
 
-// Of one device with the same blocks, or with others: then it need not be accepted.
+// Judges an op on many devices against one device with the same blocks, or with others: then it
+// need not be accepted.
 static void judge(struct cut_op *many, const struct cut_op *one, struct counts *counts) {
     struct trial t = {0};
     t.diagnostics = diagnostics_new(&t.arena, &t.sources);
@@ -122,7 +123,7 @@ static void try_sums(struct cut_op *c, struct counts *counts) {
     }
 }
 
-// Of every label that is cut no blocks, four, or two.
+// Tries no blocks, four, or two, of every label that is cut.
 static void choose_blocks(struct cut_op *c, const char *labels, struct counts *counts) {
     bool takes = strstr(op_rows[op_find(c->example->op)].attributes, "blocks");
     if (!*labels || !takes) {

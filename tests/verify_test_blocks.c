@@ -59,9 +59,9 @@ static const char header[] =
     "buffer z : transient f32[head_dim=2] at 24576\n"
     "buffer bins : transient f64[flat=72] at 16384\n";
 
-// Of both programs. Behind a @ stands what differs: b, v, g, r and f is what a device has of the
-// batch, the vocabulary, key heads, query heads of each and columns; V, G, R, F and cut, over which
-// axes they are cut.
+// Both programs have these units. Behind a @ stands what differs: b, v, g, r and f is what a device
+// has of the batch, the vocabulary, key heads, query heads of each and columns; V, G, R, F and cut,
+// over which axes they are cut.
 static const char units[] =
     "unit main.embed { phase forward parameter %ids : i32[batch=@b, sequence=2]\n"
     "parameter %table : f32[vocab=@v, hidden=3] result %y\n"

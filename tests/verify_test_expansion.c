@@ -177,7 +177,7 @@ static struct scaled repeated(struct scene *w, int64_t rows, struct scaled bias)
     return value_of(term_make(BUILDER(w->terms), NODE_BROADCAST, 0, sizes, &part, 1));
 }
 
-// Of each row twice, of which the second is zeros.
+// Puts each row in the place of two, the second of which is zeros, and sums them.
 static struct scaled put_rows(struct scene *w, struct scaled x) {
     char bytes[2 * (1 + sizeof(int64_t))] = {ATTRIBUTE_KEEP, 0};
     bytes[1] = 1;

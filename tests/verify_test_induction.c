@@ -120,7 +120,8 @@ static void agrees_on_what_is_derived(void **state) {
     assert_int_equal(n_failed, 0);
 }
 
-// Of few layers some have no place for the edits. A sample takes few depths of each.
+// How often the verdicts differ. Models of few layers have no place for some of the edits. A sample
+// takes few depths of each mutant.
 static unsigned disagreements(const struct known_mutant *mutants, size_t n, unsigned *n_judged) {
     unsigned n_failed = 0;
     size_t stride = getenv("PLACE_TEST_FULL") ? 1 : 4;
@@ -146,7 +147,7 @@ static void agrees_on_mistakes(void **state) {
     assert_true(n_judged > depths * (n_wrong_mutants + n_harmless_mutants));
 }
 
-// Of that kind; N_MUTATIONS: of any.
+// Whether the verdicts agree on a random mistake of that kind; N_MUTATIONS: of any.
 static bool agrees_on_random_mistake(uint64_t seed, enum mutation kind, unsigned *n_judged) {
     struct trial t = {0};
     uint64_t random = seed * 91 + 7;
@@ -327,7 +328,7 @@ static const struct known_mutant in_loops[] = {
      "call head_forward"},
 };
 
-// Of groups of two layers, with one left over.
+// Layers are gathered in groups of two, with one left over.
 enum { LAYERS_IN_GROUPS = 41 };
 static const struct known_mutant in_groups[] = {
     {"only the last group gathers another layer",

@@ -382,8 +382,9 @@ static bool both_faults(struct abstract_machine *a, struct abstract_machine *b, 
     return store_at_end(a, id, item, "").fault && store_at_end(b, id, item, "").fault;
 }
 
-// Of two faults that meet the older one is told, and a memo makes all of one call as old as the
-// first of them.
+// Whether all items are the same. Where two faults meet the older one is told, and a memo makes all
+// of one call as old as the first of them; so only their being there is compared, unless
+// `same_faults`.
 static bool same_items(struct trial *t, struct abstract_machine *a, struct abstract_machine *b,
                        bool same_faults) {
     for (buffer_id id = 0; id < t->program->n_buffers; id++)

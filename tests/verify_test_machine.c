@@ -20,7 +20,7 @@ static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
     return id;
 }
 
-// Of three in a row only neighbours meet; what has no offset meets nobody.
+// Three stand in a row, of which only neighbours meet; what has no offset meets nobody.
 static void bytes_meet_where_they_are_shared(void **state) {
     struct trial t;
     struct abstract_machine m;
@@ -137,7 +137,7 @@ static void neighbours_that_differ_are_two_runs(void **state) {
     arena_free(&t.arena);
 }
 
-// Of a buffer that has every second layer neighbours hold layers that are two apart; so do items
+// Neighbours hold layers that are two apart in a buffer that has every second layer; so do items
 // that are kept of groups. Two decide for the others how far.
 static void items_of_layers_in_turns_are_one_run(void **state) {
     struct trial t;

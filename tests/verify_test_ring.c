@@ -235,7 +235,7 @@ struct mutant {
 #define REPLACE_IN_BACKWARD(what, to)                                                              \
     { EDIT_REPLACE, what, to, 1, 0 }
 
-// Of rings of three or four, where the last merge is of round devices - 1; here three.
+// Mutants of rings of three or four, where the last merge is of round devices - 1; here three.
 static const struct mutant mutants[] = {
     {"the last merge left out",
      {REPLACE(

@@ -235,7 +235,7 @@ static void layers_join_to_ranges(void **state) {
     assert_false(scaled_equal(up, add(t, add(t, leaf(t, 1, 0), leaf(t, 1, 1)), leaf(t, 1, 3))));
 }
 
-// Of two ranges whose scales are no multiples of each other both stay, in one order.
+// Two ranges whose scales are no multiples of each other both stay, in one order.
 static void ranges_of_other_scales_stay_apart(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
     scale_id T = scale_of_term(t, leaf(t, 2, -1).of), three = scale_rational(t, 3, 1);
@@ -335,8 +335,8 @@ static void microbatches_must_all_be_there_once(void **state) {
     assert_true(term_is_collected(t, add(t, other, sum_microbatch(BUILDER(t), g, 0)).of));
 }
 
-// Of a step of one microbatch nothing is collected: the value itself is the sum, although one
-// scalar in it has its reciprocal outside.
+// A step of one microbatch collects nothing: the value itself is the sum, although one scalar in it
+// has its reciprocal outside.
 static void one_microbatch_is_all(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
     t->microbatches = 1;
@@ -394,7 +394,7 @@ static void aliases_of_other_leaves_are_others(void **state) {
     assert_true(term_equal(gelu(t, 57), (struct term){plain.node, 57}));
 }
 
-// Of iterations that stand for many aliases are kept if their layers follow one another.
+// Aliases of iterations that stand for many are kept if their layers follow one another.
 static void aliases_of_every_other_layer_do_not_fit(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
     for (int32_t step = -2; step <= 2; step++) {
@@ -506,7 +506,7 @@ static int64_t ask(struct symbols *symbols, enum question question, int32_t a, i
     return number_first(symbols, number_modulo(symbols, a, 5));
 }
 
-// Of a symbol, or of its multiple by the factor.
+// Asks about numbers that are made with a symbol, or with its multiple by the factor.
 static void check_question(enum question question, struct line x, struct line y,
                            struct symbol symbol, int32_t factor) {
     struct symbols symbols = {0};
@@ -555,7 +555,7 @@ static void numbers_are_sums_of_symbols(void **state) {
     assert_int_equal(number_replace(&symbols, 2 * y, y - 1), 2 * y - 2);
     assert_true(number_is_symbolic(x - MAX_NUMBER) && number_is_symbolic(y - x));
     assert_false(number_is_symbolic(2 * MAX_NUMBER) || number_is_symbolic(-2 * MAX_NUMBER));
-    // Of two at once no more is claimed than the first iteration of the inner one.
+    // With two symbols at once no more is claimed than the first iteration of the inner one.
     assert_true(number_before(&symbols, y, x));
     assert_int_equal(symbol_end(&symbols).iterations, 1);
     assert_int_equal(symbol_end(&symbols).iterations, 50);
@@ -597,7 +597,7 @@ static void multiples_move_with_their_symbol(void **state) {
     assert_false(number_is_known(&(struct symbols){0}, y));
 }
 
-// Of another multiple no more is claimed than its first iteration.
+// A multiple for which there is no symbol is claimed for the first iteration only.
 static void multiples_are_of_one_iteration(void **state) {
     struct symbols symbols = {0};
     int32_t x = symbol_begin(&symbols, 3, 2, 50);

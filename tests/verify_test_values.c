@@ -224,7 +224,8 @@ static void summands_are_multiplied_by_copies(void **state) {
     arena_free(&t.arena);
 }
 
-// Of sums over some microbatches only sums are taken, and what is linear in one of them.
+// Sums over some microbatches may be added to each other, and may go into what is linear in one of
+// them.
 static void sums_over_some_microbatches_are_passed_on(void **state) {
     struct trial t;
     struct abstract_machine m;

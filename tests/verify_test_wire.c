@@ -197,8 +197,8 @@ struct mistake {
     const char *at, *says; // NULL: anything
 };
 
-// Of the unit that codes the gradient of norm.gain: what it begins with; the same with two codes,
-// of which the sent one is of twice the gradient; and that the second of two codes is not sent.
+// What the unit that codes the gradient of norm.gain begins with; the same with two codes, of which
+// the sent one is of twice the gradient; and that the second of two codes is not sent.
 #define COMPRESS                                                                                   \
     "  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("                      \
     "%norm.gain.gradient,\n       %norm.gain.residual)"
@@ -212,7 +212,7 @@ struct mistake {
 #define CODE_STAYS                                                                                 \
     REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",             \
             "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")
-// And of the one that adds codes up.
+// What the unit that adds codes up begins with.
 #define DECOMPRESS                                                                                 \
     "  frame 0\n  %norm.gain.total = decompress(%norm.gain.codes, %norm.gain.gradient) "           \
     "{way=\"int8\"} :\n       f64[hidden=10] in %norm.gain.gradient role norm"

@@ -13,7 +13,8 @@ extern const char *const part_names[N_PARTS];
 uint32_t part_chunk(enum part);
 
 enum { OUTCOME_NO_PROGRAM = N_OUTCOMES, N_TABLE_OUTCOMES };
-// Of the diagnosis, against the mistake's: it is there, it names it beside, neither.
+// The place that the diagnosis names, against the mistake's: it is there, it names it beside,
+// neither.
 enum place { PLACE_NONE, PLACE_FOUND, PLACE_NAMED, PLACE_MISSED };
 
 struct result {

@@ -35,7 +35,7 @@ void compile_text(struct compiled *, const char *text);
 // The verifier's word alone, about another final program for the same reference.
 enum judgement_kind judge_program(const struct program *reference, const struct program *final,
                                   struct arena *, struct diagnostics *);
-// Of the first error, "E410"; "" if there is none.
+// The code of the first error, "E410"; "" if there is none.
 const char *first_code(const struct diagnostics *);
 
 #endif

@@ -31,7 +31,7 @@ struct composer {
 
 int64_t pick(struct composer *, int64_t n); // 0 .. n-1
 bool chance(struct composer *, int per_thousand);
-// Of one of the uses: "a * b", outermost first; one of them. NULL: there is none.
+// Axes of one of the uses: "a * b", outermost first; one of them. NULL: there is none.
 const char *axes_of(struct composer *, unsigned uses);
 const char *one_axis_of(struct composer *, unsigned uses);
 

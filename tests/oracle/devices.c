@@ -53,7 +53,7 @@ void devices_forget(struct devices *d) {
 
 // ---- transfers --------------------------------------------------------------------------------
 
-// Of what was fixed when its transfer started.
+// The place of an item, by what was fixed when its transfer started.
 static unsigned char *place_of(const struct devices *d, int timing, int64_t device,
                                struct reference r) {
     return item_place(d, timing, device, r.buffer, reference_item(d->program, &r, NULL));

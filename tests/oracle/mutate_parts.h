@@ -37,7 +37,7 @@ enum {
 struct sites find_sites(struct mutant *, unsigned kinds);
 bool choose_site(struct mutant *, unsigned kinds, struct site *); // false: there is none
 void remove_statement(struct block *, uint32_t at);
-// Of a buffer that holds the same type of item; NO_ID: none.
+// Another buffer that holds the same type of item; NO_ID: there is none.
 buffer_id other_buffer(struct mutant *, buffer_id, bool same_tensor);
 
 // ---- units ------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ static bool is_positioned(const struct unit *unit, const struct op *op) {
     return has_axes(unit, op) && !is_collective(unit, op);
 }
 
-// Of an iota or a slice: another part.
+// Gives an iota or a slice another part.
 bool slice_elsewhere(struct mutant *m) {
     struct op_site site;
     return choose_op(m, is_positioned, &site) && change_axes(m, &site, "another part");

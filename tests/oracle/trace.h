@@ -18,7 +18,7 @@ struct deviation {
     struct span
         places[3]; // the op, the call, the op that computes it; or the start, where it arrived
 };
-// Of the run that was followed; forgets it.
+// Takes the deviation of the run that was followed, and forgets it.
 struct deviation trace_take_deviation(struct trace *);
 
 #endif

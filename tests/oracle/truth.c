@@ -293,7 +293,7 @@ static int64_t same_item(const struct buffer *buffer, const struct buffer *other
     return buffer_item_of_layer(buffer, buffer_layer(other, item));
 }
 
-// Of the final program: the buffer that holds the same as an item of one of the reference.
+// The buffer of the final program that holds the same as an item of one of the reference.
 static buffer_id counterpart(const struct comparison *c, buffer_id theirs, int64_t item) {
     const struct program *reference = c->x->reference;
     const struct buffer *buffer = &reference->buffers[theirs];

@@ -8,7 +8,8 @@
 #include "ir/arena.h"
 
 uint32_t n_variations(void);
-// Of so many, one behind the other, the first of which is a multiple, only the storage of states differs.
+// How many variations in a row, from a multiple of that number on, differ only in how states are
+// stored.
 uint32_t n_storages(void);
 // The text of a strategy `main`: some have no meaning.
 const char *variation(struct arena *, uint32_t i);
