@@ -193,7 +193,7 @@ static void move_handed_on(const struct cutter *c, struct reference *reference, 
         reference->indices[0].offset -= c->placement->ranges[first].begin;
 }
 
-// `range`: of the loop that the reference stands in, or of the nearest that uses the buffer.
+// `range`: of the loop that the reference stands in, or nearest_range.
 static void move_reference(const struct cutter *c, struct reference *reference, uint32_t range) {
     buffer_id id = reference->buffer;
     bool inside = reference->indices[0].variable >= 0;
@@ -334,16 +334,15 @@ static void push_downwards(struct cutter *c, struct block *to, const struct stat
     }
 }
 
-// The range for a statement outside of loops: the one in which the loop behind it begins, else the
-// one in which the loop before it has ended.
+// The range whose piece a statement outside of loops means, of what layers hand on in one item, as
+// they do with gradients: the one in which the descending loop behind it begins; behind that loop
+// range 0, in which it ends. All else says its layer.
 static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
-    uint32_t last = c->placement->n_ranges - 1;
-    const struct statement *s = &step->body.statements[at];
-    bool forward =
-        s->kind == STATEMENT_CALL && c->program->job->units[s->call.unit].phase == PHASE_FORWARD;
-    for (uint32_t i = at + 1; i < step->body.n && !forward; i++)
-        if (step->body.statements[i].kind == STATEMENT_LOOP)
-            return step->body.statements[i].loop.descending ? last : 0;
+    for (uint32_t i = at + 1; i < step->body.n; i++) {
+        const struct statement *s = &step->body.statements[i];
+        if (s->kind == STATEMENT_LOOP && s->loop.descending)
+            return c->placement->n_ranges - 1;
+    }
     return 0;
 }
 
