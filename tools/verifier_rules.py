@@ -17,12 +17,13 @@ The copy is built once, with every rule made a question of its own: is it the on
 deletes? What it asks for is computed all the same. Then each test is run once with all rules in
 place; it must pass, and the rules that decided something in it are noted. A test in which a rule
 decided nothing cannot miss it. So a rule is deleted only for the tests in which it decided something,
-from the shortest to the longest, until one fails or takes several times as long. What a test did with
-all rules in place is kept in BUILD until that test is built anew. Tests are those of ctest and, as
-lit/FOLDER/FILE, each of lit's. Prints a line for each rule and a count; the status is 1 if a rule was
-not missed.
+until one fails or takes several times as long: the short ones first, and those that missed other rules
+of the same file. What a test did with all rules in place is kept in BUILD until that test is built
+anew. Tests are the cases of those of ctest, as TEST/CASE, and, as lit/FOLDER/FILE, each of lit's.
+Prints a line for each rule and a count; the status is 1 if a rule was not missed.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import math
@@ -42,7 +43,7 @@ ALONE = {"diagnose.c": {"diagnose", "diagnose_value"}}  # the functions of a fil
 # Functions beside those that decide which word, too, or note what is accepted for `explain` and for warnings.
 WORDS = re.compile(r"_text$|_name$|"
                    r"^(note_(found|gather|sum)|keep_history|find_witness|odd_one|buffer_at|shared_fault|search_term|counterpart|"
-                   r"n_shared|differs_in_blocks)$")
+                   r"n_shared|differs_in_blocks|is_of_groups|loop_is_gone_with)$")
 FUNCTION = re.compile(r"^(?!enum|struct \w+ \{|typedef)[a-z][^;={}]*?\b(\w+)\([^;{}]*\) \{\n.*?^\}\n", re.M | re.S)
 
 
@@ -160,9 +161,13 @@ QUESTION = """
 #include <stdio.h>
 #include <stdlib.h>
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // where a deleted rule would have returned
+void cmocka_set_test_filter(const char *) __attribute__((weak)); // none where it is not linked
 static int rule_deleted = -1;
 static const char *rules_decided;
 __attribute__((constructor)) static void rules_begin(void) {
+    const char *only = getenv("PLACE_TEST_CASE");
+    if (only && cmocka_set_test_filter)
+        cmocka_set_test_filter(only);
     const char *deleted = getenv("PLACE_RULE_DELETED");
     rule_deleted = deleted ? atoi(deleted) : -1;
     rules_decided = getenv("PLACE_RULES_DECIDED");
@@ -240,8 +245,9 @@ def build_tests(tree, made, wanted):
 
 
 class Test:
-    def __init__(self, name, command, folder, made_of):
+    def __init__(self, name, command, folder, made_of, case=None):
         self.name, self.command, self.folder, self.made_of = name, command, folder, made_of
+        self.environment = {"CMOCKA_TEST_ABORT": "1", **({"PLACE_TEST_CASE": case} if case else {})}
         self.seconds, self.processor, self.decided = 0, 0, set()
 
     def passes(self, bounded=False, **environment):
@@ -251,7 +257,7 @@ class Test:
         if bounded:
             command = ["prlimit", f"--cpu={2 + math.ceil(8 * self.processor)}", *command]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env={**os.environ, "CMOCKA_TEST_ABORT": "1", **environment})
+                                   env={**os.environ, **self.environment, **environment})
         waits = threading.Timer(120 + 20 * self.seconds if bounded else 3600, process.kill)
         waits.start()
         _, status, usage = os.wait4(process.pid, 0)
@@ -277,6 +283,13 @@ class Test:
         return True
 
 
+def cases_of(tree, name):
+    """Of a program of cmocka its cases; else None alone, for all that it does."""
+    source = os.path.join(tree, "tests", name + ".c")
+    text = open(source).read() if os.path.exists(source) else ""
+    return re.findall(r"\bcmocka_unit_test(?:_\w+)?\((\w+)", text) or [None]
+
+
 def tests_of(tree, made, wanted):
     listed = json.loads(run(["ctest", "--test-dir", made, "--show-only=json-v1"]).stdout)["tests"]
     tests = []
@@ -285,7 +298,9 @@ def tests_of(tree, made, wanted):
         folder = properties.get("WORKING_DIRECTORY", made)
         if test["name"] != "lit":
             if re.search(wanted, test["name"]):
-                tests.append(Test(test["name"], test["command"], folder, test["command"][:1]))
+                for case in cases_of(tree, test["name"]):
+                    name = f"{test['name']}/{case}" if case else test["name"]
+                    tests.append(Test(name, test["command"], folder, test["command"][:1], case))
             continue
         with open(os.path.join(made, "tests", "lit", "lit.site.cfg.py"), "a") as file:
             file.write(PASS_ON)
@@ -300,10 +315,11 @@ def tests_of(tree, made, wanted):
     return tests
 
 
-def missed_by(number, tests):
-    """The first test that fails without the rule, from the shortest to the longest; or None."""
-    for test in sorted(tests, key=lambda test: test.processor):
+def missed_by(number, tests, n_missed):
+    """The first test that fails without the rule; or None. `n_missed`: how many other rules of its file each missed."""
+    for test in sorted(tests, key=lambda test: (test.processor + 0.02) / (1 + n_missed[test.name])):
         if number in test.decided and not test.passes(True, PLACE_RULE_DELETED=str(number)):
+            n_missed[test.name] += 1
             return test
     return None
 
@@ -375,7 +391,9 @@ def main():
                 sys.exit(f"with every rule in place: {test.name} fails")
             print(f"{test.name}: {test.seconds:.1f} s, {len(test.decided)} rules decide something", flush=True)
         unmissed = 0
-        for number, test in zip(chosen, pool.map(lambda number: missed_by(number, tests), chosen)):
+        n_missed = {name: collections.Counter() for name in names}
+        found = pool.map(lambda number: missed_by(number, tests, n_missed[rules[number][0]]), chosen)
+        for number, test in zip(chosen, found):
             deciding = sum(number in test.decided for test in tests)
             outcome = test.name if test else f"NOT MISSED, decides in {deciding} tests"
             print(f"{rules[number][2]}: {outcome}", flush=True)
