@@ -107,13 +107,12 @@ int32_t number_replace(const struct symbols *symbols, int32_t number, int32_t by
     int32_t rest = number;
     if (!number_is_symbolic(number)) // this saves time: nothing is in it
         return number;
-    for (unsigned place = MAX_SYMBOLS; place-- > last->place;) {
+    CHECK(number_is_known(symbols, number));
+    for (unsigned place = places_taken(symbols); place-- > last->place;) {
         int32_t times = take_place(&rest, place);
         int64_t as = by;
-        if (place == last->place + 1 && last->factor)
+        if (place > last->place) // the multiple's
             CHECK(times == 0 || number_multiple(symbols, by, last->factor, &as));
-        else if (place > last->place)
-            continue;
         number += times * ((int32_t)as - power_at(place));
     }
     return number;
