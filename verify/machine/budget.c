@@ -1,7 +1,8 @@
 // How much of a step is followed one by one, and what is said where that is not enough.
 #include "verify/machine/machine.h"
 
-bool loop_is_gone_with(const struct loop *loop) {
+// By one in it: over groups, or over turns, of layers.
+static bool loop_is_gone_with(const struct loop *loop) {
     for (uint32_t i = 0; i < loop->body.n; i++)
         if (loop_has_stride(&loop->body.statements[i]))
             return true;

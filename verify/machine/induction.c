@@ -26,12 +26,13 @@
 // beside it (number.h): n x + d. So does row x of what is stacked twice, where rows have n items
 // (places.c). What changed by n times as much as the variable is said of the multiple. One such
 // loop with its iterations is executed one by one in each of x: it is short, as groups and turns
-// are. Loops by several multiples, or going with one that goes with another, are followed one by
-// one: nothing derived has any. All kinds of loops are one here: over layers or microbatches,
-// ascending or descending, in one another: a loop inside an iteration that stands for many has a
-// symbol of its own. The step is a loop too, over training steps, with an invariant that is given:
-// persistent buffers hold the reference's state in the form they are declared in. verify.c checks
-// base and step of that one.
+// are. Loops by several multiples, or by a multiple of one that is itself by a multiple, are
+// followed one by one, since an attempt knows where they begin in its first iteration only
+// (number_times): nothing derived has any. All kinds of loops are one here: over layers or
+// microbatches, ascending or descending, in one another: a loop inside an iteration that stands for
+// many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
+// is given: persistent buffers hold the reference's state in the form they are declared in.
+// verify.c checks base and step of that one.
 #include "verify/machine/induction.h"
 
 #include <inttypes.h>
@@ -54,13 +55,11 @@ static void add_to_period(struct course *c, const struct statement_walk *walk, s
     int own = c->machine->cursor->depth;
     const struct loop *inner = walk_loop(walk, 0);
     int64_t round = index.modulus;
-    if (round <= 1)
-        return;
     if (inner && inner->stride && index.variable == own + 1)
         round /= greatest_common_divisor(round, inner->stride);
     else if (index.variable != own)
         return;
-    if (round <= 1 || c->trips <= 2 * round)
+    if (round <= 1 || c->trips <= 2 * round) // none, or they do not come round
         return;
     int64_t both = least_common_multiple(c->period, round);
     c->period = both > MAX_PERIOD ? MAX_PERIOD + 1 : both;
@@ -83,27 +82,19 @@ static void find_period(struct course *c) {
 
 // ---- loops inside that go with this one -------------------------------------------------------
 
-// False: there is no one multiple of the variable at which all of them begin.
-static bool find_factor(struct course *c) {
-    const struct block *body = &c->loop->body;
-    c->factor = 1;
-    for (uint32_t i = 0; i < body->n; i++) {
-        const struct statement *inner = &body->statements[i];
-        if (!loop_has_stride(inner))
-            continue;
-        if (c->factor != 1 && inner->loop.stride != c->factor)
-            return false;
-        c->factor = (int32_t)inner->loop.stride;
-        for (uint32_t k = 0; k < inner->loop.body.n; k++)
-            if (loop_has_stride(&inner->loop.body.statements[k]))
-                return false;
-    }
-    return true;
+// The multiple of the variable at which they begin: the first one's, if that is not the variable
+// itself (1). Where others begin at other multiples, no attempt gets beyond its first iteration.
+static int32_t factor_of(const struct block *body) {
+    for (uint32_t i = 0; i < body->n; i++)
+        if (loop_has_stride(&body->statements[i]) && body->statements[i].loop.stride > 1)
+            return (int32_t)body->statements[i].loop.stride;
+    return 1;
 }
 
 // It begins at a number that stands for many, and none can be counted from there.
 static bool begins_anywhere(const struct course *c) {
     const struct abstract_machine *m = c->machine;
+    // Asking both saves time: with one alone, more loops would be followed one by one.
     return c->loop->stride && number_is_symbolic(m->cursor->variables[m->cursor->depth - 1]);
 }
 
@@ -265,9 +256,10 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
                          .statement = statement,
                          .loop = loop,
                          .trips = loop->end - loop->begin,
-                         .period = 1};
+                         .period = 1,
+                         .factor = factor_of(&loop->body)};
     find_period(c);
-    if (!m->one_by_one && find_factor(c) && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
+    if (!m->one_by_one && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
         c->trips > ROUNDS_TO_GAIN * c->period &&
         symbols_have_room(&m->world->terms->symbols, c->factor != 1))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
@@ -295,7 +287,7 @@ bool course_next(struct course *c) {
         c->n_alone = leapt ? 0 : c->n_alone;
         in_vain = !leapt;
     }
-    if (in_vain || (c->iteration < c->trips && !c->machine->overrun)) {
+    if (c->iteration < c->trips && !c->machine->overrun) {
         if (!in_vain && may_leap(c) && begin_attempt(c))
             return true;
         if (can_go_on(c)) {

@@ -102,7 +102,6 @@ void step_enter(struct abstract_machine *, const struct block *);
 static inline bool loop_has_stride(const struct statement *statement) {
     return statement->kind == STATEMENT_LOOP && statement->loop.stride;
 }
-bool loop_is_gone_with(const struct loop *); // by one in it: over groups, or over turns, of layers
 void step_overrun(struct abstract_machine *, const struct statement *, const char *why);
 bool has_memory(const struct arena *); // for more of a check
 
