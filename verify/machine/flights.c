@@ -36,7 +36,7 @@ static void list_flights(struct abstract_machine *m, uint32_t handle, bool liste
 static void add_home(struct abstract_machine *m, struct home_list *homes, buffer_id buffer) {
     uint32_t home = home_of(m, owner_of(m->program, buffer));
     for (uint32_t i = 0; i < homes->n; i++)
-        if (homes->list[i] == home)
+        if (homes->list[i] == home) // this saves time: handles are listed once anyway
             return;
     ARENA_PUSH(m->world->arena, homes->list, homes->n, homes->cap, home);
 }

@@ -121,7 +121,7 @@ struct judgement initial_judgement(struct abstract_machine *m, buffer_id id, int
 
 // Another one that is filled too and has some of the bytes. Nothing says which was last.
 static const struct buffer *filled_with(const struct abstract_machine *m, buffer_id id) {
-    if (m->region_of[id] == NO_ID) // it shares none
+    if (m->region_of[id] == NO_ID) // this saves time: it shares none
         return NULL;
     for (buffer_id i = 0; i < m->program->n_buffers; i++)
         if (i != id && is_filled(buffer_of(m->program, i)) && buffers_meet(m, i, id))

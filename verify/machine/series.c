@@ -75,11 +75,11 @@ static uint8_t moves_between(const struct held *from, const struct held *to) {
     return moves;
 }
 
-// What is skipped between neighbours, if they are one run; of single ones the first layer that
+// What is skipped between neighbours, if they are one run; behind a single one the first layer that
 // changes says it.
 static int32_t skipped_between(const struct run *left, const struct run *right) {
-    if (!run_is_single(left) || !run_is_single(right))
-        return run_is_single(left) ? right->skipped : left->skipped;
+    if (!run_is_single(left))
+        return left->skipped;
     for (uint32_t i = 0; i < left->n_held; i++) {
         int32_t grown = growth(&left->held[i], &right->held[i], HELD_LAYER);
         if (grown != 0)
@@ -110,8 +110,9 @@ static bool joins_at(const struct world *w, const struct run *left, const struct
             return false;
     }
     uint8_t moves = moves_between(a, b);
+    bool skip_alike = !(moves >> HELD_LAYER & 1) || right->skipped == left->skipped;
     return (run_is_single(left) || a->moves == moves) &&
-           (run_is_single(right) || (b->moves == moves && right->skipped == left->skipped));
+           (run_is_single(right) || (b->moves == moves && skip_alike));
 }
 
 static struct held joined_held(const struct held *left, const struct held *right) {
@@ -144,7 +145,7 @@ static bool join(struct world *w, struct run *left, const struct run *right) {
     struct held *joined = NULL;
     for (uint32_t i = 0; i < left->n_held; i++) {
         struct held both = joined_held(&left->held[i], &right->held[i]);
-        if (says_what(&both, &left->held[i])) // this saves memory: a run grows item by item
+        if (says_what(&both, &left->held[i])) // this saves time: a run grows item by item
             continue;
         if (!joined)
             left->held = joined = arena_copy(w->arena, left->held, left->n_held * sizeof *joined);

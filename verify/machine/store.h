@@ -45,7 +45,7 @@ struct run {
     const struct statement *start; // of a transfer
     const struct held *held;       // of the first item; never changed
     uint32_t n_held;               // READY and WINDOW: 1; of a transfer: its pieces; else 0
-    int32_t skipped;               // layers between those of two items; of one item it says nothing
+    int32_t skipped;               // layers between those of two items, where they have others
 };
 struct series {
     struct run *runs;
