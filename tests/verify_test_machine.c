@@ -171,9 +171,86 @@ static void items_of_layers_in_turns_are_one_run(void **state) {
     third.value.value.of.at = 9;
     series_put(m.world, &apart, more);
     assert_int_equal(apart.n, 2);
+    other = held;
+    struct run alike = {
+        .begin = 1, .end = 3, .state = ITEM_READY, .held = &other, .n_held = 1, .skipped = 1};
+    assert_int_equal(series_of(&m, left, alike).n, 2); // one layer, whatever others would skip
     assert_false(runs_move_alike(&apart.runs[0], &series_of(&m, left, more).runs[0]));
     assert_int_equal(run_held(m.world, &series.runs[0], 0, 1).value.value.of.at, 7);
     assert_int_equal(run_part(m.world, &series.runs[0], 1, 2).held->value.value.of.at, 7);
+    arena_free(&t.arena);
+}
+
+// Three items, of a buffer of eight, that are put in this order.
+static struct series series_of_three(struct abstract_machine *m, const struct run items[3],
+                                     const int order[3]) {
+    struct series series = series_of(m, items[order[0]], items[order[1]]);
+    series_put(m->world, &series, items[order[2]]);
+    return series;
+}
+
+// Whichever comes last joins those that are there, before it, behind it, or both.
+static void items_join_in_any_order(void **state) {
+    static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}};
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m, "");
+    struct held held[3] = {{.value = {.partial = 1, .value.of = {3, 0}}}, held[0], held[0]};
+    struct run items[3];
+    for (int32_t i = 0; i < 3; i++) {
+        held[i].value.value.of.at = 2 * i;
+        items[i] = (struct run){
+            .begin = i, .end = i + 1, .state = ITEM_READY, .held = &held[i], .n_held = 1};
+    }
+    for (int k = 0; k < 3; k++) {
+        struct series series = series_of_three(&m, items, orders[k]);
+        assert_int_equal(series.n, 2);
+        for (int32_t i = 0; i < 3; i++)
+            assert_int_equal(run_held(m.world, &series.runs[0], 0, i).value.value.of.at, 2 * i);
+    }
+    arena_free(&t.arena);
+}
+
+// The first of faults that are alike is told, and the last of what was made, whichever item has it.
+static void a_run_keeps_the_first_fault_and_the_last_making(void **state) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m, "");
+    const struct fault *first = fault_make(m.proof, E611, span_nowhere(), NULL, "lost");
+    const struct fault *second = fault_make(m.proof, E611, span_nowhere(), NULL, "lost");
+    struct held faults[] = {{.value = judgement_fault(first)}, {.value = judgement_fault(second)}};
+    struct held values[] = {{.value = {.partial = 1, .made = 1}},
+                            {.value = {.partial = 1, .made = 2}}};
+    struct run left = {.end = 1, .state = ITEM_READY, .n_held = 1};
+    struct run right = {.begin = 1, .end = 2, .state = ITEM_READY, .n_held = 1};
+    for (int i = 0; i < 2; i++) {
+        left.held = &faults[i];
+        right.held = &faults[1 - i];
+        assert_ptr_equal(series_of(&m, left, right).runs[0].held->value.fault, first);
+        left.held = &values[i];
+        right.held = &values[1 - i];
+        assert_int_equal(series_of(&m, left, right).runs[0].held->value.made, 2);
+    }
+    arena_free(&t.arena);
+}
+
+// Nothing is known to grow as far as a distance that has no multiple.
+static void items_at_a_distance_without_multiple_are_no_run(void **state) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m, "");
+    struct symbols *symbols = &m.world->terms->symbols;
+    int32_t x = symbol_begin(symbols, 1, 1, 3), y = symbol_begin(symbols, 1, 1, 3);
+    symbol_multiply(symbols, 2);
+    struct held held = {.value = {.partial = 1, .value.of = {3, 0}}, .moves = 1 << HELD_LAYER},
+                other = held;
+    struct run left = {.end = x + y, .state = ITEM_READY, .held = &held, .n_held = 1, .skipped = 1};
+    struct run right = {x + y, x + y + 1, .state = ITEM_READY, .held = &other, .n_held = 1};
+    other.value.value.of.at = number_times(symbols, y, 2);
+    assert_int_equal(series_of(&m, left, right).n, 3);
+    left.end = right.begin = y;
+    right.end = y + 1;
+    assert_int_equal(series_of(&m, left, right).n, 2);
     arena_free(&t.arena);
 }
 
@@ -450,18 +527,38 @@ static void steps_stop_and_go_on(void **state) {
 
 // ---- cost -------------------------------------------------------------------------------------
 
-static void what_is_left_to_follow_is_bounded(void **state) {
+// What is told where no more than so many statements are followed; units are remembered.
+static void check_overrun(const char *statements, int64_t budget, const char *help) {
     struct trial t;
     struct abstract_machine m;
-    small_step_begin_machine(
-        &t, &m, "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[1]) -> (y = spare[1])\n");
+    small_step_begin_machine(&t, &m, statements);
     assert_true(step_execute(&m, STEP_TRAIN));
-    m.budget = 1; // the first statement; its unit is remembered
+    m.budget = budget;
     step_enter(&m, &m.cursor->step->body);
     while (step_advance(&m))
         continue;
-    assert_true(m.overrun);
+    assert_true(m.overrun && m.proof->n_insisted == 1);
+    assert_string_equal(m.proof->insisted[0]->help, help);
     arena_free(&t.arena);
+}
+
+static void what_is_left_to_follow_is_bounded(void **state) {
+    static const char alike[] = "let each iteration do with its layer or microbatch what the one "
+                                "before did with its own, or lower the loop's bound";
+    static const char groups[] =
+        "loops over groups and turns of layers may have to be followed one by one: write `unit = "
+        "layer` for `layers(2)`, and ranges as `layers[0:8]` for `layers[::2]`, or make the model "
+        "less deep";
+    static const char of_groups[] = "for g = 0 .. 2 { for l = 2*g .. 2*g+2 {\n"
+                                    "call copy(x = w[l]) -> (y = spare[l]) } }\n"
+                                    "for l = 0 .. 2 { call copy(x = w[l]) -> (y = spare[l]) }\n";
+    check_overrun("call copy(x = w[0]) -> (y = spare[0])\n"
+                  "call copy(x = w[1]) -> (y = spare[1])\n",
+                  1, alike);
+    check_overrun(of_groups, 0, groups); // the loop over groups
+    check_overrun(of_groups, 1, groups); // the one in it
+    check_overrun(of_groups, 2, groups);
+    check_overrun(of_groups, 8, alike); // behind it
 }
 
 // What is refused is judged once more, with all laws and for the reasons at once.
@@ -502,14 +599,34 @@ static void invariants_are_looked_for_where_that_may_pay(void **state) {
     assert_true(attempts(200) < 16);  // at distances that grow
 }
 
-static int64_t n_statements(const char *statements) {
+static int64_t n_statements_in(const char *statements, bool one_by_one) {
     struct trial t;
     struct abstract_machine m;
     small_step_begin_machine(&t, &m, statements);
+    m.one_by_one = one_by_one;
     assert_true(step_execute(&m, STEP_TRAIN));
     int64_t n = m.cursor->n_statements;
     arena_free(&t.arena);
     return n;
+}
+
+static int64_t n_statements(const char *statements) {
+    return n_statements_in(statements, false);
+}
+
+// Loops inside that go with one multiple of the variable are proved for all its iterations; by
+// several multiples, they are followed, and what is tried meanwhile costs little.
+static void loops_go_with_one_multiple(void **state) {
+    static const char one[] = "for i = 0 .. 22 {\n"
+                              "for j = 1*i .. 1*i+2 { call copy(x = w[0]) -> (y = many[j]) }\n"
+                              "for j = 3*i .. 3*i+3 { call copy(x = w[0]) -> (y = many[j]) } }\n";
+    static const char two[] = "for i = 0 .. 22 {\n"
+                              "for j = 2*i .. 2*i+2 { call copy(x = w[0]) -> (y = many[j]) }\n"
+                              "for j = 3*i .. 3*i+3 { call copy(x = w[0]) -> (y = many[j]) } }\n";
+    int64_t followed = n_statements_in(two, true);
+    assert_int_equal(n_statements_in(one, true), followed);
+    assert_true(n_statements(one) < followed / 3);
+    assert_true(n_statements(two) < 2 * followed);
 }
 
 // A round is of the slots that come round in this loop; others are constants in it, or items.
@@ -558,6 +675,9 @@ int main(void) {
         cmocka_unit_test(bytes_meet_where_they_are_shared),
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
         cmocka_unit_test(items_of_layers_in_turns_are_one_run),
+        cmocka_unit_test(items_join_in_any_order),
+        cmocka_unit_test(a_run_keeps_the_first_fault_and_the_last_making),
+        cmocka_unit_test(items_at_a_distance_without_multiple_are_no_run),
         cmocka_unit_test(handles_with_flights_are_listed),
         cmocka_unit_test(neighbours_that_differ_are_two_runs),
         cmocka_unit_test(stores_that_differ_in_anything_are_not_equal),
@@ -569,6 +689,7 @@ int main(void) {
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
         cmocka_unit_test(reasons_cost_one_judgement),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
+        cmocka_unit_test(loops_go_with_one_multiple),
         cmocka_unit_test(rounds_are_no_longer_than_slots_come_round),
         cmocka_unit_test(calls_are_remembered_for_all_microbatches),
         cmocka_unit_test(calls_are_remembered_whatever_is_lost),
