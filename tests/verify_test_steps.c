@@ -309,6 +309,13 @@ static void handles_of_more_slots_than_are_counted_are_refused(void **state) {
     expect_refused(&t, E491);
 }
 
+static void buffers_of_more_items_than_are_counted_are_refused(void **state) {
+    struct trial t;
+    small_step_begin(&t, "call copy(x = w[0]) -> (y = spare[0])\n");
+    t.program->buffers[program_find_buffer(t.program, "spare")].stacks.list[0].count = 1 << 21;
+    expect_refused(&t, E491);
+}
+
 // `value`: of a unit with one operand and one result.
 static void expect_size_refused(value_id value) {
     struct trial t;
@@ -381,6 +388,7 @@ int main(void) {
         cmocka_unit_test(whatever_persists_is_as_wide_as_declared),
         cmocka_unit_test(loops_below_what_is_counted_are_refused),
         cmocka_unit_test(handles_of_more_slots_than_are_counted_are_refused),
+        cmocka_unit_test(buffers_of_more_items_than_are_counted_are_refused),
         cmocka_unit_test(values_of_other_sizes_are_refused),
         cmocka_unit_test(results_bound_elsewhere_than_they_are_made_are_refused),
         cmocka_unit_test(an_evaluation_says_nothing_of_how_training_stores),

@@ -158,7 +158,7 @@ static struct judgement read_window(struct abstract_machine *m, buffer_id window
     if (!axes_beyond_held(m, window, look, &axes))
         return judgement_fault(state_fault(m, place, look, span));
     struct judgement value = run_held(m->world, look.run, 0, place.item).value;
-    if (look.state == ITEM_WINDOW && axes.n == 0)
+    if (axes.n == 0) // the item holds just that window
         return value;
     uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
     uint32_t summed = value.fault ? 0 : value.partial & flat_mask;
