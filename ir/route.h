@@ -64,7 +64,7 @@ struct station {
     bool stacked;      // one item for each layer; else:
     int64_t slots;     // items that are used in turn, for the layers that are taken at once
     bool coded;        // codes of elements in place of elements
-    bool of_each_unit; // one for each unit that reads it, so that lifetimes are apart
+    bool of_each_unit; // each that reads it has its own, with slots for what it takes at once
 };
 
 struct hop {

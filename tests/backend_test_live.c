@@ -16,7 +16,13 @@
 #include "backend/backend.h"
 #include "tests/derive.h"
 #include "tests/backend_live.h"
+#include "tests/oracle/compiled.h"
+#include "tests/oracle/compose.h"
+#include "tests/oracle/variations.h"
+#include "tests/sample.h"
 #include "tests/tiny_strategies.h"
+
+enum { N_COMPOSITIONS = 3000, N_SAMPLED = 300 };
 
 // ---- executing --------------------------------------------------------------------------------
 
@@ -116,6 +122,41 @@ static void every_strategy_at_its_peak(void **state) {
         if (flaw)
             fail_msg("%s with %ld microbatches: %s", tiny_strategy_names[strategy],
                      (long)microbatches[i % 3], flaw);
+        arena_free(&arena);
+    }
+}
+
+static bool check_text(const char *text) {
+    struct arena arena = {0};
+    struct compiled c;
+    derive_text(&c, text);
+    bool derived = c.final != NULL;
+    if (derived) {
+        struct live_report report = measure(&arena, c.final, NULL, NULL);
+        const char *flaw = live_flaw(&arena, c.final, account(c.final, &arena), &report);
+        if (flaw)
+            fail_msg("%s, of\n%s", flaw, text);
+    }
+    arena_free(&c.arena);
+    arena_free(&arena);
+    return derived;
+}
+
+static void random_strategies_at_their_peak(void **state) {
+    int n = 0;
+    for (uint64_t i = 0; i < (getenv("PLACE_TEST_FULL") ? N_COMPOSITIONS : N_SAMPLED);
+         i += (uint64_t)sample_every()) {
+        struct arena arena = {0};
+        n += check_text(compose(&arena, i * FAMILY_SIZE + i % FAMILY_SIZE, &small_dims).text);
+        arena_free(&arena);
+    }
+    assert_true(n > 0);
+}
+
+static void groups_of_layers_at_their_peak(void **state) {
+    for (uint32_t i = 0; i < n_grouped(); i += (uint32_t)sample_every()) {
+        struct arena arena = {0};
+        assert_true(check_text(grouped(&arena, i)));
         arena_free(&arena);
     }
 }
@@ -250,6 +291,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_at_every_statement),
         cmocka_unit_test(every_strategy_at_its_peak),
+        cmocka_unit_test(random_strategies_at_their_peak),
+        cmocka_unit_test(groups_of_layers_at_their_peak),
         cmocka_unit_test(overlapping_buffers_show),
         cmocka_unit_test(a_larger_arena_shows),
         cmocka_unit_test(missing_and_late_frees_show),

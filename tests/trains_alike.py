@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Two files train alike in fp64, where a difference means something: losses, norms and parameters of three steps.
-What the other holds and sends, and has alive, is what was accounted for it. The one is the file whose program the
-other has edited, say, or the same on a mesh of one device.
+What the other holds and sends, and has alive, is what was accounted for it, and its plan has no flaws unless it was
+written by hand. The one is the file whose program the other has edited, say, or the same on a mesh of one device.
 
 usage: trains_alike.py PLACEC ONE OTHER [-D...]     with the settings for which an edited program was printed
 """
 import array
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import tempfile
 PLACEC, ONE, OTHER, *SETTINGS = sys.argv[1:]
 TEXT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
 WITHIN = 1e-9  # of a loss, of a norm, of a tensor's largest element
+FLAWS = ("overlapping", "unfreed", "unused")
 STATES = ("parameters", "optimizer", "gradients", "activations", "transient")
 
 
@@ -58,6 +60,12 @@ def compare(ours, theirs):
             die(f"{name} is another than what {ONE} makes of it")
 
 
+def is_derived(path):
+    """A program that somebody wrote may waste memory."""
+    with open(path, encoding="utf-8") as text:
+        return not re.search(r"^step ", text.read(), re.MULTILINE)
+
+
 def check_account(report, steps):
     memory, predicted = report["memory"], {}
     for row in report["communication"]:
@@ -68,6 +76,8 @@ def check_account(report, steps):
             die(f"sent {sent}, held {step['peak_bytes']}; predicted {predicted}, {memory['peak']}")
         if any(step["live_bytes"][state] != memory["live"][state] for state in STATES):
             die(f"alive {step['live_bytes']}; predicted {memory['live']}")
+        if is_derived(OTHER) and any(step["live_bytes"][flaw] for flaw in FLAWS):
+            die(f"flaws of a plan: {step['live_bytes']}")
 
 
 with tempfile.TemporaryDirectory() as temporary:

@@ -147,8 +147,9 @@ static void find_hops(struct draft *draft, struct cursor at, const struct moment
     if (events)
         note_chance(draft, way,
                     (struct chance){.unit = moment->call->call.unit,
-                                    .events = events,
-                                    .of_group = moment->use == USE_GROUP});
+                                    .buffers_of = way->shared[moment->call->call.unit],
+                                    .layers = layers_of_use(draft->plan, at, moment->use),
+                                    .events = events});
     for (unsigned i = 0; i < way->route.n_hops; i++) {
         const struct hop *hop = &way->route.hops[i];
         if (!(events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)))
@@ -192,6 +193,20 @@ static void emit_moment(struct draft *draft, struct cursor at, struct moment mom
 
 static const unsigned at_use =
     BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_LATER_USE) | BIT(EVENT_BEFORE_USE);
+
+// Two units read a parameter in one use: the one has the other's buffers.
+void continue_uses(struct draft *draft, struct cursor at, const struct statement *from) {
+    const struct plan *plan = draft->plan;
+    const struct call *call = &from->call;
+    for (uint32_t i = 0; i < plan->reference->job->units[call->unit].n_parameters; i++) {
+        struct reference of = call->operands[i];
+        const struct buffer *buffer = reference_buffer(plan, of);
+        if (!is_tensor_state(buffer) || !continues_use(plan, at, of))
+            continue;
+        struct way *way = way_of(draft, buffer);
+        way->shared[call->unit] = way->shared[at.before->call.unit];
+    }
+}
 
 void before_call(struct draft *draft, struct cursor at, const struct statement *call) {
     emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
@@ -270,7 +285,7 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
         struct statement_walk walk = walk_statements(at.group);
         while (walk_next(&walk))
             if (reads_parameter(plan, walk.statement, of.buffer))
-                share_stations(way, walk.statement->call.unit, first->call.unit);
+                way->shared[walk.statement->call.unit] = way->shared[first->call.unit];
     }
 }
 

@@ -13,10 +13,11 @@ enum { MAX_VARIANTS = 8 };
 
 // What a moment is to one state of a tensor.
 struct chance {
-    uint32_t way;    // 2 * its place in placement.tensors; of gradients plus one
-    uint32_t unit;   // of the reference, that is called
-    unsigned events; // which happen, by their bits
-    bool of_group;   // of all layers that are gathered at once
+    uint32_t way;        // 2 * its place in placement.tensors; of gradients plus one
+    uint32_t unit;       // of the reference, that is called
+    uint32_t buffers_of; // the unit whose buffers it has
+    int64_t layers;      // that are taken at once
+    unsigned events;     // which happen, by their bits
 };
 
 // Hops of one kind that the chances of a moment have travel side by side.

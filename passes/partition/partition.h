@@ -91,9 +91,9 @@ struct way {
     const struct buffer *reference;
     buffer_id buffers[MAX_STATIONS];               // NO_ID: every unit has its own
     struct station_buffers of_units[MAX_STATIONS]; // those then
-    // Which of them a unit of the reference has at present: that of the unit in front, where it goes
-    // on with its use. NO_ID: none yet.
-    buffer_id *of_unit[MAX_STATIONS];
+    buffer_id *of_unit[MAX_STATIONS]; // which of them a unit of the reference made; NO_ID: none yet
+    // The unit whose buffers one has at present: another than itself where it goes on with its use.
+    uint32_t *shared;
     buffer_id *counter; // through which its sum is carried; NULL: not yet, or it is not
     bool paired;        // its sum is that of two microbatches after every other one
 };
@@ -163,8 +163,6 @@ buffer_id station_buffer(struct draft *, struct cursor, struct way *, int statio
                          struct reference of, uint32_t unit);
 struct reference station_item(struct draft *, struct cursor, struct way *, int station,
                               struct reference of, uint32_t unit);
-// Two units read a state in one use: the one has the other's buffers.
-void share_stations(struct way *, uint32_t unit, uint32_t with);
 
 // ---- transfers (transfers.c) ------------------------------------------------------------------
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
@@ -202,6 +200,8 @@ void push_carry(struct draft *, struct cursor, uint32_t of, const char *name,
                 const struct carried *, uint32_t n, struct span);
 
 // ---- hops (hops.c) ----------------------------------------------------------------------------
+// Before anything is asked about a call.
+void continue_uses(struct draft *, struct cursor, const struct statement *call);
 // The hops around a call, in this order, the call behind the first.
 void before_call(struct draft *, struct cursor, const struct statement *call);
 void behind_call(struct draft *, struct cursor, const struct statement *call);

@@ -151,6 +151,7 @@ enum use {
     USE_TURN   // one call, of a layer whose turn it is in a group
 };
 enum use use_of(const struct plan *, struct cursor, struct reference parameter);
+int64_t layers_of_use(const struct plan *, struct cursor, enum use); // all at once
 // Does the call before the cursor's read it, too, in the same use?
 bool continues_use(const struct plan *, struct cursor, struct reference parameter);
 // Is the call where such a use begins, or ends?

@@ -205,6 +205,10 @@ enum use use_of(const struct plan *plan, struct cursor at, struct reference para
     return ahead && parameter.indices[0].variable == 0 ? USE_TURN : USE_CALL;
 }
 
+int64_t layers_of_use(const struct plan *plan, struct cursor at, enum use use) {
+    return use == USE_GROUP ? layers_of_group(at.group) : 1;
+}
+
 bool continues_use(const struct plan *plan, struct cursor at, struct reference parameter) {
     return is_read_beside(plan, at.before, parameter) && use_of(plan, at, parameter) == USE_CALL;
 }

@@ -31,9 +31,17 @@ static buffer_id *no_buffers(const struct plan *plan) {
     return none;
 }
 
+static uint32_t *each_its_own(const struct plan *plan) {
+    uint32_t *own = ARENA_ARRAY(plan->arena, uint32_t, plan->reference->job->n_units);
+    for (uint32_t unit = 0; unit < plan->reference->job->n_units; unit++)
+        own[unit] = unit;
+    return own;
+}
+
 static void make_way(struct draft *draft, const struct buffer *reference) {
     struct way *way = way_of(draft, reference);
     way->reference = reference;
+    way->shared = each_its_own(draft->plan);
     way->route = route_in(draft->plan, reference, &(struct route_facts){.step = STEP_TRAIN});
     for (unsigned i = 0; i < way->route.n_stations; i++) {
         const struct station *station = &way->route.stations[i];
@@ -91,6 +99,15 @@ struct routed routed_way(const struct draft *draft, const struct buffer *buffer)
 
 // ---- items ------------------------------------------------------------------------------------
 
+// A window has as many slots as what it is in.
+static void make_room(struct program *program, buffer_id whole, int64_t slots) {
+    if (buffer_items(&program->buffers[whole]) >= slots)
+        return;
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        if (id == whole || program->buffers[id].window_of == whole)
+            program->buffers[id].stacks = stacked_in_slots(slots);
+}
+
 buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way, int station,
                          struct reference of, uint32_t unit) {
     const struct plan *plan = draft->plan;
@@ -98,25 +115,19 @@ buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way,
     if (!s->of_each_unit)
         return way->buffers[station];
     buffer_id *made = way->of_unit[station];
-    if (continues_use(plan, at, of))
-        made[unit] = made[at.before->call.unit];
+    int64_t slots = layers_of_use(plan, at, use_of(plan, at, of));
+    unit = way->shared[unit];
     if (made[unit] == NO_ID) {
         buffer_id whole =
             s->window_of >= 0 ? station_buffer(draft, at, way, s->window_of, of, unit) : NO_ID;
         const char *suffix =
             arena_format(draft->arena, "%s.%s", s->suffix, plan->reference->job->units[unit].name);
-        int64_t slots = use_of(plan, at, of) == USE_GROUP ? s->slots : 1;
         made[unit] = add_buffer(draft, way, station, whole, suffix, slots);
         struct station_buffers *all = &way->of_units[station];
         ARENA_PUSH(draft->arena, all->items, all->n, all->capacity, made[unit]);
     }
+    make_room(draft->program, buffer_whole(draft->program, made[unit]), slots);
     return made[unit];
-}
-
-void share_stations(struct way *way, uint32_t unit, uint32_t with) {
-    for (unsigned i = 0; i < way->route.n_stations; i++)
-        if (way->route.stations[i].of_each_unit)
-            way->of_unit[i][unit] = way->of_unit[i][with];
 }
 
 struct reference item_at(const struct draft *draft, struct cursor at, buffer_id buffer,

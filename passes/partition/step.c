@@ -31,6 +31,7 @@ static void lower_whole(struct draft *draft, struct arena *scratch, struct curso
 static void lower_call(struct draft *draft, struct cursor at, const struct statement *from) {
     const struct cut_call *cut = find_cut_call(draft->plan, from);
     struct arena scratch = {0};
+    continue_uses(draft, at, from);
     if (cut)
         lower_pieces(draft, &scratch, at, cut);
     else

@@ -18,8 +18,7 @@ static int64_t items_of(const struct pricing_one *one, const struct priced_way *
         return buffer_items(way->of.reference);
     if (!of->of_each_unit)
         return of->slots;
-    const struct readers *readers = &one->outline->readers[number];
-    return readers->layers + size_times(readers->groups, of->slots);
+    return one->outline->gathered[number];
 }
 
 // A sum that is carried over microbatches has a counter: an item beside each of its own for every

@@ -87,22 +87,22 @@ static void find_wholes(struct outline *o, const struct placement *placement, st
     }
 }
 
-// Counts the units for which each way is gathered. A unit counts once, whatever the step.
-static void count_readers(struct outline *o, struct arena *arena) {
+// Counts the items that units gather of each way. A unit has one buffer of a way, whatever the step, for
+// the most layers that it takes at once.
+static void count_gathered(struct outline *o, struct arena *arena) {
     uint32_t n_units = o->notes.reference->job->n_units;
     struct arena scratch = {0};
-    bool *known = ARENA_ARRAY(&scratch, bool, (size_t)o->notes.n_ways *n_units + 1);
-    o->readers = ARENA_ARRAY(arena, struct readers, o->notes.n_ways + 1);
+    int64_t *items = ARENA_ARRAY(&scratch, int64_t, (size_t)o->notes.n_ways * n_units + 1);
+    o->gathered = ARENA_ARRAY(arena, int64_t, o->notes.n_ways + 1);
     for (uint32_t i = 0; i < o->notes.n_moments; i++)
         for (uint32_t k = 0; k < o->notes.moments[i].n_chances; k++) {
             const struct chance *chance = &o->notes.moments[i].chances[k];
-            CHECK(chance->unit < n_units);
-            bool *read = &known[chance->way * n_units + chance->unit];
-            if (!(chance->events >> EVENT_BEFORE_USE & 1) || *read)
+            CHECK(chance->buffers_of < n_units);
+            int64_t *had = &items[chance->way * n_units + chance->buffers_of];
+            if (!(chance->events >> EVENT_BEFORE_USE & 1) || *had >= chance->layers)
                 continue;
-            *read = true;
-            struct readers *readers = &o->readers[chance->way];
-            *(chance->of_group ? &readers->groups : &readers->layers) += 1;
+            o->gathered[chance->way] += chance->layers - *had;
+            *had = chance->layers;
         }
     arena_free(&scratch);
 }
@@ -139,7 +139,7 @@ static bool fill_in(struct outline *o, struct arena *arena, const struct config 
     count_communication(o, arena);
     o->work = account_work_of(o->notes.program, o->notes.works);
     list_optimizer(o, arena);
-    count_readers(o, arena);
+    count_gathered(o, arena);
     find_wholes(o, placement, arena);
     if (!plan_program(program->job, config, *placement, diagnostics))
         return false;

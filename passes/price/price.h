@@ -28,9 +28,6 @@ bool key_equal(const struct key *, const struct key *);
 struct key key_copy(struct arena *, const struct key *);
 
 // ---- outlines (outline.c) ---------------------------------------------------------------------
-struct readers { // buffers into which it is gathered, if each unit has its own
-    uint32_t layers, groups;
-};
 // What programs have in common that divide work alike and of whose units storage asks the same,
 // found by making one of them.
 struct outline {
@@ -39,7 +36,7 @@ struct outline {
     uint32_t n_transfers;
     struct step_work work;    // of units of forward and backward
     int64_t activations;      // bytes
-    struct readers *readers;  // of a way
+    int64_t *gathered;        // of a way: items of what units have of it, if each has its own
     int64_t *whole;           // of a way: elements of a device's tensor before it is cut flat
     struct buffer *optimizer; // of the reference program
     uint32_t n_optimizer;

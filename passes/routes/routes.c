@@ -62,7 +62,6 @@ static void gather_whole(struct route_maker *m, int rest) {
     struct station *station = &m->route.stations[whole];
     station->stacked = tensor->kept_after_forward;
     station->of_each_unit = !tensor->kept_after_forward;
-    station->slots = station->stacked ? 0 : tensor->gather_layers;
     if (part >= 0 && !m->facts->read_once) {
         gather_by_part(m, rest, part, whole);
         return;

@@ -17,6 +17,7 @@ struct overlapper {
     struct arena *scratch;
     struct touch *touched[LIMIT_LOOP_DEPTH]; // while waits sink, at each depth: by buffer
     uint32_t n_touches, n_blocks;            // that were noted, and in which waits sank
+    int64_t *slots;                          // of what the loop at hand gathers, by buffer
 };
 
 // ---- transfers (transfers.c) -------------------------------------------------------------------

@@ -2,6 +2,10 @@
 // what they gather to; see pipeline.h.
 #include "passes/schedule/pipeline.h"
 
+#include <string.h>
+
+#include "ir/check.h"
+
 bool has_slots(const struct overlapper *o, buffer_id buffer) {
     return !buffer_stack(&o->program->buffers[buffer], STACK_LAYERS);
 }
@@ -134,28 +138,102 @@ struct units find_units(const struct overlapper *o, struct statement *loop, int 
         struct pipeline *p = &units.items[i];
         int64_t wanted = wanted_ahead(o, &p->leading);
         p->ahead = wanted < units.n - 1 ? wanted : units.n - 1;
-        p->slots = p->ahead + 1;
+        p->slots = 1;
     }
     return units;
 }
 
 // ---- slots ------------------------------------------------------------------------------------
 
-struct index slot_of(const struct pipeline *p, int64_t offset) {
-    return p->slots > 1 ? index_variable(p->variable, offset, p->slots) : index_constant(0);
+struct layers {
+    int64_t first, last; // in the first iteration of the loop around; first > last: none
+    int64_t step;        // from one iteration's to the next's
+};
+static const struct layers no_layers = {INT64_MAX, INT64_MIN, 1};
+
+// What stands in no loop of its own goes through the iteration itself.
+static struct layers layers_of(const struct transfer_walk *walk) {
+    struct layers layers = {0, 0, 1};
+    for (int i = 0; i < walk->statements.depth; i++) {
+        const struct loop *loop = walk_loop(&walk->statements, i);
+        layers.first = loop->stride * layers.first + loop->begin;
+        layers.last = loop->stride * layers.last + loop->end - 1;
+        layers.step *= loop->stride;
+    }
+    return layers;
 }
 
-int64_t layers_of(const struct overlapper *o, const struct statement *gather) {
-    struct transfer_walk walk = walk_transfers(&gather->loop.body);
-    if (gather->kind != STATEMENT_LOOP || !next_transfer(&walk))
-        return 1;
-    const struct buffer *from = &o->program->buffers[walk.transfer->pieces[0].from.buffer];
-    return placement_of(&o->placement, from)->gather_layers;
+int64_t layers_between_iterations(const struct statement *gather) {
+    struct transfer_walk walk = walk_transfers(&(struct block){(struct statement *)gather, 1, 0});
+    CHECK(next_transfer(&walk));
+    return layers_of(&walk).step;
 }
 
-int64_t slots_of(const struct overlapper *o, const struct pipeline *p,
-                 const struct statement *gather) {
-    return p->slots * layers_of(o, gather);
+static void widen(struct layers *layers, const struct block *gathers, buffer_id gathered) {
+    struct transfer_walk walk = walk_transfers(gathers);
+    while (next_transfer(&walk)) {
+        const struct layers of = layers_of(&walk);
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
+            if (walk.transfer->pieces[k].to.buffer != gathered)
+                continue;
+            layers->first = of.first < layers->first ? of.first : layers->first;
+            layers->last = of.last > layers->last ? of.last : layers->last;
+            layers->step = of.step;
+        }
+    }
+}
+
+// The layers between the first and the last that lie in a buffer while a unit is computed: its own,
+// and those of units, or iterations, that started ahead. In ascending order, whatever the loop's: it
+// is their number that counts.
+static int64_t layers_in_use(const struct overlapper *o, const struct units *units, uint32_t unit,
+                             buffer_id gathered) {
+    const struct pipeline *p = &units->items[unit];
+    struct layers layers = no_layers;
+    for (uint32_t i = unit; i < units->n && i <= unit + p->ahead; i++)
+        widen(&layers, &units->items[i].leading, gathered);
+    if (layers.first <= layers.last)
+        layers.last += (p->slots - 1) * layers.step;
+    for (uint32_t i = 0; i < p->rest.n; i++)
+        if (is_nest(o, &p->rest.statements[i], p->variable))
+            widen(&layers, &(struct block){&p->rest.statements[i], 1, 0}, gathered);
+    return layers.last - layers.first + 1;
+}
+
+static void count_slots_of(struct overlapper *o, const struct units *units, uint32_t unit,
+                           const struct block *gathers) {
+    struct transfer_walk walk = walk_transfers(gathers);
+    while (next_transfer(&walk))
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
+            buffer_id gathered = walk.transfer->pieces[k].to.buffer;
+            int64_t layers = layers_in_use(o, units, unit, gathered);
+            o->slots[gathered] = layers > o->slots[gathered] ? layers : o->slots[gathered];
+        }
+}
+
+void count_slots(struct overlapper *o, const struct units *units) {
+    if (!o->slots)
+        o->slots = ARENA_ARRAY(o->scratch, int64_t, o->program->n_buffers + 1);
+    memset(o->slots, 0, o->program->n_buffers * sizeof *o->slots);
+    for (uint32_t unit = 0; unit < units->n; unit++) {
+        const struct pipeline *p = &units->items[unit];
+        count_slots_of(o, units, unit, &p->leading);
+        for (uint32_t i = 0; i < p->rest.n; i++)
+            if (is_nest(o, &p->rest.statements[i], p->variable))
+                count_slots_of(o, units, unit, &(struct block){&p->rest.statements[i], 1, 0});
+    }
+}
+
+static struct index index_of_slot(int variable, int64_t offset, int64_t slots) {
+    return slots > 1 ? index_variable(variable, offset, slots) : index_constant(0);
+}
+
+struct index slot_of(const struct overlapper *o, buffer_id gathered, int variable, int64_t offset) {
+    return index_of_slot(variable, offset, o->slots[buffer_whole(o->program, gathered)]);
+}
+
+struct index flight_of(const struct overlapper *o, uint32_t handle, int variable, int64_t offset) {
+    return index_of_slot(variable, offset, o->step->handles[handle].slots);
 }
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
@@ -163,18 +241,17 @@ int64_t slots_of(const struct overlapper *o, const struct pipeline *p,
 static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
                            struct statement *gather) {
     const struct block gathers = {gather, 1, 0};
+    struct transfer_walk first = walk_transfers(&gathers);
     struct statement_walk walk = walk_statements(&p->rest);
+    if (!next_transfer(&first))
+        return;
+    int variable = p->variable + first.statements.depth;
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
-            if (!has_slots(o, access.at->buffer) ||
-                !is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
-                continue;
-            else if (gather->kind == STATEMENT_LOOP)
-                access.at->indices[0] =
-                    index_variable(access.at->indices[0].variable, 0, slots_of(o, p, gather));
-            else
-                access.at->indices[0] = slot_of(p, 0);
+            if (has_slots(o, access.at->buffer) &&
+                is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
+                access.at->indices[0] = slot_of(o, access.at->buffer, variable, 0);
     }
 }
 
@@ -188,17 +265,19 @@ static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
     }
 }
 
-// Each slot is a copy of the gathered unit: this is what prefetching costs.
-static void give_slots(struct overlapper *o, const struct pipeline *p, struct statement *gather) {
-    int64_t slots = slots_of(o, p, gather);
+// Each slot is a copy of what is gathered for a layer: this is what prefetching costs. As many of a
+// transfer are in flight as of any that it carries are in use.
+static void give_slots(struct overlapper *o, struct statement *gather) {
     struct transfer_walk walk = walk_transfers(&(struct block){gather, 1, 0});
     while (next_transfer(&walk)) {
-        o->step->handles[walk.transfer->handle].slots = slots;
+        struct handle *handle = &o->step->handles[walk.transfer->handle];
+        handle->slots = 1;
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
             buffer_id gathered = walk.transfer->pieces[k].to.buffer;
-            const struct buffer *buffer = &o->program->buffers[gathered];
-            // Loops over fewer layers go round in fewer of them.
-            if (has_slots(o, gathered) && buffer_items(buffer) < slots)
+            int64_t slots = o->slots[gathered];
+            handle->slots = slots > handle->slots ? slots : handle->slots;
+            // Other loops may go round in more of them.
+            if (has_slots(o, gathered) && buffer_items(&o->program->buffers[gathered]) < slots)
                 set_slots(o, gathered, slots);
         }
     }
@@ -207,6 +286,6 @@ static void give_slots(struct overlapper *o, const struct pipeline *p, struct st
 void refer_and_give_slots(struct overlapper *o, const struct pipeline *p) {
     for (uint32_t i = 0; i < p->leading.n; i++) {
         refer_to_slots(o, p, &p->leading.statements[i]);
-        give_slots(o, p, &p->leading.statements[i]);
+        give_slots(o, &p->leading.statements[i]);
     }
 }

@@ -13,11 +13,11 @@ struct pipeline {
     int variable;         // the loop's, by its depth
     struct block leading; // pairs of start and wait, and loops of such
     struct block rest;
-    int64_t ahead; // k: how many iterations before its use a gather starts
-    int64_t slots; // of what is gathered: k + 1, or as many as there are iterations
+    int64_t ahead; // k: how many iterations, or units of one, before its use a gather starts
+    int64_t slots; // iterations of which something is there at once: k + 1, or as many as there are
 };
 
-// The units of an iteration; fewer than two: it is one, or has none.
+// The units of an iteration; one alone may start iterations ahead.
 struct units {
     struct pipeline *items;
     uint32_t n;
@@ -37,13 +37,15 @@ struct units find_units(const struct overlapper *, struct statement *loop, int v
 // ---- slots ------------------------------------------------------------------------------------
 // Every layer has a place of its own where what is gathered is kept; else the next may have it too.
 bool has_slots(const struct overlapper *, buffer_id);
-// The slot of what the iteration that is so many later gathers.
-struct index slot_of(const struct pipeline *, int64_t offset);
-// How many layers are gathered at once: those of a unit, or one.
-int64_t layers_of(const struct overlapper *, const struct statement *gather);
-// Each layer of a group has slots of its own, and groups follow each other as layers do.
-int64_t slots_of(const struct overlapper *, const struct pipeline *,
-                 const struct statement *gather);
+// By how many layers what a gather brings goes on from one iteration to the next.
+int64_t layers_between_iterations(const struct statement *gather);
+// As many slots of everything that the units of a loop gather as layers of it are in use at once: to be
+// known before any is asked for.
+void count_slots(struct overlapper *, const struct units *);
+// The slot of what is gathered, and of the transfer that brings it, for the layer, or the iteration,
+// that is so many later than that of the variable.
+struct index slot_of(const struct overlapper *, buffer_id gathered, int variable, int64_t offset);
+struct index flight_of(const struct overlapper *, uint32_t handle, int variable, int64_t offset);
 // Gives what is gathered its slots, and refers to them in what stands behind the gathers.
 void refer_and_give_slots(struct overlapper *, const struct pipeline *);
 

@@ -29,36 +29,34 @@
 
 // ---- starts and waits -------------------------------------------------------------------------
 
-// The start of what is gathered `offset` later: iterations, or layers of a loop of gathers. `slot`:
-// of the transfer then, and of what it brings where that has slots.
-static void move_start(struct overlapper *o, struct transfer *start, int64_t offset,
-                       struct index slot) {
+// The start of what is gathered `offset` later: iterations, or layers of a loop of gathers, whose
+// variable it is.
+static void move_start(struct overlapper *o, struct transfer *start, int64_t offset, int variable) {
     for (uint32_t k = 0; k < start->n_pieces; k++) {
         struct transfer_piece *piece = &start->pieces[k];
         piece->from.indices[0].offset += offset;
         if (has_slots(o, piece->to.buffer))
-            piece->to.indices[0] = slot;
+            piece->to.indices[0] = slot_of(o, piece->to.buffer, variable, offset);
         else
             piece->to.indices[0].offset += offset;
     }
-    start->handle_index = slot;
+    start->handle_index = flight_of(o, start->handle, variable, offset);
 }
 
 // Takes the starts, or the waits, out of a loop of gathers, each in the slot of its layer.
 static void keep_only(struct overlapper *o, struct block *block, enum statement_kind kind,
-                      int64_t offset, struct index slot) {
+                      int64_t offset, int variable) {
     struct block kept = {0};
     for (uint32_t i = 0; i < block->n; i++) {
         struct statement s = block->statements[i];
-        struct index inside = index_variable(slot.variable + 1, slot.offset, slot.modulus);
         if (s.kind == STATEMENT_LOOP)
-            keep_only(o, &s.loop.body, kind, offset, inside);
+            keep_only(o, &s.loop.body, kind, offset, variable + 1);
         else if (s.kind != kind)
             continue;
         else if (kind == STATEMENT_START)
-            move_start(o, &s.start, offset, slot);
+            move_start(o, &s.start, offset, variable);
         else
-            s.wait.index = slot;
+            s.wait.index = flight_of(o, s.wait.handle, variable, offset);
         block_push(o->program, &kept, s);
     }
     *block = kept;
@@ -68,9 +66,8 @@ static struct statement half_of_nest(struct overlapper *o, const struct pipeline
                                      const struct statement *nest, enum statement_kind kind,
                                      int64_t offset) {
     struct statement half = statement_clone(o->program->arena, o->program, nest);
-    offset *= layers_of(o, nest);
-    keep_only(o, &half.loop.body, kind, offset,
-              index_variable(p->variable + 1, offset, slots_of(o, p, nest)));
+    offset *= layers_between_iterations(nest);
+    keep_only(o, &half.loop.body, kind, offset, p->variable + 1);
     return half;
 }
 
@@ -84,7 +81,7 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
         if (gather->kind == STATEMENT_LOOP)
             start = half_of_nest(o, p, gather, STATEMENT_START, offset);
         else if (gather->kind == STATEMENT_START)
-            move_start(o, &start.start, offset, slot_of(p, offset));
+            move_start(o, &start.start, offset, p->variable);
         if (gather->kind != STATEMENT_WAIT)
             block_push(o->program, to, start);
     }
@@ -141,7 +138,7 @@ static struct block waits_of(struct overlapper *o, struct pipeline *p) {
             place_waits(o, p, gather, &waits);
         } else if (gather->kind == STATEMENT_WAIT) {
             struct statement wait = *gather;
-            wait.wait.index = slot_of(p, 0);
+            wait.wait.index = flight_of(o, wait.wait.handle, p->variable, 0);
             block_push(o->program, &waits, wait);
         }
     }
@@ -240,6 +237,9 @@ void prefetch_block(struct overlapper *o, struct block *block, int depth) {
         prefetch_block(o, &s->loop.body, depth + 1);
         struct pipeline p = find_pipeline(o, s, depth);
         struct units units = find_units(o, s, depth);
+        if (units.n < 2)
+            units = (struct units){&p, 1};
+        count_slots(o, &units);
         if (units.n > 1)
             push_units(o, &made, s, units);
         else if (is_pipelined(&p))

@@ -199,6 +199,20 @@ static void random_strategies_cost_what_their_programs_do(void **state) {
     assert_true(n_programs > 0);
 }
 
+static void groups_of_layers_cost_what_their_programs_do(void **state) {
+    int n_wrong = 0;
+    for (uint32_t i = 0; i < n_grouped(); i += (uint32_t)sample_every()) {
+        struct arena arena = {0};
+        struct compiled c;
+        const char *text = grouped(&arena, i);
+        derive_text(&c, text);
+        n_wrong += !check_alone(&c, text);
+        arena_free(&c.arena);
+        arena_free(&arena);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
 // ---- one model --------------------------------------------------------------------------------
 
 static const char one_model[] =
@@ -267,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_cost_what_their_programs_do),
         cmocka_unit_test(random_strategies_cost_what_their_programs_do),
+        cmocka_unit_test(groups_of_layers_cost_what_their_programs_do),
         cmocka_unit_test(ways_to_store_cost_what_their_programs_do),
         cmocka_unit_test(what_storages_share_is_the_same_for_all_of_them)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,3 +95,33 @@ const char *variation(struct arena *arena, uint32_t i) {
     }
     return arena_format(arena, "%s}\n", text);
 }
+
+// ---- groups of layers -------------------------------------------------------------------------
+
+enum { N_GROUPED_LAYERS = 7, MOST_AHEAD = 2 };
+static const char *const behind_forward[] = {"freed", "kept"};
+
+uint32_t n_grouped(void) {
+    return N_GROUPED_LAYERS * N_GROUPED_LAYERS * (MOST_AHEAD + 1) * 2;
+}
+
+const char *grouped(struct arena *arena, uint32_t i) {
+    CHECK(i < n_grouped());
+    uint32_t ahead = i / 2 % (MOST_AHEAD + 1), sizes = i / (2 * (MOST_AHEAD + 1));
+    return arena_format(
+        arena,
+        "model tiny : gpt2 { layers = %d  hidden = 32  heads = 4  ffn = 64  vocab = 256"
+        "  sequence_limit = 16 }\n"
+        "device core { memory = 1 GiB  compute = 100 GFLOP/s  bandwidth = 20 GB/s }\n"
+        "mesh ranks of core { outer = 2 link(1 GB/s, 10 us)  inner = 2 link(10 GB/s, 1 us) }\n"
+        "train { batch = 16  sequence = 16  microbatch = 2  optimizer = sgd(lr = 0.05) }\n"
+        "strategy main {\n"
+        "  split batch over outer * inner\n"
+        "  optimizer : sharded(outer * inner)  gradients : sharded(outer * inner)\n"
+        "  parameters : gathered(outer * inner, unit = layers(%u), prefetch = %u,"
+        " after_forward = %s)\n"
+        "  activations : recomputed(unit = layers(%u))\n"
+        "}\n",
+        N_GROUPED_LAYERS, sizes % N_GROUPED_LAYERS + 1, ahead, behind_forward[i % 2],
+        sizes / N_GROUPED_LAYERS + 1);
+}

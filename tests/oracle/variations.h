@@ -14,4 +14,9 @@ uint32_t n_storages(void);
 // The text of a strategy `main`: some have no meaning.
 const char *variation(struct arena *, uint32_t i);
 
+// A whole file, whose seven layers are gathered and recomputed in groups: so many of the ones and of the
+// others, so far ahead, and freed or kept behind forward.
+uint32_t n_grouped(void);
+const char *grouped(struct arena *, uint32_t i);
+
 #endif
