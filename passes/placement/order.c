@@ -226,6 +226,41 @@ struct division {
     const struct split_statement *split;
 };
 
+// Axes that several statements bring go by the mesh, unless one statement names two of them.
+static const struct split_statement *split_that_orders(const struct placing *p,
+                                                       const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++) {
+        const struct split_statement *split = p->placement->split_by[axes->axes[i]];
+        for (unsigned k = 0; split && k < axes->n; k++)
+            if (k != i && axis_list_has(&split->axes, axes->axes[k]))
+                return split;
+    }
+    return NULL;
+}
+
+static const char *one_before_another(struct placing *p, const struct axis_list *axes) {
+    const char *text = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        text = arena_format(p->arena, "%s%s`%s`", text, i ? " before " : "",
+                            axis_name(p, axes->axes[i]));
+    return text;
+}
+
+static void help_with_order(struct placing *p, struct diagnostic *d,
+                            const struct division *division, const struct axis_list *sum) {
+    const struct split_statement *split = division->split, *orders;
+    if (split && axis_list_mask(&split->axes) == axis_list_mask(sum)) {
+        diagnostic_help(d, "split it over `%s`", axes_text(p, sum));
+        propose_split(p, d, split, sum);
+    } else if ((orders = split_that_orders(p, sum))) {
+        diagnostic_label(d, origin_span(&orders->origin), "sums go by this");
+        diagnostic_help(d, "name %s there", one_before_another(p, &division->cuts));
+        propose_split(p, d, orders, &division->cuts);
+    } else {
+        diagnostic_help(d, "name %s in the mesh", one_before_another(p, &division->cuts));
+    }
+}
+
 // The devices of the last axis that cuts a dimension are neighbours in a sum over it.
 static void check_sum_over(struct placing *p, const struct division *division) {
     const struct mesh *mesh = &p->config->mesh;
@@ -238,9 +273,7 @@ static void check_sum_over(struct placing *p, const struct division *division) {
         arena_format(p->arena, "`%s` is divided over `%s`, but sums over these go by `%s`",
                      dimension_names[division->dim.dimension], mesh_axes_text(mesh, cuts, p->arena),
                      mesh_axes_text(mesh, &sum, p->arena)));
-    diagnostic_help(d, "name the axes in that order, those of several statements in the mesh");
-    if (division->split)
-        propose_split(p, d, division->split, &sum);
+    help_with_order(p, d, division, &sum);
 }
 
 // Every device has whole blocks of what it is given a part of.

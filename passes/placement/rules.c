@@ -184,6 +184,24 @@ static enum trouble trouble_of(const struct placed_tensor *placed, unsigned axis
     return TROUBLE_NONE;
 }
 
+// What is said about the optimizer may be about other axes, or about other tensors.
+static const char *unsaid_of_optimizer(struct placing *p, const struct axis_list *axes) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    bool other_axes = false;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state != STATE_OPTIMIZER || !mode->sets_extent || !touches_axes(p, mode))
+            continue;
+        struct axis_list about = effective_axes(p, &mode->axes);
+        other_axes = true;
+        if (axis_list_mask(&about) & axis_list_mask(axes))
+            return arena_format(p->arena, "the optimizer of some tensors over `%s`",
+                                axes_text(p, axes));
+    }
+    return other_axes ? arena_format(p->arena, "the optimizer over `%s`", axes_text(p, axes))
+                      : "the optimizer";
+}
+
 // E402: every device would update the whole parameter with its part of the gradient. E307: whole
 // optimizer states for parameters of which each device keeps a part.
 static void report_whole_update(struct placing *p, const struct placed_tensor *placed,
@@ -206,8 +224,8 @@ static void report_whole_update(struct placing *p, const struct placed_tensor *p
     if (optimizer)
         diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
     else
-        diagnostic_note(d, "nothing is said about the optimizer, so each device updates the whole "
-                           "parameter");
+        diagnostic_note(d, "nothing is said about %s, so each device updates the whole parameter",
+                        unsaid_of_optimizer(p, axes));
     diagnostic_origin(d, shards);
     diagnostic_help(d, "shard the optimizer too");
     propose_extent(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
