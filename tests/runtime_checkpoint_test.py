@@ -376,18 +376,19 @@ class Checkpoints(unittest.TestCase):
 
     def test_who_ends_a_run_at_once_is_told_what_is_lost(self):
         self.assertEqual(self.end_at_once(), "ended at once: no states were kept\n")
-        self.assertEqual(self.end_at_once("--checkpoint", "kept"), "ended at once: what was trained is lost, for there is no "
-                         "checkpoint yet in kept\n")
+        self.assertEqual(self.end_at_once("--checkpoint", "kept"), "ended at once: what was trained is lost,\n"
+                         "  for there is no checkpoint yet in kept\n")
         self.train("--checkpoint", "kept", steps=2)
-        self.assertEqual(self.end_at_once("--resume", "kept"), "ended at once: what was trained after step 2 is lost; go on "
-                         "with --resume kept\n")
+        self.assertEqual(self.end_at_once("--resume", "kept"), "ended at once: what was trained after step 2 is lost;\n"
+                         "  go on with --resume kept\n")
         self.assertEqual(self.end_at_once("--resume", "kept", "--checkpoint", "new"), "ended at once: what was trained after "
-                         "kept/step-000000002 is lost; go on with --resume kept/step-000000002 --checkpoint new\n")
+                         "kept/step-000000002 is lost;\n  go on with --resume kept/step-000000002 --checkpoint new\n")
 
     def test_who_interrupts_is_told_whether_states_are_kept(self):
-        for options, told in (((), "no states are kept, for there is neither --checkpoint nor --save"),
-                              (("--save", "model"), "files are written first"),
-                              (("--checkpoint", "kept"), "files are written first")):
+        for options, told in (((), "the step is ended first, and no states are kept,\r\n"
+                               "  for there is neither --checkpoint nor --save"),
+                              (("--save", "model"), "the step is ended and files are written first"),
+                              (("--checkpoint", "kept"), "the step is ended and files are written first")):
             command, env = self.command("--steps", 1000, "--log", "log", *options, LINEAR_FAULT="slow")
             master, slave = os.openpty()
             run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=slave)
@@ -395,7 +396,9 @@ class Checkpoints(unittest.TestCase):
                 time.sleep(0.02)
             run.send_signal(signal.SIGINT)
             self.assertEqual(run.wait(timeout=60), 130)
-            self.assertRegex(os.read(master, 1000).decode(), f"interrupted: .*{told}; once more ends it at once\r\n")
+            seen = os.read(master, 1000).decode()
+            self.assertIn(f"\r\ninterrupted: {told};\r\n  once more ends it at once\r\n", seen)
+            self.assertLessEqual(max(map(len, seen.splitlines())), 80)
             for descriptor in (master, slave):
                 os.close(descriptor)
             os.unlink(self.path("log"))

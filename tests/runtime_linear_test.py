@@ -261,7 +261,7 @@ class Linear(unittest.TestCase):
                 pass
         _, status = os.waitpid(process, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 130)
-        self.assertIn(b"interrupted: the run ends before its first step; once more ends it at once", seen)
+        self.assertIn(b"interrupted: the run ends before its first step;\r\n  once more ends it at once", seen)
         self.assertIn(b"interrupted before the first step", seen)
 
     def test_second_interrupt_ends_at_once(self):

@@ -4,8 +4,8 @@
 #pragma once
 
 /* What the first Ctrl-C tells who is at a terminal, of what it does; in one piece, which others'
- * lines do not divide. */
-#define INTERRUPTED(does) "\ninterrupted: " does "; once more ends it at once\n"
+ * lines do not divide, and in lines that a terminal does not break. */
+#define INTERRUPTED(does) "\ninterrupted: " does ";\n  once more ends it at once\n"
 /* `first`: an INTERRUPTED. */
 void interrupts_begin(const char *first);
 /* Sets what is told from here on: `first` at the first Ctrl-C, `second`, a line (null: nothing), at

@@ -24,16 +24,17 @@ static const char *next_text(const struct session *session) {
     else if (checkpoints->last >= 0)
         snprintf(
             text, bytes,
-            "ended at once: what was trained after step %lld is lost; go on with --resume %s\n",
+            "ended at once: what was trained after step %lld is lost;\n  go on with --resume %s\n",
             (long long)checkpoints->last, checkpoints->path);
     else if (*resumed)
         snprintf(text, bytes,
-                 "ended at once: what was trained after %s is lost; go on with --resume %s "
-                 "--checkpoint %s\n",
+                 "ended at once: what was trained after %s is lost;\n"
+                 "  go on with --resume %s --checkpoint %s\n",
                  resumed, resumed, checkpoints->path);
     else
         snprintf(text, bytes,
-                 "ended at once: what was trained is lost, for there is no checkpoint yet in %s\n",
+                 "ended at once: what was trained is lost,\n"
+                 "  for there is no checkpoint yet in %s\n",
                  checkpoints->path);
     return text;
 }
@@ -43,8 +44,8 @@ void last_words_prepare(const struct session *session, bool has_first_rank) {
     bool trains = options->steps > session->resumption.manifest.step;
     bool keeps = session->checkpoints.is_on || options->save || options->dump;
     interrupts_promise(trains && !keeps
-                           ? INTERRUPTED("the step is ended first, and no states are kept, for "
-                                         "there is neither --checkpoint nor --save")
+                           ? INTERRUPTED("the step is ended first, and no states are kept,\n"
+                                         "  for there is neither --checkpoint nor --save")
                            : INTERRUPTED("the step is ended and files are written first"),
                        trains && has_first_rank ? next_text(session) : NULL);
 }
