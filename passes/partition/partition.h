@@ -200,7 +200,7 @@ void push_carry(struct draft *, struct cursor, uint32_t of, const char *name,
                 const struct carried *, uint32_t n, struct span);
 
 // ---- hops (hops.c) ----------------------------------------------------------------------------
-// Before anything is asked about a call.
+// Uses that the call goes on with are found before anything is asked about it.
 void continue_uses(struct draft *, struct cursor, const struct statement *call);
 // The hops around a call, in this order, the call behind the first.
 void before_call(struct draft *, struct cursor, const struct statement *call);

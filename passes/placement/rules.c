@@ -17,6 +17,21 @@ static bool touches_axes(const struct placing *p, const struct mode_statement *m
     return effective_axes(p, &mode->axes).n > 0;
 }
 
+static bool splits_batch_over(const struct split_statement *split, unsigned axis) {
+    for (uint32_t d = 0; d < split->n_dimensions; d++)
+        if (split->dimensions[d] == DIM_BATCH)
+            return axis_list_has(&split->axes, axis);
+    return false;
+}
+
+// The statement that splits the batch over one of its axes is not always the first that names it (E303).
+static const struct split_statement *batch_split_over(const struct placing *p, unsigned axis) {
+    const struct split_statement *split = p->config->strategy.splits;
+    while (!splits_batch_over(split, axis))
+        split++;
+    return split;
+}
+
 // An activation on a data axis is whole where it was computed: nobody else needs it.
 static void report_data_activations(struct placing *p, const struct mode_statement *mode,
                                     unsigned axis) {
@@ -24,8 +39,7 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
         report(p->diagnostics, E306, origin_span(&mode->origin),
                "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
     diagnostic_say(d, "each device computes on whole sequences of its own");
-    diagnostic_label(d, origin_span(&p->placement->split_by[axis]->origin),
-                     "the batch is split here");
+    diagnostic_label(d, origin_span(&batch_split_over(p, axis)->origin), "the batch is split here");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
     struct axis_list left = axis_list_without(&mode->axes, &p->placement->batch);

@@ -184,8 +184,7 @@ static void widen(struct layers *layers, const struct block *gathers, buffer_id 
 }
 
 // The layers between the first and the last that lie in a buffer while a unit is computed: its own,
-// and those of units, or iterations, that started ahead. In ascending order, whatever the loop's: it
-// is their number that counts.
+// and those of units, or iterations, that started ahead. A descending loop has as many.
 static int64_t layers_in_use(const struct overlapper *o, const struct units *units, uint32_t unit,
                              buffer_id gathered) {
     const struct pipeline *p = &units->items[unit];

@@ -37,10 +37,10 @@ struct units find_units(const struct overlapper *, struct statement *loop, int v
 // ---- slots ------------------------------------------------------------------------------------
 // Every layer has a place of its own where what is gathered is kept; else the next may have it too.
 bool has_slots(const struct overlapper *, buffer_id);
-// By how many layers what a gather brings goes on from one iteration to the next.
+// Layers from what a gather brings in one iteration to what it brings in the next.
 int64_t layers_between_iterations(const struct statement *gather);
-// As many slots of everything that the units of a loop gather as layers of it are in use at once: to be
-// known before any is asked for.
+// Counts the slots of what the units of a loop gather: as many as layers of it are in use at once. None
+// is known before.
 void count_slots(struct overlapper *, const struct units *);
 // The slot of what is gathered, and of the transfer that brings it, for the layer, or the iteration,
 // that is so many later than that of the variable.
