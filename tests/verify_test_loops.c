@@ -14,6 +14,7 @@
 
 #include "ir/diagnostic.h"
 #include "tests/random.h"
+#include "tests/sample.h"
 #include "verify/machine/machine.h"
 
 enum { ITEMS = 24, MAX_LOOPS = 3 };
@@ -416,8 +417,9 @@ static bool all_insisted(struct abstract_machine *in, struct abstract_machine *o
 static void random_steps_end_alike(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
     uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 50000 : 1000;
+    uint64_t every = (uint64_t)sample_every() | 1; // odd: what a seed makes depends on its parity
     unsigned n_failed = 0, n_executed = 0, n_shorter = 0;
-    for (uint64_t seed = first; seed < first + n; seed++) {
+    for (uint64_t seed = first; seed < first + n; seed += every) {
         struct trial t;
         struct arena texts = {0};
         if (begin(&t, random_step(&texts, seed, seed % 2))) {
