@@ -414,12 +414,14 @@ struct unit {
 // ---- steps ------------------------------------------------------------------------------------
 
 // A place of a stack, or a handle's slot: loop variable + offset, modulo `modulus` if that is not 0.
-// Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0.
+// Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0. A step is
+// mostly references, so an index takes no more room than what LIMIT_COUNTED lets it hold.
 struct index {
-    int8_t variable;
-    int64_t offset;
-    int64_t modulus;
+    int32_t offset;
+    int32_t modulus : 24;
+    int32_t variable : 8;
 };
+_Static_assert(LIMIT_COUNTED < 1 << 23, "a modulus is as large as what is counted");
 struct reference { // an item
     buffer_id buffer;
     struct index indices[MAX_STACKS]; // one for each stack of the buffer; the rest are constants 0
@@ -729,6 +731,9 @@ struct access statement_access(const struct program *, const struct statement *,
 
 struct index index_constant(int64_t value);
 struct index index_variable(int variable, int64_t offset, int64_t modulus);
+struct index index_moved(struct index, int64_t by); // its value is so much greater
+// Which of so many slots that are used in turn has what an index without a modulus counts.
+struct index index_in_slots(struct index, int64_t slots);
 bool index_equal(struct index a, struct index b);
 int64_t index_at(struct index index, const int64_t *variables); // its value inside loops
 struct reference reference_to(buffer_id);                       // of one item

@@ -4,34 +4,46 @@
 
 #include <string.h>
 
-// `3`, `l`, `l+1`, `l-1 mod 2`. The name is that of a loop around it; the innermost of its name
-// counts.
-static struct index parse_index(struct parser *p) {
-    struct index index = index_constant(0);
-    if (p->token.kind == TOKEN_WORD) {
-        index.variable = -1;
-        for (int i = 0; i < p->depth; i++)
-            if (strcmp(p->variables[i], p->token.text) == 0)
-                index.variable = (int8_t)i;
-        if (index.variable < 0) {
-            text_meant(p, &p->token, TABLE(p->variables, (size_t)p->depth));
-            FAIL(p, "`%s` is not the variable of a loop around this", p->token.text);
-            return index;
-        }
-        text_advance(p);
-        if (text_accept(p, '+'))
-            index.offset = text_integer(p);
-        else if (p->token.kind == TOKEN_NUMBER && p->token.text[0] == '-')
-            index.offset = text_integer(p);
+// The variable of a loop around, the innermost of its name. -1: there is none, which is told.
+static int parse_variable(struct parser *p) {
+    int variable = -1;
+    for (int i = 0; i < p->depth; i++)
+        if (strcmp(p->variables[i], p->token.text) == 0)
+            variable = i;
+    if (variable < 0) {
+        text_meant(p, &p->token, TABLE(p->variables, (size_t)p->depth));
+        FAIL(p, "`%s` is not the variable of a loop around this", p->token.text);
     } else {
-        index.offset = text_integer(p);
+        text_advance(p);
     }
+    return variable;
+}
+
+// What is counted, either way.
+static int64_t parse_counted(struct parser *p) {
+    struct token at = p->token;
+    int64_t value = text_integer(p);
+    if (value >= -LIMIT_COUNTED && value <= LIMIT_COUNTED)
+        return value;
+    text_fail_at(p, at.begin, at.end, "an index has numbers up to %d", LIMIT_COUNTED);
+    return 0;
+}
+
+// `3`, `l`, `l+1`, `l-1 mod 2`.
+static struct index parse_index(struct parser *p) {
+    int variable = p->token.kind == TOKEN_WORD ? parse_variable(p) : -1;
+    if (text_failed(p))
+        return index_constant(0);
+    int64_t offset = 0, modulus = 0;
+    bool negative = p->token.kind == TOKEN_NUMBER && p->token.text[0] == '-';
+    if (variable < 0 || text_accept(p, '+') || negative)
+        offset = parse_counted(p);
     if (text_accept_word(p, "mod")) {
-        index.modulus = text_integer(p);
-        if (index.modulus < 1)
+        modulus = parse_counted(p);
+        if (modulus < 1)
             FAIL(p, "a modulus is at least 1");
     }
-    return index;
+    return index_variable(variable, offset, modulus);
 }
 
 // `[l]`, or `[m mod 2][l]`: one for each stack of the buffer. False: they are not as many.

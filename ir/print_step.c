@@ -8,9 +8,9 @@ static const char *index_text(struct printer *p, struct index index) {
     CHECK(index.variable < p->depth);
     const char *text = index.variable < 0 ? "" : p->variables[(int)index.variable];
     if (index.offset || index.variable < 0)
-        text = arena_format(&p->scratch, *text && index.offset > 0 ? "%s+%" PRId64 : "%s%" PRId64,
-                            text, index.offset);
-    return index.modulus ? arena_format(&p->scratch, "%s mod %" PRId64, text, index.modulus) : text;
+        text = arena_format(&p->scratch, *text && index.offset > 0 ? "%s+%d" : "%s%d", text,
+                            index.offset);
+    return index.modulus ? arena_format(&p->scratch, "%s mod %d", text, index.modulus) : text;
 }
 
 static const char *reference_text(struct printer *p, struct reference reference) {

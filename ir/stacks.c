@@ -99,11 +99,24 @@ int64_t buffer_item_of_layer(const struct buffer *buffer, int64_t layer) {
 // ---- indices ----------------------------------------------------------------------------------
 
 struct index index_constant(int64_t value) {
-    return (struct index){.variable = -1, .offset = value};
+    return index_variable(-1, value, 0);
 }
 
 struct index index_variable(int variable, int64_t offset, int64_t modulus) {
-    return (struct index){.variable = (int8_t)variable, .offset = offset, .modulus = modulus};
+    struct index index = {
+        .offset = (int32_t)offset, .modulus = (int32_t)modulus, .variable = variable};
+    CHECK(index.offset == offset && index.modulus == modulus && index.variable == variable);
+    return index;
+}
+
+struct index index_moved(struct index index, int64_t by) {
+    return index_variable(index.variable, index.offset + by, index.modulus);
+}
+
+struct index index_in_slots(struct index index, int64_t slots) {
+    if (index.variable < 0 || slots == 1)
+        return index_constant(index.offset % slots);
+    return index_variable(index.variable, index.offset, slots);
 }
 
 // The remainder is never negative: descending loops count slots below zero.

@@ -214,6 +214,18 @@ static void says_how_a_buffer_is_stacked(void **state) {
                  "an index of buffer kept is outside its 2 slots", "zero kept");
 }
 
+// No number is cut to the bits that an index has for it.
+static void indices_have_numbers_that_can_be_counted(void **state) {
+    static const char message[] = "an index has numbers up to 1048576";
+    expect_error("{ w[l+1]", "{ w[l+1048577]", message, "1048577");
+    expect_error("{ w[l+1]", "{ w[l+4294967297]", message, "4294967297");
+    expect_error("{ w[l+1]", "{ w[l-4294967295]", message, "-4294967295");
+    expect_error("kept[m mod 2][l+1]", "kept[m mod 16777218][l+1]", message, "16777218");
+    expect_error("kept[m mod 2][l+1]", "kept[4294967296][l+1]", message, "4294967296");
+    expect_error("{ w[l+1]", "{ w[l+1048576]", "an index of buffer w is outside its 3 items", NULL);
+    expect_error("kept[m mod 2][l+1]", "kept[m mod 0][l+1]", "a modulus is at least 1", NULL);
+}
+
 // The second would stand in the place of the first, or beside it unread.
 static void takes_nothing_twice(void **state) {
     expect_error("axis shard = 2\n", "axis replica = 2\n", "axis `replica` is declared twice",
@@ -558,6 +570,7 @@ int main(void) {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
         cmocka_unit_test(says_how_a_buffer_is_stacked),
+        cmocka_unit_test(indices_have_numbers_that_can_be_counted),
         cmocka_unit_test(blocks_are_a_power_of_two),
         cmocka_unit_test(results_have_places_of_their_own),
         cmocka_unit_test(takes_nothing_twice),

@@ -146,13 +146,7 @@ static void add_slots(struct hander *h, buffer_id id) {
 static void refer_to_slot(const struct hander *h, struct reference *at) {
     const struct buffer *slots = &h->program->buffers[h->handed[at->buffer].slots];
     at->buffer = h->handed[at->buffer].slots;
-    int64_t n = buffer_items(slots);
-    if (n == 1)
-        at->indices[0] = index_constant(0);
-    else if (at->indices[0].variable < 0)
-        at->indices[0].offset %= n;
-    else
-        at->indices[0].modulus = n;
+    at->indices[0] = index_in_slots(at->indices[0], buffer_items(slots));
 }
 
 // The copy for backward, in front of the first call of a block that reads it.

@@ -190,7 +190,8 @@ static void move_handed_on(const struct cutter *c, struct reference *reference, 
         range = placement_range(c->placement, item > 0 ? item - 1 : 0);
     reference->buffer = c->first_piece[id] + piece_of(c, id, range, &first);
     if (stacked)
-        reference->indices[0].offset -= c->placement->ranges[first].begin;
+        reference->indices[0] =
+            index_moved(reference->indices[0], -c->placement->ranges[first].begin);
 }
 
 // `range`: of the loop that the reference stands in, or nearest_range.
@@ -209,11 +210,12 @@ static void move_reference(const struct cutter *c, struct reference *reference, 
     if (!inside)
         range = placement_range(c->placement, reference->indices[0].offset);
     reference->buffer += range;
-    reference->indices[0].offset -= c->placement->ranges[range].begin;
+    struct index moved = index_moved(reference->indices[0], -c->placement->ranges[range].begin);
     if (takes_turns)
-        reference->indices[0] = index_variable(0, 0, 0); // an item for each turn
+        moved = index_variable(0, 0, 0); // an item for each turn
     else if (!inside)
-        reference->indices[0].offset /= c->placement->ranges[range].step;
+        moved = index_constant(moved.offset / c->placement->ranges[range].step);
+    reference->indices[0] = moved;
 }
 
 static void push_moved(const struct cutter *c, struct block *to, const struct statement *from,

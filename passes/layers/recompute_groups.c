@@ -170,10 +170,7 @@ static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phas
 
 static void refer_to_slot(struct reference *at, buffer_id slots, int64_t n) {
     at->buffer = slots;
-    if (at->indices[0].variable < 0)
-        at->indices[0].offset %= n;
-    else
-        at->indices[0].modulus = n;
+    at->indices[0] = index_in_slots(at->indices[0], n);
 }
 
 // What a statement in the group's loops names, now that there are slots; or, outside of them, what

@@ -48,10 +48,7 @@ struct rounds {
 
 // The round whose number a loop's variable is (`variable` -1: a constant) plus an offset.
 static struct index slot(const struct rounds *r, buffer_id slots, struct index round) {
-    int64_t count = buffer_items(&r->draft->program->buffers[slots]);
-    if (round.variable < 0 || count == 1)
-        return index_constant(round.offset % count);
-    return index_variable(round.variable, round.offset, count);
+    return index_in_slots(round, buffer_items(&r->draft->program->buffers[slots]));
 }
 
 static struct reference in_slot(const struct rounds *r, buffer_id slots, struct index round) {

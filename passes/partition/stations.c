@@ -138,7 +138,7 @@ struct reference item_at(const struct draft *draft, struct cursor at, buffer_id 
     if (!slots && !buffer_stack(stacked, STACK_LAYERS))
         return reference_to(buffer);
     if (slots)
-        index.modulus = slots->count;
+        index = index_variable(index.variable, index.offset, slots->count);
     return reference_at(buffer, index);
 }
 

@@ -16,7 +16,7 @@ static bool goes_on(const struct program *program, const struct freed *freed,
     int k = index_of_layers(program, next.buffer);
     if (k < 0 || next.indices[k].variable >= 0)
         return false;
-    next.indices[k].offset -= freed->count;
+    next.indices[k] = index_moved(next.indices[k], -freed->count);
     return reference_equal(&freed->first, &next);
 }
 
@@ -44,7 +44,7 @@ static bool find_whole(const struct program *program, const struct shortened *sh
             continue;
         all = all && places_stood_for(shortened, buffer, k, first) == 1 &&
               places_stood_for(shortened, buffer, k, last) == 1;
-        index->offset = whole_place(shortened, buffer, k, first);
+        *index = index_constant(whole_place(shortened, buffer, k, first));
         if ((int)k == layers)
             freed->count = whole_place(shortened, buffer, k, last) - index->offset + 1;
     }

@@ -34,11 +34,11 @@
 static void move_start(struct overlapper *o, struct transfer *start, int64_t offset, int variable) {
     for (uint32_t k = 0; k < start->n_pieces; k++) {
         struct transfer_piece *piece = &start->pieces[k];
-        piece->from.indices[0].offset += offset;
+        piece->from.indices[0] = index_moved(piece->from.indices[0], offset);
         if (has_slots(o, piece->to.buffer))
             piece->to.indices[0] = slot_of(o, piece->to.buffer, variable, offset);
         else
-            piece->to.indices[0].offset += offset;
+            piece->to.indices[0] = index_moved(piece->to.indices[0], offset);
     }
     start->handle_index = flight_of(o, start->handle, variable, offset);
 }

@@ -488,7 +488,7 @@ static void shorten_index(const struct shortener *s, const struct named *named) 
         *index = index_variable(index->variable, index->offset + lost_before(line, 0), 0);
     } else if (!index->modulus) {
         const struct line *loop = &s->lines[named->loop], *top = &s->lines[loop->top];
-        index->offset += lost_before(top, top->begin) * top->unit / loop->unit;
+        *index = index_moved(*index, lost_before(top, top->begin) * top->unit / loop->unit);
     }
 }
 
