@@ -92,12 +92,11 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
     if (op->kind == OP_IOTA)
         return check_iota(c, unit, op);
     // Inference on a copy: what stands in the program must be what follows from its operands.
-    struct program scratch = {.arena = c->arena};
     struct unit copy = *unit;
     copy.values = c->inferred;
     struct op op_copy = *op;
     const char *why;
-    if (!op_infer_types(&scratch, &copy, &op_copy, &why))
+    if (!op_infer_types(c->arena, &copy, &op_copy, &why))
         return arena_format(c->arena, "unit %s: %s (`%%%s`)", unit->name, why,
                             unit->values[op->results[0]].name);
     for (unsigned i = 0; i < op->n_results; i++)

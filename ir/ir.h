@@ -620,7 +620,7 @@ struct job {
 // A name with a suffix, in the arena; where the suffix is empty the name itself, no copy.
 const char *name_with(struct arena *, const char *name, const char *suffix);
 
-// Building. Strings are kept, not copied.
+// Building, in the job's arena. Strings are kept, not copied.
 struct program *program_new(struct arena *arena, const char *name); // the one program of a new job
 struct program *job_add_program(struct job *, struct mesh_part);
 // The program of a job that has one, as every job that is derived has; NULL of NULL.
@@ -652,25 +652,25 @@ void program_remove_buffers(struct program *, const bool *removed);
 // plan (job_drop_plan).
 bool job_is_alike(const struct job *, const struct job *);
 
-value_id unit_add_value(struct program *, struct unit *, struct value value);
+value_id unit_add_value(struct arena *, struct unit *, struct value value);
 value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
 // A name that no value of the unit has yet: `name`, else name.2, name.3 ...
-const char *unit_fresh_name(struct program *, const struct unit *, const char *name);
+const char *unit_fresh_name(struct arena *, const struct unit *, const char *name);
 const struct op *unit_producer(const struct unit *, value_id); // NULL: a parameter
 // Parameters are the first values: one added after ops shifts the ids of all later values by one
 // (operands, results and bases are adjusted; ids that the caller holds are not).
-value_id unit_add_parameter(struct program *, struct unit *, const char *name,
+value_id unit_add_parameter(struct arena *, struct unit *, const char *name,
                             struct tensor_type type, bool consumed);
-void unit_add_result(struct program *, struct unit *, value_id value, uint32_t in_parameter);
+void unit_add_result(struct arena *, struct unit *, value_id value, uint32_t in_parameter);
 // Appends an op with as many fresh results as its row has; types must be set by the caller with
 // op_infer_types or by hand. Names of results are made from `name` and the row's result names.
-struct op *unit_add_op(struct program *, struct unit *, enum op_kind kind, const char *name,
+struct op *unit_add_op(struct arena *, struct unit *, enum op_kind kind, const char *name,
                        const value_id *operands, uint32_t n_operands, struct span span);
-void op_set_integer(struct program *, struct op *, enum attribute_name, int64_t value);
-void op_set_real(struct program *, struct op *, enum attribute_name, double value);
-void op_set_word(struct program *, struct op *, enum attribute_name, const char *value);
-void op_set_axes(struct program *, struct op *, enum attribute_name, struct axis_list value);
-void op_set(struct program *, struct op *, struct attribute attribute); // replaces one of its name
+void op_set_integer(struct arena *, struct op *, enum attribute_name, int64_t value);
+void op_set_real(struct arena *, struct op *, enum attribute_name, double value);
+void op_set_word(struct arena *, struct op *, enum attribute_name, const char *value);
+void op_set_axes(struct arena *, struct op *, enum attribute_name, struct axis_list value);
+void op_set(struct arena *, struct op *, struct attribute attribute); // replaces one of its name
 value_id value_root(const struct unit *, value_id); // follows IN_PLACE to the value that has bytes
 const struct attribute *op_attribute(const struct op *, enum attribute_name); // NULL: absent
 double op_real(const struct op *, enum attribute_name, double otherwise);
@@ -680,9 +680,9 @@ int op_zigzag(const struct op *); // the axis of an iota that is in zigzag; -1: 
 bool op_attributes_equal(const struct op *, const struct op *); // in whatever order
 
 uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
-uint32_t step_add_handle(struct program *, struct step *, const char *name, int64_t slots);
-struct statement *block_push(struct program *, struct block *, struct statement statement);
-void block_insert(struct program *, struct block *, uint32_t at, struct statement statement);
+uint32_t step_add_handle(struct arena *, struct step *, const char *name, int64_t slots);
+struct statement *block_push(struct arena *, struct block *, struct statement statement);
+void block_insert(struct arena *, struct block *, uint32_t at, struct statement statement);
 // A copy whose references, and whose body's, may be changed without changing another's.
 struct statement statement_clone(struct arena *, const struct program *, const struct statement *);
 
@@ -844,7 +844,7 @@ bool op_labels_of(const struct unit *, const struct op *, struct op_labels *labe
 // LOGICAL and final programs alike. False, with a message in `why`: sizes differ.
 // Dimension names come from an operand that has all the result's labels, else from the first that
 // has the label. Scalars are f64.
-bool op_infer_types(struct program *, struct unit *, struct op *, const char **why);
+bool op_infer_types(struct arena *, struct unit *, struct op *, const char **why);
 // Whoever computes the op reads its operands, and writes its results, as elements of one type; what
 // it takes for integers is such. NULL, or what is wrong, behind the op's name.
 const char *op_mixed_elements(const struct unit *, const struct op *);

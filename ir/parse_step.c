@@ -145,7 +145,7 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
         FAIL(p, "the slot of a transfer is a number, or a loop variable modulo one");
     uint32_t handle = step_find_handle(step, name);
     if (handle == NO_ID)
-        handle = step_add_handle(p->program, step, name, slots);
+        handle = step_add_handle(p->program->arena, step, name, slots);
     if (step->handles[handle].slots < slots)
         step->handles[handle].slots = slots;
     return handle;
@@ -275,7 +275,7 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
         }
         statement.span = text_span(p, begin);
         if (!text_failed(p))
-            block_push(p->program, block, statement);
+            block_push(p->program->arena, block, statement);
     }
 }
 

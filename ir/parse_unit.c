@@ -45,7 +45,7 @@ static void parse_attribute(struct parser *p, struct op *op) {
     if (op_attribute(op, attribute.name))
         text_fail_at(p, at.begin, at.end, "attribute `%s` is given twice", at.text);
     if (!text_failed(p) && op->n_attributes < UINT8_MAX)
-        op_set(p->program, op, attribute);
+        op_set(p->program->arena, op, attribute);
 }
 
 // Where a plan puts the value; none of the words: not planned yet.
@@ -135,7 +135,7 @@ static void parse_op(struct parser *p, struct unit *unit) {
         return;
     op.n_results = (uint8_t)n_names;
     for (unsigned i = 0; i < n_names; i++)
-        op.results[i] = unit_add_value(p->program, unit, results[i]);
+        op.results[i] = unit_add_value(p->program->arena, unit, results[i]);
     ARENA_PUSH(p->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
 }
 
@@ -149,7 +149,7 @@ static void parse_parameter(struct parser *p, struct unit *unit) {
     text_expect(p, ':');
     struct tensor_type type = text_type(p);
     if (!text_failed(p))
-        unit_add_parameter(p->program, unit, name, type, consumed);
+        unit_add_parameter(p->program->arena, unit, name, type, consumed);
 }
 
 // Results are named before their values are defined, so they are resolved at the end of the unit.
@@ -179,7 +179,7 @@ static void resolve_result(struct parser *p, struct unit *unit,
         }
     }
     if (!text_failed(p))
-        unit_add_result(p->program, unit, value, parameter);
+        unit_add_result(p->program->arena, unit, value, parameter);
 }
 
 // The bytes that a plan gives the unit for its values, and the buffer that they are in: one of this

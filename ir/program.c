@@ -116,8 +116,8 @@ bool *program_called_units(const struct program *program, struct arena *arena) {
     return called;
 }
 
-value_id unit_add_value(struct program *program, struct unit *unit, struct value value) {
-    ARENA_PUSH(program->arena, unit->values, unit->n_values, unit->cap_values, value);
+value_id unit_add_value(struct arena *arena, struct unit *unit, struct value value) {
+    ARENA_PUSH(arena, unit->values, unit->n_values, unit->cap_values, value);
     return unit->n_values - 1;
 }
 
@@ -146,18 +146,18 @@ static void unit_shift_values(struct unit *unit, value_id from) {
 
 // Parameters are the first values, whenever they are added; so a value is a parameter by its
 // number.
-value_id unit_add_parameter(struct program *program, struct unit *unit, const char *name,
+value_id unit_add_parameter(struct arena *arena, struct unit *unit, const char *name,
                             struct tensor_type type, bool consumed) {
     uint32_t at = unit->n_parameters;
     // Parameters are the first values; one that comes late moves the others up by one.
-    unit_add_value(program, unit, (struct value){0});
+    unit_add_value(arena, unit, (struct value){0});
     memmove(unit->values + at + 1, unit->values + at,
             (unit->n_values - 1 - at) * sizeof *unit->values);
     unit->values[at] =
         (struct value){.name = name, .type = type, .storage = STORAGE_PARAMETER, .base = NO_ID};
     if (unit->n_values - 1 > at)
         unit_shift_values(unit, at);
-    ARENA_PUSH(program->arena, unit->consumed, unit->n_parameters, unit->cap_parameters, consumed);
+    ARENA_PUSH(arena, unit->consumed, unit->n_parameters, unit->cap_parameters, consumed);
     return at;
 }
 
@@ -167,25 +167,24 @@ value_id value_root(const struct unit *unit, value_id value) {
     return value;
 }
 
-void unit_add_result(struct program *program, struct unit *unit, value_id value,
+void unit_add_result(struct arena *arena, struct unit *unit, value_id value,
                      uint32_t in_parameter) {
     struct unit_result result = {.value = value, .in_parameter = in_parameter};
-    ARENA_PUSH(program->arena, unit->results, unit->n_results, unit->cap_results, result);
+    ARENA_PUSH(arena, unit->results, unit->n_results, unit->cap_results, result);
 }
 
-const char *unit_fresh_name(struct program *program, const struct unit *unit, const char *name) {
+const char *unit_fresh_name(struct arena *arena, const struct unit *unit, const char *name) {
     if (unit_find_value(unit, name) == NO_ID)
         return name;
     for (int i = 2;; i++) {
-        const char *candidate = arena_format(program->arena, "%s.%d", name, i);
+        const char *candidate = arena_format(arena, "%s.%d", name, i);
         if (unit_find_value(unit, candidate) == NO_ID)
             return candidate;
     }
 }
 
-struct op *unit_add_op(struct program *program, struct unit *unit, enum op_kind kind,
-                       const char *name, const value_id *operands, uint32_t n_operands,
-                       struct span span) {
+struct op *unit_add_op(struct arena *arena, struct unit *unit, enum op_kind kind, const char *name,
+                       const value_id *operands, uint32_t n_operands, struct span span) {
     CHECK(n_operands == op_operand_count(kind));
     struct op op = {.kind = kind,
                     .n_operands = (uint8_t)n_operands,
@@ -197,12 +196,11 @@ struct op *unit_add_op(struct program *program, struct unit *unit, enum op_kind 
         // One result has the plain name; several are told apart by the row's names for them.
         const char *result = name;
         if (op.n_results > 1)
-            result = name_with(program->arena, name_with(program->arena, name, "."),
-                               op_result_name(program->arena, kind, i));
-        struct value value = {.name = unit_fresh_name(program, unit, result), .base = NO_ID};
-        op.results[i] = unit_add_value(program, unit, value);
+            result = name_with(arena, name_with(arena, name, "."), op_result_name(arena, kind, i));
+        struct value value = {.name = unit_fresh_name(arena, unit, result), .base = NO_ID};
+        op.results[i] = unit_add_value(arena, unit, value);
     }
-    ARENA_PUSH(program->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
+    ARENA_PUSH(arena, unit->ops, unit->n_ops, unit->cap_ops, op);
     return &unit->ops[unit->n_ops - 1];
 }
 
@@ -235,35 +233,32 @@ const struct attribute *op_attribute(const struct op *op, enum attribute_name na
 }
 
 // An attribute stands once; attributes are few, and in no order.
-void op_set(struct program *program, struct op *op, struct attribute attribute) {
+void op_set(struct arena *arena, struct op *op, struct attribute attribute) {
     struct attribute *old = (struct attribute *)op_attribute(op, attribute.name);
     if (old) {
         *old = attribute;
         return;
     }
-    op->attributes =
-        arena_grow(program->arena, op->attributes, op->n_attributes * sizeof *op->attributes,
-                   (op->n_attributes + 1u) * sizeof *op->attributes);
+    op->attributes = arena_grow(arena, op->attributes, op->n_attributes * sizeof *op->attributes,
+                                (op->n_attributes + 1u) * sizeof *op->attributes);
     op->attributes[op->n_attributes++] = attribute;
 }
 
-void op_set_integer(struct program *program, struct op *op, enum attribute_name name,
-                    int64_t value) {
-    op_set(program, op, (struct attribute){.name = name, .integer = value});
+void op_set_integer(struct arena *arena, struct op *op, enum attribute_name name, int64_t value) {
+    op_set(arena, op, (struct attribute){.name = name, .integer = value});
 }
 
-void op_set_real(struct program *program, struct op *op, enum attribute_name name, double value) {
-    op_set(program, op, (struct attribute){.name = name, .real = value});
+void op_set_real(struct arena *arena, struct op *op, enum attribute_name name, double value) {
+    op_set(arena, op, (struct attribute){.name = name, .real = value});
 }
 
-void op_set_word(struct program *program, struct op *op, enum attribute_name name,
-                 const char *value) {
-    op_set(program, op, (struct attribute){.name = name, .word = value});
+void op_set_word(struct arena *arena, struct op *op, enum attribute_name name, const char *value) {
+    op_set(arena, op, (struct attribute){.name = name, .word = value});
 }
 
-void op_set_axes(struct program *program, struct op *op, enum attribute_name name,
+void op_set_axes(struct arena *arena, struct op *op, enum attribute_name name,
                  struct axis_list value) {
-    op_set(program, op, (struct attribute){.name = name, .axes = value});
+    op_set(arena, op, (struct attribute){.name = name, .axes = value});
 }
 
 bool op_attributes_equal(const struct op *a, const struct op *b) {
@@ -306,26 +301,24 @@ uint32_t step_find_handle(const struct step *step, const char *name) {
     return names_find(&step->handle_names, name);
 }
 
-uint32_t step_add_handle(struct program *program, struct step *step, const char *name,
-                         int64_t slots) {
+uint32_t step_add_handle(struct arena *arena, struct step *step, const char *name, int64_t slots) {
     struct handle handle = {.name = name, .slots = slots};
-    ARENA_PUSH(program->arena, step->handles, step->n_handles, step->cap_handles, handle);
-    step->handle_names.arena = program->arena;
+    ARENA_PUSH(arena, step->handles, step->n_handles, step->cap_handles, handle);
+    step->handle_names.arena = arena;
     names_add(&step->handle_names, handle.name, step->n_handles - 1);
     return step->n_handles - 1;
 }
 
-struct statement *block_push(struct program *program, struct block *block,
-                             struct statement statement) {
-    ARENA_PUSH(program->arena, block->statements, block->n, block->cap, statement);
+struct statement *block_push(struct arena *arena, struct block *block, struct statement statement) {
+    ARENA_PUSH(arena, block->statements, block->n, block->cap, statement);
     return &block->statements[block->n - 1];
 }
 
 // Statements behind it move: pointers to them, and walks over the block, do not survive.
-void block_insert(struct program *program, struct block *block, uint32_t at,
+void block_insert(struct arena *arena, struct block *block, uint32_t at,
                   struct statement statement) {
     CHECK(at <= block->n);
-    block_push(program, block, statement);
+    block_push(arena, block, statement);
     memmove(block->statements + at + 1, block->statements + at,
             (block->n - 1 - at) * sizeof *block->statements);
     block->statements[at] = statement;

@@ -392,7 +392,7 @@ static const char *size_codes(const struct unit *unit, const struct op *op,
     return compresses || sizes->dims['w'].size % words == 0 ? NULL : "is given no whole codes";
 }
 
-bool op_infer_types(struct program *program, struct unit *unit, struct op *op, const char **why) {
+bool op_infer_types(struct arena *arena, struct unit *unit, struct op *op, const char **why) {
     struct op_labels labels;
     struct label_sizes sizes;
     const char *text = op_rows[op->kind].text;
@@ -402,12 +402,11 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
         op->kind == OP_SLICE)
         return true;
     if (!op_labels_of(unit, op, &labels)) {
-        *why = arena_format(program->arena, "ranks of the operands do not fit `%s`", text);
+        *why = arena_format(arena, "ranks of the operands do not fit `%s`", text);
         return false;
     }
     if (!collect_sizes(unit, op, &labels, &sizes)) {
-        *why = arena_format(program->arena, "operands of `%s` differ in a size that must be equal",
-                            text);
+        *why = arena_format(arena, "operands of `%s` differ in a size that must be equal", text);
         return false;
     }
     bool codes = op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
@@ -415,7 +414,7 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
     if (op->kind == OP_LEARNING_RATE && op_rate(op) == N_RATES)
         wrong = "says no curve of a rate";
     if (wrong) {
-        *why = arena_format(program->arena, "`%s` %s", text, wrong);
+        *why = arena_format(arena, "`%s` %s", text, wrong);
         return false;
     }
     for (unsigned i = 0; i < op->n_results; i++) {
@@ -423,8 +422,7 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
         for (unsigned k = 0; k < type.rank; k++) {
             unsigned char label = (unsigned char)labels.results[i][k];
             if (!sizes.known[label]) {
-                *why =
-                    arena_format(program->arena, "a size of the result of `%s` is not known", text);
+                *why = arena_format(arena, "a size of the result of `%s` is not known", text);
                 return false;
             }
             type.dims[k] = sizes.dims[label];

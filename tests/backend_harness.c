@@ -127,23 +127,23 @@ value_id harness_input(struct harness *h, enum dtype dtype, const int64_t *sizes
     for (; sizes[type.rank]; type.rank++)
         type.dims[type.rank] = (struct dim){DIM_HIDDEN, sizes[type.rank]};
     const char *name = arena_format(&h->arena, "in%u", h->unit->n_parameters);
-    return unit_add_parameter(h->program, h->unit, name, type, false);
+    return unit_add_parameter(h->program->arena, h->unit, name, type, false);
 }
 
 struct op *harness_op(struct harness *h, enum op_kind kind, const value_id *operands, unsigned n) {
-    return unit_add_op(h->program, h->unit, kind, "v", operands, n, span_nowhere());
+    return unit_add_op(h->program->arena, h->unit, kind, "v", operands, n, span_nowhere());
 }
 
 value_id harness_infer(struct harness *h, struct op *op) {
     const char *why;
-    if (!op_infer_types(h->program, h->unit, op, &why))
+    if (!op_infer_types(h->program->arena, h->unit, op, &why))
         fail_msg("%s", why);
     return op->results[0];
 }
 
 value_id harness_iota(struct harness *h, int64_t size) {
     struct op *op = OP(h, IOTA);
-    op_set(h->program, op,
+    op_set(h->program->arena, op,
            (struct attribute){.name = ATTRIBUTE_DIMENSION, .integer = DIM_SEQUENCE});
     h->unit->values[op->results[0]].type =
         (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_SEQUENCE, size}}};
@@ -153,13 +153,13 @@ value_id harness_iota(struct harness *h, int64_t size) {
 
 void harness_output(struct harness *h, value_id value) {
     h->unit->values[value].storage = STORAGE_RESULT;
-    unit_add_result(h->program, h->unit, value, NO_ID);
+    unit_add_result(h->program->arena, h->unit, value, NO_ID);
 }
 
 void harness_update(struct harness *h, value_id result, value_id parameter) {
     h->unit->values[result].storage = STORAGE_IN_PLACE;
     h->unit->values[result].base = parameter;
-    unit_add_result(h->program, h->unit, result, parameter);
+    unit_add_result(h->program->arena, h->unit, result, parameter);
 }
 
 void harness_inline(struct harness *h, value_id value) {
@@ -233,7 +233,7 @@ static void plan(struct harness *h) {
     }
     plan_frame(h);
     program->steps[STEP_TRAIN].present = true;
-    block_push(program, &program->steps[STEP_TRAIN].body, call);
+    block_push(program->arena, &program->steps[STEP_TRAIN].body, call);
     job_number(program->job);
 }
 

@@ -115,17 +115,17 @@ static void compare(const struct devices *d, const struct parts *result) {
 // ---- attributes -------------------------------------------------------------------------------
 
 static void set_blocks(struct devices *d, struct op *op) {
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, "sequence=5");
+    op_set_word(d->h.program->arena, op, ATTRIBUTE_BLOCKS, "sequence=5");
 }
 
 static void set_one_column_dimension(struct devices *d, struct op *op) {
-    op_set_integer(d->h.program, op, ATTRIBUTE_KEEP, 1);
+    op_set_integer(d->h.program->arena, op, ATTRIBUTE_KEEP, 1);
     set_blocks(d, op);
 }
 
 static void set_einsum(struct devices *d, struct op *op, const char *labels, const char *blocks) {
-    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, labels);
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, blocks);
+    op_set_word(d->h.program->arena, op, ATTRIBUTE_LABELS, labels);
+    op_set_word(d->h.program->arena, op, ATTRIBUTE_BLOCKS, blocks);
 }
 
 static void set_projection(struct devices *d, struct op *op) {
@@ -184,7 +184,7 @@ static void set_tokens(struct devices *d) {
 }
 
 static void set_attention(struct devices *d, struct op *op) {
-    op_set_real(d->h.program, op, ATTRIBUTE_SCALE, 0.5);
+    op_set_real(d->h.program->arena, op, ATTRIBUTE_SCALE, 0.5);
     set_blocks(d, op);
 }
 
@@ -253,8 +253,8 @@ static void refuses_rows_that_do_not_lie_together(void **state) {
     struct devices d = {0};
     harness_open(&d.h, DTYPE_F32);
     struct op *op = OP(&d.h, SUM_ROWS, input(&d, DTYPE_F32, "bsfh", SEQUENCE));
-    op_set_integer(d.h.program, op, ATTRIBUTE_KEEP, 1);
-    op_set_word(d.h.program, op, ATTRIBUTE_BLOCKS, "sequence=20 ffn=6");
+    op_set_integer(d.h.program->arena, op, ATTRIBUTE_KEEP, 1);
+    op_set_word(d.h.program->arena, op, ATTRIBUTE_BLOCKS, "sequence=20 ffn=6");
     harness_output(&d.h, harness_infer(&d.h, op));
     assert_non_null(backend_refusal(harness_backend(), &d.h.arena, d.h.program->job));
     arena_free(&d.h.arena);

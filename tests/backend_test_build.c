@@ -234,7 +234,8 @@ static void caches_objects(void **state) {
     for (uint32_t u = 0; u < f->program->job->n_units; u++)
         for (uint32_t i = 0; i < f->program->job->units[u].n_ops; i++)
             if (f->program->job->units[u].ops[i].kind == OP_LEARNING_RATE)
-                op_set_real(f->program, &f->program->job->units[u].ops[i], ATTRIBUTE_BASE, 0.5);
+                op_set_real(f->program->arena, &f->program->job->units[u].ops[i], ATTRIBUTE_BASE,
+                            0.5);
     jit_with_cache(f, cache);
     assert_int_equal(files_in(cache), n + 1);
     system(arena_format(&f->arena, "for f in %s/*.o; do echo > $f; done", cache));

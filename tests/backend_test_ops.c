@@ -35,7 +35,7 @@ static value_id finish(struct harness *h, struct op *op) {
 
 static void einsum(struct harness *h, const char *labels, value_id a, value_id b) {
     struct op *op = OP(h, EINSUM, a, b);
-    op_set_word(h->program, op, ATTRIBUTE_LABELS, labels);
+    op_set_word(h->program->arena, op, ATTRIBUTE_LABELS, labels);
     finish(h, op);
 }
 
@@ -71,8 +71,8 @@ static value_id named(struct harness *h, const char *letters, value_id input) {
 static void in_blocks(struct harness *h, const char *labels, const char *blocks, value_id a,
                       value_id b) {
     struct op *op = OP(h, EINSUM, a, b);
-    op_set_word(h->program, op, ATTRIBUTE_LABELS, labels);
-    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, blocks);
+    op_set_word(h->program->arena, op, ATTRIBUTE_LABELS, labels);
+    op_set_word(h->program->arena, op, ATTRIBUTE_BLOCKS, blocks);
     finish(h, op);
 }
 
@@ -88,7 +88,7 @@ static void build_blocks(struct harness *h) { // of rows, columns, what is contr
     in_blocks(h, "bspf,hpf->bsh", "ffn=2", d, w);
     in_blocks(h, "bsh,bspf->hpf", "hidden=3 ffn=4", x, d);
     struct op *op = OP(h, SUM_EXP, named(h, "bsv", INPUT(h, 2, 5, 8)), INPUT(h, 2, 5));
-    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, "vocab=2");
+    op_set_word(h->program->arena, op, ATTRIBUTE_BLOCKS, "vocab=2");
     finish(h, op);
 }
 
@@ -202,7 +202,7 @@ static void refuses_rows_of_others(void **state) {
 
 static value_id product_of(struct harness *h, value_id a, value_id b) {
     struct op *op = OP(h, EINSUM, a, b);
-    op_set_word(h->program, op, ATTRIBUTE_LABELS, "ij,jk->ik");
+    op_set_word(h->program->arena, op, ATTRIBUTE_LABELS, "ij,jk->ik");
     return harness_infer(h, op);
 }
 
@@ -277,10 +277,10 @@ static void build_elementwise(struct harness *h) {
     for (int i = 0; i < 2; i++) {
         const char *words[] = {"tanh", "erf"};
         struct op *op = OP(h, GELU, x);
-        op_set_word(h->program, op, ATTRIBUTE_APPROXIMATE, words[i]);
+        op_set_word(h->program->arena, op, ATTRIBUTE_APPROXIMATE, words[i]);
         finish(h, op);
         op = OP(h, GELU_BACKWARD, x, y);
-        op_set_word(h->program, op, ATTRIBUTE_APPROXIMATE, words[i]);
+        op_set_word(h->program->arena, op, ATTRIBUTE_APPROXIMATE, words[i]);
         finish(h, op);
     }
 }
@@ -305,11 +305,11 @@ static void build_large(struct harness *h) { // several ranges for the team, wit
 static void build_quotients(struct harness *h) {
     value_id x = INPUT(h, 3, 37);
     struct op *third = OP(h, DIVIDE, x);
-    op_set_integer(h->program, third, ATTRIBUTE_DIVISOR, 3);
+    op_set_integer(h->program->arena, third, ATTRIBUTE_DIVISOR, 3);
     finish(h, third);
     struct op *sum = OP(h, WEIGHTED_SUM, x, INPUT(h, 3, 37));
-    op_set_real(h->program, sum, ATTRIBUTE_WEIGHT_A, 0.7);
-    op_set_real(h->program, sum, ATTRIBUTE_WEIGHT_B, -1.3);
+    op_set_real(h->program->arena, sum, ATTRIBUTE_WEIGHT_A, 0.7);
+    op_set_real(h->program->arena, sum, ATTRIBUTE_WEIGHT_B, -1.3);
     finish(h, sum);
 }
 
@@ -322,8 +322,8 @@ static void elementwise(void **state) {
 
 static value_id dropout(struct harness *h, const value_id *operands, double probability, int site) {
     struct op *op = harness_op(h, OP_DROPOUT, operands, 6);
-    op_set_real(h->program, op, ATTRIBUTE_PROBABILITY, probability);
-    op_set_integer(h->program, op, ATTRIBUTE_SITE, site);
+    op_set_real(h->program->arena, op, ATTRIBUTE_PROBABILITY, probability);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_SITE, site);
     return harness_infer(h, op);
 }
 
@@ -380,7 +380,7 @@ static void build_chain(struct harness *h) {
     value_id biased = harness_infer(h, OP(h, ADD_BIAS, x, row));
     value_id both = harness_infer(h, OP(h, ADD_BIAS, biased, plane));
     struct op *gelu = OP(h, GELU, both);
-    op_set_word(h->program, gelu, ATTRIBUTE_APPROXIMATE, "tanh");
+    op_set_word(h->program->arena, gelu, ATTRIBUTE_APPROXIMATE, "tanh");
     value_id active = harness_infer(h, gelu);
     value_id scaled = harness_infer(h, OP(h, SCALE, active, factor));
     value_id sum = harness_infer(h, OP(h, ACCUMULATE, y, scaled));
@@ -397,8 +397,9 @@ static void chains(void **state) {
 static struct op *part(struct harness *h, enum op_kind kind, int64_t number, int64_t keep,
                        const value_id *operands) {
     struct op *op = harness_op(h, kind, operands, op_operand_count(kind));
-    op_set_integer(h->program, op, kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, number);
-    op_set_integer(h->program, op, ATTRIBUTE_KEEP, keep);
+    op_set_integer(h->program->arena, op, kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX,
+                   number);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, keep);
     return op;
 }
 #define PART(h, kind, number, keep, ...)                                                           \
@@ -470,7 +471,7 @@ static void bits_do_not_depend_on_position(void **state) {
             harness_open(&h, dtypes[t]);
             value_id x = INPUT(&h, n), y = INPUT(&h, n);
             struct op *gelu = OP(&h, GELU, x);
-            op_set_word(h.program, gelu, ATTRIBUTE_APPROXIMATE, "erf");
+            op_set_word(h.program->arena, gelu, ATTRIBUTE_APPROXIMATE, "erf");
             value_id active = harness_infer(&h, gelu);
             harness_inline(&h, active);
             value_id silu = harness_infer(&h, OP(&h, SILU_BACKWARD, active, y));
@@ -494,11 +495,11 @@ static void build_norms(struct harness *h) {
     value_id x = INPUT(h, 2, 3, 10), gain = INPUT(h, 10), bias = INPUT(h, 10);
     value_id dy = INPUT(h, 2, 3, 10);
     struct op *op = OP(h, LAYER_NORM, x, gain, bias);
-    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-5);
+    op_set_real(h->program->arena, op, ATTRIBUTE_EPS, 1e-5);
     value_id mean = (finish(h, op), op->results[1]), rstd = op->results[2];
     finish(h, OP(h, LAYER_NORM_BACKWARD, x, gain, mean, rstd, dy));
     op = OP(h, RMS_NORM, x, gain);
-    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-6);
+    op_set_real(h->program->arena, op, ATTRIBUTE_EPS, 1e-6);
     rstd = (finish(h, op), op->results[1]);
     finish(h, OP(h, RMS_NORM_BACKWARD, x, gain, rstd, dy));
 }
@@ -506,7 +507,7 @@ static void build_norms(struct harness *h) {
 static void build_sums(struct harness *h) {
     value_id x = INPUT(h, 2, 3, 4, 5);
     struct op *op = OP(h, SUM_ROWS, x);
-    op_set_integer(h->program, op, ATTRIBUTE_KEEP, 2);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 2);
     finish(h, op);
     finish(h, OP(h, SQUARE_SUM, x));
     value_id bins = finish(h, OP(h, SQUARE_BINS, x, harness_iota(h, LIMIT_SQUARE_BINS)));
@@ -518,12 +519,12 @@ static void build_rope(struct harness *h) {
     for (int i = 0; i < 4; i++) {
         struct op *op =
             harness_op(h, i % 2 ? OP_ROPE_BACKWARD : OP_ROPE, (const value_id[]){x, positions}, 2);
-        op_set_real(h->program, op, ATTRIBUTE_THETA, 10000);
+        op_set_real(h->program->arena, op, ATTRIBUTE_THETA, 10000);
         if (i >= 2) {
-            op_set_real(h->program, op, ATTRIBUTE_ROPE_FACTOR, 8);
-            op_set_real(h->program, op, ATTRIBUTE_ROPE_LOW, 1);
-            op_set_real(h->program, op, ATTRIBUTE_ROPE_HIGH, 4);
-            op_set_integer(h->program, op, ATTRIBUTE_ROPE_ORIGINAL, 16);
+            op_set_real(h->program->arena, op, ATTRIBUTE_ROPE_FACTOR, 8);
+            op_set_real(h->program->arena, op, ATTRIBUTE_ROPE_LOW, 1);
+            op_set_real(h->program->arena, op, ATTRIBUTE_ROPE_HIGH, 4);
+            op_set_integer(h->program->arena, op, ATTRIBUTE_ROPE_ORIGINAL, 16);
         }
         finish(h, op);
     }
@@ -534,10 +535,10 @@ static void build_attention(struct harness *h) {
     value_id other = INPUT(h, 2, 5, 3, 2, 4), other_lse = INPUT(h, 2, 5, 3, 2);
     value_id d_o = INPUT(h, 2, 5, 3, 2, 4), positions = harness_iota(h, 5);
     struct op *op = OP(h, ATTENTION, q, k, v, positions, positions);
-    op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
+    op_set_real(h->program->arena, op, ATTRIBUTE_SCALE, 0.5);
     value_id o = finish(h, op), lse = op->results[1];
     op = OP(h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, positions, positions);
-    op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
+    op_set_real(h->program->arena, op, ATTRIBUTE_SCALE, 0.5);
     finish(h, op);
     finish(h, OP(h, ATTENTION_MERGE, o, lse, other, other_lse));
 }
@@ -551,13 +552,13 @@ static void positions_in_memory(void **state) {
         value_id own = harness_input(&h, DTYPE_I32, SIZES(6));
         value_id others = harness_input(&h, DTYPE_I32, SIZES(4)), d_o = INPUT(&h, 2, 6, 3, 2, 4);
         struct op *op = OP(&h, ROPE, q, own);
-        op_set_real(h.program, op, ATTRIBUTE_THETA, 10000);
+        op_set_real(h.program->arena, op, ATTRIBUTE_THETA, 10000);
         finish(&h, op);
         op = OP(&h, ATTENTION, q, k, v, own, others);
-        op_set_real(h.program, op, ATTRIBUTE_SCALE, 0.5);
+        op_set_real(h.program->arena, op, ATTRIBUTE_SCALE, 0.5);
         value_id o = finish(&h, op), lse = op->results[1];
         op = OP(&h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, own, others);
-        op_set_real(h.program, op, ATTRIBUTE_SCALE, 0.5);
+        op_set_real(h.program->arena, op, ATTRIBUTE_SCALE, 0.5);
         finish(&h, op);
         harness_ready(&h);
         static const int positions[] = {4, 5, 6, 13, 14, 15, 2, 3, 11, 12};
@@ -625,16 +626,16 @@ static void scalars(void **state) {
     finish(&h, OP(&h, MUL, x, t));
     finish(&h, OP(&h, CLIP_FACTOR, x));
     struct op *op = OP(&h, CLIP_FACTOR, x);
-    op_set_real(h.program, op, ATTRIBUTE_MAX_NORM, 0.5);
+    op_set_real(h.program->arena, op, ATTRIBUTE_MAX_NORM, 0.5);
     finish(&h, op);
     for (int i = 0; i < N_RATES; i++) {
         op = OP(&h, LEARNING_RATE, t);
-        op_set_word(h.program, op, ATTRIBUTE_RATE, rate_names[i]);
-        op_set_real(h.program, op, ATTRIBUTE_BASE, 3e-4);
-        op_set_real(h.program, op, ATTRIBUTE_MINIMUM, 3e-5);
-        op_set_integer(h.program, op, ATTRIBUTE_WARMUP, 4);
-        op_set_integer(h.program, op, ATTRIBUTE_STEPS, 20);
-        op_set_integer(h.program, op, ATTRIBUTE_DECAY, 14);
+        op_set_word(h.program->arena, op, ATTRIBUTE_RATE, rate_names[i]);
+        op_set_real(h.program->arena, op, ATTRIBUTE_BASE, 3e-4);
+        op_set_real(h.program->arena, op, ATTRIBUTE_MINIMUM, 3e-5);
+        op_set_integer(h.program->arena, op, ATTRIBUTE_WARMUP, 4);
+        op_set_integer(h.program->arena, op, ATTRIBUTE_STEPS, 20);
+        op_set_integer(h.program->arena, op, ATTRIBUTE_DECAY, 14);
         finish(&h, op);
     }
     harness_ready(&h);
@@ -645,10 +646,10 @@ static void scalars(void **state) {
 }
 
 static void set_adamw(struct harness *h, struct op *op) {
-    op_set_real(h->program, op, ATTRIBUTE_BETA1, 0.9);
-    op_set_real(h->program, op, ATTRIBUTE_BETA2, 0.95);
-    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-8);
-    op_set_real(h->program, op, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+    op_set_real(h->program->arena, op, ATTRIBUTE_BETA1, 0.9);
+    op_set_real(h->program->arena, op, ATTRIBUTE_BETA2, 0.95);
+    op_set_real(h->program->arena, op, ATTRIBUTE_EPS, 1e-8);
+    op_set_real(h->program->arena, op, ATTRIBUTE_WEIGHT_DECAY, 0.1);
 }
 
 // In place and elsewhere: where the results have own places the states are copied first.
@@ -665,10 +666,10 @@ static void updates(void **state) {
         set_adamw(&h, adamw);
         struct op *momentum = OP(&h, SGD_MOMENTUM, q, b, g, s[0], s[1], s[2]);
         adamw = &h.unit->ops[0];
-        op_set_real(h.program, momentum, ATTRIBUTE_MOMENTUM, 0.9);
-        op_set_real(h.program, momentum, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+        op_set_real(h.program->arena, momentum, ATTRIBUTE_MOMENTUM, 0.9);
+        op_set_real(h.program->arena, momentum, ATTRIBUTE_WEIGHT_DECAY, 0.1);
         struct op *sgd = OP(&h, SGD, w, g, s[0], s[1]);
-        op_set_real(h.program, sgd, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+        op_set_real(h.program->arena, sgd, ATTRIBUTE_WEIGHT_DECAY, 0.1);
         value_id parameters[] = {p, m, v, q, b, w};
         for (unsigned k = 0, n = 0; k < 3; k++)
             for (unsigned r = 0; r < h.unit->ops[k].n_results; r++, n++) {
@@ -703,11 +704,11 @@ static void build_terms(struct harness *h, value_id terms[N_ADDED], value_id sum
     value_id dbias = INPUT(h, X), dgain2 = INPUT(h, X), table = INPUT(h, ENTRIES, Y);
     value_id ids = harness_input(h, DTYPE_I32, SIZES(2, ROWS)), rows = harness_iota(h, ENTRIES);
     struct op *op = OP(h, EINSUM, x, dy);
-    op_set_word(h->program, op, ATTRIBUTE_LABELS, "bsh,bsf->hf");
+    op_set_word(h->program->arena, op, ATTRIBUTE_LABELS, "bsh,bsf->hf");
     memcpy(sums, (value_id[]){w, b, dgain, dbias, dgain2, table}, N_ADDED * sizeof *sums);
     terms[0] = harness_infer(h, op);
     op = OP(h, SUM_ROWS, dy);
-    op_set_integer(h->program, op, ATTRIBUTE_KEEP, 1);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 1);
     terms[1] = harness_infer(h, op);
     op = OP(h, LAYER_NORM_BACKWARD, x, gain, mean, rstd, dn);
     harness_output(h, harness_infer(h, op));
@@ -800,9 +801,9 @@ static const struct wire ways[] = {
 enum { N_WAYS = sizeof ways / sizeof *ways, CODED = 3 * 257 }; // three blocks and a short one
 
 static struct op *coded(struct harness *h, struct op *op, struct wire wire) {
-    op_set_word(h->program, op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
+    op_set_word(h->program->arena, op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
     if (wire.way == WIRE_TOPK)
-        op_set_integer(h->program, op, ATTRIBUTE_KEPT, wire.kept);
+        op_set_integer(h->program->arena, op, ATTRIBUTE_KEPT, wire.kept);
     return op;
 }
 
@@ -888,7 +889,7 @@ static void carries(void **state) {
         value_id kept = INPUT(&h, 3, 257), sum = INPUT(&h, 3, 257);
         value_id microbatch = harness_input(&h, DTYPE_F64, SIZES());
         struct op *op = OP(&h, CARRY, kept, sum, microbatch);
-        op_set_integer(h.program, op, ATTRIBUTE_LEVEL, i / 16);
+        op_set_integer(h.program->arena, op, ATTRIBUTE_LEVEL, i / 16);
         harness_infer(&h, op);
         harness_update(&h, op->results[0], kept);
         harness_output(&h, op->results[1]);

@@ -40,6 +40,7 @@ static double dot(const double *a, const double *b, int64_t n) {
 // function under test is the sum of result * direction.
 struct trial {
     struct arena arena;
+    struct program *program;
     struct emitter emitter;
     struct array values[64];
     struct array directions[8];
@@ -50,10 +51,11 @@ struct trial {
 static void begin(struct trial *trial) {
     memset(trial, 0, sizeof *trial);
     trial->seed = 7;
-    trial->emitter.program = program_new(&trial->arena, "main");
+    trial->program = program_new(&trial->arena, "main");
+    trial->emitter.arena = &trial->arena;
     trial->emitter.span.source = NO_SOURCE;
-    uint32_t id = job_add_unit(trial->emitter.program->job, "u_forward", trial->emitter.span);
-    trial->emitter.unit = &trial->emitter.program->job->units[id];
+    uint32_t id = job_add_unit(trial->program->job, "u_forward", trial->emitter.span);
+    trial->emitter.unit = &trial->program->job->units[id];
 }
 
 static value_id add_input(struct trial *trial, enum dtype dtype, unsigned rank,
@@ -63,7 +65,7 @@ static value_id add_input(struct trial *trial, enum dtype dtype, unsigned rank,
         type.dims[i] = (struct dim){DIM_HIDDEN, sizes[i]};
     struct unit *unit = trial->emitter.unit;
     const char *name = arena_format(&trial->arena, "p%u", unit->n_parameters);
-    value_id id = unit_add_parameter(trial->emitter.program, unit, name, type, false);
+    value_id id = unit_add_parameter(&trial->arena, unit, name, type, false);
     trial->values[id] = array_new(&trial->arena, type);
     fill(&trial->values[id], &trial->seed);
     return id;
@@ -101,12 +103,12 @@ static void add_results(struct trial *trial, struct op made, unsigned with_direc
         struct array *direction = &trial->directions[unit->n_results];
         *direction = array_new(&trial->arena, unit->values[made.results[i]].type);
         fill(direction, &trial->seed);
-        unit_add_result(trial->emitter.program, unit, made.results[i], NO_ID);
+        unit_add_result(&trial->arena, unit, made.results[i], NO_ID);
     }
 }
 
 static double function(struct trial *trial) {
-    const struct unit *unit = &trial->emitter.program->job->units[0];
+    const struct unit *unit = &trial->program->job->units[0];
     struct arena scratch = {0};
     interpret_unit(unit, trial->values, &scratch);
     double sum = 0;
@@ -135,7 +137,7 @@ static void check_entries(struct trial *trial, uint32_t parameter, const double 
 
 // Derives the backward unit, runs it on forward's values, and compares every result.
 static void finish(struct trial *trial) {
-    struct program *program = trial->emitter.program;
+    struct program *program = trial->program;
     struct backward backward =
         derive_backward(program, 0, "u_backward", trial->given, trial->wanted, trial->added);
     assert_int_not_equal(backward.unit, NO_ID);
@@ -159,7 +161,7 @@ static void finish(struct trial *trial) {
     }
     interpret_unit(unit, values, &scratch);
     uint32_t n_wanted = 0;
-    for (uint32_t i = 0; i < trial->emitter.program->job->units[0].n_parameters; i++)
+    for (uint32_t i = 0; i < trial->program->job->units[0].n_parameters; i++)
         n_wanted += trial->wanted[i];
     assert_int_equal(unit->n_results, n_wanted);
     for (uint32_t i = 0; i < unit->n_results; i++) {

@@ -64,21 +64,21 @@ static struct unit *unit_of(struct trial *t) {
 static value_id parameter(struct trial *t, const char *name, struct dim a, struct dim b) {
     struct tensor_type type = {.dtype = DTYPE_F32, .dims = {a, b}};
     type.rank = (a.size > 0) + (b.size > 0);
-    return unit_add_parameter(t->reference, unit_of(t), name, type, false);
+    return unit_add_parameter(t->reference->arena, unit_of(t), name, type, false);
 }
 
 static value_id op(struct trial *t, enum op_kind kind, const char *name, value_id a, value_id b) {
     value_id operands[2] = {a, b};
-    struct op *made = unit_add_op(t->reference, unit_of(t), kind, name, operands,
+    struct op *made = unit_add_op(t->reference->arena, unit_of(t), kind, name, operands,
                                   op_operand_count(kind), span_nowhere());
     const char *why;
     if (kind == OP_EINSUM)
-        op_set_word(t->reference, made, ATTRIBUTE_LABELS, "bx,xy->by");
+        op_set_word(t->reference->arena, made, ATTRIBUTE_LABELS, "bx,xy->by");
     if (kind == OP_SUM_ROWS)
-        op_set_integer(t->reference, made, ATTRIBUTE_KEEP, 1);
+        op_set_integer(t->reference->arena, made, ATTRIBUTE_KEEP, 1);
     if (kind == OP_GELU)
-        op_set_word(t->reference, made, ATTRIBUTE_APPROXIMATE, "tanh");
-    assert_true(op_infer_types(t->reference, unit_of(t), made, &why));
+        op_set_word(t->reference->arena, made, ATTRIBUTE_APPROXIMATE, "tanh");
+    assert_true(op_infer_types(t->reference->arena, unit_of(t), made, &why));
     return made->results[0];
 }
 
@@ -90,7 +90,7 @@ static void result(struct trial *t, value_id value) {
     wanted->partial = 1 << DP | 1 << TIME;
     work_cuts_of_dims(&t->plan.placement, (struct part){0}, type->dims, type->rank, wanted->cuts,
                       by);
-    unit_add_result(t->reference, unit_of(t), value, NO_ID);
+    unit_add_result(t->reference->arena, unit_of(t), value, NO_ID);
 }
 
 static void cut(struct trial *t, value_id parameter, unsigned dimension, unsigned axis) {
@@ -272,7 +272,7 @@ static void square_sums_are_kept_apart_by_type(void **state) {
     unit_of(&t)->values[norm2].type.dtype = DTYPE_F64;
     value_id first = op(&t, OP_ACCUMULATE, "first", norm2, op(&t, OP_SQUARE_SUM, "a", g, 0));
     value_id sum = op(&t, OP_ACCUMULATE, "sum", first, op(&t, OP_SQUARE_SUM, "b", h, 0));
-    unit_add_result(t.reference, unit_of(&t), sum, norm2);
+    unit_add_result(t.reference->arena, unit_of(&t), sum, norm2);
     t.operands[norm2].zero = true;
     cut(&t, g, 1, TP);
     make(&t);

@@ -416,7 +416,7 @@ static struct array seen_whole(struct bench *b, unsigned draw, const struct judg
         b->unit.values[i].type = operands[i].type;
     }
     const char *why;
-    assert_true(op_infer_types(b->program, &b->unit, &b->op, &why));
+    assert_true(op_infer_types(b->program->arena, &b->unit, &b->op, &why));
     for (unsigned i = 0; i < b->op.n_results; i++)
         results[i] = array_new(&b->arena, b->unit.values[b->op.n_operands + i].type);
     interpret_op(&b->op, operands, results);

@@ -117,10 +117,10 @@ static void sums_over_layers_are_not_mixed_up(void **state) {
         if (i == 3)
             body->statements[at] = part;
         else
-            block_insert(program, body, at, part);
+            block_insert(program->arena, body, at, part);
         if (i == 1) {
-            block_insert(program, body, at, head);
-            block_insert(program, body, at, zero);
+            block_insert(program->arena, body, at, head);
+            block_insert(program->arena, body, at, zero);
         }
     }
     job_number(program->job);

@@ -74,7 +74,7 @@ static void add_result(struct pool *p, struct op *op) {
         operands[i] = p->arrays[op->operands[i]];
         judged[i] = p->judged[op->operands[i]];
     }
-    if (!op_infer_types(p->bench.program, &p->unit, op, &why))
+    if (!op_infer_types(p->bench.program->arena, &p->unit, op, &why))
         return;
     p->arrays[p->n] = array_new(&p->bench.arena, p->unit.values[p->n].type);
     interpret_op(op, operands, &p->arrays[p->n]);
@@ -91,7 +91,7 @@ static void add_result(struct pool *p, struct op *op) {
 static void add_counts(struct pool *p) {
     for (int64_t size = 2; size < 2 + COUNTS; size++) {
         struct op op = {.kind = OP_IOTA};
-        op_set(p->bench.program, &op,
+        op_set(p->bench.program->arena, &op,
                (struct attribute){.name = ATTRIBUTE_DIMENSION, .integer = DIM_PART});
         p->unit.values[p->n].type = type_of(1, &size);
         p->unit.values[p->n].type.dtype = DTYPE_I32;
@@ -124,8 +124,8 @@ static void make_moved(struct pool *p, struct op *op) {
         return;
     op->operands[1] = op->kind == OP_PUT ? pick(p, COUNTS) : count_of(type->dims[at].size);
     op->operands[2] = pick(p, COUNTS);
-    op_set_integer(p->bench.program, op, range ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, number);
-    op_set_integer(p->bench.program, op, ATTRIBUTE_KEEP,
+    op_set_integer(p->bench.program->arena, op, range ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, number);
+    op_set_integer(p->bench.program->arena, op, ATTRIBUTE_KEEP,
                    (int64_t)type->rank - at - (op->kind != OP_PUT));
     add_result(p, op);
 }
@@ -154,7 +154,7 @@ static void make_product(struct pool *p, struct op *op) {
     if (n_result == 0)
         return;
     op->kind = OP_EINSUM;
-    op_set_word(p->bench.program, op, ATTRIBUTE_LABELS,
+    op_set_word(p->bench.program->arena, op, ATTRIBUTE_LABELS,
                 arena_format(&p->bench.arena, "%s->%s", labels, result));
     add_result(p, op);
 }
@@ -168,7 +168,7 @@ static void make_sum(struct pool *p, struct op *op) {
         op->kind = OP_SUM_ROWS;
         if (rank < 2)
             return;
-        op_set_integer(p->bench.program, op, ATTRIBUTE_KEEP, 1 + pick(p, rank - 1));
+        op_set_integer(p->bench.program->arena, op, ATTRIBUTE_KEEP, 1 + pick(p, rank - 1));
     }
     add_result(p, op);
 }
@@ -266,9 +266,9 @@ static value_id moving(struct pool *p, enum op_kind kind, value_id x, int64_t nu
     struct op op = {.kind = kind, .operands = {x}};
     op.operands[1] = count_of(kind == OP_PUT ? places : type->dims[type->rank - 1 - keep].size);
     op.operands[2] = count_of(kind == OP_MOVE ? places : 2);
-    op_set_integer(p->bench.program, &op, kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX,
-                   number);
-    op_set_integer(p->bench.program, &op, ATTRIBUTE_KEEP, keep);
+    op_set_integer(p->bench.program->arena, &op,
+                   kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, number);
+    op_set_integer(p->bench.program->arena, &op, ATTRIBUTE_KEEP, keep);
     return make(p, &op);
 }
 
@@ -286,7 +286,7 @@ static value_id move(struct pool *p, value_id x, int64_t shift, int64_t keep, in
 
 static value_id product(struct pool *p, const char *labels, value_id a, value_id b) {
     struct op op = {.kind = OP_EINSUM, .operands = {a, b}};
-    op_set_word(p->bench.program, &op, ATTRIBUTE_LABELS, labels);
+    op_set_word(p->bench.program->arena, &op, ATTRIBUTE_LABELS, labels);
     return make(p, &op);
 }
 
@@ -296,7 +296,7 @@ static value_id sum(struct pool *p, enum op_kind kind, value_id a, value_id b) {
 
 static value_id rows(struct pool *p, value_id x, int64_t keep) {
     struct op op = {.kind = OP_SUM_ROWS, .operands = {x}};
-    op_set_integer(p->bench.program, &op, ATTRIBUTE_KEEP, keep);
+    op_set_integer(p->bench.program->arena, &op, ATTRIBUTE_KEEP, keep);
     return make(p, &op);
 }
 

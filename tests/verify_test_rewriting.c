@@ -97,7 +97,7 @@ static value_id apply(struct pool *p, struct op *op, const value_id *operands) {
     }
     for (unsigned i = 0; i < op->n_results; i++)
         op->results[i] = p->n + i;
-    if (!op_infer_types(p->bench.program, &p->unit, op, &why))
+    if (!op_infer_types(p->bench.program->arena, &p->unit, op, &why))
         return NO_ID;
     for (unsigned i = 0; i < op->n_results; i++)
         p->arrays[p->n + i] = array_new(&p->bench.arena, p->unit.values[p->n + i].type);
@@ -117,11 +117,11 @@ static value_id apply(struct pool *p, struct op *op, const value_id *operands) {
 static value_id make(struct pool *p, enum op_kind kind, const value_id *operands) {
     struct op op = {.kind = kind};
     if (kind == OP_GELU || kind == OP_GELU_BACKWARD)
-        op_set_word(p->bench.program, &op, ATTRIBUTE_APPROXIMATE, "tanh");
+        op_set_word(p->bench.program->arena, &op, ATTRIBUTE_APPROXIMATE, "tanh");
     if (kind == OP_LAYER_NORM || kind == OP_RMS_NORM)
-        op_set_real(p->bench.program, &op, ATTRIBUTE_EPS, 0.125);
+        op_set_real(p->bench.program->arena, &op, ATTRIBUTE_EPS, 0.125);
     if (kind == OP_SUM_ROWS)
-        op_set_integer(p->bench.program, &op, ATTRIBUTE_KEEP, 1);
+        op_set_integer(p->bench.program->arena, &op, ATTRIBUTE_KEEP, 1);
     return apply(p, &op, operands);
 }
 
@@ -135,26 +135,26 @@ static value_id make_2(struct pool *p, enum op_kind kind, value_id a, value_id b
 
 static value_id product(struct pool *p, const char *labels, value_id a, value_id b) {
     struct op op = {.kind = OP_EINSUM};
-    op_set_word(p->bench.program, &op, ATTRIBUTE_LABELS, labels);
+    op_set_word(p->bench.program->arena, &op, ATTRIBUTE_LABELS, labels);
     return apply(p, &op, (value_id[]){a, b});
 }
 
 static value_id weighted(struct pool *p, value_id a, value_id b, double x, double y) {
     struct op op = {.kind = OP_WEIGHTED_SUM};
-    op_set_real(p->bench.program, &op, ATTRIBUTE_WEIGHT_A, x);
-    op_set_real(p->bench.program, &op, ATTRIBUTE_WEIGHT_B, y);
+    op_set_real(p->bench.program->arena, &op, ATTRIBUTE_WEIGHT_A, x);
+    op_set_real(p->bench.program->arena, &op, ATTRIBUTE_WEIGHT_B, y);
     return apply(p, &op, (value_id[]){a, b});
 }
 
 static value_id divided(struct pool *p, value_id a, int64_t divisor) {
     struct op op = {.kind = OP_DIVIDE};
-    op_set_integer(p->bench.program, &op, ATTRIBUTE_DIVISOR, divisor);
+    op_set_integer(p->bench.program->arena, &op, ATTRIBUTE_DIVISOR, divisor);
     return apply(p, &op, (value_id[]){a});
 }
 
 static value_id count(struct pool *p) {
     struct op op = {.kind = OP_IOTA};
-    op_set(p->bench.program, &op,
+    op_set(p->bench.program->arena, &op,
            (struct attribute){.name = ATTRIBUTE_DIMENSION, .integer = DIM_PART});
     p->unit.values[p->n].type =
         (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_PART, SIZE_OF_ALL}}};
@@ -163,7 +163,7 @@ static value_id count(struct pool *p) {
 
 static value_id heads(struct pool *p, enum op_kind kind, double scale, const value_id *operands) {
     struct op op = {.kind = kind};
-    op_set_real(p->bench.program, &op, ATTRIBUTE_SCALE, scale);
+    op_set_real(p->bench.program->arena, &op, ATTRIBUTE_SCALE, scale);
     return apply(p, &op, operands);
 }
 
@@ -180,7 +180,7 @@ static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) 
     const char *end = attributes ? at + all->entries[attributes - 1].size : at;
     if (op->kind == OP_EINSUM) { // "ab,bc,ac" is "ab,bc->ac"
         const char *last = strrchr(at, ',');
-        op_set_word(p->bench.program, op, ATTRIBUTE_LABELS,
+        op_set_word(p->bench.program->arena, op, ATTRIBUTE_LABELS,
                     arena_format(&p->bench.arena, "%.*s->%s", (int)(last - at), at, last + 1));
         return;
     }
@@ -194,7 +194,7 @@ static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) 
         else
             memcpy(&attribute.integer, at, sizeof attribute.integer);
         at += word ? strlen(at) + 1 : sizeof attribute.integer;
-        op_set(p->bench.program, op, attribute);
+        op_set(p->bench.program->arena, op, attribute);
     }
 }
 
@@ -237,7 +237,7 @@ static bool op_number(struct pool *p, struct term term, struct array *number) {
     }
     for (unsigned i = 0; i < op.n_results; i++)
         op.results[i] = MAX_OPERANDS + i;
-    assert_true(op_infer_types(p->bench.program, &unit, &op, &why));
+    assert_true(op_infer_types(p->bench.program->arena, &unit, &op, &why));
     for (unsigned i = 0; i < op.n_results; i++)
         results[i] = array_new(&p->bench.arena, unit.values[op.results[i]].type);
     interpret_op(&op, operands, results);

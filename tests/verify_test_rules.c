@@ -65,14 +65,14 @@ static void set_attributes(struct bench *b, const char *labels) {
         char word[64];
         snprintf(word, sizeof word, " %s ", attribute_names[all[i].name]);
         if (strstr(words, word))
-            op_set(b->program, &b->op,
+            op_set(b->program->arena, &b->op,
                    (struct attribute){.name = all[i].name,
                                       .real = all[i].real,
                                       .integer = all[i].integer,
                                       .word = all[i].word});
     }
     if (b->op.kind == OP_EINSUM)
-        op_set_word(b->program, &b->op, ATTRIBUTE_LABELS, labels);
+        op_set_word(b->program->arena, &b->op, ATTRIBUTE_LABELS, labels);
 }
 
 // Splits a signature into label lists; capitals stand for one dimension each.
@@ -154,7 +154,7 @@ static bool set_types(struct bench *b) {
     for (unsigned i = 0; i < b->op.n_operands; i++)
         b->unit.values[i].type = part_type(b, &b->whole[0][i].type, &b->spread[i]);
     const char *why;
-    return op_infer_types(b->program, &b->unit, &b->op, &why);
+    return op_infer_types(b->program->arena, &b->unit, &b->op, &why);
 }
 
 static void execute(struct bench *b) {

@@ -187,10 +187,9 @@ static void shifts_cancel_where_they_are_the_greatest(void **state) {
 
 static struct scaled moved(struct terms *t, enum op_kind kind, struct scaled x, int rank) {
     int64_t key[2] = {DIM_HEADS, 3};
-    struct program scratch = {.arena = t->arena};
     struct op op = {.kind = kind};
-    op_set_integer(&scratch, &op, ATTRIBUTE_INDEX, 1);
-    op_set_integer(&scratch, &op, ATTRIBUTE_KEEP, 0);
+    op_set_integer(t->arena, &op, ATTRIBUTE_INDEX, 1);
+    op_set_integer(t->arena, &op, ATTRIBUTE_KEEP, 0);
     uint32_t places = intern(&t->attributes, key, sizeof key, NULL) + 1;
     struct term iota = term_leaf(BUILDER(t), OP_IOTA, places, false, 0);
     return law_moved(BUILDER(t), &op, rank, x, iota, iota);
@@ -198,9 +197,8 @@ static struct scaled moved(struct terms *t, enum op_kind kind, struct scaled x, 
 
 // The sum of the rows of what was put.
 static struct scaled rows_of(struct terms *t, struct scaled put) {
-    struct program scratch = {.arena = t->arena};
     struct op op = {.kind = OP_SUM_ROWS};
-    op_set_integer(&scratch, &op, ATTRIBUTE_KEEP, 1);
+    op_set_integer(t->arena, &op, ATTRIBUTE_KEEP, 1);
     return op_term(t, OP_SUM_ROWS, 0, attributes_of(t, &op), &put, 1);
 }
 

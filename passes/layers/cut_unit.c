@@ -32,7 +32,7 @@ struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const u
 
 void begin_piece(struct unit_cutter *c, const char *name) {
     uint32_t id = job_add_unit(c->program->job, name, c->whole.span);
-    c->to = (struct emitter){.program = c->program, .unit = &c->program->job->units[id]};
+    c->to = (struct emitter){.arena = c->program->arena, .unit = &c->program->job->units[id]};
     c->to.unit->phase = c->whole.phase;
     for (value_id v = 0; v < c->whole.n_values; v++)
         c->here[v] = NO_ID;
@@ -44,7 +44,8 @@ uint32_t piece_unit(const struct unit_cutter *c) {
 
 value_id add_piece_parameter(struct unit_cutter *c, value_id like, const char *name,
                              bool consumed) {
-    return unit_add_parameter(c->program, c->to.unit, name, c->whole.values[like].type, consumed);
+    return unit_add_parameter(c->program->arena, c->to.unit, name, c->whole.values[like].type,
+                              consumed);
 }
 
 const struct op *count_of(const struct unit_cutter *c, value_id v) {
@@ -108,7 +109,7 @@ void add_piece_parameters(struct unit_cutter *c, struct unit_piece *piece, uint3
 
 void add_piece_result(struct unit_cutter *c, struct unit_piece *piece, value_id v,
                       value_id in_parameter) {
-    unit_add_result(c->program, c->to.unit, c->here[v], in_parameter);
+    unit_add_result(c->program->arena, c->to.unit, c->here[v], in_parameter);
     piece->results[piece->n_results++] = v;
 }
 

@@ -129,14 +129,14 @@ static void push_pieces(struct tensor_cutter *c, struct block *to, const struct 
     value_id *first = ARENA_ARRAY(arena, value_id, unit->n_ops + 1);
     uint32_t n = unit->phase == PHASE_UPDATE ? 1 : divide_ops(c, &s->call, piece_of, first);
     if (n == 1) {
-        block_push(c->program, to, *s);
+        block_push(c->program->arena, to, *s);
         return;
     }
     const struct placement *placement = &c->placement;
     uint32_t range = placement_range(placement, loop ? loop->begin : 0);
     const struct cut *cut = cut_unit(c, s->call.unit, piece_of, first, n);
     for (uint32_t i = 0; i < n; i++)
-        block_push(c->program, to,
+        block_push(c->program->arena, to,
                    call_of_piece(&cut->cutter, s, &cut->pieces[i],
                                  placement->n_ranges > 1 ? &placement->ranges[range] : NULL));
 }
@@ -150,7 +150,7 @@ static void cut_block(struct tensor_cutter *c, struct block *block, const struct
         if (s.kind == STATEMENT_CALL)
             push_pieces(c, &made, &s, loop);
         else
-            block_push(c->program, &made, s);
+            block_push(c->program->arena, &made, s);
     }
     *block = made;
 }

@@ -161,7 +161,7 @@ static void push_keep(struct hander *h, struct block *made, const struct stateme
     struct call call = {.unit = unit,
                         .operands = arena_copy(h->program->arena, &from, sizeof from),
                         .results = arena_copy(h->program->arena, &kept, sizeof kept)};
-    block_push(h->program, made,
+    block_push(h->program->arena, made,
                (struct statement){.kind = STATEMENT_CALL, .span = reader->span, .call = call});
 }
 
@@ -190,7 +190,7 @@ static void hand_on_in_call(struct hander *h, struct block *made, const struct b
     for (uint32_t k = 0; k < unit->n_results && forward; k++)
         if (is_handed_on(h, from.results[k].buffer))
             refer_to_slot(h, &s.call.results[k]);
-    block_push(h->program, made, s);
+    block_push(h->program->arena, made, s);
 }
 
 static void hand_on_in_block(struct hander *h, struct block *block) {
@@ -203,7 +203,7 @@ static void hand_on_in_block(struct hander *h, struct block *block) {
         struct statement s = block->statements[i];
         if (s.kind == STATEMENT_LOOP)
             hand_on_in_block(h, &s.loop.body);
-        block_push(h->program, &made, s);
+        block_push(h->program->arena, &made, s);
     }
     *block = made;
 }

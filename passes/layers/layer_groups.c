@@ -39,7 +39,7 @@ struct statement cut_in_groups(struct program *program, const struct statement *
     layers.loop.descending = loop->loop.descending;
     layers.loop.body = loop->loop.body;
     deepen_variables(program, &layers);
-    block_push(program, &groups.loop.body, layers);
+    block_push(program->arena, &groups.loop.body, layers);
     return groups;
 }
 
@@ -49,7 +49,7 @@ static void push_piece(struct program *program, struct block *to, const struct s
     piece.loop.begin = begin > loop->loop.begin ? begin : loop->loop.begin;
     piece.loop.end = end < loop->loop.end ? end : loop->loop.end;
     if (piece.loop.begin < piece.loop.end)
-        block_push(program, to, piece);
+        block_push(program->arena, to, piece);
 }
 
 void push_in_pieces(struct program *program, struct block *to, const struct statement *loop,

@@ -224,7 +224,7 @@ static void push_moved(const struct cutter *c, struct block *to, const struct st
     struct access access;
     for (uint32_t i = 0; (access = statement_access(c->program, &made, i)).at; i++)
         move_reference(c, access.at, range);
-    block_push(c->program, to, made);
+    block_push(c->program->arena, to, made);
 }
 
 // The loop over a range. Where layers take turns it goes over the one layer of a turn, inside the
@@ -258,7 +258,7 @@ static void push_ranges(const struct cutter *c, struct block *to, const struct s
                         uint32_t first) {
     uint32_t n = turns_from(c, first);
     if (n == 1) {
-        block_push(c->program, to, loop_over_range(c, loop, first));
+        block_push(c->program->arena, to, loop_over_range(c, loop, first));
         return;
     }
     struct statement turns = *loop;
@@ -267,9 +267,9 @@ static void push_ranges(const struct cutter *c, struct block *to, const struct s
                                .descending = loop->loop.descending};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t range = loop->loop.descending ? first + n - 1 - i : first + i;
-        block_push(c->program, &turns.loop.body, loop_over_range(c, loop, range));
+        block_push(c->program->arena, &turns.loop.body, loop_over_range(c, loop, range));
     }
-    block_push(c->program, to, turns);
+    block_push(c->program->arena, to, turns);
 }
 
 // The last item that a loop hands on at the end of a range, as the range behind it finds it.
@@ -312,7 +312,7 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
             struct call call = {.unit = border_unit(c, at->buffer, s->call.unit, k),
                                 .operands = arena_copy(c->program->arena, &items[0], sizeof *items),
                                 .results = arena_copy(c->program->arena, &items[1], sizeof *items)};
-            block_push(c->program, to,
+            block_push(c->program->arena, to,
                        (struct statement){.kind = STATEMENT_CALL, .span = s->span, .call = call});
         }
     }

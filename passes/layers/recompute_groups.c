@@ -211,8 +211,8 @@ static void push_copy(const struct group_cutter *c, struct block *to, struct sta
                              .call = {.unit = unit,
                                       .operands = arena_copy(arena, &from, sizeof from),
                                       .results = arena_copy(arena, &at, sizeof at)}};
-    block_push(c->program, &loop.loop.body, call);
-    block_push(c->program, to, loop);
+    block_push(c->program->arena, &loop.loop.body, call);
+    block_push(c->program->arena, to, loop);
 }
 
 static void push_recomputing(const struct group_cutter *c, struct block *to, struct statement loop,
@@ -223,8 +223,8 @@ static void push_recomputing(const struct group_cutter *c, struct block *to, str
     struct statement call = statement_clone(c->program->arena, c->program, &said);
     refer(c, &call, true);
     deepen_variables(c->program, &call);
-    block_push(c->program, &loop.loop.body, call);
-    block_push(c->program, to, loop);
+    block_push(c->program->arena, &loop.loop.body, call);
+    block_push(c->program->arena, to, loop);
 }
 
 // What is done with the `number`th group of an iteration. `layers`: what it does with all of its
@@ -248,7 +248,7 @@ static void push_group(const struct group_cutter *c, struct block *to, const str
     struct statement all = statement_clone(c->program->arena, c->program, layers);
     all.loop.begin = from->loop.begin + first;
     all.loop.end = from->loop.begin + end;
-    block_push(c->program, to, all);
+    block_push(c->program->arena, to, all);
 }
 
 static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,

@@ -32,7 +32,7 @@ struct segment {
 // A copy of `op`, which is of unit `from`, on operands of the new unit.
 static const struct op *append_copy(struct segment *s, const struct unit *from, const struct op *op,
                                     const value_id *operands) {
-    struct emitter to = {.program = s->program, .unit = s->unit};
+    struct emitter to = {.arena = s->program->arena, .unit = s->unit};
     return emit_copy(&to, from, op, operands);
 }
 
@@ -112,8 +112,8 @@ static void add_sources(struct segment *s, value_id v, bool *visited) {
         return;
     }
     const struct value *value = &s->forward->values[v];
-    const char *name = unit_fresh_name(s->program, s->unit, value->name);
-    s->here[v] = unit_add_parameter(s->program, s->unit, name, value->type, false);
+    const char *name = unit_fresh_name(s->program->arena, s->unit, value->name);
+    s->here[v] = unit_add_parameter(s->program->arena, s->unit, name, value->type, false);
     ARENA_PUSH(s->program->arena, s->added, s->n_added, s->cap_added, forward_value(s, v));
 }
 
@@ -126,8 +126,8 @@ static void copy_parameters(struct segment *s) {
         const struct value *value = &s->old.values[i];
         if (s->again[i])
             continue;
-        s->map[i] =
-            unit_add_parameter(s->program, s->unit, value->name, value->type, s->old.consumed[i]);
+        s->map[i] = unit_add_parameter(s->program->arena, s->unit, value->name, value->type,
+                                       s->old.consumed[i]);
         if (s->source[i] != NO_ID)
             s->here[s->source[i]] = s->map[i];
     }
@@ -140,7 +140,7 @@ static void copy_results(struct segment *s) {
     for (uint32_t i = 0; i < s->old.n_results; i++) {
         struct unit_result result = s->old.results[i];
         uint32_t in_parameter = result.in_parameter == NO_ID ? NO_ID : s->map[result.in_parameter];
-        unit_add_result(s->program, s->unit, value_here(s, result.value), in_parameter);
+        unit_add_result(s->program->arena, s->unit, value_here(s, result.value), in_parameter);
     }
 }
 
@@ -234,7 +234,7 @@ struct call make_recomputing(struct recomputing *r, const struct call *forward,
     for (uint32_t i = 0; i < n; i++)
         add_sources(&s, wanted[i], visited);
     for (uint32_t i = 0; i < n; i++)
-        unit_add_result(program, s.unit, recomputed_value(&s, wanted[i]), NO_ID);
+        unit_add_result(program->arena, s.unit, recomputed_value(&s, wanted[i]), NO_ID);
     return (struct call){.unit = made,
                          .operands = s.added,
                          .results = ARENA_ARRAY(program->arena, struct reference, n + 1)};

@@ -25,7 +25,7 @@ static struct unit *add_unit(struct draft *draft, const struct load *load,
     for (uint32_t i = 0; i < 2 * load->n; i++) {
         const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
         const char *tensor = draft->program->job->tensors[buffer->tensor].name;
-        unit_add_parameter(draft->program, unit,
+        unit_add_parameter(draft->program->arena, unit,
                            arena_format(draft->arena, "%s.%s", tensor, parts[i % 2]),
                            buffer_type(draft->program, buffer), false);
     }
@@ -39,16 +39,16 @@ static struct op *add_op(struct draft *draft, struct unit *unit, enum op_kind ki
     const struct tensor *tensor =
         &draft->program->job->tensors[draft->program->buffers[place.buffer].tensor];
     struct op *op =
-        unit_add_op(draft->program, unit, kind,
+        unit_add_op(draft->program->arena, unit, kind,
                     arena_format(draft->arena, "%s.%s", tensor->name, suffix), operands, 2, span);
     op->n_roles = tensor->n_roles;
     for (unsigned i = 0; i < tensor->n_roles; i++)
         op->roles[i] = tensor->roles[i];
-    op_set_word(draft->program, op, ATTRIBUTE_WAY, wire_way_names[plan->placement.wire.way]);
+    op_set_word(draft->program->arena, op, ATTRIBUTE_WAY, wire_way_names[plan->placement.wire.way]);
     if (plan->placement.wire.way == WIRE_TOPK)
-        op_set_integer(draft->program, op, ATTRIBUTE_KEPT, plan->placement.wire.kept);
+        op_set_integer(draft->program->arena, op, ATTRIBUTE_KEPT, plan->placement.wire.kept);
     const char *why;
-    op_infer_types(draft->program, unit, op, &why);
+    op_infer_types(draft->program->arena, unit, op, &why);
     return op;
 }
 
@@ -79,7 +79,7 @@ static uint32_t coding_unit(struct draft *draft, const struct load *load, const 
         value_id pair[2] = {2 * i, 2 * i + 1};
         struct op *op = add_op(draft, unit, end->op, end->made, pair, operands[2 * i], call->span);
         for (unsigned k = 0; k < end->n_results; k++)
-            unit_add_result(draft->program, unit, op->results[k],
+            unit_add_result(draft->program->arena, unit, op->results[k],
                             end->places[k] == NO_ID ? NO_ID : pair[end->places[k]]);
     }
     note_moving_unit(draft, call->call.unit, end->action, 0, id);

@@ -2,7 +2,7 @@
 #include "passes/partition/partition.h"
 
 void push_statement(struct draft *draft, struct cursor at, struct statement statement) {
-    block_push(draft->program, at.block, statement);
+    block_push(draft->program->arena, at.block, statement);
 }
 
 void push_unit_call(struct draft *draft, struct cursor at, struct span span, uint32_t unit,

@@ -14,8 +14,8 @@ static void add_parameters(struct draft *draft, struct unit *unit, const struct 
                            uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
-        unit_add_parameter(draft->program, unit, buffer->name, buffer_type(draft->program, buffer),
-                           false);
+        unit_add_parameter(draft->program->arena, unit, buffer->name,
+                           buffer_type(draft->program, buffer), false);
     }
 }
 
@@ -43,7 +43,7 @@ static uint32_t adding_unit(struct draft *draft, const struct load *load,
     for (uint32_t i = 0; i < 2 * load->n; i++) {
         const struct buffer *buffer = &draft->program->buffers[operands[i].buffer];
         const char *of = draft->program->job->tensors[buffer->tensor].name;
-        unit_add_parameter(draft->program, unit,
+        unit_add_parameter(draft->program->arena, unit,
                            arena_format(draft->arena, "%s.%s", of, i % 2 ? "term" : "sum"),
                            buffer_type(draft->program, buffer), false);
     }
@@ -51,9 +51,9 @@ static uint32_t adding_unit(struct draft *draft, const struct load *load,
         value_id pair[2] = {2 * i, 2 * i + 1};
         const char *total = arena_format(draft->arena, "%s.total", unit->values[2 * i].name);
         struct op *op =
-            unit_add_op(draft->program, unit, OP_ACCUMULATE, total, pair, 2, call->span);
+            unit_add_op(draft->program->arena, unit, OP_ACCUMULATE, total, pair, 2, call->span);
         unit->values[op->results[0]].type = unit->values[2 * i].type;
-        unit_add_result(draft->program, unit, op->results[0], 2 * i);
+        unit_add_result(draft->program->arena, unit, op->results[0], 2 * i);
     }
     note_moving_unit(draft, call->call.unit, ACTION_ADD, 0, id);
     return id;
@@ -84,9 +84,9 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
     add_parameters(draft, unit, operands, load->n);
     for (value_id i = 0; i < load->n; i++) {
         const char *kept = arena_format(draft->arena, "%s.kept", unit->values[i].name);
-        struct op *op = unit_add_op(draft->program, unit, OP_CAST, kept, &i, 1, call->span);
+        struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &i, 1, call->span);
         unit->values[op->results[0]].type = unit->values[i].type;
-        unit_add_result(draft->program, unit, op->results[0], NO_ID);
+        unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);
     }
     note_moving_unit(draft, call->call.unit, ACTION_KEEP, 0, id);
     return id;
@@ -161,11 +161,11 @@ static uint32_t carrying_unit(struct draft *draft, uint32_t of, const char *name
     for (value_id kept = 0; kept + 1 < n; kept += 2) {
         value_id taken[3] = {kept, kept + 1, n - 1};
         name = unit->values[kept + 1].name;
-        struct op *op = unit_add_op(draft->program, unit, OP_CARRY, name, taken, 3, span);
-        op_set_integer(draft->program, op, ATTRIBUTE_LEVEL, level);
+        struct op *op = unit_add_op(draft->program->arena, unit, OP_CARRY, name, taken, 3, span);
+        op_set_integer(draft->program->arena, op, ATTRIBUTE_LEVEL, level);
         for (unsigned i = 0; i < 2; i++) {
             unit->values[op->results[i]].type = unit->values[taken[i]].type;
-            unit_add_result(draft->program, unit, op->results[i], taken[i]);
+            unit_add_result(draft->program->arena, unit, op->results[i], taken[i]);
         }
     }
     note_moving_unit(draft, of, ACTION_CARRY, level, id);

@@ -3,7 +3,7 @@
 
 value_id add_op(struct maker *m, enum op_kind kind, const char *name, const value_id *operands,
                 uint32_t n, struct span span) {
-    struct op *op = unit_add_op(m->draft->program, m->to, kind, name, operands, n, span);
+    struct op *op = unit_add_op(m->draft->program->arena, m->to, kind, name, operands, n, span);
     return op->results[0];
 }
 

@@ -63,7 +63,8 @@ static uint32_t make_begin(struct unit_cutter *c, const struct op *op,
     begin_piece(c, arena_format(c->program->arena, "%s_begin", name));
     for (unsigned i = 0; i < op->n_operands; i++)
         if (is_travelling_count(c, op, pairing, i))
-            unit_add_result(c->program, c->to.unit, value_in_piece(c, op->operands[i]), NO_ID);
+            unit_add_result(c->program->arena, c->to.unit, value_in_piece(c, op->operands[i]),
+                            NO_ID);
     CHECK(c->to.unit->n_results == 1);
     return piece_unit(c);
 }
@@ -76,7 +77,7 @@ static void join_round(struct unit_cutter *c, struct op round, const value_id *s
             emit_with(&c->to, OP_ATTENTION_MERGE, "merged",
                       OPERANDS(stays[0], stays[1], round.results[0], round.results[1]), NULL, 0);
         for (unsigned i = 0; i < merged->n_results; i++)
-            unit_add_result(program, c->to.unit, merged->results[i], stays[i]);
+            unit_add_result(program->arena, c->to.unit, merged->results[i], stays[i]);
         return;
     }
     for (unsigned i = 0; i < round.n_results; i++) {
@@ -86,7 +87,7 @@ static void join_round(struct unit_cutter *c, struct op round, const value_id *s
         value_id total =
             emit(&c->to, OP_ACCUMULATE, arena_format(c->program->arena, "%s.total", name),
                  OPERANDS(stays[i], round.results[i]));
-        unit_add_result(program, c->to.unit, total, stays[i]);
+        unit_add_result(program->arena, c->to.unit, total, stays[i]);
     }
 }
 
@@ -116,7 +117,7 @@ static uint32_t make_round(struct unit_cutter *c, const struct op *op,
     join_round(c, round, stays);
     for (unsigned i = 0; i < op->n_results; i++)
         if (stays[i] == NO_ID)
-            unit_add_result(c->program, c->to.unit, round.results[i], NO_ID);
+            unit_add_result(c->program->arena, c->to.unit, round.results[i], NO_ID);
     return piece_unit(c);
 }
 
@@ -142,7 +143,7 @@ static uint32_t make_add(struct unit_cutter *c, const struct op *op, const struc
         value_id total =
             emit(&c->to, OP_ACCUMULATE, arena_format(c->program->arena, "%s.total", sum),
                  OPERANDS(sums[i], terms[i]));
-        unit_add_result(c->program, c->to.unit, total, sums[i]);
+        unit_add_result(c->program->arena, c->to.unit, total, sums[i]);
     }
     return piece_unit(c);
 }

@@ -304,8 +304,8 @@ static value_id emit_keep(struct maker *m, value_id v, value_id from, const stru
     each.rank++;
     const char *name = m->from->values[v].name;
     value_id devices = add_op(m, OP_IOTA, arena_format(arena, "%s.devices", name), NULL, 0, span);
-    op_set_integer(program, last_op(m), ATTRIBUTE_DIMENSION, DIM_PART);
-    op_set_axes(program, last_op(m), ATTRIBUTE_AXES, *axes);
+    op_set_integer(program->arena, last_op(m), ATTRIBUTE_DIMENSION, DIM_PART);
+    op_set_axes(program->arena, last_op(m), ATTRIBUTE_AXES, *axes);
     m->to->values[devices].type =
         (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_PART, 1}}};
     inherit_roles(m, from, reader);
@@ -315,8 +315,8 @@ static value_id emit_keep(struct maker *m, value_id v, value_id from, const stru
         kept = add_op(m, back ? OP_TAKE : OP_PUT,
                       arena_format(arena, "%s.%s", name, back ? "kept" : "of_first"), operands, 2,
                       span);
-        op_set_integer(program, last_op(m), ATTRIBUTE_INDEX, 0);
-        op_set_integer(program, last_op(m), ATTRIBUTE_KEEP, keep);
+        op_set_integer(program->arena, last_op(m), ATTRIBUTE_INDEX, 0);
+        op_set_integer(program->arena, last_op(m), ATTRIBUTE_KEEP, keep);
         inherit_roles(m, from, reader);
         m->to->values[kept].type = back ? type : each;
     }
@@ -334,14 +334,14 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     value_id moved =
         add_op(m, move->kind, arena_format(arena, "%s.%s", name, travels ? "started" : suffix),
                &from, 1, span);
-    op_set_axes(m->draft->program, last_op(m), ATTRIBUTE_AXES, move->axes);
+    op_set_axes(m->draft->program->arena, last_op(m), ATTRIBUTE_AXES, move->axes);
     if (move->kind == OP_ALL_TO_ALL)
-        op_set_integer(m->draft->program, last_op(m), ATTRIBUTE_CONCAT_DIM, move->joined);
+        op_set_integer(m->draft->program->arena, last_op(m), ATTRIBUTE_CONCAT_DIM, move->joined);
     if (move->max)
-        op_set_word(m->draft->program, last_op(m), ATTRIBUTE_OPERATION,
+        op_set_word(m->draft->program->arena, last_op(m), ATTRIBUTE_OPERATION,
                     operation_names[OPERATION_MAX]);
     if (move->kind != OP_ALL_REDUCE)
-        op_set_integer(m->draft->program, last_op(m), ATTRIBUTE_DIM, move->dim);
+        op_set_integer(m->draft->program->arena, last_op(m), ATTRIBUTE_DIM, move->dim);
     inherit_roles(m, from, reader);
     m->to->values[moved].type = type;
     if (!travels)
@@ -361,11 +361,11 @@ static value_id count_part(struct maker *m, value_id v, const struct sharding *w
     value_id made = add_op(m, OP_IOTA, m->from->values[v].name, NULL, 0, from->span);
     struct op *op = last_op(m);
     for (unsigned i = 0; i < from->n_attributes; i++)
-        op_set(program, op, from->attributes[i]);
+        op_set(program->arena, op, from->attributes[i]);
     if (want->cuts[0].n)
-        op_set_axes(program, op, ATTRIBUTE_AXES, want->cuts[0]);
+        op_set_axes(program->arena, op, ATTRIBUTE_AXES, want->cuts[0]);
     if (m->plan->placement.ring.n && axis_list_has(&want->cuts[0], m->plan->placement.ring.axes[0]))
-        op_set_axes(program, op, ATTRIBUTE_ZIGZAG, m->plan->placement.ring);
+        op_set_axes(program->arena, op, ATTRIBUTE_ZIGZAG, m->plan->placement.ring);
     take_roles(m, from);
     m->to->values[made].type = type;
     return made;

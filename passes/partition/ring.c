@@ -127,7 +127,8 @@ static void push_wait(struct rounds *r, uint32_t handle) {
 static uint32_t handle_of(struct rounds *r, const char *name) {
     name = local_name(r, name);
     uint32_t handle = step_find_handle(r->at.step, name);
-    return handle != NO_ID ? handle : step_add_handle(r->draft->program, r->at.step, name, 1);
+    return handle != NO_ID ? handle
+                           : step_add_handle(r->draft->program->arena, r->at.step, name, 1);
 }
 
 // What one round has to the next: out of the device's own places in round 0.

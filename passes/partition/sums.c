@@ -25,7 +25,7 @@ struct reference variant_item(struct draft *draft, struct cursor at, buffer_id o
     state->variant_partial[state->n_variants++] = partial;
     struct statement zero = {
         .kind = STATEMENT_ZERO, .span = state->zero_span, .zero = reference_to(made)};
-    block_insert(draft->program, &at.step->body, state->zero_at++, zero);
+    block_insert(draft->program->arena, &at.step->body, state->zero_at++, zero);
     return zero.zero;
 }
 
@@ -58,12 +58,12 @@ static void add_variant(struct draft *draft, struct cursor at, buffer_id of, uin
         unit->phase = PHASE_UPDATE;
         struct tensor_type type = buffer_type(program, &program->buffers[state->variants[0]]);
         value_id pair[2];
-        pair[0] = unit_add_parameter(program, unit, "sum", type, false);
-        pair[1] = unit_add_parameter(program, unit, "term", type, false);
+        pair[0] = unit_add_parameter(program->arena, unit, "sum", type, false);
+        pair[1] = unit_add_parameter(program->arena, unit, "term", type, false);
         struct op *op =
-            unit_add_op(program, unit, OP_ACCUMULATE, "total", pair, 2, state->zero_span);
+            unit_add_op(program->arena, unit, OP_ACCUMULATE, "total", pair, 2, state->zero_span);
         unit->values[op->results[0]].type = type;
-        unit_add_result(program, unit, op->results[0], 0);
+        unit_add_result(program->arena, unit, op->results[0], 0);
     }
     struct reference operands[2] = {reference_to(state->variants[0]),
                                     reference_to(state->variants[i])};

@@ -42,7 +42,7 @@ void emit_transfers(struct draft *draft, struct cursor at, struct transfers *tra
     for (uint32_t i = 0; i < transfers->n; i++) {
         struct transfer *transfer = &transfers->items[i].transfer;
         struct span span = transfers->items[i].span;
-        transfer->handle = step_add_handle(draft->program, at.step,
+        transfer->handle = step_add_handle(draft->program->arena, at.step,
                                            names_fresh(&at.step->handle_names, name, '.'), 1);
         transfer->handle_index = index_constant(0);
         push_statement(

@@ -19,7 +19,7 @@
 
 // A parameter added now: later values move up by one.
 static value_id add_parameter(struct maker *m, const char *name, struct tensor_type type) {
-    value_id added = unit_add_parameter(m->draft->program, m->to, name, type, false);
+    value_id added = unit_add_parameter(m->draft->program->arena, m->to, name, type, false);
     for (uint32_t v = 0; v < m->from->n_values; v++)
         for (uint32_t i = 0; i < m->forms[v].n; i++)
             m->forms[v].items[i].value += m->forms[v].items[i].value >= added;
@@ -154,7 +154,8 @@ static struct sharding result_type(const struct work *w, unsigned result) {
 // Appends the op on local operands; its results' names and element types are the reference's.
 static void emit_local(struct maker *m, const struct op *op, const value_id *operands,
                        const struct sharding *types) {
-    unit_add_op(m->draft->program, m->to, op->kind, "result", operands, op->n_operands, op->span);
+    unit_add_op(m->draft->program->arena, m->to, op->kind, "result", operands, op->n_operands,
+                op->span);
     struct op *made = last_op(m);
     made->attributes =
         arena_copy(m->draft->arena, op->attributes, op->n_attributes * sizeof *op->attributes);
@@ -267,7 +268,7 @@ static void make_parameters(struct maker *m) {
         struct form form = {.type = m->use->operands[i]};
         struct tensor_type local;
         CHECK(sharding_local(m->plan, &reference->type, &form.type, &local));
-        form.value = unit_add_parameter(m->draft->program, m->to, reference->name, local,
+        form.value = unit_add_parameter(m->draft->program->arena, m->to, reference->name, local,
                                         m->from->consumed[i]);
         add_form(m, i, form);
         if (form.type.zero) {
@@ -321,7 +322,7 @@ static uint32_t accumulate(struct maker *m, uint32_t result, bool paired, value_
 static void make_chained_result(struct maker *m, uint32_t i) {
     bool any = m->n_heads > 0;
     m->use->results[i] = (struct sharding){.partial = any ? m->head_partial[0] : 0};
-    unit_add_result(m->draft->program, m->to, any ? m->heads[0] : m->zero_parameter,
+    unit_add_result(m->draft->program->arena, m->to, any ? m->heads[0] : m->zero_parameter,
                     m->from->results[i].in_parameter);
 }
 
@@ -342,7 +343,7 @@ static void make_result(struct maker *m, uint32_t i) {
     if (is_summand && (paired || wanted->over_time == OVER_TIME_ADDED))
         in_parameter = accumulate(m, i, paired, &value);
     m->use->results[i] = type;
-    unit_add_result(m->draft->program, m->to, value, in_parameter);
+    unit_add_result(m->draft->program->arena, m->to, value, in_parameter);
 }
 
 // The further copies of the accumulator are parameters and results behind all others.
@@ -355,7 +356,7 @@ static void make_variants(struct maker *m) {
         uint32_t parameter = m->from->n_parameters + h - 1;
         struct sharding type = {.partial = m->head_partial[h]};
         add_extra(m, (struct unit_extra){EXTRA_VARIANT, .of = m->zero_parameter, .type = type});
-        unit_add_result(m->draft->program, m->to, m->heads[h], parameter);
+        unit_add_result(m->draft->program->arena, m->to, m->heads[h], parameter);
     }
 }
 

@@ -48,7 +48,7 @@ static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
         name = arena_format(program->arena, "%s_block", name);
     uint32_t id = job_add_unit(program->job, name, span);
     a->emitter =
-        (struct emitter){.program = program, .unit = &program->job->units[id], .span = span};
+        (struct emitter){.arena = program->arena, .unit = &program->job->units[id], .span = span};
     a->emitter.unit->phase = PHASE_UPDATE;
     a->call = (struct call){.unit = id,
                             .operands = ARENA_ARRAY(program->arena, struct reference, n_bound)};
@@ -59,13 +59,13 @@ static value_id bind_operand(struct averager *a, buffer_id from) {
     const struct buffer *buffer = &a->program->buffers[from];
     struct index index = a->layers ? index_variable(0, 0, 0) : index_constant(0);
     a->call.operands[a->emitter.unit->n_parameters] = reference_at(from, index);
-    return unit_add_parameter(a->program, a->emitter.unit, buffer->name,
+    return unit_add_parameter(a->program->arena, a->emitter.unit, buffer->name,
                               buffer_type(a->program, buffer), false);
 }
 
 static void bind_in_place(struct averager *a, value_id value, value_id parameter) {
     a->call.results[a->emitter.unit->n_results] = a->call.operands[parameter];
-    unit_add_result(a->program, a->emitter.unit, value, parameter);
+    unit_add_result(a->program->arena, a->emitter.unit, value, parameter);
 }
 
 // The call just written, in a loop over layers if it is theirs.
@@ -76,9 +76,9 @@ static void push_call(struct averager *a) {
     if (a->layers) {
         loop.kind = STATEMENT_LOOP;
         loop.loop = (struct loop){.name = "l", .end = program->job->sizes.layers};
-        block_push(program, &loop.loop.body, call);
+        block_push(program->arena, &loop.loop.body, call);
     }
-    block_push(program, &program->steps[STEP_AVERAGE].body, a->layers ? loop : call);
+    block_push(program->arena, &program->steps[STEP_AVERAGE].body, a->layers ? loop : call);
 }
 
 static const char *inherit(struct averager *a, buffer_id parameter, const char *suffix) {

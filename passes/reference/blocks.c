@@ -70,7 +70,7 @@ static void mark(struct program *program, const struct unit *unit, struct op *op
         }
     }
     if (*blocks)
-        op_set_word(program, op, ATTRIBUTE_BLOCKS, blocks);
+        op_set_word(program->arena, op, ATTRIBUTE_BLOCKS, blocks);
 }
 
 // ---- what is not built ------------------------------------------------------------------------

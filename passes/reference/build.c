@@ -291,14 +291,14 @@ static value_id bind_operand(struct builder *b, const char *name, struct referen
     CHECK(unit->n_parameters < MAX_BOUND);
     b->site->operands[unit->n_parameters] = from;
     struct tensor_type type = buffer_type(b->program, &b->program->buffers[from.buffer]);
-    return unit_add_parameter(b->program, unit, name, type, false);
+    return unit_add_parameter(b->program->arena, unit, name, type, false);
 }
 
 static void bind_result(struct builder *b, value_id value, struct reference to) {
     struct unit *unit = b->emitter.unit;
     CHECK(unit->n_results < MAX_BOUND);
     b->site->results[unit->n_results] = to;
-    unit_add_result(b->program, unit, value, NO_ID);
+    unit_add_result(b->program->arena, unit, value, NO_ID);
 }
 
 // Makes a model's parameter one of the unit's; nothing if this model has none.
@@ -621,7 +621,7 @@ static void push_call(struct builder *b, struct block *block, const struct site 
                  .results =
                      arena_copy(arena, site->results, unit->n_results * sizeof *site->results)},
     };
-    block_push(b->program, block, call);
+    block_push(b->program->arena, block, call);
 }
 
 struct forward_sites {
@@ -639,7 +639,7 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
                              .span = span,
                              .loop = {.name = "l", .begin = 0, .end = b->model->layers}};
     push_call(b, &loop.loop.body, &sites->block);
-    block_push(b->program, &step->body, loop);
+    block_push(b->program->arena, &step->body, loop);
     push_call(b, &step->body, &sites->head);
 }
 
@@ -688,7 +688,7 @@ bool build(struct job *job, const struct pass_context *context) {
 
     struct forward_sites sites;
     struct site mean;
-    b.emitter = (struct emitter){.program = program, .span = train_span};
+    b.emitter = (struct emitter){.arena = program->arena, .span = train_span};
     build_count(&b, &sites.count, targets, count);
     build_divisor(&b, &sites.divisor, count, inverse);
     b.emitter.span = model_span;

@@ -185,7 +185,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
         made.call.operands[i] = operand_of(tape, call, backward.operands[i], loop);
     for (uint32_t i = 0; i < n_out; i++)
         made.call.results[i] = cotangent_of(tape, call->operands[backward.results[i]]);
-    block_push(program, block, made);
+    block_push(program->arena, block, made);
 }
 
 // Iterations in the opposite order; inside each, calls in the opposite order.
@@ -203,7 +203,7 @@ static void reverse_loop(struct tape *tape, const struct statement *statement,
         reverse_call(tape, &loop->body.statements[i].call, loop, &made.loop.body);
     }
     if (made.loop.body.n > 0)
-        block_push(tape->program, block, made);
+        block_push(tape->program->arena, block, made);
 }
 
 // ---- the pass ----------------------------------------------------------------------------------

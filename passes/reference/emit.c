@@ -22,14 +22,14 @@ void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, 
 struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
                      const value_id *operands, unsigned n_operands,
                      const struct attribute *attributes, unsigned n_attributes) {
-    struct op *op = unit_add_op(emitter->program, emitter->unit, kind, name, operands, n_operands,
-                                emitter->span);
+    struct op *op =
+        unit_add_op(emitter->arena, emitter->unit, kind, name, operands, n_operands, emitter->span);
     for (unsigned i = 0; i < n_attributes; i++)
-        op_set(emitter->program, op, attributes[i]);
+        op_set(emitter->arena, op, attributes[i]);
     op->n_roles = emitter->n_roles;
     memcpy(op->roles, emitter->roles, sizeof op->roles);
     const char *why;
-    bool fits = op_infer_types(emitter->program, emitter->unit, op, &why);
+    bool fits = op_infer_types(emitter->arena, emitter->unit, op, &why);
     if (!fits)
         fprintf(stderr, "%s: %s: %s\n", emitter->unit->name, name, why);
     CHECK(fits);
@@ -41,17 +41,17 @@ const struct op *emit_copy(struct emitter *emitter, const struct unit *from, con
     emitter->n_roles = op->n_roles;
     memcpy(emitter->roles, op->roles, sizeof emitter->roles);
     emitter->span = op->span;
-    struct op *copy = unit_add_op(emitter->program, emitter->unit, op->kind, "copy", operands,
+    struct op *copy = unit_add_op(emitter->arena, emitter->unit, op->kind, "copy", operands,
                                   op->n_operands, op->span);
     for (unsigned i = 0; i < op->n_attributes; i++)
-        op_set(emitter->program, copy, op->attributes[i]);
+        op_set(emitter->arena, copy, op->attributes[i]);
     copy->n_roles = op->n_roles;
     memcpy(copy->roles, op->roles, sizeof copy->roles);
     for (unsigned i = 0; i < op->n_results; i++) {
         const struct value *value = &from->values[op->results[i]];
         struct value *made = &emitter->unit->values[copy->results[i]];
         made->type = value->type;
-        made->name = unit_fresh_name(emitter->program, emitter->unit, value->name);
+        made->name = unit_fresh_name(emitter->arena, emitter->unit, value->name);
     }
     return copy;
 }
@@ -102,12 +102,12 @@ uint32_t add_copying_unit(struct program *program, const char *verb, const struc
     uint32_t made = job_add_unit(program->job, name, like->span);
     struct unit *unit = &program->job->units[made];
     struct tensor_type type = buffer_type(program, of);
-    value_id x = unit_add_parameter(program, unit, "x", type, false);
-    struct op *op = unit_add_op(program, unit, OP_CAST, "y", &x, 1, like->span);
+    value_id x = unit_add_parameter(program->arena, unit, "x", type, false);
+    struct op *op = unit_add_op(program->arena, unit, OP_CAST, "y", &x, 1, like->span);
     op->n_roles = like->n_roles;
     memcpy(op->roles, like->roles, sizeof op->roles);
     unit->values[op->results[0]].type = type;
-    unit_add_result(program, unit, op->results[0], NO_ID);
+    unit_add_result(program->arena, unit, op->results[0], NO_ID);
     unit->phase = phase;
     return made;
 }

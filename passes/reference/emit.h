@@ -7,9 +7,9 @@
 #include "ir/placement.h"
 
 // The unit being written, and what its next ops inherit: where in the model they belong, and the
-// text they come from.
+// text they come from. It grows in `arena`, the job's.
 struct emitter {
-    struct program *program;
+    struct arena *arena;
     struct unit *unit;
     uint8_t n_roles;
     uint8_t roles[MAX_ROLES];

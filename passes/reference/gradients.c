@@ -52,8 +52,7 @@ static value_id cotangent(const struct reverse *r, const struct op *op) {
 
 // The name of the cotangent of operand `i`.
 static const char *gradient_name(struct reverse *r, const struct op *op, unsigned i) {
-    return name_with(r->emitter.program->arena, r->forward->values[op->operands[i]].name,
-                     ".gradient");
+    return name_with(r->emitter.arena, r->forward->values[op->operands[i]].name, ".gradient");
 }
 
 // The name that an op with several results was given: "attention.norm" of "attention.norm.y".
@@ -64,7 +63,7 @@ static const char *op_name(struct reverse *r, const struct op *op) {
         const char *dot = strrchr(name, '.');
         length = dot ? (size_t)(dot - name) : length;
     }
-    return arena_string(r->emitter.program->arena, name, length);
+    return arena_string(r->emitter.arena, name, length);
 }
 
 // Adds `term` to the cotangent of the op's operand `i`.
@@ -84,7 +83,7 @@ static void einsum(struct reverse *r, const struct op *op) {
     const char *labels = op_attribute(op, ATTRIBUTE_LABELS)->word;
     const char *comma = strchr(labels, ','), *arrow = strstr(labels, "->");
     int a = (int)(comma - labels), b = (int)(arrow - comma - 1);
-    struct arena *arena = r->emitter.program->arena;
+    struct arena *arena = r->emitter.arena;
     value_id dc = cotangent(r, op);
     if (needs(r, op, 0)) {
         const char *to_a = arena_format(arena, "%s,%.*s->%.*s", arrow + 2, b, comma + 1, a, labels);
@@ -134,7 +133,7 @@ static void move(struct reverse *r, const struct op *op) {
     value_id operands[] = {cotangent(r, op), operand(r, op, 2), operand(r, op, 1)};
     struct op *made = emit_with(&r->emitter, OP_MOVE, gradient_name(r, op, 0), operands, 3,
                                 op->attributes, op->n_attributes);
-    op_set_integer(r->emitter.program, made, ATTRIBUTE_SHIFT, -op_integer(op, ATTRIBUTE_SHIFT, 0));
+    op_set_integer(r->emitter.arena, made, ATTRIBUTE_SHIFT, -op_integer(op, ATTRIBUTE_SHIFT, 0));
     contribute(r, op, 0, made->results[0]);
 }
 
@@ -289,9 +288,8 @@ static value_id read_value(struct reverse *r, value_id forward, const struct op 
 // What a parameter of the unit is stands at the same place in `operands`.
 static value_id add_operand(struct reverse *r, struct backward_operand operand, const char *name,
                             struct tensor_type type, bool consumed) {
-    struct program *program = r->emitter.program;
-    ARENA_PUSH(program->arena, r->operands, r->n_operands, r->cap_operands, operand);
-    return unit_add_parameter(program, r->emitter.unit, name, type, consumed);
+    ARENA_PUSH(r->emitter.arena, r->operands, r->n_operands, r->cap_operands, operand);
+    return unit_add_parameter(r->emitter.arena, r->emitter.unit, name, type, consumed);
 }
 
 static bool is_always_recomputed(const struct unit *unit, value_id value) {
@@ -303,7 +301,7 @@ static bool is_always_recomputed(const struct unit *unit, value_id value) {
 // own parameters, and scalars, have other readers.
 static void add_operands(struct reverse *r, const bool *given, const bool *added) {
     const struct unit *forward = r->forward;
-    struct arena *arena = r->emitter.program->arena;
+    struct arena *arena = r->emitter.arena;
     for (value_id v = 0; v < forward->n_values; v++) {
         const struct value *value = &forward->values[v];
         bool consumed = v >= forward->n_parameters && value->type.rank > 0;
@@ -336,20 +334,20 @@ static uint32_t find_sum(const struct reverse *r, uint32_t parameter) {
 
 // The gradients of the wanted parameters become results. Returns which parameter each is of.
 static uint32_t *add_results(struct reverse *r, const bool *wanted) {
-    struct program *program = r->emitter.program;
+    struct arena *arena = r->emitter.arena;
     struct unit *unit = r->emitter.unit;
-    uint32_t *results = ARENA_ARRAY(program->arena, uint32_t, r->forward->n_parameters);
+    uint32_t *results = ARENA_ARRAY(arena, uint32_t, r->forward->n_parameters);
     for (uint32_t i = 0; i < r->forward->n_parameters; i++) {
         value_id gradient = r->cotangent[i];
         if (!wanted[i] || gradient == NO_ID)
             continue;
         uint32_t sum = find_sum(r, i);
         if (sum != NO_ID) {
-            const char *name = arena_format(program->arena, "%s.total", r->forward->values[i].name);
+            const char *name = arena_format(arena, "%s.total", r->forward->values[i].name);
             gradient = emit(&r->emitter, OP_ACCUMULATE, name, OPERANDS(sum, gradient));
         }
         results[unit->n_results] = i;
-        unit_add_result(program, unit, gradient, sum);
+        unit_add_result(arena, unit, gradient, sum);
     }
     return results;
 }
@@ -417,7 +415,7 @@ struct backward derive_backward(struct program *program, uint32_t forward, const
     uint32_t id = job_add_unit(program->job, name, program->job->units[forward].span);
     const struct unit *from = &program->job->units[forward];
     program->job->units[id].phase = PHASE_BACKWARD;
-    struct reverse r = {.emitter = {.program = program, .unit = &program->job->units[id]},
+    struct reverse r = {.emitter = {.arena = arena, .unit = &program->job->units[id]},
                         .forward = from,
                         .needed = ARENA_ARRAY(arena, bool, from->n_values),
                         .here = ARENA_ARRAY(arena, value_id, from->n_values),

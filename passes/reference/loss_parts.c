@@ -19,7 +19,7 @@ static value_id add_statistic(struct rewriter *w, const char *name) {
     struct value value = {.name = arena_format(w->program->arena, "%.*s.%s", length, loss, name),
                           .type = w->unit->values[w->op->results[1]].type,
                           .base = NO_ID};
-    return unit_add_value(w->program, w->unit, value);
+    return unit_add_value(w->program->arena, w->unit, value);
 }
 
 static value_id add_part(struct rewriter *w, enum op_kind kind, value_id a, value_id b, value_id c,

@@ -49,7 +49,7 @@ struct reference save_value(struct program *program, const struct call *call, va
     if (layers)
         index = index_variable(0, layers->step > 1 ? 0 : -layers->begin, 0);
     struct reference reference = reference_at(program_add_buffer(program, buffer), index);
-    unit_add_result(program, unit, value, NO_ID);
+    unit_add_result(program->arena, unit, value, NO_ID);
     for (int s = 0; s < N_STEPS; s++)
         extend_calls(program, &program->steps[s].body, call->unit, reference);
     return reference;

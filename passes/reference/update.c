@@ -148,7 +148,7 @@ static void collect_states(struct updater *u) {
 static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
     uint32_t id = job_add_unit(u->program->job, name, u->config->train.origin.span);
     u->program->job->units[id].phase = PHASE_UPDATE;
-    u->emitter = (struct emitter){.program = u->program,
+    u->emitter = (struct emitter){.arena = u->program->arena,
                                   .unit = &u->program->job->units[id],
                                   .span = u->config->train.origin.span};
     u->operands = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
@@ -162,20 +162,21 @@ static value_id bind_operand(struct updater *u, const char *name, buffer_id from
     struct index index =
         buffer_stack(buffer, STACK_LAYERS) ? index_variable(0, 0, 0) : index_constant(0);
     u->operands[unit->n_parameters] = reference_at(from, index);
-    return unit_add_parameter(u->program, unit, name, buffer_type(u->program, buffer), false);
+    return unit_add_parameter(u->program->arena, unit, name, buffer_type(u->program, buffer),
+                              false);
 }
 
 static void bind_result(struct updater *u, value_id value, buffer_id to) {
     struct unit *unit = u->emitter.unit;
     u->results[unit->n_results] = reference_to(to);
-    unit_add_result(u->program, unit, value, NO_ID);
+    unit_add_result(u->program->arena, unit, value, NO_ID);
 }
 
 // A result that replaces a parameter: parameters, moments and the norm's sum stay where they are.
 static void bind_in_place(struct updater *u, value_id value, value_id parameter) {
     struct unit *unit = u->emitter.unit;
     u->results[unit->n_results] = u->operands[parameter];
-    unit_add_result(u->program, unit, value, parameter);
+    unit_add_result(u->program->arena, unit, value, parameter);
 }
 
 static struct statement finished_call(const struct updater *u) {
@@ -195,9 +196,9 @@ static void push_group_calls(struct updater *u, enum group group, const struct s
         .loop = {.name = "l", .begin = 0, .end = u->program->job->sizes.layers}};
     struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
     for (uint32_t i = 0; i < n; i++)
-        block_push(u->program, body, calls[i]);
+        block_push(u->program->arena, body, calls[i]);
     if (group == GROUP_BLOCK)
-        block_push(u->program, step, loop);
+        block_push(u->program->arena, step, loop);
 }
 
 // The call just written.
@@ -307,7 +308,7 @@ static void append_norms(struct updater *u) {
     struct statement zero = {.kind = STATEMENT_ZERO,
                              .span = u->config->train.origin.span,
                              .zero = reference_to(u->norm2)};
-    block_push(u->program, &u->program->steps[STEP_TRAIN].body, zero);
+    block_push(u->program->arena, &u->program->steps[STEP_TRAIN].body, zero);
     bool ordered = u->config->train.reproducible > 0;
     for (int group = 0; group < N_GROUPS; group++)
         if (!group_is_empty(u, (enum group)group))
@@ -356,7 +357,7 @@ static void append_finish(struct updater *u) {
     bind_result(u, clip->results[0], u->clip);
     for (uint32_t i = 0; i < u->n_rates; i++)
         bind_result(u, emit_rate(u, &u->rates[i].of, step), u->rates[i].buffer);
-    block_push(program, &program->steps[STEP_TRAIN].body, finished_call(u));
+    block_push(program->arena, &program->steps[STEP_TRAIN].body, finished_call(u));
 }
 
 // ---- update ------------------------------------------------------------------------------------

@@ -126,9 +126,9 @@ void frees_push(const struct frees_at *at, struct block *to, const struct frees 
             int64_t first = first_place(at->program, freed);
             struct loop loop = {
                 .name = name_of_layers(at, &s), .begin = first, .end = first + freed->count};
-            block_push(at->program, &loop.body, s);
+            block_push(at->program->arena, &loop.body, s);
             s = (struct statement){.kind = STATEMENT_LOOP, .span = span, .loop = loop};
         }
-        block_push(at->program, to, s);
+        block_push(at->program->arena, to, s);
     }
 }

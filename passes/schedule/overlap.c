@@ -142,7 +142,7 @@ static void take_block(struct sinking *k, const struct block *block) {
 static void put_block(const struct sinking *k, struct block *block) {
     block->n = 0;
     for (const struct spot *spot = k->spots.first; spot; spot = spot->behind)
-        block_push(k->overlapper->program, block, spot->statement);
+        block_push(k->overlapper->program->arena, block, spot->statement);
 }
 
 static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
@@ -254,7 +254,7 @@ static struct statement take_wait_out(struct overlapper *o, struct statement *lo
     struct statement waits = *loop;
     waits.loop.body = (struct block){0};
     waits.span = body->statements[wait].span;
-    block_push(o->program, &waits.loop.body, body->statements[wait]);
+    block_push(o->program->arena, &waits.loop.body, body->statements[wait]);
     move_down(body, wait, body->n - 1);
     body->n--;
     return waits;

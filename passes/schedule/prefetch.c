@@ -57,7 +57,7 @@ static void keep_only(struct overlapper *o, struct block *block, enum statement_
             move_start(o, &s.start, offset, variable);
         else
             s.wait.index = flight_of(o, s.wait.handle, variable, offset);
-        block_push(o->program, &kept, s);
+        block_push(o->program->arena, &kept, s);
     }
     *block = kept;
 }
@@ -83,7 +83,7 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
         else if (gather->kind == STATEMENT_START)
             move_start(o, &start.start, offset, p->variable);
         if (gather->kind != STATEMENT_WAIT)
-            block_push(o->program, to, start);
+            block_push(o->program->arena, to, start);
     }
 }
 
@@ -122,11 +122,11 @@ static void place_waits(struct overlapper *o, struct pipeline *p, struct stateme
     struct statement *reader = first_reader(o, p, nest);
     if (!reader || !same_iterations(nest, reader) || is_nest(o, reader, p->variable) ||
         waits.loop.body.statements[0].kind == STATEMENT_LOOP) {
-        block_push(o->program, before, waits);
+        block_push(o->program->arena, before, waits);
         return;
     }
     for (uint32_t i = 0; i < waits.loop.body.n; i++)
-        block_insert(o->program, &reader->loop.body, i, waits.loop.body.statements[i]);
+        block_insert(o->program->arena, &reader->loop.body, i, waits.loop.body.statements[i]);
 }
 
 // The waits for an iteration's gathers, at the front of what follows them.
@@ -139,7 +139,7 @@ static struct block waits_of(struct overlapper *o, struct pipeline *p) {
         } else if (gather->kind == STATEMENT_WAIT) {
             struct statement wait = *gather;
             wait.wait.index = flight_of(o, wait.wait.handle, p->variable, 0);
-            block_push(o->program, &waits, wait);
+            block_push(o->program->arena, &waits, wait);
         }
     }
     return waits;
@@ -168,7 +168,7 @@ static struct block rest_of(struct overlapper *o, struct pipeline *p) {
     struct block rest = waits_of(o, p);
     for (uint32_t i = 0; i < p->rest.n; i++) {
         if (!is_nest(o, &p->rest.statements[i], p->variable)) {
-            block_push(o->program, &rest, p->rest.statements[i]);
+            block_push(o->program->arena, &rest, p->rest.statements[i]);
             continue;
         }
         struct block nest = {&p->rest.statements[i], 1, 0};
@@ -194,12 +194,12 @@ static void push_units(struct overlapper *o, struct block *to, struct statement 
         push_copies(o, &body, rest.statements, rest.n);
     }
     loop->loop.body = body;
-    block_push(o->program, to, *loop);
+    block_push(o->program->arena, to, *loop);
 }
 
 static void push_loop(struct overlapper *o, struct block *to, struct statement loop) {
     if (loop.loop.end > loop.loop.begin)
-        block_push(o->program, to, loop);
+        block_push(o->program->arena, to, loop);
 }
 
 // Prologue, middle, epilogue: together they run every iteration once, and gather every layer once.
@@ -231,7 +231,7 @@ void prefetch_block(struct overlapper *o, struct block *block, int depth) {
     for (uint32_t i = 0; i < block->n; i++) {
         struct statement *s = &block->statements[i];
         if (s->kind != STATEMENT_LOOP) {
-            block_push(o->program, &made, *s);
+            block_push(o->program->arena, &made, *s);
             continue;
         }
         prefetch_block(o, &s->loop.body, depth + 1);
@@ -245,7 +245,7 @@ void prefetch_block(struct overlapper *o, struct block *block, int depth) {
         else if (is_pipelined(&p))
             push_pipelined(o, &made, &p);
         else
-            block_push(o->program, &made, *s);
+            block_push(o->program->arena, &made, *s);
     }
     *block = made;
 }

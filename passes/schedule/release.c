@@ -241,7 +241,7 @@ static struct block with_frees(const struct releaser *r, const struct block *fro
             s.loop.body = with_frees(r, &s.loop.body, inside, place);
         }
         if (kept)
-            block_push(r->program, &to, s);
+            block_push(r->program->arena, &to, s);
         frees_push(&at, &to, &spot->frees, s.span);
     }
     return to;

@@ -49,7 +49,7 @@ int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *trans
 
 void push_copies(struct overlapper *o, struct block *to, const struct statement *from, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
+        block_push(o->program->arena, to, statement_clone(o->program->arena, o->program, &from[i]));
 }
 
 struct transfer_walk walk_transfers(const struct block *block) {

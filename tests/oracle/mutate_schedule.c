@@ -61,7 +61,8 @@ static bool double_statement(struct mutant *m) {
         return false;
     struct statement copy = *statement_at(&site);
     touched(m, copy.span, "a statement doubled");
-    block_insert(m->program, site.block, coin(m) ? site.at : choose(m, site.block->n + 1), copy);
+    block_insert(m->program->arena, site.block, coin(m) ? site.at : choose(m, site.block->n + 1),
+                 copy);
     return true;
 }
 
@@ -81,8 +82,8 @@ static bool double_transfer(struct mutant *m) {
     if (!site.block)
         return false;
     struct statement wait = *statement_at(&site);
-    block_insert(m->program, site.block, site.at + 1, wait);
-    block_insert(m->program, site.block, site.at + 1, copy);
+    block_insert(m->program->arena, site.block, site.at + 1, wait);
+    block_insert(m->program->arena, site.block, site.at + 1, copy);
     return touched(m, copy.span, "a transfer doubled");
 }
 
@@ -126,12 +127,12 @@ static bool move_statement_of(struct mutant *m, unsigned kinds, const char *what
     touched(m, moved.span, what);
     // Changing a block moves the blocks inside it: what is inside the other changes first.
     if (to.block != from.block && is_inside(to.block, from.block)) {
-        block_insert(m->program, to.block, to.at, moved);
+        block_insert(m->program->arena, to.block, to.at, moved);
         remove_statement(from.block, from.at);
         return true;
     }
     remove_statement(from.block, from.at);
-    block_insert(m->program, to.block, to.at < to.block->n ? to.at : to.block->n, moved);
+    block_insert(m->program->arena, to.block, to.at < to.block->n ? to.at : to.block->n, moved);
     return true;
 }
 
@@ -288,7 +289,7 @@ static bool move_update(struct mutant *m) {
         return false;
     touched(m, moved.span, "an update or its gather moved");
     remove_statement(from.block, from.at);
-    block_insert(m->program, from.block, to, moved);
+    block_insert(m->program->arena, from.block, to, moved);
     return true;
 }
 

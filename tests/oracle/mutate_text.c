@@ -28,7 +28,7 @@ static bool exchange_in_half(struct mutant *m, struct block *half) {
 static bool double_in_half(struct mutant *m, struct block *half) {
     uint32_t at = choose(m, half->n);
     struct statement copy = statement_clone(m->program->arena, m->program, &half->statements[at]);
-    block_insert(m->program, half, at, copy);
+    block_insert(m->program->arena, half, at, copy);
     return touched(m, copy.span, "a loop cut in two, a statement doubled in one half");
 }
 
@@ -91,7 +91,7 @@ bool split_loop(struct mutant *m) {
     if (choose(m, 8) && !change_half(m, coin(m) ? &first.loop : &second.loop, first.span))
         return false;
     *statement_at(&site) = first;
-    block_insert(m->program, site.block, site.at + 1, second);
+    block_insert(m->program->arena, site.block, site.at + 1, second);
     return true;
 }
 
@@ -155,7 +155,7 @@ static bool change_op_kind(struct mutant *m) {
     enum op_kind before = op->kind;
     op->kind = kinds[choose(m, sizeof kinds / sizeof *kinds)];
     if (op->kind == OP_PERMUTE && !op_attribute(op, ATTRIBUTE_SHIFT))
-        op_set_integer(m->program, op, ATTRIBUTE_SHIFT, 1 + choose(m, 2));
+        op_set_integer(m->program->arena, op, ATTRIBUTE_SHIFT, 1 + choose(m, 2));
     return op->kind != before && touched(m, op->span, "another collective in a unit");
 }
 

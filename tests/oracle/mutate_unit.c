@@ -21,7 +21,7 @@ static value_id add_in_place(struct mutant *m, struct unit *unit, value_id of) {
                           .base = of};
     if (unit->values[of].storage == STORAGE_INLINE)
         value.storage = STORAGE_INLINE;
-    return unit_add_value(m->program, unit, value);
+    return unit_add_value(m->program->arena, unit, value);
 }
 
 // ---- drop, double, move -----------------------------------------------------------------------
@@ -128,7 +128,7 @@ static bool change_axes(struct mutant *m, const struct op_site *site, const char
             axes.axes[axes.n++] = (uint8_t)i;
     if (axes.n == 0 || axis_list_equal(&axes, &old))
         return false;
-    op_set_axes(m->program, op_at(site), ATTRIBUTE_AXES, axes);
+    op_set_axes(m->program->arena, op_at(site), ATTRIBUTE_AXES, axes);
     return touched(m, op_at(site)->span, what);
 }
 
@@ -268,7 +268,7 @@ bool exchange_summands(struct mutant *m) {
     op->operands[0] = op->operands[1];
     op->operands[1] = moved;
     if (op->kind == OP_EINSUM)
-        op_set_word(m->program, op, ATTRIBUTE_LABELS,
+        op_set_word(m->program->arena, op, ATTRIBUTE_LABELS,
                     exchanged_labels(m->program->arena, op_attribute(op, ATTRIBUTE_LABELS)->word));
     return touched(m, op->span, "operands in another order");
 }

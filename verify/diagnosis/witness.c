@@ -179,7 +179,7 @@ static struct array sum_node(struct evaluator *v, struct term term, const struct
 }
 
 // The attributes as attributes.c wrote them: a name, then a number or a word.
-static void read_attributes(struct evaluator *v, struct program *scratch, struct op *op,
+static void read_attributes(struct evaluator *v, struct arena *arena, struct op *op,
                             const struct node *node) {
     if (!node->key->attributes)
         return;
@@ -187,11 +187,10 @@ static void read_attributes(struct evaluator *v, struct program *scratch, struct
     uint32_t id = node->key->attributes - 1;
     const char *at = interned(all, id), *end = at + all->entries[id].size;
     if (op->kind == OP_EINSUM) {
-        char *labels = arena_string(scratch->arena, at, strlen(at));
+        char *labels = arena_string(arena, at, strlen(at));
         char *last = strrchr(labels, ','); // "ab,bc,ac" is "ab,bc->ac"
-        op_set_word(
-            scratch, op, ATTRIBUTE_LABELS,
-            arena_format(scratch->arena, "%.*s->%s", (int)(last - labels), labels, last + 1));
+        op_set_word(arena, op, ATTRIBUTE_LABELS,
+                    arena_format(arena, "%.*s->%s", (int)(last - labels), labels, last + 1));
         return;
     }
     while (at < end) {
@@ -204,16 +203,16 @@ static void read_attributes(struct evaluator *v, struct program *scratch, struct
             memcpy(&attribute.real, at, sizeof attribute.real);
             at += sizeof attribute.integer;
         }
-        op_set(scratch, op, attribute);
+        op_set(arena, op, attribute);
     }
 }
 
 // An op of the interpreter on given operands; its result `result`.
-static struct array run_op(struct evaluator *v, struct op *op, struct program *scratch,
+static struct array run_op(struct evaluator *v, struct op *op, struct arena *arena,
                            struct array *operands, unsigned result) {
     struct unit unit = {.name = "", .n_values = op->n_operands + op->n_results};
-    unit.values = ARENA_ARRAY(scratch->arena, struct value, unit.n_values);
-    struct array *results = ARENA_ARRAY(scratch->arena, struct array, op->n_results);
+    unit.values = ARENA_ARRAY(arena, struct value, unit.n_values);
+    struct array *results = ARENA_ARRAY(arena, struct array, op->n_results);
     for (unsigned i = 0; i < op->n_operands; i++) {
         op->operands[i] = i;
         unit.values[i].type = operands[i].type;
@@ -221,10 +220,10 @@ static struct array run_op(struct evaluator *v, struct op *op, struct program *s
     for (unsigned i = 0; i < op->n_results; i++)
         op->results[i] = op->n_operands + i;
     const char *why;
-    if (v->failed || !op_infer_types(scratch, &unit, op, &why))
+    if (v->failed || !op_infer_types(arena, &unit, op, &why))
         return fail(v);
     for (unsigned i = 0; i < op->n_results; i++)
-        results[i] = array_new(scratch->arena, unit.values[op->n_operands + i].type);
+        results[i] = array_new(arena, unit.values[op->n_operands + i].type);
     interpret_op(op, operands, results);
     struct array kept = results[result];
     kept.data = arena_copy(v->world->arena, kept.data,
@@ -295,12 +294,10 @@ static struct array op_node(struct evaluator *v, struct term term, const struct 
     if (v->failed)
         return fail(v);
     struct arena arena = {0};
-    struct program *scratch = ARENA_NEW(&arena, struct program);
-    scratch->arena = &arena;
-    read_attributes(v, scratch, &op, node);
+    read_attributes(v, &arena, &op, node);
     if (next < op.n_operands)
         fill_unread(&arena, &op, operands);
-    struct array made = run_op(v, &op, scratch, operands, node->key->result);
+    struct array made = run_op(v, &op, &arena, operands, node->key->result);
     arena_free(&arena);
     return made;
 }
@@ -429,17 +426,15 @@ const char *witness_difference(struct witness *witness, struct scaled found,
 // The op's results on its operands, of which one is multiplied element by element with numbers
 // between 0.1 and 0.6: a part of the sum as one device may hold it.
 static struct array run_on_share(struct evaluator *v, const struct fault *fault, bool share) {
-    struct program *scratch = ARENA_NEW(v->world->arena, struct program);
-    scratch->arena = v->world->arena;
     struct op op = *fault->reader;
-    struct array *operands = ARENA_ARRAY(scratch->arena, struct array, MAX_OPERANDS);
+    struct array *operands = ARENA_ARRAY(v->world->arena, struct array, MAX_OPERANDS);
     for (unsigned i = 0; i < op.n_operands && !v->failed; i++) {
         struct array value = evaluate(v, fault->operands[i].of);
         add_scaled(v, &operands[i], &value, scale_value(v, fault->operands[i].scale));
         for (int64_t e = 0; share && i == fault->share && e < type_elements(&value.type); e++)
             operands[i].data[e] *= 0.35 + 0.25 * random_number(v->seed, 12345, (uint64_t)e);
     }
-    return run_op(v, &op, scratch, operands, 0);
+    return run_op(v, &op, v->world->arena, operands, 0);
 }
 
 const char *witness_share(struct world *w, const struct program *reference,

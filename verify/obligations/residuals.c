@@ -17,11 +17,10 @@ static struct scaled lacking(struct abstract_machine *m, struct scaled gradient,
                              struct scaled before) {
     struct op op = {.kind = OP_COMPRESS};
     struct builder builder = {.terms = m->world->terms};
-    struct program scratch = {.arena = m->world->arena};
     struct wire wire = m->program->job->policy.wire;
-    op_set_word(&scratch, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
+    op_set_word(m->world->arena, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
     if (wire.kept)
-        op_set_integer(&scratch, &op, ATTRIBUTE_KEPT, wire.kept);
+        op_set_integer(m->world->arena, &op, ATTRIBUTE_KEPT, wire.kept);
     return codes_made(&builder, &op, 1, gradient, before);
 }
 
