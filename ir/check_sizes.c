@@ -53,8 +53,7 @@ static void check_tensor(struct size_checker *c, const struct tensor *tensor) {
                 tensor->span);
 }
 
-static void check_items(struct size_checker *c, const struct buffer *buffer) {
-    int64_t items = buffer_items(buffer);
+static void check_items(struct size_checker *c, const struct buffer *buffer, int64_t items) {
     if (items > LIMIT_COUNTED)
         found(c, buffer->span, false,
               arena_format(c->arena, "buffer %s has %" PRId64 " items; at most %d can be counted",
@@ -69,16 +68,16 @@ static int64_t check_buffer(struct size_checker *c, const struct buffer *buffer)
         whole.dims[i] = buffer->dims[i];
     static const char kind[] = "buffer";
     const char *name = buffer->name;
+    int64_t items = buffer_items(buffer);
     check_bytes(c, &whole, 1, type_bytes(&whole), kind, name, buffer->span);
-    check_items(c, buffer);
+    check_items(c, buffer, items);
     if (c->found.what)
         return 0;
     int64_t parts = mesh_group_size(&c->program->job->mesh, &buffer->layout.flat);
-    int64_t item = buffer_item_bytes(c->program, buffer);
+    int64_t item = buffer_item_bytes(c->program, buffer), all = size_times(item, items);
     check_bytes(c, &whole, 1, size_times(item, parts), kind, name, buffer->span); // padded
-    int64_t items = buffer_items(buffer);
-    check_bytes(c, &whole, items, size_times(item, items), kind, name, buffer->span);
-    return buffer_bytes(c->program, buffer);
+    check_bytes(c, &whole, items, all, kind, name, buffer->span);
+    return buffer->window_of == NO_ID ? all : 0;
 }
 
 static void check_buffers(struct size_checker *c) {
