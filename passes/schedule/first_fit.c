@@ -59,19 +59,49 @@ static void add_life(struct interval *hull, struct interval *core, const struct 
     core->last = life->last < core->last ? life->last : core->last;
 }
 
-static void look_through(struct shelf *shelf) {
+static void add_lives(struct shelf *shelf, const struct placed_item *item) {
     for (int s = 0; s < N_STEPS; s++)
-        shelf->hulls[s] = shelf->cores[s] = shelf->items[0]->lives[s];
+        add_life(&shelf->hulls[s], &shelf->cores[s], &item->lives[s]);
+}
+
+static void measure_gaps(struct shelf *shelf) {
     shelf->end = shelf->items[0]->offset;
     shelf->widest = 0;
     for (uint32_t i = 0; i < shelf->n; i++) {
-        const struct placed_item *item = shelf->items[i];
-        int64_t gap = item->offset - shelf->end, end = end_of(item);
+        int64_t gap = shelf->items[i]->offset - shelf->end, end = end_of(shelf->items[i]);
         shelf->widest = gap > shelf->widest ? gap : shelf->widest;
         shelf->end = end > shelf->end ? end : shelf->end;
-        for (int s = 0; s < N_STEPS; s++)
-            add_life(&shelf->hulls[s], &shelf->cores[s], &item->lives[s]);
     }
+}
+
+static struct shelf *new_shelf(struct arena *arena) {
+    static const struct interval none = {INT64_MAX, INT64_MIN}, all = {INT64_MIN, INT64_MAX};
+    struct shelf *shelf = ARENA_NEW(arena, struct shelf);
+    for (int s = 0; s < N_STEPS; s++) {
+        shelf->hulls[s] = none;
+        shelf->cores[s] = all;
+    }
+    return shelf;
+}
+
+static struct shelf *shelf_of(struct arena *arena, const struct placed_item *const *items,
+                              uint32_t n) {
+    struct shelf *shelf = new_shelf(arena);
+    memcpy(shelf->items, items, n * sizeof *items);
+    shelf->n = n;
+    for (uint32_t i = 0; i < n; i++)
+        add_lives(shelf, items[i]);
+    measure_gaps(shelf);
+    return shelf;
+}
+
+static void add_item(struct shelf *shelf, const struct placed_item *item) {
+    uint32_t i = shelf->n++;
+    for (; i > 0 && lies_above(shelf->items[i - 1], item); i--)
+        shelf->items[i] = shelf->items[i - 1];
+    shelf->items[i] = item;
+    add_lives(shelf, item);
+    measure_gaps(shelf);
 }
 
 // Where there is room for the item on the way from `offset` to the end of the shelf: `*found`; else
@@ -97,18 +127,15 @@ static int64_t pass(const struct shelf *shelf, const struct placed_item *item, i
 
 // ---- all shelves ------------------------------------------------------------------------------
 
-// The upper half of a full shelf becomes one of its own.
+// The halves of a full shelf become shelves of their own.
 static void divide(struct shelves *shelves, uint32_t at) {
     enum { HALF = SHELF_ITEMS / 2 };
-    struct shelf *lower = shelves->list[at], *upper = ARENA_NEW(shelves->arena, struct shelf);
-    memcpy(upper->items, lower->items + HALF, HALF * sizeof *upper->items);
-    lower->n = upper->n = HALF;
-    look_through(lower);
-    look_through(upper);
-    ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap, upper);
+    const struct shelf *full = shelves->list[at];
+    ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap, NULL);
     memmove(&shelves->list[at + 2], &shelves->list[at + 1],
             (shelves->n - at - 2) * sizeof *shelves->list);
-    shelves->list[at + 1] = upper;
+    shelves->list[at] = shelf_of(shelves->arena, full->items, HALF);
+    shelves->list[at + 1] = shelf_of(shelves->arena, full->items + HALF, HALF);
 }
 
 // The last shelf whose first item is not above this one, or the first.
@@ -127,18 +154,13 @@ static uint32_t shelf_for(const struct shelves *shelves, const struct placed_ite
 static void put(struct shelves *shelves, const struct placed_item *item) {
     if (shelves->n == 0)
         ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap,
-                   ARENA_NEW(shelves->arena, struct shelf));
+                   new_shelf(shelves->arena));
     uint32_t at = shelf_for(shelves, item);
     if (shelves->list[at]->n == SHELF_ITEMS) {
         divide(shelves, at);
         at = shelf_for(shelves, item);
     }
-    struct shelf *shelf = shelves->list[at];
-    uint32_t i = shelf->n++;
-    for (; i > 0 && lies_above(shelf->items[i - 1], item); i--)
-        shelf->items[i] = shelf->items[i - 1];
-    shelf->items[i] = item;
-    look_through(shelf);
+    add_item(shelves->list[at], item);
 }
 
 static int64_t lowest_offset(const struct shelves *shelves, const struct placed_item *item,
