@@ -15,12 +15,19 @@ void digits_init(struct digits *digits, struct arena *arena, const struct mesh *
 
 // ---- making -----------------------------------------------------------------------------------
 
+// What tells a dimension from others: behind the digits of one that is not flat there are zeros.
+static uint32_t significant_bytes(const struct dim_key *key) {
+    size_t digits = offsetof(struct dim_key, digits) + key->n_digits * sizeof *key->digits;
+    return (uint32_t)(key->n_levels ? sizeof *key : digits);
+}
+
 static dim_id dim_intern(struct digits *digits, const struct dim_key *key) {
     bool added;
-    dim_id id = intern(&digits->dim_keys, key, sizeof *key, &added);
+    dim_id id = intern(&digits->dim_keys, key, significant_bytes(key), &added);
     if (!added)
         return id;
-    struct dim_info info = {.key = interned(&digits->dim_keys, id), .local = 1, .total = 1};
+    struct dim_info info = {
+        .key = arena_copy(digits->arena, key, sizeof *key), .local = 1, .total = 1};
     for (uint32_t i = 0; i < key->n_digits; i++) {
         info.total *= key->digits[i].size;
         if (key->digits[i].owner == OWNER_LOCAL)

@@ -237,14 +237,12 @@ static uint32_t maxima_of_operands(const struct context *c) {
 // Rule 2 for one result: the axes on which it is a summand because operands are.
 static uint32_t partial_of_operands(struct context *c, unsigned result) {
     uint32_t all = 0;
-    for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (op_reads(c->op->kind, result, i))
-            all |= c->operands[i].partial;
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
-        if (!op_reads(c->op->kind, result, i))
-            continue;
         uint32_t mine = c->operands[i].partial;
-        if (mine && !op_is_linear(c->op->kind, i))
+        if (!mine || !op_reads(c->op->kind, result, i))
+            continue;
+        all |= mine;
+        if (!op_is_linear(c->op->kind, i))
             c->fault = summand_fault(c, i, mine);
         for (unsigned k = 0; k < c->op->n_operands && !c->fault; k++) {
             if (!op_reads(c->op->kind, result, k))
