@@ -20,7 +20,7 @@ struct arena_block {
 };
 
 enum {
-    FIRST_BLOCK_BYTES = 16 * 1024,
+    FIRST_BLOCK_BYTES = 4 * 1024, // many arenas are for one question, and what is taken is zeroed
     ALIGNMENT = 16,
     HUGE_PAGE_BYTES = 2 * 1024 * 1024,
     HUGE_FROM_BYTES = HUGE_PAGE_BYTES / 4, // those before it together are no longer small
