@@ -15,6 +15,7 @@
 //   promised.c  which dimensions it lets a strategy divide
 //   batch.c     which batches divide
 //   sizes.c     which other sizes divide
+//   gathers.c   which layers are gathered together, and whether they fit
 //   heard.c     what is said without effect
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H

@@ -1,0 +1,164 @@
+// place, gathers: what is gathered at once. It must fit a device whole, and layers that are gathered
+// together must lie so that loops can be made of them.
+#include <inttypes.h>
+
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+
+// Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
+static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
+                              const struct placed_tensor *placed) {
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
+    return elements * dtype_bytes[p->program->job->policy.gather];
+}
+
+static bool is_gathered(const struct placed_tensor *placed) {
+    for (unsigned axis = 0; axis < MAX_AXES; axis++)
+        if (placed->extents[STATE_PARAMETERS][axis].extent == EXTENT_GATHERED)
+            return true;
+    return false;
+}
+
+static const struct origin *gather_origin(const struct placed_tensor *placed) {
+    return placed_origin(placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
+}
+
+// What a unit is to the user, in the plural.
+static const char *unit_text(const struct placing *p, const struct placed_tensor *placed,
+                             enum role role) {
+    if (role != ROLE_LAYERS)
+        return arena_format(p->arena, "the parameters of `%s`", role_names[role]);
+    if (placed->gather_layers == 1)
+        return "the parameters of one layer";
+    return arena_format(p->arena, "the parameters of %" PRId64 " layers", placed->gather_layers);
+}
+
+// `layers`: how many layers' would fit.
+static void help_gather(struct diagnostic *d, const struct placed_tensor *placed, int64_t layers) {
+    if (layers >= placed->gather_layers || layers == 0)
+        diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
+                           "`heads`, `ffn` or `vocab`, over another axis");
+    else if (layers == 1)
+        diagnostic_help(d, "gather each layer by itself: `unit = layer`");
+    else
+        diagnostic_help(d,
+                        "gather at most %" PRId64 " layers at once: `unit = layers(%" PRId64 ")`",
+                        layers, layers);
+}
+
+// What is gathered for one use, of tensors with one outermost role.
+struct gathered {
+    int64_t unit_bytes, layer_bytes;
+    const struct placed_tensor *largest; // of those that are gathered most layers at once
+};
+
+static void report_gather(struct placing *p, const struct gathered *gathered, enum role role) {
+    const struct origin *origin = gather_origin(gathered->largest);
+    const struct device_config *device = &p->config->device;
+    struct diagnostic *d = report(
+        p->diagnostics, E702, origin_span(origin), "%s gathered for one use take %s; `%s` has %s",
+        unit_text(p, gathered->largest, role), bytes_text(p->arena, (double)gathered->unit_bytes),
+        device->name, bytes_text(p->arena, (double)device->memory_bytes));
+    diagnostic_say(d, "whole on every device while they are used");
+    diagnostic_label(d, device->origin.span, "the device");
+    diagnostic_origin(d, origin);
+    help_gather(d, gathered->largest, device->memory_bytes / gathered->layer_bytes);
+}
+
+static void add_gathered(const struct placing *p, struct gathered *sum, const struct tensor *tensor,
+                         const struct placed_tensor *placed) {
+    int64_t bytes = gathered_bytes(p, tensor, placed);
+    sum->layer_bytes += bytes;
+    sum->unit_bytes += bytes * placed->gather_layers;
+    if (!sum->largest || sum->largest->gather_layers < placed->gather_layers)
+        sum->largest = placed;
+}
+
+// E702. A unit of the model computes with its parameters whole, so they must fit, whatever is
+// stored; said before a plan is made, because more devices would not help.
+static void check_gathers_fit(struct placing *p, uint32_t range) {
+    struct placement *placement = p->placement;
+    struct gathered gathered[N_ROLES] = {0};
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
+        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
+        if (is_gathered(placed))
+            add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
+    }
+    for (int role = 0; role < N_ROLES; role++)
+        if (gathered[role].unit_bytes > p->config->device.memory_bytes) {
+            report_gather(p, &gathered[role], (enum role)role);
+            return;
+        }
+}
+
+// Groups are of layers that follow one another.
+static void check_turns(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+    if (p->placement->ranges[range].step > 1)
+        not_yet(p, gather_origin(placed),
+                "gathering several layers at once where every n-th is placed differently",
+                "gather one layer at once, `unit = layer`");
+}
+
+// Where the layers that are gathered at once are no multiple of those that are recomputed at once the
+// text has loops for each piece of the greater number that is as long as the smaller.
+static void check_pieces(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+    const struct layer_range *of = &p->placement->ranges[range];
+    int64_t layers = range_layers(of), gathered = placed->gather_layers;
+    int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
+    again = again < layers ? again : layers;
+    int64_t most = gathered > again ? gathered : again;
+    int64_t least = gathered < again ? gathered : again;
+    if (gathered % again == 0 || most <= least * LIMIT_GROUP_PIECES)
+        return;
+    const char *instead = arena_format(p->arena, "gather a multiple of %" PRId64, again);
+    if (gathered < again)
+        instead = arena_format(p->arena, "gather at least %" PRId64 " layers at once",
+                               (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
+    not_yet(p, gather_origin(placed),
+            arena_format(p->arena,
+                         "gathering %" PRId64 " layers at once where %" PRId64
+                         " are recomputed at once, in more than %d pieces,",
+                         gathered, again, LIMIT_GROUP_PIECES),
+            instead);
+}
+
+// E121. All that several layers at once are gathered of comes with the same layers.
+static bool check_units(struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    const struct placed_tensor *first = NULL;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
+        if (placed->gather_layers == 1)
+            continue;
+        if (first && first->gather_layers != placed->gather_layers) {
+            const struct origin *origin = gather_origin(placed);
+            struct diagnostic *d = report(p->diagnostics, E121, origin_span(origin),
+                                          "of the same layers %" PRId64
+                                          " are gathered at once here, and %" PRId64 " elsewhere",
+                                          placed->gather_layers, first->gather_layers);
+            diagnostic_label(d, origin_span(gather_origin(first)), "%" PRId64 " at once",
+                             first->gather_layers);
+            diagnostic_origin(d, origin);
+            diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
+            return false;
+        }
+        first = first ? first : placed;
+    }
+    if (first) {
+        check_turns(p, range, first);
+        check_pieces(p, range, first);
+    }
+    return true;
+}
+
+void check_gathers(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t r = 0; r < p->placement->n_ranges && p->diagnostics->n_errors == errors; r++) {
+        if (check_units(p, r) && p->config->device.memory_bytes)
+            check_gathers_fit(p, r);
+    }
+}
