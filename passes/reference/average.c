@@ -14,8 +14,8 @@
 #include "ir/config.h"
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
-#include "passes/reference/emit.h"
 #include "passes/reference/islands.h"
+#include "passes/reference/writer.h"
 
 static bool is_averaged(const struct program *program, const struct buffer *buffer, bool layers) {
     return buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable &&
@@ -31,60 +31,40 @@ static const struct mode_statement *mode_of_average(const struct config *config)
     return NULL;
 }
 
-// A unit for what layers have, or for what they have not, and the call of it.
+// Units for what layers have, or for what they have not.
 struct averager {
     struct program *program;
     const struct config *config;
     const struct mode_statement *mode;
     bool layers;
-    struct emitter emitter;
-    struct call call;
+    struct writer writer;
 };
 
-static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
-    struct program *program = a->program;
-    struct span span = origin_span(&a->mode->origin);
+static void begin(struct averager *a, const char *name) {
     if (a->layers)
-        name = arena_format(program->arena, "%s_block", name);
-    uint32_t id = job_add_unit(program->job, name, span);
-    a->emitter =
-        (struct emitter){.arena = program->arena, .unit = &program->job->units[id], .span = span};
-    a->emitter.unit->phase = PHASE_UPDATE;
-    a->call = (struct call){.unit = id,
-                            .operands = ARENA_ARRAY(program->arena, struct reference, n_bound)};
-    a->call.results = ARENA_ARRAY(program->arena, struct reference, n_bound);
+        name = arena_format(a->program->arena, "%s_block", name);
+    begin_unit(&a->writer, name, PHASE_UPDATE);
 }
 
-static value_id bind_operand(struct averager *a, buffer_id from) {
-    const struct buffer *buffer = &a->program->buffers[from];
-    struct index index = a->layers ? index_variable(0, 0, 0) : index_constant(0);
-    a->call.operands[a->emitter.unit->n_parameters] = reference_at(from, index);
-    return unit_add_parameter(a->program->arena, a->emitter.unit, buffer->name,
-                              buffer_type(a->program, buffer), false);
-}
-
-static void bind_in_place(struct averager *a, value_id value, value_id parameter) {
-    a->call.results[a->emitter.unit->n_results] = a->call.operands[parameter];
-    unit_add_result(a->program->arena, a->emitter.unit, value, parameter);
+static value_id bind_buffer(struct averager *a, buffer_id from) {
+    return bind_operand(&a->writer, a->program->buffers[from].name,
+                        item_of_layer(a->program, from));
 }
 
 // The call just written, in a loop over layers if it is theirs.
 static void push_call(struct averager *a) {
     struct program *program = a->program;
-    struct statement call = {.kind = STATEMENT_CALL, .span = a->emitter.span, .call = a->call},
-                     loop = call;
-    if (a->layers) {
-        loop.kind = STATEMENT_LOOP;
-        loop.loop = (struct loop){.name = "l", .end = program->job->sizes.layers};
-        block_push(program->arena, &loop.loop.body, call);
-    }
-    block_push(program->arena, &program->steps[STEP_AVERAGE].body, a->layers ? loop : call);
+    struct statement loop = loop_over_layers(program, a->writer.call.span);
+    struct block *step = &program->steps[STEP_AVERAGE].body;
+    block_push(program->arena, a->layers ? &loop.loop.body : step, a->writer.call);
+    if (a->layers)
+        block_push(program->arena, step, loop);
 }
 
 static const char *inherit(struct averager *a, buffer_id parameter, const char *suffix) {
     const struct tensor *tensor = &a->program->job->tensors[a->program->buffers[parameter].tensor];
-    a->emitter.n_roles = tensor->n_roles;
-    memcpy(a->emitter.roles, tensor->roles, sizeof a->emitter.roles);
+    a->writer.emitter.n_roles = tensor->n_roles;
+    memcpy(a->writer.emitter.roles, tensor->roles, sizeof a->writer.emitter.roles);
     return arena_format(a->program->arena, "%s.%s", tensor->name, suffix);
 }
 
@@ -92,13 +72,15 @@ static void append_division(struct averager *a, const buffer_id *parameters, uin
     struct axis_list islands = islands_of(a->config);
     struct attribute divisor = {.name = ATTRIBUTE_DIVISOR,
                                 .integer = mesh_group_size(&a->config->mesh, &islands)};
-    begin_unit(a, "average", n);
+    begin(a, "average");
     for (uint32_t i = 0; i < n; i++)
-        bind_operand(a, parameters[i]);
+        bind_buffer(a, parameters[i]);
     for (uint32_t i = 0; i < n; i++) {
         const char *name = inherit(a, parameters[i], "average");
         bind_in_place(
-            a, emit_with(&a->emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0], i);
+            &a->writer,
+            emit_with(&a->writer.emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0],
+            i);
     }
     push_call(a);
 }
@@ -119,7 +101,8 @@ static value_id weighted_sum(struct averager *a, const char *name, value_id x, d
                              value_id y, double weight_y) {
     const struct attribute weights[] = {{.name = ATTRIBUTE_WEIGHT_A, .real = weight_x},
                                         {.name = ATTRIBUTE_WEIGHT_B, .real = weight_y}};
-    return emit_with(&a->emitter, OP_WEIGHTED_SUM, name, OPERANDS(x, y), weights, 2)->results[0];
+    return emit_with(&a->writer.emitter, OP_WEIGHTED_SUM, name, OPERANDS(x, y), weights, 2)
+        ->results[0];
 }
 
 // One parameter's values in the unit.
@@ -135,27 +118,29 @@ static void emit_outer(struct averager *a, buffer_id parameter, const struct ste
     if (o->momentum != 0) {
         value_id gradient = step, old = at->momentum;
         step = weighted_sum(a, inherit(a, parameter, "momentum"), old, o->momentum, gradient, 1);
-        bind_in_place(a, step, old);
+        bind_in_place(&a->writer, step, old);
         if (o->nesterov)
             step = weighted_sum(a, inherit(a, parameter, "step"), gradient, 1, step, o->momentum);
     }
     value_id made =
         weighted_sum(a, inherit(a, parameter, "stepped"), anchor, 1, step, -o->rate.base);
-    bind_in_place(a, made, mean);
-    bind_in_place(a, emit(&a->emitter, OP_CAST, inherit(a, parameter, "anchored"), OPERANDS(made)),
-                  anchor);
+    bind_in_place(&a->writer, made, mean);
+    bind_in_place(
+        &a->writer,
+        emit(&a->writer.emitter, OP_CAST, inherit(a, parameter, "anchored"), OPERANDS(made)),
+        anchor);
 }
 
 static void append_outer(struct averager *a, const buffer_id *parameters, uint32_t n) {
     struct stepped *at = ARENA_ARRAY(a->program->arena, struct stepped, n);
-    begin_unit(a, "outer", 3 * n);
+    begin(a, "outer");
     for (uint32_t i = 0; i < n; i++) {
-        at[i].mean = bind_operand(a, parameters[i]);
-        at[i].anchor = bind_operand(
+        at[i].mean = bind_buffer(a, parameters[i]);
+        at[i].anchor = bind_buffer(
             a, add_state(a, parameters[i], CLASS_ANCHOR, a->program->buffers[parameters[i]].dtype));
         if (a->mode->outer.momentum != 0)
-            at[i].momentum = bind_operand(a, add_state(a, parameters[i], CLASS_OUTER_MOMENTUM,
-                                                       a->config->train.precision.moments));
+            at[i].momentum = bind_buffer(a, add_state(a, parameters[i], CLASS_OUTER_MOMENTUM,
+                                                      a->config->train.precision.moments));
     }
     for (uint32_t i = 0; i < n; i++)
         emit_outer(a, parameters[i], &at[i]);
@@ -187,7 +172,11 @@ bool append_average(struct job *job, const struct pass_context *context) {
     program->steps[STEP_AVERAGE] =
         (struct step){.present = true, .span = origin_span(&mode->origin)};
     for (int layers = 0; layers < 2; layers++) {
-        struct averager a = {.program = program, .config = config, .mode = mode, .layers = layers};
+        struct averager a = {.program = program,
+                             .config = config,
+                             .mode = mode,
+                             .layers = layers,
+                             .writer = writer_in(program, origin_span(&mode->origin))};
         append_averages(&a);
     }
     job_number(program->job);

@@ -13,20 +13,11 @@
 
 #include "ir/check.h"
 #include "passes/passes.h"
-#include "passes/reference/emit.h"
 #include "passes/reference/islands.h"
 #include "passes/reference/parameters.h"
 #include "passes/reference/select.h"
 #include "passes/reference/tensors.h"
-
-enum { MAX_BOUND = 32 }; // parameters or results of one unit
-
-// A unit and where its call finds everything: one reference per parameter and result. Both steps
-// call the same forward units on the same buffers, so each call is described once.
-struct site {
-    uint32_t unit;
-    struct reference operands[MAX_BOUND], results[MAX_BOUND];
-};
+#include "passes/reference/writer.h"
 
 struct builder {
     struct program *program;
@@ -36,8 +27,7 @@ struct builder {
     buffer_id hidden;
     buffer_id samples, layer, draw_key; // of a model with dropout
     // The unit being written:
-    struct emitter emitter;
-    struct site *site;
+    struct writer writer;
     value_id values[N_PARAMETERS];
     struct {
         value_id samples, positions, columns, layer, key;
@@ -92,43 +82,12 @@ static void add_draw_inputs(struct builder *b) {
 
 // ---- writing a unit ---------------------------------------------------------------------------
 
-// Units are written one after the other: adding the next one may move those before it, so only the
-// unit being written is pointed to.
-static void begin_unit(struct builder *b, struct site *site, const char *name) {
-    *site = (struct site){.unit = job_add_unit(b->program->job, name, b->emitter.span)};
-    b->site = site;
-    b->emitter.unit = &b->program->job->units[site->unit];
-}
-
-static struct reference once(buffer_id buffer) {
-    return reference_at(buffer, index_constant(0));
-}
-
-// A parameter of the unit that its call takes `from` there. All are bound before the first op:
-// a parameter that comes later would move the values behind it.
-static value_id bind_operand(struct builder *b, const char *name, struct reference from) {
-    struct unit *unit = b->emitter.unit;
-    CHECK(unit->n_parameters < MAX_BOUND);
-    b->site->operands[unit->n_parameters] = from;
-    struct tensor_type type = buffer_type(b->program, &b->program->buffers[from.buffer]);
-    return unit_add_parameter(b->program->arena, unit, name, type, false);
-}
-
-static void bind_result(struct builder *b, value_id value, struct reference to) {
-    struct unit *unit = b->emitter.unit;
-    CHECK(unit->n_results < MAX_BOUND);
-    b->site->results[unit->n_results] = to;
-    unit_add_result(b->program->arena, unit, value, NO_ID);
-}
-
 // Makes a model's parameter one of the unit's; nothing if this model has none.
 static void bind_parameter(struct builder *b, enum parameter id) {
     if (b->parameters[id] == NO_ID)
         return;
     const char *name = name_in_unit(parameter_name(id));
-    bool in_layers = parameter_roles(id)[0] == ROLE_LAYERS;
-    struct index index = in_layers ? index_variable(0, 0, 0) : index_constant(0);
-    b->values[id] = bind_operand(b, name, reference_at(b->parameters[id], index));
+    b->values[id] = bind_operand(&b->writer, name, item_of_layer(b->program, b->parameters[id]));
 }
 
 static void bind_parameters(struct builder *b, enum role role) {
@@ -143,14 +102,14 @@ static value_id parameter(struct builder *b, enum parameter id) {
     const enum role *roles = parameter_roles(id);
     if (b->parameters[id] == NO_ID)
         return NO_ID;
-    emit_roles(&b->emitter, roles[0], roles[1], roles[2], roles[3]);
+    emit_roles(&b->writer.emitter, roles[0], roles[1], roles[2], roles[3]);
     return b->values[id];
 }
 
 static value_id add_rms_norm(struct builder *b, const char *name, value_id x, enum parameter gain) {
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
     value_id g = parameter(b, gain);
-    return emit_with(&b->emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
+    return emit_with(&b->writer.emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
 }
 
 static value_id add_norm(struct builder *b, const char *name, value_id x, enum parameter gain,
@@ -160,7 +119,8 @@ static value_id add_norm(struct builder *b, const char *name, value_id x, enum p
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
     value_id g = parameter(b, gain);
     value_id c = parameter(b, bias);
-    return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
+    return emit_with(&b->writer.emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)
+        ->results[0];
 }
 
 // Places of a layer where something is dropped, as in GPT-2; the embedding has a number of its own.
@@ -170,15 +130,15 @@ enum dropout_site { SITE_EMBEDDING, SITE_ATTENTION, SITE_MLP };
 static void bind_draws(struct builder *b, struct index layer) {
     if (b->model->dropout == 0)
         return;
-    b->draw.samples = bind_operand(b, "samples", once(b->samples));
-    b->draw.layer = bind_operand(b, "layer", reference_at(b->layer, layer));
-    b->draw.key = bind_operand(b, "draw_key", once(b->draw_key));
+    b->draw.samples = bind_operand(&b->writer, "samples", reference_to(b->samples));
+    b->draw.layer = bind_operand(&b->writer, "layer", reference_at(b->layer, layer));
+    b->draw.key = bind_operand(&b->writer, "draw_key", reference_to(b->draw_key));
     b->draw.positions = b->draw.columns = NO_ID;
 }
 
 static value_id add_dropout(struct builder *b, const char *name, value_id x,
                             enum dropout_site site) {
-    struct emitter *e = &b->emitter;
+    struct emitter *e = &b->writer.emitter;
     if (b->model->dropout == 0)
         return x;
     if (b->draw.columns == NO_ID) {
@@ -204,36 +164,40 @@ static value_id add_linear(struct builder *b, const char *name, const char *labe
                            enum parameter weight, enum parameter bias) {
     value_id w = parameter(b, weight);
     if (b->parameters[bias] == NO_ID)
-        return emit_einsum(&b->emitter, name, labels, x, w);
+        return emit_einsum(&b->writer.emitter, name, labels, x, w);
     const char *product = arena_format(b->program->arena, "%s.product", name);
-    value_id y = emit_einsum(&b->emitter, product, labels, x, w);
-    return emit(&b->emitter, OP_ADD_BIAS, name, OPERANDS(y, parameter(b, bias)));
+    value_id y = emit_einsum(&b->writer.emitter, product, labels, x, w);
+    return emit(&b->writer.emitter, OP_ADD_BIAS, name, OPERANDS(y, parameter(b, bias)));
 }
 
 // ---- the units --------------------------------------------------------------------------------
 
 // Counting and dividing are two units, so that a mesh can sum the counts in between. The divisor
 // is data: it depends on how many targets the whole step leaves unmasked.
-static void build_count(struct builder *b, struct site *site, buffer_id targets, buffer_id count) {
-    begin_unit(b, site, "count_tokens");
-    emit_roles(&b->emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
-    value_id ids = bind_operand(b, "targets", once(targets));
-    bind_result(b, emit(&b->emitter, OP_COUNT_TOKENS, "token_count", OPERANDS(ids)), once(count));
+static struct statement build_count(struct builder *b, buffer_id targets, buffer_id count) {
+    begin_unit(&b->writer, "count_tokens", PHASE_FORWARD);
+    emit_roles(&b->writer.emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id ids = bind_operand(&b->writer, "targets", reference_to(targets));
+    bind_result(&b->writer, emit(&b->writer.emitter, OP_COUNT_TOKENS, "token_count", OPERANDS(ids)),
+                reference_to(count));
+    return b->writer.call;
 }
 
-static void build_divisor(struct builder *b, struct site *site, buffer_id count,
-                          buffer_id inverse) {
-    begin_unit(b, site, "divisor");
-    value_id t = bind_operand(b, "token_count", once(count));
-    bind_result(b, emit(&b->emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)), once(inverse));
+static struct statement build_divisor(struct builder *b, buffer_id count, buffer_id inverse) {
+    begin_unit(&b->writer, "divisor", PHASE_FORWARD);
+    emit_roles(&b->writer.emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id t = bind_operand(&b->writer, "token_count", reference_to(count));
+    bind_result(&b->writer, emit(&b->writer.emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)),
+                reference_to(inverse));
+    return b->writer.call;
 }
 
 // A learned position is a row of a table like a token, but its id is the position itself; it is
 // the same for all samples, so the sum with the tokens is that of a bias over [sequence, hidden].
-static void build_embedding(struct builder *b, struct site *site, buffer_id tokens) {
-    struct emitter *e = &b->emitter;
-    begin_unit(b, site, "embedding_forward");
-    value_id ids = bind_operand(b, "tokens", once(tokens));
+static struct statement build_embedding(struct builder *b, buffer_id tokens) {
+    struct emitter *e = &b->writer.emitter;
+    begin_unit(&b->writer, "embedding_forward", PHASE_FORWARD);
+    value_id ids = bind_operand(&b->writer, "tokens", reference_to(tokens));
     bind_parameters(b, ROLE_EMBEDDING);
     bind_draws(b, index_constant(0));
     value_id table = parameter(b, PARAMETER_TOKEN_TABLE);
@@ -248,7 +212,8 @@ static void build_embedding(struct builder *b, struct site *site, buffer_id toke
         y = emit(e, OP_ADD_BIAS, name, OPERANDS(y, position));
     }
     y = add_dropout(b, "y", y, SITE_EMBEDDING);
-    bind_result(b, y, once(b->hidden));
+    bind_result(&b->writer, y, reference_to(b->hidden));
+    return b->writer.call;
 }
 
 // Frequencies follow from the attributes, angles from the positions: nothing is stored.
@@ -262,14 +227,16 @@ static value_id add_rope(struct builder *b, const char *name, value_id x, value_
         {.name = ATTRIBUTE_ROPE_ORIGINAL, .integer = scaling->original_positions},
     };
     unsigned n = scaling->factor != 0 ? 5 : 1;
-    return emit_with(&b->emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)->results[0];
+    return emit_with(&b->writer.emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)
+        ->results[0];
 }
 
 static value_id add_take(struct builder *b, const char *name, value_id x, value_id parts,
                          int64_t index) {
     struct attribute attributes[] = {{.name = ATTRIBUTE_INDEX, .integer = index},
                                      {.name = ATTRIBUTE_KEEP, .integer = 1}};
-    return emit_with(&b->emitter, OP_TAKE, name, OPERANDS(x, parts), attributes, 2)->results[0];
+    return emit_with(&b->writer.emitter, OP_TAKE, name, OPERANDS(x, parts), attributes, 2)
+        ->results[0];
 }
 
 struct qkv {
@@ -279,7 +246,7 @@ struct qkv {
 // One product; then each group of query heads, its key and its value are parts of one dimension,
 // which no axis cuts. A cut of heads so leaves every device all three of each of its groups.
 static struct qkv build_fused_qkv(struct builder *b, value_id n) {
-    struct emitter *e = &b->emitter;
+    struct emitter *e = &b->writer.emitter;
     int64_t group = dimension_size(b->config, DIM_GROUP);
     value_id all = add_linear(b, "attention.qkv", "bsh,hgpd->bsgpd", n, PARAMETER_QKV_WEIGHT,
                               PARAMETER_QKV_BIAS);
@@ -321,7 +288,7 @@ static void norm_heads(struct builder *b, struct qkv *of) {
 // Queries and keys get their positions as an operand. With the sequence cut, a device's slice of
 // iota still says where its rows stand, for the rotation and for the causal mask alike.
 static value_id build_attention(struct builder *b, value_id x) {
-    struct emitter *e = &b->emitter;
+    struct emitter *e = &b->writer.emitter;
     value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
                           PARAMETER_ATTENTION_NORM_BIAS);
     struct qkv of = build_qkv(b, n);
@@ -346,7 +313,7 @@ static value_id build_attention(struct builder *b, value_id x) {
 
 // The gate opens what goes up; both are projections of the same, and may be one product.
 static value_id add_gated(struct builder *b, value_id n) {
-    struct emitter *e = &b->emitter;
+    struct emitter *e = &b->writer.emitter;
     value_id gate, up;
     if (b->model->fused_gate_up) {
         value_id both = add_linear(b, "mlp.gate_up", "bsh,hpf->bspf", n, PARAMETER_GATE_UP_WEIGHT,
@@ -365,7 +332,7 @@ static value_id add_gated(struct builder *b, value_id n) {
 }
 
 static value_id add_activation(struct builder *b, value_id n) {
-    struct emitter *e = &b->emitter;
+    struct emitter *e = &b->writer.emitter;
     if (b->model->activation == ACTIVATION_SWIGLU)
         return add_gated(b, n);
     value_id up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
@@ -377,10 +344,10 @@ static value_id add_activation(struct builder *b, value_id n) {
 }
 
 // One layer, for all layers: it reads item l of the residual stream and writes item l + 1.
-static void build_block(struct builder *b, struct site *site) {
-    struct emitter *e = &b->emitter;
-    begin_unit(b, site, "block_forward");
-    value_id x = bind_operand(b, "x", reference_at(b->hidden, index_variable(0, 0, 0)));
+static struct statement build_block(struct builder *b) {
+    struct emitter *e = &b->writer.emitter;
+    begin_unit(&b->writer, "block_forward", PHASE_FORWARD);
+    value_id x = bind_operand(&b->writer, "x", reference_at(b->hidden, index_variable(0, 0, 0)));
     bind_parameters(b, ROLE_LAYERS);
     bind_draws(b, index_variable(0, 0, 0));
     x = build_attention(b, x);
@@ -391,19 +358,20 @@ static void build_block(struct builder *b, struct site *site) {
     emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
     down = add_dropout(b, "mlp.kept", down, SITE_MLP);
     value_id y = emit(e, OP_ADD, "y", OPERANDS(x, down));
-    bind_result(b, y, reference_at(b->hidden, index_variable(0, 1, 0)));
+    bind_result(&b->writer, y, reference_at(b->hidden, index_variable(0, 1, 0)));
+    return b->writer.call;
 }
 
 // The summed loss, not the mean: the divisor is applied once, to its gradient. The logits are a
 // result, because the host samples from them after `evaluate` and because backward writes its own
 // gradient over them.
-static void build_head(struct builder *b, struct site *site, buffer_id targets,
-                       buffer_id loss_sum) {
-    struct emitter *e = &b->emitter;
-    begin_unit(b, site, "head_forward");
+static struct statement build_head(struct builder *b, buffer_id targets, buffer_id loss_sum) {
+    struct emitter *e = &b->writer.emitter;
+    begin_unit(&b->writer, "head_forward", PHASE_FORWARD);
     enum parameter table = b->model->tied ? PARAMETER_TOKEN_TABLE : PARAMETER_HEAD_WEIGHT;
-    value_id x = bind_operand(b, "x", reference_at(b->hidden, index_constant(b->model->layers)));
-    value_id ids = bind_operand(b, "targets", once(targets));
+    value_id x =
+        bind_operand(&b->writer, "x", reference_at(b->hidden, index_constant(b->model->layers)));
+    value_id ids = bind_operand(&b->writer, "targets", reference_to(targets));
     bind_parameters(b, ROLE_NORM);
     bind_parameter(b, table);
     value_id n = add_norm(b, "norm", x, PARAMETER_NORM_GAIN, PARAMETER_NORM_BIAS);
@@ -411,56 +379,49 @@ static void build_head(struct builder *b, struct site *site, buffer_id targets,
     value_id logits = emit_einsum(e, "logits", "bsh,vh->bsv", n, b->values[table]);
     value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
     value_id loss = emit(e, OP_CROSS_ENTROPY, "loss", OPERANDS(logits, ids, rows));
-    bind_result(b, loss, once(loss_sum));
+    bind_result(&b->writer, loss, reference_to(loss_sum));
     buffer_id to = add_host_buffer(b, HOST_LOGITS, b->config->train.precision.activations);
-    bind_result(b, logits, once(to));
+    bind_result(&b->writer, logits, reference_to(to));
+    return b->writer.call;
 }
 
 // Only of `evaluate`: the train step computes the mean with its other scalars, at its end, where a
 // mesh sums them together.
-static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss_sum,
-                            buffer_id inverse, buffer_id loss) {
-    begin_unit(b, site, "mean_loss");
-    value_id sum = bind_operand(b, "loss_sum", once(loss_sum));
-    value_id t = bind_operand(b, "inverse_count", once(inverse));
-    bind_result(b, emit(&b->emitter, OP_MUL, "loss", OPERANDS(sum, t)), once(loss));
+static struct statement build_mean_loss(struct builder *b, buffer_id loss_sum, buffer_id inverse,
+                                        buffer_id loss) {
+    begin_unit(&b->writer, "mean_loss", PHASE_FORWARD);
+    emit_roles(&b->writer.emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id sum = bind_operand(&b->writer, "loss_sum", reference_to(loss_sum));
+    value_id t = bind_operand(&b->writer, "inverse_count", reference_to(inverse));
+    bind_result(&b->writer, emit(&b->writer.emitter, OP_MUL, "loss", OPERANDS(sum, t)),
+                reference_to(loss));
+    return b->writer.call;
 }
 
 // ---- the steps --------------------------------------------------------------------------------
 
-// References are copied: passes edit the calls of one step without touching the other's.
-static void push_call(struct builder *b, struct block *block, const struct site *site) {
-    const struct unit *unit = &b->program->job->units[site->unit];
+// Both steps call the same forward units on the same buffers. References are copied: passes edit
+// the calls of one step without touching the other's.
+static void push_call(struct builder *b, struct block *block, const struct statement *call) {
     struct arena *arena = b->program->arena;
-    struct statement call = {
-        .kind = STATEMENT_CALL,
-        .span = unit->span,
-        .call = {.unit = site->unit,
-                 .operands =
-                     arena_copy(arena, site->operands, unit->n_parameters * sizeof *site->operands),
-                 .results =
-                     arena_copy(arena, site->results, unit->n_results * sizeof *site->results)},
-    };
-    block_push(b->program->arena, block, call);
+    block_push(arena, block, statement_clone(arena, b->program, call));
 }
 
-struct forward_sites {
-    struct site count, divisor, embedding, block, head;
+struct forward_calls {
+    struct statement count, divisor, embedding, block, head;
 };
 
-static void push_forward(struct builder *b, enum step_kind kind, const struct forward_sites *sites,
+static void push_forward(struct builder *b, enum step_kind kind, const struct forward_calls *calls,
                          struct span span) {
     struct step *step = &b->program->steps[kind];
     *step = (struct step){.present = true, .span = span};
-    push_call(b, &step->body, &sites->count);
-    push_call(b, &step->body, &sites->divisor);
-    push_call(b, &step->body, &sites->embedding);
-    struct statement loop = {.kind = STATEMENT_LOOP,
-                             .span = span,
-                             .loop = {.name = "l", .begin = 0, .end = b->model->layers}};
-    push_call(b, &loop.loop.body, &sites->block);
+    push_call(b, &step->body, &calls->count);
+    push_call(b, &step->body, &calls->divisor);
+    push_call(b, &step->body, &calls->embedding);
+    struct statement loop = loop_over_layers(b->program, span);
+    push_call(b, &loop.loop.body, &calls->block);
     block_push(b->program->arena, &step->body, loop);
-    push_call(b, &step->body, &sites->head);
+    push_call(b, &step->body, &calls->head);
 }
 
 // What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
@@ -506,19 +467,18 @@ bool build(struct job *job, const struct pass_context *context) {
         add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
     program->buffers[b.hidden].stacks = stacked(STACK_LAYERS, config->model.layers + 1);
 
-    struct forward_sites sites;
-    struct site mean;
-    b.emitter = (struct emitter){.arena = program->arena, .span = train_span};
-    build_count(&b, &sites.count, targets, count);
-    build_divisor(&b, &sites.divisor, count, inverse);
-    b.emitter.span = model_span;
-    build_embedding(&b, &sites.embedding, tokens);
-    build_block(&b, &sites.block);
-    build_head(&b, &sites.head, targets, loss_sum);
-    build_mean_loss(&b, &mean, loss_sum, inverse, loss);
+    struct forward_calls calls;
+    b.writer = writer_in(program, train_span);
+    calls.count = build_count(&b, targets, count);
+    calls.divisor = build_divisor(&b, count, inverse);
+    b.writer.emitter.span = model_span;
+    calls.embedding = build_embedding(&b, tokens);
+    calls.block = build_block(&b);
+    calls.head = build_head(&b, targets, loss_sum);
+    struct statement mean = build_mean_loss(&b, loss_sum, inverse, loss);
 
-    push_forward(&b, STEP_TRAIN, &sites, train_span);
-    push_forward(&b, STEP_EVALUATE, &sites, train_span);
+    push_forward(&b, STEP_TRAIN, &calls, train_span);
+    push_forward(&b, STEP_EVALUATE, &calls, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
     job_number(program->job);
     return check_optimizers(program, config, context->diagnostics);

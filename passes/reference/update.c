@@ -15,9 +15,9 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
-#include "passes/reference/emit.h"
 #include "passes/reference/select.h"
 #include "passes/reference/tensors.h"
+#include "passes/reference/writer.h"
 
 // Tensors that are updated by one unit.
 enum group { GROUP_EMBEDDING, GROUP_BLOCK, GROUP_HEAD, N_GROUPS };
@@ -45,8 +45,7 @@ struct updater {
     struct rate *rates; // at most one for each rule
     uint32_t n_rates;
     buffer_id norm2, clip, step;
-    struct emitter emitter;
-    struct reference *operands, *results; // of the call being made
+    struct writer writer;
 };
 
 // ---- buffers -----------------------------------------------------------------------------------
@@ -144,56 +143,15 @@ static void collect_states(struct updater *u) {
 
 // ---- writing units and their calls -------------------------------------------------------------
 
-// `max_bound`: at most so many parameters, and so many results.
-static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
-    uint32_t id = job_add_unit(u->program->job, name, u->config->train.origin.span);
-    u->program->job->units[id].phase = PHASE_UPDATE;
-    u->emitter = (struct emitter){.arena = u->program->arena,
-                                  .unit = &u->program->job->units[id],
-                                  .span = u->config->train.origin.span};
-    u->operands = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
-    u->results = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
-}
-
-// Items of buffers stacked by layers are those of the loop around the call.
-static value_id bind_operand(struct updater *u, const char *name, buffer_id from) {
-    const struct buffer *buffer = &u->program->buffers[from];
-    struct unit *unit = u->emitter.unit;
-    struct index index =
-        buffer_stack(buffer, STACK_LAYERS) ? index_variable(0, 0, 0) : index_constant(0);
-    u->operands[unit->n_parameters] = reference_at(from, index);
-    return unit_add_parameter(u->program->arena, unit, name, buffer_type(u->program, buffer),
-                              false);
-}
-
-static void bind_result(struct updater *u, value_id value, buffer_id to) {
-    struct unit *unit = u->emitter.unit;
-    u->results[unit->n_results] = reference_to(to);
-    unit_add_result(u->program->arena, unit, value, NO_ID);
-}
-
-// A result that replaces a parameter: parameters, moments and the norm's sum stay where they are.
-static void bind_in_place(struct updater *u, value_id value, value_id parameter) {
-    struct unit *unit = u->emitter.unit;
-    u->results[unit->n_results] = u->operands[parameter];
-    unit_add_result(u->program->arena, unit, value, parameter);
-}
-
-static struct statement finished_call(const struct updater *u) {
-    uint32_t id = (uint32_t)(u->emitter.unit - u->program->job->units);
-    return (struct statement){.kind = STATEMENT_CALL,
-                              .span = u->emitter.unit->span,
-                              .call = {.unit = id, .operands = u->operands, .results = u->results}};
+static value_id bind_buffer(struct updater *u, const char *name, buffer_id from) {
+    return bind_operand(&u->writer, name, item_of_layer(u->program, from));
 }
 
 // Calls one behind the other, in a loop over layers if they are the block's.
 static void push_group_calls(struct updater *u, enum group group, const struct statement *calls,
                              uint32_t n) {
     struct block *step = &u->program->steps[STEP_TRAIN].body;
-    struct statement loop = {
-        .kind = STATEMENT_LOOP,
-        .span = calls[0].span,
-        .loop = {.name = "l", .begin = 0, .end = u->program->job->sizes.layers}};
+    struct statement loop = loop_over_layers(u->program, calls[0].span);
     struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
     for (uint32_t i = 0; i < n; i++)
         block_push(u->program->arena, body, calls[i]);
@@ -203,8 +161,7 @@ static void push_group_calls(struct updater *u, enum group group, const struct s
 
 // The call just written.
 static void push_group_call(struct updater *u, enum group group) {
-    struct statement call = finished_call(u);
-    push_group_calls(u, group, &call, 1);
+    push_group_calls(u, group, &u->writer.call, 1);
 }
 
 static bool group_is_empty(const struct updater *u, enum group group) {
@@ -221,8 +178,8 @@ static const char *short_name(const struct updater *u, const struct trained *sta
 }
 
 static void inherit_roles(struct updater *u, const struct trained *state) {
-    u->emitter.n_roles = state->tensor->n_roles;
-    memcpy(u->emitter.roles, state->tensor->roles, sizeof u->emitter.roles);
+    u->writer.emitter.n_roles = state->tensor->n_roles;
+    memcpy(u->writer.emitter.roles, state->tensor->roles, sizeof u->writer.emitter.roles);
 }
 
 // ---- norm --------------------------------------------------------------------------------------
@@ -230,14 +187,15 @@ static void inherit_roles(struct updater *u, const struct trained *state) {
 // Clipping needs the norm of all gradients of a group, so each is read once before it.
 
 static value_id bind_gradient(struct updater *u, const struct trained *state) {
-    return bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+    return bind_buffer(u, short_name(u, state, ".gradient"), state->gradient);
 }
 
 // The square of every gradient goes to the sum one after the other, so its order is fixed by the
 // program's text.
 static void append_norm(struct updater *u, enum group group) {
-    begin_unit(u, arena_format(u->program->arena, "norm_%s", group_names[group]), u->n_states + 1);
-    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    begin_unit(&u->writer, arena_format(u->program->arena, "norm_%s", group_names[group]),
+               PHASE_UPDATE);
+    value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
@@ -246,11 +204,11 @@ static void append_norm(struct updater *u, enum group group) {
         if (u->states[i].group != group)
             continue;
         inherit_roles(u, &u->states[i]);
-        value_id square = emit(&u->emitter, OP_SQUARE_SUM, short_name(u, &u->states[i], ".square"),
-                               OPERANDS(gradients[i]));
-        sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
+        value_id square = emit(&u->writer.emitter, OP_SQUARE_SUM,
+                               short_name(u, &u->states[i], ".square"), OPERANDS(gradients[i]));
+        sum = emit(&u->writer.emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
     }
-    bind_in_place(u, sum, old);
+    bind_in_place(&u->writer, sum, old);
     push_group_call(u, group);
 }
 
@@ -268,9 +226,10 @@ static buffer_id add_bins(struct updater *u, const struct trained *state) {
 // squares becomes the sum of all of them.
 static void append_ordered_norm(struct updater *u, enum group group) {
     struct program *program = u->program;
-    struct emitter *e = &u->emitter;
+    struct emitter *e = &u->writer.emitter;
     buffer_id *squares = ARENA_ARRAY(program->arena, buffer_id, u->n_states);
-    begin_unit(u, arena_format(program->arena, "square_%s", group_names[group]), u->n_states);
+    begin_unit(&u->writer, arena_format(program->arena, "square_%s", group_names[group]),
+               PHASE_UPDATE);
     value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
@@ -283,16 +242,17 @@ static void append_ordered_norm(struct updater *u, enum group group) {
         squares[i] = add_bins(u, state);
         inherit_roles(u, state);
         bind_result(
-            u,
+            &u->writer,
             emit(e, OP_SQUARE_BINS, short_name(u, state, ".square"), OPERANDS(gradients[i], bins)),
-            squares[i]);
+            reference_to(squares[i]));
     }
-    struct statement square = finished_call(u);
-    begin_unit(u, arena_format(program->arena, "norm_%s", group_names[group]), u->n_states + 1);
-    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    struct statement square = u->writer.call;
+    begin_unit(&u->writer, arena_format(program->arena, "norm_%s", group_names[group]),
+               PHASE_UPDATE);
+    value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
-            gradients[i] = bind_operand(u, short_name(u, &u->states[i], ".square"), squares[i]);
+            gradients[i] = bind_buffer(u, short_name(u, &u->states[i], ".square"), squares[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
         if (u->states[i].group != group)
             continue;
@@ -300,8 +260,8 @@ static void append_ordered_norm(struct updater *u, enum group group) {
             emit(e, OP_BIN_SUM, short_name(u, &u->states[i], ".sum"), OPERANDS(gradients[i]));
         sum = emit(e, OP_ACCUMULATE, "sum", OPERANDS(sum, square_sum));
     }
-    bind_in_place(u, sum, old);
-    push_group_calls(u, group, (struct statement[]){square, finished_call(u)}, 2);
+    bind_in_place(&u->writer, sum, old);
+    push_group_calls(u, group, (struct statement[]){square, u->writer.call}, 2);
 }
 
 static void append_norms(struct updater *u) {
@@ -332,7 +292,8 @@ static value_id emit_rate(struct updater *u, const struct learning_rate *rate, v
         attributes[n++] = (struct attribute){.name = ATTRIBUTE_STEPS, .integer = rate->steps};
     if (falls && rate->decay_steps != rate->steps - rate->warmup_steps)
         attributes[n++] = (struct attribute){.name = ATTRIBUTE_DECAY, .integer = rate->decay_steps};
-    return emit_with(&u->emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step), attributes, n)
+    return emit_with(&u->writer.emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step),
+                     attributes, n)
         ->results[0];
 }
 
@@ -342,22 +303,24 @@ static void append_finish(struct updater *u) {
     struct program *program = u->program;
     double max_norm = u->config->train.clip;
     buffer_id grad_norm = add_host_scalar(u, HOST_GRAD_NORM);
-    begin_unit(u, "finish", u->n_rates + 4);
-    struct emitter *e = &u->emitter;
-    value_id norm2 = bind_operand(u, "norm2", u->norm2);
-    value_id sum = bind_operand(u, "loss_sum", program_find_buffer(program, "loss_sum"));
+    begin_unit(&u->writer, "finish", PHASE_UPDATE);
+    struct emitter *e = &u->writer.emitter;
+    value_id norm2 = bind_buffer(u, "norm2", u->norm2);
+    value_id sum = bind_buffer(u, "loss_sum", program_find_buffer(program, "loss_sum"));
     value_id inverse =
-        bind_operand(u, "inverse_count", program_find_buffer(program, "inverse_count"));
-    value_id step = bind_operand(u, "step", u->step);
-    bind_result(u, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
-                program_host_buffer(program, HOST_LOSS));
-    bind_result(u, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)), grad_norm);
+        bind_buffer(u, "inverse_count", program_find_buffer(program, "inverse_count"));
+    value_id step = bind_buffer(u, "step", u->step);
+    bind_result(&u->writer, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
+                reference_to(program_host_buffer(program, HOST_LOSS)));
+    bind_result(&u->writer, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)),
+                reference_to(grad_norm));
     struct attribute limit = {.name = ATTRIBUTE_MAX_NORM, .real = max_norm};
     struct op *clip = emit_with(e, OP_CLIP_FACTOR, "clip", OPERANDS(norm2), &limit, max_norm > 0);
-    bind_result(u, clip->results[0], u->clip);
+    bind_result(&u->writer, clip->results[0], reference_to(u->clip));
     for (uint32_t i = 0; i < u->n_rates; i++)
-        bind_result(u, emit_rate(u, &u->rates[i].of, step), u->rates[i].buffer);
-    block_push(program->arena, &program->steps[STEP_TRAIN].body, finished_call(u));
+        bind_result(&u->writer, emit_rate(u, &u->rates[i].of, step),
+                    reference_to(u->rates[i].buffer));
+    block_push(program->arena, &program->steps[STEP_TRAIN].body, u->writer.call);
 }
 
 // ---- update ------------------------------------------------------------------------------------
@@ -374,14 +337,14 @@ struct bound { // one tensor's values in its update unit
 // Binds parameter, moments, gradient, in this order, which keeps one tensor's rows together in the
 // text.
 static struct bound bind_state(struct updater *u, const struct trained *state) {
-    struct bound bound = {.parameter = bind_operand(u, short_name(u, state, ""), state->parameter)};
+    struct bound bound = {.parameter = bind_buffer(u, short_name(u, state, ""), state->parameter)};
     for (int i = 0; i < 2; i++)
         if (state->moments[i] != NO_ID) {
             enum buffer_class class = u->program->buffers[state->moments[i]].class;
             const char *suffix = arena_format(u->program->arena, ".%s", class_names[class]);
-            bound.moments[i] = bind_operand(u, short_name(u, state, suffix), state->moments[i]);
+            bound.moments[i] = bind_buffer(u, short_name(u, state, suffix), state->moments[i]);
         }
-    bound.gradient = bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+    bound.gradient = bind_buffer(u, short_name(u, state, ".gradient"), state->gradient);
     return bound;
 }
 
@@ -395,12 +358,12 @@ static void emit_adamw(struct updater *u, const struct trained *state, const str
         {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)},
     };
     struct op made = *emit_with(
-        &u->emitter, OP_ADAMW, short_name(u, state, ".updated"),
+        &u->writer.emitter, OP_ADAMW, short_name(u, state, ".updated"),
         OPERANDS(at->parameter, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
         attributes, 4);
-    bind_in_place(u, made.results[0], at->parameter);
-    bind_in_place(u, made.results[1], at->moments[0]);
-    bind_in_place(u, made.results[2], at->moments[1]);
+    bind_in_place(&u->writer, made.results[0], at->parameter);
+    bind_in_place(&u->writer, made.results[1], at->moments[0]);
+    bind_in_place(&u->writer, made.results[2], at->moments[1]);
 }
 
 static void emit_sgd(struct updater *u, const struct trained *state, const struct bound *at,
@@ -409,20 +372,20 @@ static void emit_sgd(struct updater *u, const struct trained *state, const struc
     const char *name = short_name(u, state, ".updated");
     struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)};
     if (o->momentum == 0) {
-        value_id made = emit_with(&u->emitter, OP_SGD, name,
+        value_id made = emit_with(&u->writer.emitter, OP_SGD, name,
                                   OPERANDS(at->parameter, at->gradient, rate, clip), &decay, 1)
                             ->results[0];
-        bind_in_place(u, made, at->parameter);
+        bind_in_place(&u->writer, made, at->parameter);
         return;
     }
     struct attribute attributes[] = {{.name = ATTRIBUTE_MOMENTUM, .real = o->momentum},
                                      decay,
                                      {.name = ATTRIBUTE_NESTEROV, .integer = o->nesterov}};
     struct op made = *emit_with(
-        &u->emitter, OP_SGD_MOMENTUM, name,
+        &u->writer.emitter, OP_SGD_MOMENTUM, name,
         OPERANDS(at->parameter, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
-    bind_in_place(u, made.results[0], at->parameter);
-    bind_in_place(u, made.results[1], at->moments[0]);
+    bind_in_place(&u->writer, made.results[0], at->parameter);
+    bind_in_place(&u->writer, made.results[1], at->moments[0]);
 }
 
 // The rate's value among `values`, which stand in the order of the updater's rates.
@@ -445,14 +408,14 @@ static bool group_has_rate(const struct updater *u, enum group group, buffer_id 
 static void append_update(struct updater *u, enum group group) {
     if (group_is_empty(u, group))
         return;
-    begin_unit(u, arena_format(u->program->arena, "update_%s", group_names[group]),
-               u->n_states * 4 + u->n_rates + 2);
+    begin_unit(&u->writer, arena_format(u->program->arena, "update_%s", group_names[group]),
+               PHASE_UPDATE);
     value_id *rates = ARENA_ARRAY(u->program->arena, value_id, u->n_rates);
     for (uint32_t i = 0; i < u->n_rates; i++)
         if (group_has_rate(u, group, u->rates[i].buffer))
             rates[i] =
-                bind_operand(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
-    value_id clip = bind_operand(u, "clip", u->clip), step = bind_operand(u, "step", u->step);
+                bind_buffer(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
+    value_id clip = bind_buffer(u, "clip", u->clip), step = bind_buffer(u, "step", u->step);
     struct bound *bound = ARENA_ARRAY(u->program->arena, struct bound, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
@@ -474,6 +437,7 @@ static void append_update(struct updater *u, enum group group) {
 bool append_updates(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
     struct updater u = {.program = program, .config = context->config};
+    u.writer = writer_in(program, context->config->train.origin.span);
     u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
     u.step = add_host_scalar(&u, HOST_STEP);
     u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
