@@ -11,7 +11,7 @@
 
 #include "passes/schedule/uses.h"
 
-struct line; // shorten.c
+struct line; // rulers.h
 
 struct shortened {
     const struct program *program; // with the step and the numbers of items to be followed
