@@ -788,11 +788,6 @@ struct span *job_spans(const struct job *, struct arena *arena);
 
 // ---- shapes -----------------------------------------------------------------------------------
 
-// Whether so many terms are the leaves of a complete binary tree, and the least number from `n` on.
-bool is_power_of_two(int64_t n);
-int64_t power_of_two_from(int64_t n);
-int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
-int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
 int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride

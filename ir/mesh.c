@@ -1,4 +1,4 @@
-// Meshes and lists of their axes: sizes, strides, names, and lists as sets.
+// Meshes and lists of their axes: sizes, strides, names, lists as sets, and orders of what they cut.
 #include "ir/ir.h"
 
 #include <string.h>
@@ -108,4 +108,31 @@ struct axis_list axis_list_without(const struct axis_list *axes, const struct ax
 
 struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others) {
     return those_of(axes, axis_list_mask(others));
+}
+
+// ---- orders -----------------------------------------------------------------------------------
+
+struct order order_of_cuts(const struct mesh *mesh, const struct axis_list *cuts, int zigzag) {
+    struct order order = {.outer = 1};
+    for (unsigned i = 0; i < cuts->n && order.chunks == 0; i++) {
+        int64_t size = mesh->axes[cuts->axes[i]].size;
+        if (cuts->axes[i] == zigzag)
+            order.chunks = 2 * size;
+        else
+            order.outer *= size;
+    }
+    return order.chunks > 2 ? order : (struct order){0}; // one device has both ends in order
+}
+
+bool order_fits(struct order order, int64_t size) {
+    return order.chunks == 0 || size % (order.outer * order.chunks) == 0;
+}
+
+int64_t order_element(struct order order, int64_t size, int64_t place) {
+    if (order.chunks == 0)
+        return place;
+    int64_t chunk = size / (order.outer * order.chunks);
+    int64_t number = place / chunk % order.chunks;
+    int64_t from = number % 2 ? order.chunks - 1 - number / 2 : number / 2;
+    return place + (from - number) * chunk;
 }

@@ -6,6 +6,7 @@
 #ifndef PLACE_IR_SIZES_H
 #define PLACE_IR_SIZES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIZE_BEYOND INT64_MAX
@@ -25,5 +26,11 @@ static inline int64_t round_up(int64_t size, int64_t multiple) {
     int64_t rest = multiple > 1 ? size % multiple : 0;
     return rest && size != SIZE_BEYOND ? size_plus(size, multiple - rest) : size;
 }
+
+// Whether so many terms are the leaves of a complete binary tree, and the least number from `n` on.
+bool is_power_of_two(int64_t n);
+int64_t power_of_two_from(int64_t n);
+int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
+int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 
 #endif

@@ -1,0 +1,83 @@
+// What a buffer holds on a device: the type of an item, its bytes, and the axes that cut it.
+#include "ir/ir.h"
+
+// One item before the flat cut: every dimension divided by the axes that cut it, a batch that is
+// stacked by microbatches by their number too.
+static struct tensor_type whole_type(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = {.dtype = buffer->dtype, .rank = buffer->rank};
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        type.dims[i] = buffer->dims[i];
+        type.dims[i].size /= mesh_group_size(mesh, &buffer->layout.cuts[i]);
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            type.dims[i].size /= buffer_microbatches(buffer);
+    }
+    return type;
+}
+
+int64_t flat_part(int64_t elements, int64_t parts, int64_t pad_elements) {
+    return round_up(round_up(elements, parts) / parts, pad_elements);
+}
+
+struct tensor_type buffer_type_on(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = whole_type(mesh, buffer);
+    if (buffer->layout.flat.n == 0)
+        return type;
+    int64_t parts = mesh_group_size(mesh, &buffer->layout.flat);
+    int64_t chunk = flat_part(type_elements(&type), parts, buffer->pad_elements);
+    return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
+}
+
+struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
+    return buffer_type_on(&program->job->mesh, buffer);
+}
+
+int64_t buffer_item_bytes_on(const struct mesh *mesh, const struct buffer *buffer) {
+    struct tensor_type type = buffer_type_on(mesh, buffer);
+    int64_t elements = round_up(type_elements(&type), buffer->pad_elements);
+    return size_times(elements, dtype_bytes[buffer->dtype]);
+}
+
+int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
+    return buffer_item_bytes_on(&program->job->mesh, buffer);
+}
+
+int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
+    if (buffer->window_of != NO_ID)
+        return 0;
+    return size_times(buffer_items(buffer), buffer_item_bytes(program, buffer));
+}
+
+struct axis_list buffer_window_axes(const struct program *program, const struct buffer *buffer) {
+    struct axis_list axes = {0};
+    if (buffer->window_of == NO_ID)
+        return axes;
+    unsigned outer = program->buffers[buffer->window_of].layout.flat.n;
+    for (unsigned i = outer; i < buffer->layout.flat.n; i++)
+        axes.axes[axes.n++] = buffer->layout.flat.axes[i];
+    return axes;
+}
+
+struct axis_list buffer_inner_axes(const struct buffer *buffer) {
+    struct axis_list inner = {0};
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        const struct axis_list *cuts = &buffer->layout.cuts[i];
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            for (unsigned k = cuts->n - buffer->layout.n_inner; k < cuts->n; k++)
+                axis_list_add(&inner, cuts->axes[k]);
+    }
+    return inner;
+}
+
+buffer_id buffer_whole(const struct program *program, buffer_id id) {
+    buffer_id whole = program->buffers[id].window_of;
+    return whole == NO_ID ? id : whole;
+}
+
+bool buffer_is_persistent(const struct buffer *buffer) {
+    return class_persistent[buffer->class];
+}
+
+bool buffer_outlives_step(const struct buffer *buffer) {
+    return buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
+           buffer->class == CLASS_OUTPUT;
+}

@@ -1,0 +1,200 @@
+// Labels: what the semantic signatures of ops.def say about the dimensions of an op's operands and
+// results, and about their elements. They are found by matching the signature with the ranks of the
+// operands.
+#include "ir/ir.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+
+// What a signature says of one operand or result.
+struct signature_item {
+    const char *letters;
+    unsigned length;
+};
+
+// The comma-separated items, operands first and results behind the arrow. False: there is none.
+static bool split_signature(const char *signature, unsigned n_operands, unsigned n_results,
+                            struct signature_item items[MAX_OPERANDS + MAX_RESULTS]) {
+    unsigned n = 0, wanted = n_operands + n_results;
+    bool behind_arrow = false;
+    const char *begin = signature, *c = signature;
+    for (;; c++) {
+        bool arrow = *c == '-';
+        if (*c && *c != ',' && !arrow)
+            continue;
+        if (n < n_operands + (behind_arrow ? n_results : 0))
+            items[n++] = (struct signature_item){begin, (unsigned)(c - begin)};
+        if (!*c)
+            break;
+        if (arrow) {
+            CHECK(n == n_operands);
+            behind_arrow = true;
+            c++;
+        }
+        begin = c + 1;
+    }
+    CHECK(!behind_arrow || n == wanted);
+    return behind_arrow;
+}
+
+static bool is_capital(char letter) {
+    return letter >= 'A' && letter <= 'Z';
+}
+
+// Characters of expanded capitals start behind the letters, four per capital, so that they collide
+// neither with small labels nor with one another.
+static char capital_label(char capital, int position) {
+    return (char)(128 + (capital - 'X') * MAX_RANK + position);
+}
+
+// How many dimensions the capitals X, Y, Z stand for; -1: not known yet.
+struct capitals {
+    int length[3];
+};
+
+// The length of the one capital in an item that is not known yet, from the operand's rank. Two of
+// them can be told apart only by the attribute `keep`; else `left` says that they are not known.
+// False: no length fits.
+static bool resolve_capital(struct signature_item item, int rank, struct capitals *capitals,
+                            int keep, bool *left) {
+    int known = 0, unknown = -1, n_unknown = 0;
+    for (unsigned i = 0; i < item.length; i++) {
+        int capital = item.letters[i] - 'X';
+        if (!is_capital(item.letters[i])) {
+            known++;
+        } else if (capitals->length[capital] >= 0) {
+            known += capitals->length[capital];
+        } else {
+            n_unknown++;
+            unknown = capital;
+        }
+    }
+    if (n_unknown > 1 && keep >= 0) { // the second capital's length is an attribute
+        capitals->length[unknown] = keep;
+        return resolve_capital(item, rank, capitals, -1, left);
+    }
+    *left |= n_unknown > 1;
+    if (n_unknown == 1 && rank >= known)
+        capitals->length[unknown] = rank - known;
+    return n_unknown == 1 ? rank >= known : n_unknown > 1 || rank == known;
+}
+
+// Capitals to as many labels as they are long, each capital with characters of its own. How many
+// labels; -1: more than a tensor has dimensions.
+static int expand(struct signature_item item, const struct capitals *capitals,
+                  char out[MAX_RANK + 1]) {
+    int n = 0;
+    for (unsigned i = 0; i < item.length; i++) {
+        char letter = item.letters[i];
+        int repeat = is_capital(letter) ? capitals->length[letter - 'X'] : 1;
+        if (repeat < 0 || n + repeat > MAX_RANK)
+            return -1;
+        for (int k = 0; k < repeat; k++)
+            out[n++] = is_capital(letter) ? capital_label(letter, k) : letter;
+    }
+    out[n] = 0;
+    return n;
+}
+
+// Labels of an attribute come from a text, so they may be anything: small letters are wanted, none
+// twice in an item, and as many items as there are operands and results.
+static bool labels_well_formed(const char *labels, unsigned n_operands, unsigned n_results) {
+    uint32_t seen = 0;
+    unsigned items = 1;
+    bool behind_arrow = false;
+    for (const char *c = labels; *c; c++) {
+        if (*c >= 'a' && *c <= 'z') {
+            if (seen >> (*c - 'a') & 1)
+                return false;
+            seen |= 1u << (*c - 'a');
+            continue;
+        }
+        seen = 0;
+        if (*c == ',') {
+            items++;
+        } else if (c[0] == '-' && c[1] == '>' && !behind_arrow && items == n_operands) {
+            behind_arrow = true;
+            items = 1;
+            c++;
+        } else {
+            return false;
+        }
+    }
+    return behind_arrow && items == n_results;
+}
+
+// Twice over the operands where one may tell what capitals of an earlier one stand for.
+bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels *labels) {
+    const char *signature = op_rows[op->kind].signature;
+    if (signature[0] == '@') { // "@labels"
+        const struct attribute *attribute = op_attribute(op, ATTRIBUTE_LABELS);
+        if (!attribute || !labels_well_formed(attribute->word, op->n_operands, op->n_results))
+            return false;
+        signature = attribute->word;
+    }
+    struct signature_item items[MAX_OPERANDS + MAX_RESULTS];
+    if (!split_signature(signature, op->n_operands, op->n_results, items))
+        return false;
+    struct capitals capitals = {{-1, -1, -1}};
+    bool left = false;
+    for (int pass = 0; pass < 2 && (pass == 0 || left); pass++) {
+        int keep = pass ? (int)op_integer(op, ATTRIBUTE_KEEP, -1) : -1;
+        for (unsigned i = 0; i < op->n_operands; i++) {
+            int rank = unit->values[op->operands[i]].type.rank;
+            if (!resolve_capital(items[i], rank, &capitals, keep, &left))
+                return false;
+        }
+    }
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (expand(items[i], &capitals, labels->operands[i]) !=
+            unit->values[op->operands[i]].type.rank)
+            return false;
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (expand(items[op->n_operands + i], &capitals, labels->results[i]) < 0)
+            return false;
+    return true;
+}
+
+// ---- element types ----------------------------------------------------------------------------
+
+// A second operand of another floating type is converted where loops are made for the op.
+static bool converts_second(enum op_kind kind) {
+    return kind == OP_ADD || kind == OP_ACCUMULATE || kind == OP_ADD_BIAS || kind == OP_MUL ||
+           kind == OP_CAST;
+}
+
+// A scalar by the signature, whatever the operands.
+static bool is_scalar(enum op_kind kind, struct signature_item item) {
+    return item.length == 0 && strcmp(op_rows[kind].signature, "@labels") != 0;
+}
+
+const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
+    const struct op_row *row = &op_rows[op->kind];
+    struct signature_item items[MAX_OPERANDS + MAX_RESULTS] = {{0}};
+    enum dtype common = DTYPE_NONE;
+    split_signature(row->signature, op->n_operands, op->n_results, items);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        enum dtype dtype = unit->values[op->operands[i]].type.dtype;
+        bool integer = op_takes_integers(op->kind, i);
+        if (op->kind != OP_CAST && integer != (dtype == DTYPE_I32))
+            return integer ? "is given numbers where it wants integers"
+                           : "is given integers where it wants numbers";
+        if (!integer && is_scalar(op->kind, items[i]) && dtype != DTYPE_F64)
+            return "is given a scalar that is not f64";
+        if (integer || is_scalar(op->kind, items[i]))
+            continue;
+        if (common == DTYPE_NONE)
+            common = dtype;
+        else if (dtype != common && !converts_second(op->kind))
+            return "is given elements of several types";
+    }
+    for (unsigned i = 0; i < op->n_results && op->kind != OP_CAST; i++) {
+        const struct tensor_type *type = &unit->values[op->results[i]].type;
+        if (op_makes(op->kind, i) == DTYPE_NONE &&
+            !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
+            type->dtype != common)
+            return "makes a scalar, which is f64, of elements that are not";
+    }
+    return NULL;
+}
