@@ -15,10 +15,10 @@ void digits_init(struct digits *digits, struct arena *arena, const struct mesh *
 
 // ---- making -----------------------------------------------------------------------------------
 
-// What tells a dimension from others: behind the digits of one that is not flat there are zeros.
+// What tells a dimension from others.
 static uint32_t significant_bytes(const struct dim_key *key) {
-    size_t digits = offsetof(struct dim_key, digits) + key->n_digits * sizeof *key->digits;
-    return (uint32_t)(key->n_levels ? sizeof *key : digits);
+    size_t bytes = key->n_digits * sizeof *key->digits + key->n_levels * sizeof *key->levels;
+    return (uint32_t)(offsetof(struct dim_key, digits) + bytes);
 }
 
 static dim_id dim_intern(struct digits *digits, const struct dim_key *key) {

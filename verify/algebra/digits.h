@@ -35,13 +35,15 @@ struct level { // of a flat cut: the axis, its shift, and the elements of one of
     int32_t axis, shift;
     int64_t chunk;
 };
-struct dim_key {
+struct dim_key { // a flat one has levels, another digits
     uint32_t n_digits, n_levels;
     form_id whole; // flat: the form that was flattened
     uint32_t none;
     struct order order; // of what the digits count
-    struct digit digits[MAX_DIGITS];
-    struct level levels[MAX_LEVELS]; // outermost first
+    union {
+        struct digit digits[MAX_DIGITS];
+        struct level levels[MAX_LEVELS]; // outermost first
+    };
 };
 struct dim_info {
     const struct dim_key *key;
