@@ -25,6 +25,7 @@ struct evaluation {
     struct byte_range *bytes; // which those are
     value_id *source;         // of a value in flight: what its collective reads; else NO_ID
     bool *clobbered;          // parameters that were overwritten although they may only be read
+    value_id n_there;         // behind the last value that was made, or given
     uint32_t n_started;       // collectives, up to the present op
 };
 
@@ -77,7 +78,7 @@ static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
 // An op wrote value `id`: what had its bytes before is gone. A wait moves nothing.
 static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
     struct abstract_machine *m = v->machine;
-    for (value_id other = 0; other < v->unit->n_values; other++) {
+    for (value_id other = 0; other < v->n_there; other++) {
         bool exists = other < v->unit->n_parameters || v->made[other];
         if (other == id || !exists || !share_bytes(v, id, other))
             continue;
@@ -96,6 +97,11 @@ static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
     }
 }
 
+static void note_made(struct evaluation *v, value_id id, const struct op *op) {
+    v->made[id] = op;
+    v->n_there = id < v->n_there ? v->n_there : id + 1;
+}
+
 static bool is_added_by_kernel(const struct evaluation *v, value_id id) {
     const struct op *made = v->made[id];
     bool kernel = made && (op_rows[made->kind].kernel == KERNEL_CALL ||
@@ -110,7 +116,7 @@ static void write_sum(struct evaluation *v, const struct op *kernel, value_id te
         const struct op *op = &v->unit->ops[i];
         if (!op_adds_term(op->kind) || op->operands[1] != term)
             continue;
-        v->made[op->results[0]] = kernel;
+        note_made(v, op->results[0], kernel);
         overwrite(v, op->results[0], kernel);
     }
 }
@@ -263,7 +269,7 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     }
     rounds_behind(v->rounds, op, v->values);
     for (unsigned i = 0; i < op->n_results; i++) {
-        v->made[op->results[i]] = op;
+        note_made(v, op->results[i], op);
         check_form(v, op, op->results[i]);
         if (op->kind != OP_WAIT)
             history_made(v->machine->proof, &v->values[op->results[i]],
@@ -331,8 +337,11 @@ void unit_evaluate(struct abstract_machine *m, struct builder *builder, const st
                    const struct judgement *operands, struct judgement *results,
                    struct judgement *parameters) {
     uint32_t n = unit->n_values + 1;
-    struct evaluation v = {
-        .machine = m, .builder = builder, .unit = unit, .rounds = rounds_new(m->proof, unit)};
+    struct evaluation v = {.machine = m,
+                           .builder = builder,
+                           .unit = unit,
+                           .rounds = rounds_new(m->proof, unit),
+                           .n_there = unit->n_parameters};
     take_scratch(&v, n);
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
