@@ -826,6 +826,8 @@ int64_t buffer_layer(const struct buffer *, int64_t item);
 // The item of a layer, of what is stacked by nothing else; -1: it holds none.
 int64_t buffer_item_of_layer(const struct buffer *, int64_t layer);
 
+// Labels are letters, and behind them those of the dimensions of the capitals X, Y and Z.
+enum { FIRST_CAPITAL_LABEL = 128, N_LABELS = FIRST_CAPITAL_LABEL + 3 * MAX_RANK };
 // Labels of operand or result `i` of an op, as one character per dimension, from its row's
 // signature (or the attribute). Capitals are expanded to the characters 'A'.. of their own
 // dimensions: "XY,Y->XY" of a rank-3 and a rank-1 operand gives "AB" + "C" ... so that equal labels

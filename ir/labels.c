@@ -42,10 +42,10 @@ static bool is_capital(char letter) {
     return letter >= 'A' && letter <= 'Z';
 }
 
-// Characters of expanded capitals start behind the letters, four per capital, so that they collide
-// neither with small labels nor with one another.
+// Characters of expanded capitals start behind the letters, MAX_RANK per capital, so that they
+// collide neither with small labels nor with one another.
 static char capital_label(char capital, int position) {
-    return (char)(128 + (capital - 'X') * MAX_RANK + position);
+    return (char)(FIRST_CAPITAL_LABEL + (capital - 'X') * MAX_RANK + position);
 }
 
 // How many dimensions the capitals X, Y, Z stand for; -1: not known yet.

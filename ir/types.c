@@ -37,8 +37,8 @@ bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
 // ---- inference --------------------------------------------------------------------------------
 
 struct label_sizes {
-    struct dim dims[256];
-    bool known[256];
+    struct dim dims[N_LABELS];
+    bool known[N_LABELS];
 };
 
 static bool collect_sizes(const struct unit *unit, const struct op *op,
@@ -166,7 +166,7 @@ double op_flops(const struct unit *unit, const struct op *op) {
     if (!op_labels_of(unit, op, &labels) || !collect_sizes(unit, op, &labels, &sizes))
         return 0;
     double product = 1;
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < N_LABELS; i++)
         if (sizes.known[i])
             product *= (double)sizes.dims[i].size;
     if (cost == COST_EINSUM)

@@ -8,8 +8,6 @@
 #include "verify/algebra/given.h"
 #include "verify/rules/rules.h"
 
-enum { N_LABELS = 256 };
-
 struct context {
     struct proof *proof;
     struct builder *builder;
