@@ -304,8 +304,6 @@ static void read_wire(const struct mode_reader *m, const struct ast_value *value
         report_unknown(m->r, E103, name, "way to compress", names, N_WIRE_WAYS - 1);
     else if (wire.way != WIRE_TOPK && value->kind == AST_CALL)
         report_wrong_kind(m->r, value, "`wire`", "`sign`, `int8` or `topk(share)`");
-    else if (m->mode == MODE_SHARDED)
-        report_unsupported(m->r, value->span, UNSUPPORTED_COMPRESSED_SHARDS);
     else if (wire.way != WIRE_TOPK || read_kept(m, value, &wire.kept))
         m->out->wire = wire;
 }

@@ -1,7 +1,7 @@
 // place, compressed gradients: which travel as codes, over which axes. A code stands for what a
 // device has of a sum over the batch, so its axes are such as divide the batch, or the sequence;
 // all gradients that are compressed are so alike, over the same ones. They arrive whole: each
-// device takes its own part of them where the optimizer is cut.
+// device takes its own part of them where the optimizer or the gradient itself is cut.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
 #include "passes/placement/remedies.h"
@@ -48,6 +48,12 @@ static struct axis_list axes_of_wire(struct placing *p, const struct mode_statem
     return axes;
 }
 
+// Every microbatch has a sum of its own: of shards always, since no device has room for the whole.
+static bool sums_each(const struct placing *p, const struct mode_statement *mode) {
+    return mode->reduce == REDUCE_EACH ||
+           (mode->extent == EXTENT_SHARDED && p->placement->microbatches > 1);
+}
+
 void find_wire(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     struct placement *placement = p->placement;
@@ -66,9 +72,11 @@ void find_wire(struct placing *p) {
                     "compress all of them in one way, over the same axes");
             return;
         }
-        if (mode->reduce == REDUCE_EACH) {
+        if (sums_each(p, mode)) {
             not_yet(p, &mode->origin, "compressing the gradients of each microbatch",
-                    "sum the microbatches first, `reduce = last`");
+                    mode->extent == EXTENT_SHARDED
+                        ? "take one microbatch, or keep whole gradients, `replicated(...)`"
+                        : "sum the microbatches first, `reduce = last`");
             return;
         }
         placement->wire_axes = axes;

@@ -155,7 +155,7 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
 // further, by axes of the model, a window around it, or by axes of the wire, whose codes bring the
 // whole, a transient of which its part is kept. Shards that the update's do not lie in take no scatter.
 static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
-                          const struct axis_list *cuts) {
+                          const struct axis_list *cuts, int part) {
     const struct axis_list *owners = &m->tensor->shards[STATE_OPTIMIZER];
     struct axis_list scattered = *cuts;
     axis_list_add_all(&scattered, &sums->scatter_last);
@@ -167,7 +167,7 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
     if (axis_list_equal(&scattered, owners))
         return m->route.owned;
     if (axis_list_equal(&scattered, cuts))
-        return m->route.sum;
+        return part;
     return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
                                  : add_transient(m, ".scattered", &scattered, 1);
 }
@@ -199,6 +199,8 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     if (own >= 0) {
         add_hop(m, HOP_KEEP_LAST, event, own, owned, NULL);
         add_release(m, HOP_RELEASE_LAST, event, last);
+        if (part != last && m->route.stations[part].class == CLASS_TRANSIENT)
+            add_release(m, HOP_RELEASE_LAST, event, part);
     }
 }
 
@@ -253,11 +255,22 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
 }
 
+// Codes of shards bring the whole, of which each device keeps its part. There is one microbatch, so
+// what would be summed in each is summed behind the last, out of what units write.
+static bool sheds_whole(const struct placed_tensor *tensor) {
+    return axis_list_within(&tensor->shards[STATE_GRADIENTS], &tensor->wire).n > 0;
+}
+
 void make_gradients(struct route_maker *m) {
     const struct placed_tensor *tensor = m->tensor;
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    bool sheds = sheds_whole(tensor);
     struct gradient_sums sums = sums_of(m->placement, tensor);
     m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
+    if (sheds) {
+        sums.scatter_each = (struct axis_list){0};
+        sums.scatter_last = *owners;
+    }
     // Codes are summed over their axes, to the whole that all of these have.
     sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);
     sums.reduce_last = axis_list_without(&sums.reduce_last, &tensor->wire);
@@ -268,15 +281,17 @@ void make_gradients(struct route_maker *m) {
     axis_list_add_all(&cuts, &sums.scatter_each);
     axis_list_add_all(&cuts, &sums.keep_each);
     int sum = m->route.sum =
-        axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
+        sheds || axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
+    struct term term = add_term(m, &sums);
+    m->route.used = term.written >= 0 ? term.written : rest;
     axis_list_add_all(&cuts, &sums.keep_last);
-    int part = sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
-    int last = last_scattered(m, &sums, &cuts);
+    int part = sheds ? term.written : sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
+    int last = last_scattered(m, &sums, &cuts, part);
     bool keeps = m->route.stations[last].class == CLASS_TRANSIENT;
     int own = keeps ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
-    struct term term = add_term(m, &sums);
-    m->route.used = term.written >= 0 ? term.written : rest;
+    if (sheds)
+        term.written = -1; // released behind the codes
 
     if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);

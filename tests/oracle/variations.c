@@ -47,6 +47,12 @@ static const char *const *const lists[] = {
         "optimizer : sharded(dp)"
         "  relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }",
         "optimizer : sharded(dp)"
+        "  relax gradient_integrity over dp { gradients : sharded(dp, wire = int8) }",
+        "optimizer : sharded(dp)  gradients : sharded(inner)"
+        "  relax gradient_integrity over outer { gradients : sharded(outer, wire = int8) }",
+        "optimizer : sharded(inner)  parameters : gathered(inner, unit = layers(2))"
+        "  relax gradient_integrity over inner { gradients : sharded(inner, wire = topk(0.1)) }",
+        "optimizer : sharded(dp)"
         "  relax gradient_integrity over outer { gradients : replicated(outer, wire = int8) }",
         "optimizer : sharded(inner)"
         "  relax gradient_integrity over inner { gradients : replicated(inner, wire = int8) }",
