@@ -161,6 +161,24 @@ static void groups_of_layers_at_their_peak(void **state) {
     }
 }
 
+// What is kept of a group's last layer and read by nobody dies in some iterations only, and is freed
+// behind all of them; of what is freed behind forward nothing is.
+static void groups_of_layers_at_every_statement(void **state) {
+    for (uint32_t i = 0; i < n_grouped(); i += (uint32_t)sample_every()) {
+        struct arena arena = {0};
+        struct compiled c;
+        if (grouped_keeps(i))
+            continue;
+        struct expected expected = {.name = grouped(&arena, i)};
+        derive_text(&c, expected.name);
+        expected.moments = account_moments(c.final, &arena, &expected.n);
+        measure(&arena, c.final, expect_statement, &expected);
+        assert_int_equal(expected.at, expected.n);
+        arena_free(&c.arena);
+        arena_free(&arena);
+    }
+}
+
 // ---- wrong plans ------------------------------------------------------------------------------
 
 // A derived program in which something is planted, and what it was accounted before.
@@ -293,6 +311,7 @@ int main(void) {
         cmocka_unit_test(every_strategy_at_its_peak),
         cmocka_unit_test(random_strategies_at_their_peak),
         cmocka_unit_test(groups_of_layers_at_their_peak),
+        cmocka_unit_test(groups_of_layers_at_every_statement),
         cmocka_unit_test(overlapping_buffers_show),
         cmocka_unit_test(a_larger_arena_shows),
         cmocka_unit_test(missing_and_late_frees_show),

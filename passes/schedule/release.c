@@ -28,6 +28,7 @@ struct end {
         uint32_t loop;    // around the spot, by whose variable it may be named; NO_ID: none
         int depth;        // loops around the spot up to that one
         int64_t variable; // of that loop; 0: none
+        int64_t modulus;  // of the remainder that names it; 0: it is named by an offset
     } places[MAX_STACKS]; // of the item
     bool is_named;        // by the innermost of the loops that may
     bool placed;
@@ -48,7 +49,7 @@ struct releaser {
 // ---- indices ----------------------------------------------------------------------------------
 
 // What the items that die at a spot are to the variables of the loops around it. Items are named as
-// the text names them elsewhere: slots by a remainder, and others by an offset; or by their numbers.
+// the loop names them elsewhere: slots by a remainder, and others by an offset; or by their numbers.
 enum form { FORM_NAMED, FORM_CONSTANT };
 
 static bool is_constant(enum form form, const struct end_place *place) {
@@ -56,22 +57,18 @@ static bool is_constant(enum form form, const struct end_place *place) {
 }
 
 // How far an end's place is from the variable that may name it; of a constant, the place itself.
-// `stack` is that of the step that is followed, or of the whole one.
-static int64_t distance(enum form form, const struct stack *stack, const struct end_place *place) {
+static int64_t distance(enum form form, const struct end_place *place) {
     int64_t offset = place->place - place->variable;
     if (is_constant(form, place))
         return place->place;
-    return stack->kind == STACK_SLOTS ? (offset % stack->count + stack->count) % stack->count
-                                      : offset;
+    return place->modulus ? (offset % place->modulus + place->modulus) % place->modulus : offset;
 }
 
 static bool is_as_distant(const struct releaser *r, buffer_id buffer, enum form form,
                           const struct end *a, const struct end *b) {
-    const struct stacks *stacks = &r->shortened->program->buffers[buffer].stacks;
     bool equal = a->spot == b->spot;
-    for (unsigned k = 0; equal && k < stacks->n; k++)
-        equal = distance(form, &stacks->list[k], &a->places[k]) ==
-                distance(form, &stacks->list[k], &b->places[k]);
+    for (unsigned k = 0; equal && k < r->program->buffers[buffer].stacks.n; k++)
+        equal = distance(form, &a->places[k]) == distance(form, &b->places[k]);
     return equal;
 }
 
@@ -87,9 +84,7 @@ static struct reference name_of(const struct releaser *r, buffer_id buffer, enum
             continue;
         whole.place = whole_place(r->shortened, buffer, k, whole.place);
         whole.variable = whole_variable(r->shortened, whole.loop, whole.variable);
-        const struct stack *stack = &stacks->list[k];
-        named.indices[k] = index_variable(whole.depth - 1, distance(form, stack, &whole),
-                                          stack->kind == STACK_SLOTS ? stack->count : 0);
+        named.indices[k] = index_variable(whole.depth - 1, distance(form, &whole), whole.modulus);
     }
     return named;
 }
@@ -141,6 +136,16 @@ static void place_ends(struct releaser *r, buffer_id buffer) {
 
 // ---- from a statement to the loops around it --------------------------------------------------
 
+// A loop may go round in fewer slots than a buffer has for others. Where it does not say in how many,
+// these are all.
+static int64_t modulus_of(const struct releaser *r, buffer_id buffer, unsigned k, uint32_t loop) {
+    const struct stack *stack = &r->program->buffers[buffer].stacks.list[k];
+    const struct named_stack *named = loop == NO_ID ? NULL : find_named(&r->spots[loop], buffer, k);
+    if (named && named->modulus)
+        return named->modulus;
+    return stack->kind == STACK_SLOTS ? stack->count : 0;
+}
+
 // An end may be named by the variable of the innermost loop; where that is executed once for each
 // iteration of the one around it and does not name the buffer, by that one's. It is not named if
 // nothing else names items so: as many of them as there are runs may stand in a row by chance. A
@@ -165,11 +170,12 @@ static struct end end_of(const struct releaser *r, const struct life *life, uint
         struct end_place *place = &end.places[k];
         *place = (struct end_place){.place = places[k], .loop = loop, .depth = depth};
         while (buffer->stacks.n > 1 && place->loop != NO_ID &&
-               !names_stack(&r->spots[place->loop], life->buffer, k)) {
+               !find_named(&r->spots[place->loop], life->buffer, k)) {
             place->loop = r->spots[place->loop].loop;
             place->depth--;
         }
         place->variable = place->depth ? last->variables[place->depth - 1] : 0;
+        place->modulus = modulus_of(r, life->buffer, k, place->loop);
     }
     return end;
 }

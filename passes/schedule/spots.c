@@ -17,13 +17,22 @@ static void name_by_loops(struct arena *arena, const struct program *program, st
             continue;
         while (variable >= 0 && variable < walk->depth) {
             struct stack_list *named = &spots[loops[variable]].named;
-            ARENA_PUSH(arena, named->list, named->n, named->cap, (struct stack_of){buffer, k});
+            ARENA_PUSH(arena, named->list, named->n, named->cap,
+                       (struct named_stack){buffer, k, at->indices[k].modulus});
             variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
         }
     }
 }
 
-// What a wait ends is named by its variable, if what is started is named so.
+// By whose variable what a wait ends is named, if what is started is named so: its own, or, where it
+// has none, that of a loop that goes with another for one iteration. -1: by none.
+static int variable_of_wait(const struct spot *spots, const struct statement_walk *walk,
+                            const uint32_t *loops) {
+    int variable = walk->statement->wait.index.variable;
+    bool once = variable < 0 && walk->depth > 0 && spots[loops[walk->depth - 1]].is_once;
+    return once ? walk->depth - 1 : variable;
+}
+
 static void name_places(struct arena *arena, const struct program *program,
                         const struct started *const *starts, struct spot *spots,
                         const struct statement_walk *walk, const uint32_t *loops) {
@@ -31,17 +40,19 @@ static void name_places(struct arena *arena, const struct program *program,
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
         name_by_loops(arena, program, spots, walk, loops, access.at, -1);
-    if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
+    int variable = s->kind == STATEMENT_WAIT ? variable_of_wait(spots, walk, loops) : -1;
+    if (variable < 0)
         return;
     for (const struct started *started = starts[s->wait.handle]; started; started = started->next)
         for (uint32_t i = 0; index_equal(started->start->start.handle_index, s->wait.index) &&
                              (access = statement_access(program, started->start, i)).at;
              i++)
-            name_by_loops(arena, program, spots, walk, loops, access.at, s->wait.index.variable);
+            if (s->wait.index.variable >= 0 || reference_variables(access.at))
+                name_by_loops(arena, program, spots, walk, loops, access.at, variable);
 }
 
 static int by_number(const void *left, const void *right) {
-    const struct stack_of *a = left, *b = right;
+    const struct named_stack *a = left, *b = right;
     if (a->buffer != b->buffer)
         return a->buffer < b->buffer ? -1 : 1;
     return (a->stack > b->stack) - (a->stack < b->stack);
@@ -69,18 +80,19 @@ struct spot *find_spots(struct arena *arena, const struct program *program,
     }
     for (uint32_t i = 0; i < n; i++)
         if (spots[i].named.n)
-            qsort(spots[i].named.list, spots[i].named.n, sizeof(struct stack_of), by_number);
+            qsort(spots[i].named.list, spots[i].named.n, sizeof(struct named_stack), by_number);
     return spots;
 }
 
-bool names_stack(const struct spot *loop, buffer_id buffer, unsigned stack) {
-    const struct stack_of key = {buffer, stack};
-    return loop->named.n && bsearch(&key, loop->named.list, loop->named.n, sizeof key, by_number);
+const struct named_stack *find_named(const struct spot *loop, buffer_id buffer, unsigned stack) {
+    const struct named_stack key = {.buffer = buffer, .stack = stack};
+    return loop->named.n ? bsearch(&key, loop->named.list, loop->named.n, sizeof key, by_number)
+                         : NULL;
 }
 
 bool names_buffer(const struct spot *loop, buffer_id buffer) {
     bool names = false;
     for (unsigned k = 0; k < MAX_STACKS && !names; k++)
-        names = names_stack(loop, buffer, k);
+        names = find_named(loop, buffer, k);
     return names;
 }

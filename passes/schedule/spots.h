@@ -5,12 +5,13 @@
 
 #include "passes/schedule/frees.h"
 
-struct stack_of { // of a buffer
+struct named_stack { // of a buffer
     buffer_id buffer;
     unsigned stack;
+    int64_t modulus; // of the remainder that names its places; 0: none does
 };
 struct stack_list { // in order, each as often as it was found
-    struct stack_of *list;
+    struct named_stack *list;
     uint32_t n, cap;
 };
 
@@ -26,8 +27,9 @@ struct spot {
 
 // Finds the spots of a step, by place, in `arena`.
 struct spot *find_spots(struct arena *, const struct program *, const struct step *);
-// Does the loop's variable name places of a stack, or of any of the buffer's?
-bool names_stack(const struct spot *loop, buffer_id, unsigned stack);
+// How the loop's variable names places of a stack; NULL: it does not.
+const struct named_stack *find_named(const struct spot *loop, buffer_id, unsigned stack);
+// Does it name places of any of the buffer's?
 bool names_buffer(const struct spot *loop, buffer_id);
 
 #endif

@@ -32,17 +32,17 @@ struct open_loop {
     uint32_t n, cap;
 };
 
-// What one slot of a handle carries, while it is in flight: items, and the iterations of the loops
-// by whose variables the start named them.
+// What one slot of a handle carries, while it is in flight: items, and the variables by which the
+// start named them, with those of the loops that these go with.
 struct carried_item {
     buffer_id buffer;
     int64_t item;
-    int8_t variables[MAX_STACKS]; // -1: none
-    uint32_t iterations[MAX_STACKS];
+    uint32_t variables;
 };
 struct carried {
     struct carried_item *items;
     uint32_t n;
+    uint32_t iterations; // that had begun at the start
 };
 
 // What one execution of a statement is like another in: the items that it names of buffers which
@@ -125,6 +125,14 @@ static bool go_with(const struct tracer *t, uint32_t variables, int outer) {
     for (int k = outer + 1; k < t->depth && t->loops[k].loop->stride && !goes; k++)
         goes = variables >> k & 1;
     return goes;
+}
+
+// The variables, and those of the loops around that they go with.
+static uint32_t with_outer(const struct tracer *t, uint32_t variables) {
+    for (int k = t->depth - 1; k > 0; k--)
+        if (variables >> k & 1 && t->loops[k].loop->stride)
+            variables |= UINT32_C(1) << (k - 1);
+    return variables;
 }
 
 // What was there before a loop, and is not one item for each of its iterations, is used by all.
@@ -239,34 +247,27 @@ static struct carried *flight_of(const struct tracer *t, uint32_t handle, struct
 
 static void begin_flight(struct tracer *t, const struct transfer *start) {
     struct carried *flight = flight_of(t, start->handle, start->handle_index);
-    *flight = (struct carried){ARENA_ARRAY(t->arena, struct carried_item, 2 * start->n_pieces), 0};
+    *flight = (struct carried){ARENA_ARRAY(t->arena, struct carried_item, 2 * start->n_pieces), 0,
+                               t->n_iterations};
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct reference at = i % 2 ? piece->to : piece->from;
         at.buffer = buffer_whole(t->program, at.buffer);
-        struct carried_item item = {.buffer = at.buffer, .item = item_of(t, &at)};
-        if (!t->followed[at.buffer])
-            continue;
-        for (unsigned k = 0; k < MAX_STACKS; k++) {
-            item.variables[k] = at.indices[k].variable;
-            item.iterations[k] = item.variables[k] < 0 ? 0 : t->iterations[item.variables[k]];
-        }
-        flight->items[flight->n++] = item;
+        if (t->followed[at.buffer])
+            flight->items[flight->n++] = (struct carried_item){
+                at.buffer, item_of(t, &at), with_outer(t, reference_variables(&at))};
     }
 }
 
 // What a wait names by a variable belongs to this iteration, as what it carries does; so does what
-// was started in this iteration and named by its variable.
+// was started in this iteration and named by its variable, or by one that goes with it.
 static uint32_t variables_at_wait(const struct tracer *t, const struct statement *wait,
-                                  const struct carried_item *item) {
+                                  const struct carried *flight, const struct carried_item *item) {
     uint32_t variables = 0;
     if (wait->wait.index.variable >= 0)
         variables |= UINT32_C(1) << wait->wait.index.variable;
-    for (unsigned k = 0; k < MAX_STACKS; k++) {
-        int by = item->variables[k];
-        if (by >= 0 && by < t->depth && t->iterations[by] == item->iterations[k])
-            variables |= UINT32_C(1) << by;
-    }
+    for (int k = 0; k < t->depth && t->iterations[k] < flight->iterations; k++)
+        variables |= item->variables & UINT32_C(1) << k;
     return variables;
 }
 
@@ -274,7 +275,7 @@ static void end_flight(struct tracer *t, const struct statement *s) {
     struct carried *flight = flight_of(t, s->wait.handle, s->wait.index);
     for (uint32_t i = 0; i < flight->n; i++) {
         const struct carried_item *item = &flight->items[i];
-        use(t, item->buffer, item->item, variables_at_wait(t, s, item), false);
+        use(t, item->buffer, item->item, variables_at_wait(t, s, flight, item), false);
     }
     flight->n = 0;
 }

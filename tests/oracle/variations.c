@@ -105,15 +105,21 @@ const char *variation(struct arena *arena, uint32_t i) {
 // ---- groups of layers -------------------------------------------------------------------------
 
 enum { N_GROUPED_LAYERS = 7, MOST_AHEAD = 2 };
-static const char *const behind_forward[] = {"freed", "kept"};
+static const char *const behind_forward[] = {"freed", "kept", "sharded(inner)"};
+enum { N_BEHIND_FORWARD = sizeof behind_forward / sizeof *behind_forward };
 
 uint32_t n_grouped(void) {
-    return N_GROUPED_LAYERS * N_GROUPED_LAYERS * (MOST_AHEAD + 1) * 2;
+    return N_GROUPED_LAYERS * N_GROUPED_LAYERS * (MOST_AHEAD + 1) * N_BEHIND_FORWARD;
+}
+
+bool grouped_keeps(uint32_t i) {
+    return i % N_BEHIND_FORWARD != 0;
 }
 
 const char *grouped(struct arena *arena, uint32_t i) {
     CHECK(i < n_grouped());
-    uint32_t ahead = i / 2 % (MOST_AHEAD + 1), sizes = i / (2 * (MOST_AHEAD + 1));
+    uint32_t behind = i % N_BEHIND_FORWARD, ahead = i / N_BEHIND_FORWARD % (MOST_AHEAD + 1);
+    uint32_t sizes = i / (N_BEHIND_FORWARD * (MOST_AHEAD + 1));
     return arena_format(
         arena,
         "model tiny : gpt2 { layers = %d  hidden = 32  heads = 4  ffn = 64  vocab = 256"
@@ -128,6 +134,6 @@ const char *grouped(struct arena *arena, uint32_t i) {
         " after_forward = %s)\n"
         "  activations : recomputed(unit = layers(%u))\n"
         "}\n",
-        N_GROUPED_LAYERS, sizes % N_GROUPED_LAYERS + 1, ahead, behind_forward[i % 2],
+        N_GROUPED_LAYERS, sizes % N_GROUPED_LAYERS + 1, ahead, behind_forward[behind],
         sizes / N_GROUPED_LAYERS + 1);
 }

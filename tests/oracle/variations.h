@@ -3,6 +3,7 @@
 #ifndef PLACE_TESTS_ORACLE_VARIATIONS_H
 #define PLACE_TESTS_ORACLE_VARIATIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ir/arena.h"
@@ -15,8 +16,9 @@ uint32_t n_storages(void);
 const char *variation(struct arena *, uint32_t i);
 
 // A whole file, whose seven layers are gathered and recomputed in groups: so many of the ones and of the
-// others, so far ahead, and freed or kept behind forward.
+// others, so far ahead, and freed behind forward, or kept, or a part of them.
 uint32_t n_grouped(void);
+bool grouped_keeps(uint32_t i);
 const char *grouped(struct arena *, uint32_t i);
 
 #endif
