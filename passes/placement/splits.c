@@ -39,6 +39,10 @@ static bool is_inside(const struct selector *inner, const struct selector *outer
     return inner->n_roles > outer->n_roles && selector_matches(outer, inner->roles, inner->n_roles);
 }
 
+static bool are_nested(const struct selector *a, const struct selector *b) {
+    return is_inside(a, b) || is_inside(b, a);
+}
+
 static bool could_be_cut(const struct work_label *label, enum dimension dimension) {
     return label->dimensions >> dimension & 1 && !label->whole;
 }
@@ -103,6 +107,83 @@ static void propose_outer(struct diagnostic *d, const struct split_statement *fi
         diagnostic_edit(d, inner->origin.span, "%s", "");
 }
 
+static bool splits_dimension(const struct split_statement *split, enum dimension dimension) {
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        if (split->dimensions[i] == dimension)
+            return true;
+    return false;
+}
+
+// The dimensions of one statement that another splits as well, or those that it does not.
+static const char *names_of_split(const struct placing *p, const struct split_statement *split,
+                                  const struct split_statement *other, bool shared) {
+    const char *text = "";
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        if (splits_dimension(other, split->dimensions[i]) == shared)
+            text = arena_format(p->arena, "%s%s%s", text, *text ? ", " : "",
+                                dimension_names[split->dimensions[i]]);
+    return text;
+}
+
+// Does some statement split another dimension over the axis, that meets this one?
+static bool splits_what_meets(const struct placing *p, const struct selector *scope,
+                              enum dimension dimension, unsigned axis) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits && axis_size(p, axis) > 1; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        for (uint32_t i = 0; i < split->n_dimensions && axis_list_has(said_axes(split), axis); i++)
+            if (split->dimensions[i] != dimension && !are_nested(scope, &split->scope) &&
+                meet_in_an_op(p, scope, dimension, &split->scope, split->dimensions[i]))
+                return true;
+    }
+    return false;
+}
+
+// Those of the axes over which E303 lets the dimension be split.
+static struct axis_list free_axes(const struct placing *p, const struct axis_list *axes,
+                                  const struct selector *scope, enum dimension dimension) {
+    struct axis_list free = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!splits_what_meets(p, scope, dimension, axes->axes[i]))
+            axis_list_add(&free, axes->axes[i]);
+    return free;
+}
+
+static bool can_be_rewritten(const struct split_statement *split) {
+    return split->said.n == 0 && split->origin.kind == ORIGIN_STATEMENT;
+}
+
+// One statement names the axes, if it does not yet and splits nothing else; the other splits what only
+// it does.
+static void propose_one(struct placing *p, struct diagnostic *d,
+                        const struct split_statement *naming, const struct split_statement *other,
+                        const struct axis_list *axes) {
+    const char *left = names_of_split(p, other, naming, false);
+    if (!axis_list_equal(said_axes(naming), axes)) {
+        if (*names_of_split(p, naming, other, false))
+            return;
+        diagnostic_edit(d, naming->origin.span, "split %s over %s",
+                        names_of_split(p, naming, other, true), axes_text(p, axes));
+    }
+    if (*left)
+        diagnostic_edit(d, other->origin.span, "split %s over %s", left,
+                        axes_text(p, &other->axes));
+    else
+        diagnostic_edit(d, other->origin.span, "%s", "");
+}
+
+static void propose_both(struct placing *p, struct diagnostic *d,
+                         const struct split_statement *first, const struct split_statement *second,
+                         const struct axis_list *axes) {
+    bool first_says = axis_list_equal(said_axes(first), axes);
+    bool second_says = axis_list_equal(said_axes(second), axes);
+    bool only_shared = !*names_of_split(p, first, second, false);
+    if (first_says || (!second_says && only_shared))
+        propose_one(p, d, first, second, axes);
+    else
+        propose_one(p, d, second, first, axes);
+}
+
 // E302. One product has an order, and so have a scope and what is inside; two statements of one
 // scope have none.
 static void report_twice(struct placing *p, const struct split_statement *first,
@@ -115,19 +196,24 @@ static void report_twice(struct placing *p, const struct split_statement *first,
                              : "which cut is the outer one is not said");
     diagnostic_label(d, origin_span(&first->origin), "the other statement");
     diagnostic_origin(d, &second->origin);
+    struct axis_list both = *said_axes(first);
+    axis_list_add_all(&both, said_axes(second));
+    struct axis_list axes = free_axes(p, &both, &first->scope, dimension);
     if (nested) {
         diagnostic_help(d, "leave out one of them, or split over another axis");
         propose_outer(d, first, second);
         return;
     }
-    struct axis_list both = *said_axes(first);
-    axis_list_add_all(&both, said_axes(second));
-    diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
-                    axes_text(p, &both));
-    if (is_all_of(first) && is_all_of(second)) {
-        diagnostic_edit(d, first->origin.span, "split %s over %s", name, axes_text(p, &both));
-        diagnostic_edit(d, second->origin.span, "%s", "");
+    if (axes.n == 0) {
+        diagnostic_help(d, "leave out both, or split `%s` over an axis that splits nothing else",
+                        name);
+        return;
     }
+    diagnostic_help(d, "name %s in one statement, outermost first: `split %s over %s`",
+                    axes.n == both.n ? "all axes" : "the axes that split nothing else",
+                    names_of_split(p, first, second, true), axes_text(p, &axes));
+    if (can_be_rewritten(first) && can_be_rewritten(second))
+        propose_both(p, d, first, second, &axes);
 }
 
 // What a device has a part of, in words.
@@ -186,8 +272,7 @@ static int shared_axis(const struct placing *p, const struct axis_list *a,
 static bool check_pair(struct placing *p, const struct split_statement *first, enum dimension a,
                        const struct split_statement *second, enum dimension b) {
     int axis = shared_axis(p, &first->axes, &second->axes);
-    bool nested =
-        is_inside(&first->scope, &second->scope) || is_inside(&second->scope, &first->scope);
+    bool nested = are_nested(&first->scope, &second->scope);
     bool conflict = a == b ? !nested || axis >= 0 : !nested && axis >= 0;
     if (!conflict || !meet_in_an_op(p, &first->scope, a, &second->scope, b))
         return true;
