@@ -99,6 +99,7 @@ static void add_row(struct compilation *c, struct placement_table *table, struct
         ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
     } else {
         table->rows[at].bytes += row.bytes;
+        table->rows[at].stored_bytes += row.stored_bytes;
     }
     struct placement_row *in_table = &table->rows[at];
     if (of.tensor != NO_ID)
@@ -111,6 +112,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
     const struct buffer *buffer = &c->final->buffers[id];
     enum state state = class_states[buffer->class];
     bool activation = buffer->class == CLASS_ACTIVATIONS && handed[id].found;
+    bool residual = buffer->class == CLASS_RESIDUAL;
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
@@ -130,8 +132,10 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .layers = layers,
                 .buffer = buffer,
                 .found = &c->verdict.buffers[id],
-                .bytes = buffer_bytes(c->final, buffer)},
-            (struct row_tensor){buffer->tensor, buffer_item_bytes(c->final, buffer)});
+                .bytes = buffer_bytes(c->final, buffer),
+                .stored_bytes = residual ? 0 : buffer_bytes(c->final, buffer)},
+            (struct row_tensor){residual ? NO_ID : buffer->tensor,
+                                buffer_item_bytes(c->final, buffer)});
 }
 
 // ---- letters ----------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ static const char *state_letter(const struct placement_table *table, enum state 
     struct letter_bytes bytes = {{0}};
     for (uint32_t i = 0; i < table->n; i++)
         if (table->rows[i].state == state)
-            bytes.of[letter_of(&table->rows[i], axis)] += table->rows[i].bytes;
+            bytes.of[letter_of(&table->rows[i], axis)] += table->rows[i].stored_bytes;
     return letter_of_most(&bytes);
 }
 

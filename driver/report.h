@@ -22,6 +22,7 @@ struct placement_row {
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes;              // of all its buffers, on one device
+    int64_t stored_bytes;       // of these without residuals: how those lie is said by nobody
     struct row_tensor *tensors; // of activations none
     uint32_t n_tensors, cap_tensors;
 };

@@ -178,6 +178,16 @@ static void devices_beyond_the_elements_are_idle(void **state) {
     arena_free(&f.arena);
 }
 
+// What has digits has no level of any axis, though the first form of all has fewer elements.
+static void no_device_of_a_digit_is_idle(void **state) {
+    struct forms f;
+    begin(&f);
+    form_id one = local(&f, 1, 0), rows = local(&f, 12, 0);
+    cut(&f, &rows, 0, C);
+    assert_false(leaves(&f, rows, A, one) || leaves(&f, rows, C, one));
+    arena_free(&f.arena);
+}
+
 static void scalars_are_not_flat(void **state) {
     struct forms f;
     begin(&f);
@@ -251,6 +261,7 @@ int main(void) {
         cmocka_unit_test(flat_shards_are_cut_into_chunks),
         cmocka_unit_test(flat_shards_are_joined_as_they_were_cut),
         cmocka_unit_test(devices_beyond_the_elements_are_idle),
+        cmocka_unit_test(no_device_of_a_digit_is_idle),
         cmocka_unit_test(scalars_are_not_flat),
         cmocka_unit_test(a_form_fits_its_local_sizes),
         cmocka_unit_test(what_is_held_at_a_time_has_no_digit_of_time),

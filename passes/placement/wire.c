@@ -48,10 +48,11 @@ static struct axis_list axes_of_wire(struct placing *p, const struct mode_statem
     return axes;
 }
 
-// Every microbatch has a sum of its own: of shards always, since no device has room for the whole.
+// Every microbatch has a sum of its own: of shards always, since no device has room for the whole,
+// so of one microbatch that is nothing else.
 static bool sums_each(const struct placing *p, const struct mode_statement *mode) {
-    return mode->reduce == REDUCE_EACH ||
-           (mode->extent == EXTENT_SHARDED && p->placement->microbatches > 1);
+    return mode->extent == EXTENT_SHARDED ? p->placement->microbatches > 1
+                                          : mode->reduce == REDUCE_EACH;
 }
 
 void find_wire(struct placing *p) {
@@ -75,7 +76,8 @@ void find_wire(struct placing *p) {
         if (sums_each(p, mode)) {
             not_yet(p, &mode->origin, "compressing the gradients of each microbatch",
                     mode->extent == EXTENT_SHARDED
-                        ? "take one microbatch, or keep whole gradients, `replicated(...)`"
+                        ? "take one microbatch, or keep whole gradients, `replicated(...)`, "
+                          "without `reduce = each`"
                         : "sum the microbatches first, `reduce = last`");
             return;
         }

@@ -94,11 +94,7 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
     const struct buffer *buffers = tape->program->buffers;
     int layers = buffer_find_stack(&buffers[of.buffer], STACK_LAYERS);
     if (layers >= 0 && !buffer_stack(&buffers[*to], STACK_LAYERS)) {
-        struct index *layer = &of.indices[layers];
-        if (layer->variable < 0)
-            layer->offset %= 2;
-        else
-            layer->modulus = 2;
+        of.indices[layers] = index_in_slots(of.indices[layers], 2);
     }
     of.buffer = *to;
     return of;

@@ -189,8 +189,9 @@ static int64_t layers_in_use(const struct overlapper *o, const struct units *uni
                              buffer_id gathered) {
     const struct pipeline *p = &units->items[unit];
     struct layers layers = no_layers;
-    for (uint32_t i = unit; i < units->n && i <= unit + p->ahead; i++)
-        widen(&layers, &units->items[i].leading, gathered);
+    for (uint32_t i = unit; i < units->n; i++)
+        if (i <= unit + units->items[i].ahead)
+            widen(&layers, &units->items[i].leading, gathered);
     if (layers.first <= layers.last)
         layers.last += (p->slots - 1) * layers.step;
     for (uint32_t i = 0; i < p->rest.n; i++)

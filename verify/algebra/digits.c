@@ -290,7 +290,7 @@ bool form_leave_idle(struct digits *digits, form_id *form, unsigned axis) {
     uint32_t at = 0;
     while (at < key.n_levels && key.levels[at].axis != (int32_t)axis)
         at++;
-    if (at == key.n_levels) // no flat form: this saves time, as behind the levels no chunk has room
+    if (at == key.n_levels) // it is no flat form, or not over this axis
         return false;
     if (key.levels[at].shift) // another digit
         return false;

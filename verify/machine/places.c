@@ -11,9 +11,9 @@ static const struct buffer *buffer_of(const struct program *program, buffer_id i
 int32_t number_of(struct abstract_machine *m, struct index index) {
     int32_t variable = index.variable >= 0 ? m->cursor->variables[index.variable] : 0;
     if (!index.modulus)
-        return variable + (int32_t)index.offset;
-    return number_modulo(&m->world->terms->symbols,
-                         variable + (int32_t)(index.offset % index.modulus), index.modulus);
+        return variable + index.offset;
+    return number_modulo(&m->world->terms->symbols, variable + index.offset % index.modulus,
+                         index.modulus);
 }
 
 buffer_id owner_of(const struct program *program, buffer_id id) {
