@@ -203,9 +203,10 @@ const char *tensor_letter(const struct placement_table *table, uint32_t role, en
 // Ops that cost more than a pass over their values; backward computes others again by itself.
 static void add_work(struct compilation *c, struct placement_table *table, const struct op *op,
                      enum phase phase, struct layers in) {
-    struct placement_role *role = &table->roles[role_number(c, table, op->roles, op->n_roles)];
     if (phase != PHASE_FORWARD && phase != PHASE_BACKWARD)
         return;
+    uint32_t number = role_number(c, table, op->roles, op->n_roles); // which may move the roles
+    struct placement_role *role = &table->roles[number];
     layer_index_add(&c->arena, phase == PHASE_FORWARD ? &role->forward : &role->backward, in,
                     table->n_work);
     ARENA_PUSH(&c->arena, table->work, table->n_work, table->cap_work, op);
