@@ -12,9 +12,9 @@ static const char *declared_letter(const struct placed_tensor *placed, enum stat
                                    unsigned axis, const struct origin **origin) {
     static const char *const letters[] = {
         [EXTENT_REPLICATED] = "R", [EXTENT_SHARDED] = "S", [EXTENT_GATHERED] = "S*"};
-    *origin = placed_origin(placed, state, axis);
+    *origin = stored_origin(placed->storage, state, axis);
     if (!placed->cut_by[axis])
-        return letters[placed->extents[state][axis].extent];
+        return letters[stored_extent(placed->storage, state, axis)];
     *origin = &placed->cut_by[axis]->origin;
     return "S";
 }

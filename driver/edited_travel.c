@@ -125,7 +125,7 @@ static bool check_option(struct hearing *h, const struct mode_statement *mode,
     measure_traffic(h, mode->state);
     for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++)
         for (unsigned axis = 0; axis < h->c->final->job->mesh.n_axes; axis++)
-            if (placement->tensors[t].extents[mode->state][axis].mode == mode &&
+            if (placement->tensors[t].storage->modes[mode->state][axis] == mode &&
                 tell_option(h, mode, option, what, t, axis))
                 return true;
     return false;

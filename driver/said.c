@@ -156,10 +156,10 @@ static bool is_placed_alike(struct saying *s) {
         trial.n_ranges != own->n_ranges)
         return false;
     for (uint32_t t = 0; t < own->n_ranges * own->n_tensors; t++)
-        for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
             for (unsigned axis = 0; axis < s->trial.mesh.n_axes; axis++)
-                if (own->tensors[t].extents[state][axis].extent !=
-                    trial.tensors[t].extents[state][axis].extent)
+                if (stored_extent(own->tensors[t].storage, state, axis) !=
+                    stored_extent(trial.tensors[t].storage, state, axis))
                     return false;
     return true;
 }

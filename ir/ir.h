@@ -228,6 +228,7 @@ static inline void axis_list_add(struct axis_list *axes, unsigned axis) {
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with);
 void axis_list_add_all(struct axis_list *axes, const struct axis_list *more); // each as with add
+struct axis_list axis_list_of(const struct axis_list *axes, uint64_t mask);   // those of the mask
 // The axes that `others` has not, and those that it has, in the order of `axes`.
 struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others);
 struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others);

@@ -94,20 +94,20 @@ void axis_list_add_all(struct axis_list *axes, const struct axis_list *more) {
         axis_list_add(axes, more->axes[i]);
 }
 
-static struct axis_list those_of(const struct axis_list *axes, uint64_t mask) {
+struct axis_list axis_list_of(const struct axis_list *axes, uint64_t mask) {
     struct axis_list some = {0};
     for (unsigned i = 0; i < axes->n; i++)
         if (mask >> axes->axes[i] & 1)
-            axis_list_add(&some, axes->axes[i]);
+            some.axes[some.n++] = axes->axes[i];
     return some;
 }
 
 struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others) {
-    return those_of(axes, ~axis_list_mask(others));
+    return axis_list_of(axes, ~axis_list_mask(others));
 }
 
 struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others) {
-    return those_of(axes, axis_list_mask(others));
+    return axis_list_of(axes, axis_list_mask(others));
 }
 
 // ---- orders -----------------------------------------------------------------------------------

@@ -9,19 +9,15 @@
 #include "ir/config.h"
 #include "ir/ir.h"
 
-// How one state of one tensor is stored along one axis, and who says so.
-struct placed_extent {
-    enum extent extent;
-    const struct mode_statement *mode; // NULL: nobody, storage follows work
-};
-
-// How a tensor is placed in a range of its layers, or as a whole.
-struct placed_tensor {
-    // Work: the axes that cut each dimension, and by which statement (NULL: not cut on that axis).
-    struct axis_list cuts[MAX_RANK];
-    const struct split_statement *cut_by[MAX_AXES];
-    // Storage of what the cuts leave whole.
-    struct placed_extent extents[N_STATES][MAX_AXES];
+// How the states of tensors of one range are stored: of those about which the same statements speak,
+// which the same axes cut, and which are trained, or not, and repeated by layer, or not, alike.
+struct storage {
+    uint32_t number; // among the placement's
+    uint32_t first;  // of these tensors
+    bool trained;
+    uint64_t cut; // axes that cut them, by their bits; the rest is of what these leave whole
+    // The statement that says how a state is kept along an axis; NULL: none, it follows work.
+    const struct mode_statement *modes[N_STATES][MAX_AXES];
     // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
     // the other states, and with those over which each microbatch's gradient is scattered.
     struct axis_list shards[N_STATES];
@@ -37,6 +33,20 @@ struct placed_tensor {
     struct axis_list kept_shards;
     struct axis_list wire; // over which its gradient travels compressed: the placement's, or none
     int64_t bucket_bytes;  // the most that one all_reduce of gradients carries
+};
+
+static inline enum extent stored_extent(const struct storage *storage, enum state state,
+                                        unsigned axis) {
+    const struct mode_statement *mode = storage->modes[state][axis];
+    return mode ? mode->extent : EXTENT_REPLICATED;
+}
+
+// How a tensor is placed in a range of its layers, or as a whole.
+struct placed_tensor {
+    // Work: the axes that cut each dimension, and by which statement (NULL: not cut on that axis).
+    struct axis_list cuts[MAX_RANK];
+    const struct split_statement *cut_by[MAX_AXES];
+    struct storage *storage;
 };
 
 // One way in which work is divided: what has the roles of the scope and the dimension is cut over
@@ -94,6 +104,8 @@ struct placement {
     uint32_t n_ranges;
     struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
     uint32_t n_tensors;
+    struct storage **storages; // in the order of the first tensors
+    uint32_t n_storages;
 };
 
 // The range that a layer lies in: the last that begins at it or before, or of those that take turns
@@ -126,10 +138,15 @@ static inline const struct placed_tensor *placement_of(const struct placement *p
     return &placement->tensors[placement_index(placement, buffer)];
 }
 
+static inline const struct storage *storage_of(const struct placement *placement,
+                                               const struct buffer *buffer) {
+    return placement_of(placement, buffer)->storage;
+}
+
 // The statement behind a state's extent on an axis, or NULL.
-static inline const struct origin *placed_origin(const struct placed_tensor *tensor,
-                                                 enum state state, unsigned axis) {
-    const struct mode_statement *mode = tensor->extents[state][axis].mode;
+static inline const struct origin *stored_origin(const struct storage *storage, enum state state,
+                                                 unsigned axis) {
+    const struct mode_statement *mode = storage->modes[state][axis];
     return mode ? &mode->origin : NULL;
 }
 

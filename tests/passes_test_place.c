@@ -82,7 +82,7 @@ static const struct placed_tensor *tensor(struct trial *t, const char *name) {
 }
 
 static enum extent extent_of(struct trial *t, const char *name, enum state state) {
-    return tensor(t, name)->extents[state][DP].extent;
+    return stored_extent(tensor(t, name)->storage, state, DP);
 }
 
 static struct mode_statement *select_layers(struct mode_statement *mode, int64_t begin,
@@ -162,14 +162,14 @@ static void modes_pass_over_cut_tensors(void **state) {
     split(&t, DIM_FFN, TP);
     mode(&t, STATE_PARAMETERS, EXTENT_REPLICATED, TP);
     expect_placed(&t);
-    assert_null(tensor(&t, "block.mlp.up.weight")->extents[STATE_PARAMETERS][TP].mode);
-    assert_non_null(tensor(&t, "norm.gain")->extents[STATE_PARAMETERS][TP].mode);
+    assert_null(tensor(&t, "block.mlp.up.weight")->storage->modes[STATE_PARAMETERS][TP]);
+    assert_non_null(tensor(&t, "norm.gain")->storage->modes[STATE_PARAMETERS][TP]);
     assert_int_equal(tensor(&t, "block.mlp.up.weight")->cuts[1].n, 1);
     arena_free(&t.arena);
 }
 
 static void expect_shards(struct trial *t, enum state state, struct axis_list expected) {
-    assert_true(axis_list_equal(&tensor(t, "norm.gain")->shards[state], &expected));
+    assert_true(axis_list_equal(&tensor(t, "norm.gain")->storage->shards[state], &expected));
 }
 
 // A product that one statement names keeps its order; two statements stand in the mesh's.
@@ -210,7 +210,8 @@ static void shards_nest(void **state) {
     mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP);
     expect_placed(&t);
     struct axis_list expected = tiny_axes(TP, DP);
-    assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
+    assert_true(
+        axis_list_equal(&tensor(&t, "norm.gain")->storage->shards[STATE_OPTIMIZER], &expected));
     arena_free(&t.arena);
 }
 
@@ -239,9 +240,8 @@ static void a_part_over_an_axis_not_gathered_is_E121(void **state) {
 static enum extent extent_in(struct trial *t, uint32_t range, const char *name) {
     uint32_t id = job_find_tensor(t->program->job, name);
     const struct placement *placement = &t->placement;
-    return placement->tensors[range * placement->n_tensors + id]
-        .extents[STATE_OPTIMIZER][DP]
-        .extent;
+    return stored_extent(placement->tensors[range * placement->n_tensors + id].storage,
+                         STATE_OPTIMIZER, DP);
 }
 
 static void expect_range(const struct trial *t, uint32_t range, int64_t begin, int64_t end,
@@ -438,9 +438,10 @@ static void shards_on_a_model_axis_are_of_what_is_whole(void **state) {
     mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, TP);
     expect_placed(&t);
     struct axis_list expected = tiny_axes(TP, -1), none = {0};
-    assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
     assert_true(
-        axis_list_equal(&tensor(&t, "block.mlp.up.weight")->shards[STATE_OPTIMIZER], &none));
+        axis_list_equal(&tensor(&t, "norm.gain")->storage->shards[STATE_OPTIMIZER], &expected));
+    assert_true(axis_list_equal(
+        &tensor(&t, "block.mlp.up.weight")->storage->shards[STATE_OPTIMIZER], &none));
     arena_free(&t.arena);
 }
 

@@ -38,7 +38,7 @@ struct tensor_cutter {
 static bool reads_alone(const struct tensor_cutter *c, struct reference at) {
     const struct buffer *buffer = &c->program->buffers[at.buffer];
     return buffer->class == CLASS_PARAMETERS &&
-           is_gathered_alone(placement_of(&c->placement, buffer));
+           is_gathered_alone(storage_of(&c->placement, buffer));
 }
 
 // The first of an op's operands that is gathered for it; NO_ID: none is.

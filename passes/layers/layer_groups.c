@@ -73,7 +73,7 @@ int64_t layers_gathered_at_once(const struct program *program, const struct plac
             const struct buffer *buffer = &program->buffers[call->operands[i].buffer];
             if (buffer->class != CLASS_PARAMETERS)
                 continue;
-            int64_t n = placement_of(placement, buffer)->gather_layers;
+            int64_t n = storage_of(placement, buffer)->gather_layers;
             most = n > most ? n : most;
         }
     }

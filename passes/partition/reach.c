@@ -133,7 +133,7 @@ struct reach find_reach(const struct plan *plan, enum step_kind kind) {
 // ---- uses of a parameter ----------------------------------------------------------------------
 
 static int64_t layers_at_once(const struct plan *plan, buffer_id buffer) {
-    return placement_of(&plan->placement, &plan->reference->buffers[buffer])->gather_layers;
+    return storage_of(&plan->placement, &plan->reference->buffers[buffer])->gather_layers;
 }
 
 int64_t layers_wanted_at_once(const struct plan *plan, const struct block *block) {
@@ -201,7 +201,7 @@ enum use use_of(const struct plan *plan, struct cursor at, struct reference para
     if (layers_at_once(plan, parameter.buffer) > 1 &&
         readers_of_all(plan, at, parameter.buffer).first)
         return USE_GROUP;
-    bool ahead = placement_of(&plan->placement, reference_buffer(plan, parameter))->prefetch > 0;
+    bool ahead = storage_of(&plan->placement, reference_buffer(plan, parameter))->prefetch > 0;
     return ahead && parameter.indices[0].variable == 0 ? USE_TURN : USE_CALL;
 }
 

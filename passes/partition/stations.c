@@ -14,8 +14,7 @@ static buffer_id add_buffer(struct draft *draft, const struct way *way, int stat
                                         .mesh = &draft->program->job->mesh,
                                         .tensor = placement_of(&plan->placement, way->reference),
                                         .reference = way->reference,
-                                        .route = &way->route,
-                                        .trained = is_trained(plan, way->reference)};
+                                        .route = &way->route};
     struct buffer buffer = route_buffer(&stationed, station, slots);
     buffer.name = name_with(draft->arena, way->reference->name, suffix);
     buffer.window_of = whole;

@@ -10,14 +10,14 @@ bool is_trained(const struct plan *plan, const struct buffer *buffer) {
 
 struct route route_in(const struct plan *plan, const struct buffer *state,
                       const struct route_facts *facts) {
-    return route_of(&plan->placement, &plan->config->mesh, placement_of(&plan->placement, state),
-                    class_states[state->class], is_trained(plan, state), facts);
+    return route_of(&plan->placement, &plan->config->mesh, storage_of(&plan->placement, state),
+                    class_states[state->class], facts);
 }
 
 struct sharding stored_sharding(const struct plan *plan, const struct buffer *buffer) {
-    struct sharding type = {0};
-    memcpy(type.cuts, placement_of(&plan->placement, buffer)->cuts, sizeof type.cuts);
-    type.flat = placement_of(&plan->placement, buffer)->shards[class_states[buffer->class]];
+    const struct placed_tensor *placed = placement_of(&plan->placement, buffer);
+    struct sharding type = {.flat = placed->storage->shards[class_states[buffer->class]]};
+    memcpy(type.cuts, placed->cuts, sizeof type.cuts);
     return type;
 }
 
@@ -25,6 +25,6 @@ struct span state_span(const struct plan *plan, const struct buffer *buffer, enu
                        const struct axis_list *axes) {
     unsigned axis = axes->axes[0];
     const struct origin *origin =
-        axes->n ? placed_origin(placement_of(&plan->placement, buffer), state, axis) : NULL;
+        axes->n ? stored_origin(storage_of(&plan->placement, buffer), state, axis) : NULL;
     return origin ? origin_span(origin) : split_span(plan, axis);
 }

@@ -1,17 +1,17 @@
 // See alike.h.
 #include "passes/placement/alike.h"
 
-bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct placed_tensor *b,
-                  unsigned other, enum state state) {
-    return a->extents[state][axis].extent == b->extents[state][other].extent &&
+bool stored_alike(const struct storage *a, unsigned axis, const struct storage *b, unsigned other,
+                  enum state state) {
+    return stored_extent(a, state, axis) == stored_extent(b, state, other) &&
            (state != STATE_GRADIENTS ||
             axis_list_has(&a->reduced_each, axis) == axis_list_has(&b->reduced_each, other));
 }
 
-bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+bool storage_equal(const struct storage *a, const struct storage *b) {
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < MAX_AXES; axis++)
-            if (a->extents[state][axis].extent != b->extents[state][axis].extent)
+            if (stored_extent(a, state, axis) != stored_extent(b, state, axis))
                 return false;
     return a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
            a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&

@@ -1,14 +1,14 @@
-// Whether tensors are stored alike.
+// Whether states are stored alike.
 #ifndef PLACE_PASSES_ALIKE_H
 #define PLACE_PASSES_ALIKE_H
 
 #include "ir/placement.h"
 
-// Whether a state is kept over an axis as one, of another tensor say, over another: its extent, and
+// Whether a state is kept over an axis as one, of other tensors say, over another: its extent, and
 // when gradients are summed.
-bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct placed_tensor *b,
-                  unsigned other, enum state state);
-// Whether two tensors are, in all states, over all axes and with all options.
-bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b);
+bool stored_alike(const struct storage *a, unsigned axis, const struct storage *b, unsigned other,
+                  enum state state);
+// Whether all states are, over all axes and with all options.
+bool storage_equal(const struct storage *a, const struct storage *b);
 
 #endif

@@ -15,30 +15,30 @@ static int64_t gathered_bytes(const struct placing *p, const struct tensor *tens
     return elements * dtype_bytes[p->program->job->policy.gather];
 }
 
-static bool is_gathered(const struct placed_tensor *placed) {
+static bool is_gathered(const struct storage *storage) {
     for (unsigned axis = 0; axis < MAX_AXES; axis++)
-        if (placed->extents[STATE_PARAMETERS][axis].extent == EXTENT_GATHERED)
+        if (stored_extent(storage, STATE_PARAMETERS, axis) == EXTENT_GATHERED)
             return true;
     return false;
 }
 
-static const struct origin *gather_origin(const struct placed_tensor *placed) {
-    return placed_origin(placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
+static const struct origin *gather_origin(const struct storage *storage) {
+    return stored_origin(storage, STATE_PARAMETERS, storage->shards[STATE_PARAMETERS].axes[0]);
 }
 
 // What a unit is to the user, in the plural.
-static const char *unit_text(const struct placing *p, const struct placed_tensor *placed,
+static const char *unit_text(const struct placing *p, const struct storage *storage,
                              enum role role) {
     if (role != ROLE_LAYERS)
         return arena_format(p->arena, "the parameters of `%s`", role_names[role]);
-    if (placed->gather_layers == 1)
+    if (storage->gather_layers == 1)
         return "the parameters of one layer";
-    return arena_format(p->arena, "the parameters of %" PRId64 " layers", placed->gather_layers);
+    return arena_format(p->arena, "the parameters of %" PRId64 " layers", storage->gather_layers);
 }
 
 // `layers`: how many layers' would fit.
-static void help_gather(struct diagnostic *d, const struct placed_tensor *placed, int64_t layers) {
-    if (layers >= placed->gather_layers || layers == 0)
+static void help_gather(struct diagnostic *d, const struct storage *storage, int64_t layers) {
+    if (layers >= storage->gather_layers || layers == 0)
         diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
                            "`heads`, `ffn` or `vocab`, over another axis");
     else if (layers == 1)
@@ -52,7 +52,7 @@ static void help_gather(struct diagnostic *d, const struct placed_tensor *placed
 // What is gathered for one use, of tensors with one outermost role.
 struct gathered {
     int64_t unit_bytes, layer_bytes;
-    const struct placed_tensor *largest; // of those that are gathered most layers at once
+    const struct storage *largest; // of those that are gathered most layers at once
 };
 
 static void report_gather(struct placing *p, const struct gathered *gathered, enum role role) {
@@ -70,11 +70,12 @@ static void report_gather(struct placing *p, const struct gathered *gathered, en
 
 static void add_gathered(const struct placing *p, struct gathered *sum, const struct tensor *tensor,
                          const struct placed_tensor *placed) {
+    const struct storage *storage = placed->storage;
     int64_t bytes = gathered_bytes(p, tensor, placed);
     sum->layer_bytes += bytes;
-    sum->unit_bytes += bytes * placed->gather_layers;
-    if (!sum->largest || sum->largest->gather_layers < placed->gather_layers)
-        sum->largest = placed;
+    sum->unit_bytes += bytes * storage->gather_layers;
+    if (!sum->largest || sum->largest->gather_layers < storage->gather_layers)
+        sum->largest = storage;
 }
 
 // E702. A unit of the model computes with its parameters whole, so they must fit, whatever is
@@ -85,7 +86,7 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
     for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
         const struct tensor *tensor = &p->program->job->tensors[t];
         const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (is_gathered(placed))
+        if (is_gathered(placed->storage))
             add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
     }
     for (int role = 0; role < N_ROLES; role++)
@@ -96,18 +97,18 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
 }
 
 // Groups are of layers that follow one another.
-static void check_turns(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+static void check_turns(struct placing *p, uint32_t range, const struct storage *storage) {
     if (p->placement->ranges[range].step > 1)
-        not_yet(p, gather_origin(placed),
+        not_yet(p, gather_origin(storage),
                 "gathering several layers at once where every n-th is placed differently",
                 "gather one layer at once, `unit = layer`");
 }
 
 // Where the layers that are gathered at once are no multiple of those that are recomputed at once the
 // text has loops for each piece of the greater number that is as long as the smaller.
-static void check_pieces(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+static void check_pieces(struct placing *p, uint32_t range, const struct storage *storage) {
     const struct layer_range *of = &p->placement->ranges[range];
-    int64_t layers = range_layers(of), gathered = placed->gather_layers;
+    int64_t layers = range_layers(of), gathered = storage->gather_layers;
     int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
     again = again < layers ? again : layers;
     int64_t most = gathered > again ? gathered : again;
@@ -118,7 +119,7 @@ static void check_pieces(struct placing *p, uint32_t range, const struct placed_
     if (gathered < again)
         instead = arena_format(p->arena, "gather at least %" PRId64 " layers at once",
                                (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
-    not_yet(p, gather_origin(placed),
+    not_yet(p, gather_origin(storage),
             arena_format(p->arena,
                          "gathering %" PRId64 " layers at once where %" PRId64
                          " are recomputed at once, in more than %d pieces,",
@@ -129,24 +130,25 @@ static void check_pieces(struct placing *p, uint32_t range, const struct placed_
 // E121. All that several layers at once are gathered of comes with the same layers.
 static bool check_units(struct placing *p, uint32_t range) {
     const struct placement *placement = p->placement;
-    const struct placed_tensor *first = NULL;
+    const struct storage *first = NULL;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (placed->gather_layers == 1)
+        const struct storage *storage =
+            placement->tensors[range * placement->n_tensors + t].storage;
+        if (storage->gather_layers == 1)
             continue;
-        if (first && first->gather_layers != placed->gather_layers) {
-            const struct origin *origin = gather_origin(placed);
+        if (first && first->gather_layers != storage->gather_layers) {
+            const struct origin *origin = gather_origin(storage);
             struct diagnostic *d = report(p->diagnostics, E121, origin_span(origin),
                                           "of the same layers %" PRId64
                                           " are gathered at once here, and %" PRId64 " elsewhere",
-                                          placed->gather_layers, first->gather_layers);
+                                          storage->gather_layers, first->gather_layers);
             diagnostic_label(d, origin_span(gather_origin(first)), "%" PRId64 " at once",
                              first->gather_layers);
             diagnostic_origin(d, origin);
             diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
             return false;
         }
-        first = first ? first : placed;
+        first = first ? first : storage;
     }
     if (first) {
         check_turns(p, range, first);

@@ -37,7 +37,7 @@ static const struct placed_tensor *next_placed(struct walk *walk, unsigned *axis
     while (walk->at < placement->n_ranges * placement->n_tensors) {
         const struct placed_tensor *placed = &placement->tensors[walk->at++];
         for (*axis = 0; *axis < walk->p->config->mesh.n_axes; ++*axis)
-            if (placed->extents[state][*axis].mode == walk->mode)
+            if (placed->storage->modes[state][*axis] == walk->mode)
                 return placed;
     }
     return NULL;
@@ -63,7 +63,7 @@ static struct sums_found find_sums(struct placing *p, const struct mode_statemen
     struct walk walk = {.p = p, .mode = mode};
     const struct placed_tensor *placed;
     for (unsigned axis; (placed = next_placed(&walk, &axis));) {
-        const struct route route = gradient_route(p, placed, 0);
+        const struct route route = gradient_route(p, placed->storage, 0);
         for (unsigned i = 0; i < route.n_hops; i++) {
             const struct hop *hop = &route.hops[i];
             found.all_reduced |= hop_rows[hop->kind].action == ACTION_REDUCE;
@@ -100,10 +100,11 @@ static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
     const struct placement *placement = p->placement;
     int64_t least = INT64_MAX;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (p->program->job->tensors[t].layers && placed->shards[STATE_PARAMETERS].n &&
-            placed->prefetch < least)
-            least = placed->prefetch;
+        const struct storage *storage =
+            placement->tensors[range * placement->n_tensors + t].storage;
+        if (p->program->job->tensors[t].layers && storage->shards[STATE_PARAMETERS].n &&
+            storage->prefetch < least)
+            least = storage->prefetch;
     }
     return least;
 }
@@ -127,7 +128,7 @@ static struct gathered_layers find_gathered(const struct placing *p,
         uint32_t at = walk.at - 1, t = at % n;
         if (!p->program->job->tensors[t].layers || at == last)
             continue;
-        units[t] += range_layers(&p->placement->ranges[at / n]) / placed->gather_layers;
+        units[t] += range_layers(&p->placement->ranges[at / n]) / placed->storage->gather_layers;
         found.any = true;
         found.followed |= prefetch_of_range(p, at / n) == mode->prefetch;
         found.units = units[t] > found.units ? units[t] : found.units;

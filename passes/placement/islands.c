@@ -192,12 +192,11 @@ static void report_shared_state(struct placing *p, const struct mode_statement *
     propose_axes(p, d, mode, &left);
 }
 
-// Is the tensor stepped and averaged as all others are? False, once reported.
-static bool check_tensor(struct placing *p, const struct placed_tensor *placed, unsigned axis) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
-        const struct placed_extent *extent = &placed->extents[state][axis];
-        const struct mode_statement *mode = extent->mode;
-        if (extent->extent != EXTENT_REPLICATED) {
+// Are these tensors stepped and averaged as all others are? False, once reported.
+static bool check_storage(struct placing *p, const struct storage *storage, unsigned axis) {
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct mode_statement *mode = storage->modes[state][axis];
+        if (stored_extent(storage, state, axis) != EXTENT_REPLICATED) {
             report_shared_state(p, mode, axis);
             return false;
         }
@@ -217,7 +216,7 @@ static bool check_tensor(struct placing *p, const struct placed_tensor *placed, 
 void check_island_states(struct placing *p) {
     const struct placement *placement = p->placement;
     for (unsigned i = 0; i < placement->islands.n; i++)
-        for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++)
-            if (!check_tensor(p, &placement->tensors[t], placement->islands.axes[i]))
+        for (uint32_t k = 0; k < placement->n_storages; k++)
+            if (!check_storage(p, placement->storages[k], placement->islands.axes[i]))
                 return;
 }

@@ -21,13 +21,13 @@ struct holder {
 };
 enum { N_HOLDERS = 3 };
 
-static void holders_of(const struct placed_tensor *placed, struct holder holders[N_HOLDERS]) {
+static void holders_of(const struct storage *storage, struct holder holders[N_HOLDERS]) {
     holders[0] =
-        (struct holder){"the parameters", STATE_PARAMETERS, &placed->shards[STATE_PARAMETERS]};
+        (struct holder){"the parameters", STATE_PARAMETERS, &storage->shards[STATE_PARAMETERS]};
     holders[1] =
-        (struct holder){"the gradients", STATE_GRADIENTS, &placed->shards[STATE_GRADIENTS]};
+        (struct holder){"the gradients", STATE_GRADIENTS, &storage->shards[STATE_GRADIENTS]};
     holders[2] = (struct holder){"each microbatch's reduced gradients", STATE_GRADIENTS,
-                                 &placed->scattered_each};
+                                 &storage->scattered_each};
 }
 
 // The first axis of `a` that is not in `b`; -1: it has all.
@@ -39,16 +39,16 @@ static int axis_beyond(const struct axis_list *a, const struct axis_list *b) {
 }
 
 // One of two kinds of shards must lie inside the other; else no order of the axes serves both.
-static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
+static bool check_chain(struct placing *p, const struct storage *storage) {
     struct holder holders[N_HOLDERS];
-    holders_of(placed, holders);
+    holders_of(storage, holders);
     for (int i = 1; i < N_HOLDERS; i++)
         for (int k = 0; k < i; k++) {
             int outer = axis_beyond(holders[k].axes, holders[i].axes);
             int inner = axis_beyond(holders[i].axes, holders[k].axes);
             if (outer < 0 || inner < 0)
                 continue;
-            not_yet(p, placed_origin(placed, holders[i].state, (unsigned)inner),
+            not_yet(p, stored_origin(storage, holders[i].state, (unsigned)inner),
                     arena_format(p->arena,
                                  "cutting %s over `%s` and %s over `%s`, neither inside the other,",
                                  holders[i].what, axis_name(p, (unsigned)inner), holders[k].what,
@@ -72,14 +72,14 @@ static unsigned place_in(const struct axis_list *axes, unsigned axis) {
     return i;
 }
 
-static bool find_reversal(const struct placed_tensor *placed, struct reversal *out) {
+static bool find_reversal(const struct storage *storage, struct reversal *out) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        for (unsigned k = 1; k < placed->shards[state].n; k++)
+        for (unsigned k = 1; k < storage->shards[state].n; k++)
             for (unsigned i = 0; i < k; i++) {
-                unsigned outer = placed->shards[state].axes[i],
-                         inner = placed->shards[state].axes[k];
-                const struct mode_statement *mode = placed->extents[state][outer].mode;
-                if (mode != placed->extents[state][inner].mode ||
+                unsigned outer = storage->shards[state].axes[i],
+                         inner = storage->shards[state].axes[k];
+                const struct mode_statement *mode = storage->modes[state][outer];
+                if (mode != storage->modes[state][inner] ||
                     place_in(&mode->axes, outer) < place_in(&mode->axes, inner))
                     continue;
                 *out = (struct reversal){(enum state)state, outer, inner};
@@ -104,9 +104,9 @@ static bool find_reversal(const struct placed_tensor *placed, struct reversal *o
 //
 // A device's part of the optimizer's states then lies in its part of the gradient, and that in its
 // part of the parameter.
-static void nest(const struct placing *p, struct placed_tensor *placed,
-                 struct axis_list *const *nested, int n_nested, bool model_first) {
-    struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+static void nest(const struct placing *p, struct storage *storage, struct axis_list *const *nested,
+                 int n_nested, bool model_first) {
+    struct axis_list *shards = storage->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
     for (int k = 0; k < n_nested; k++)
         axis_list_add_all(&all, nested[k]);
     if (model_first) {
@@ -128,18 +128,18 @@ static void nest(const struct placing *p, struct placed_tensor *placed,
 }
 
 // Do the optimizer's shards lie in those of all other states?
-static bool all_nest(const struct placed_tensor *placed) {
+static bool all_nest(const struct storage *storage) {
     struct holder holders[N_HOLDERS];
-    holders_of(placed, holders);
+    holders_of(storage, holders);
     for (int i = 0; i < N_HOLDERS; i++)
-        if (!axis_list_begins(&placed->shards[STATE_OPTIMIZER], holders[i].axes))
+        if (!axis_list_begins(&storage->shards[STATE_OPTIMIZER], holders[i].axes))
             return false;
     return true;
 }
 
-static bool nests_as_said(const struct placed_tensor *placed) {
+static bool nests_as_said(const struct storage *storage) {
     struct reversal found;
-    return all_nest(placed) && !find_reversal(placed, &found);
+    return all_nest(storage) && !find_reversal(storage, &found);
 }
 
 // Where the order is free, the part of a parameter that is kept lies around its shards: then it is
@@ -147,21 +147,21 @@ static bool nests_as_said(const struct placed_tensor *placed) {
 // it is cut out of the whole. And where sums are ordered, gradients are summed over axes of the model
 // first: with parts over these outermost only a part travels on. Where products say otherwise, they
 // are cut out of what data axes have summed.
-void order_shards(struct placing *p, struct placed_tensor *placed) {
-    struct axis_list *shards = placed->shards;
-    struct axis_list reduced = axis_list_within(&shards[STATE_OPTIMIZER], &placed->reduced_each);
-    placed->scattered_each = shards[STATE_GRADIENTS];
+void order_shards(struct placing *p, struct storage *storage) {
+    struct axis_list *shards = storage->shards;
+    struct axis_list reduced = axis_list_within(&shards[STATE_OPTIMIZER], &storage->reduced_each);
+    storage->scattered_each = shards[STATE_GRADIENTS];
     if (p->placement->microbatches > 1)
-        axis_list_add_all(&placed->scattered_each, &reduced);
+        axis_list_add_all(&storage->scattered_each, &reduced);
     struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
-                                  &placed->scattered_each, &placed->kept_shards};
+                                  &storage->scattered_each, &storage->kept_shards};
     enum { N_NESTED = sizeof nested / sizeof *nested };
-    const struct placed_tensor said = *placed;
+    const struct storage said = *storage;
     for (int model_first = p->placement->ordered; model_first >= 0; model_first--)
-        for (int kept = placed->kept_shards.n > 0; kept >= 0; kept--) {
-            *placed = said;
-            nest(p, placed, nested, N_NESTED - 1 + kept, model_first);
-            if (nests_as_said(placed))
+        for (int kept = storage->kept_shards.n > 0; kept >= 0; kept--) {
+            *storage = said;
+            nest(p, storage, nested, N_NESTED - 1 + kept, model_first);
+            if (nests_as_said(storage))
                 return;
         }
 }
@@ -209,13 +209,13 @@ static void propose_order(struct placing *p, struct diagnostic *d, const struct 
 
 // E309. A product has an order, and by it a device's part of one state is not, or does not lie in,
 // its part of another.
-static void report_order(struct placing *p, const struct placed_tensor *placed,
+static void report_order(struct placing *p, const struct storage *storage,
                          const struct reversal *found) {
-    const struct mode_statement *mode = placed->extents[found->state][found->outer].mode;
-    const char *order = product_text(p, &placed->shards[STATE_OPTIMIZER]);
+    const struct mode_statement *mode = storage->modes[found->state][found->outer];
+    const char *order = product_text(p, &storage->shards[STATE_OPTIMIZER]);
     struct axis_list said = effective_axes(p, &mode->axes);
     struct holder holders[N_HOLDERS];
-    holders_of(placed, holders);
+    holders_of(storage, holders);
     const struct holder *holder = holder_of(holders, found);
     struct diagnostic *d;
     if (holder) {
@@ -223,14 +223,14 @@ static void report_order(struct placing *p, const struct placed_tensor *placed,
                    "shards over `%s` do not lie in those of %s over `%s`", product_text(p, &said),
                    holder->what, product_text(p, holder->axes));
         diagnostic_say(d, "the outer cut is over `%s`", axis_name(p, found->inner));
-        diagnostic_label(d, origin_span(placed_origin(placed, holder->state, found->outer)),
+        diagnostic_label(d, origin_span(stored_origin(storage, holder->state, found->outer)),
                          "cut over `%s` only", product_text(p, holder->axes));
     } else {
         d = report(p->diagnostics, E309, origin_span(&mode->origin),
                    "%s are cut over `%s`, but the optimizer over `%s`", state_names[found->state],
                    product_text(p, &said), order);
         diagnostic_say(d, "a device's part of one is not its part of the other");
-        diagnostic_label(d, origin_span(placed_origin(placed, STATE_OPTIMIZER, found->outer)),
+        diagnostic_label(d, origin_span(stored_origin(storage, STATE_OPTIMIZER, found->outer)),
                          "the update works on parts in this order");
     }
     diagnostic_origin(d, &mode->origin);
@@ -238,11 +238,11 @@ static void report_order(struct placing *p, const struct placed_tensor *placed,
                     "name the axes in one order in every product that has them, `%s`, or each in a "
                     "statement of its own, which says no order",
                     order);
-    propose_order(p, d, &placed->shards[STATE_OPTIMIZER]);
+    propose_order(p, d, &storage->shards[STATE_OPTIMIZER]);
 }
 
-void check_nesting(struct placing *p, const struct placed_tensor *placed) {
+void check_nesting(struct placing *p, const struct storage *storage) {
     struct reversal found;
-    if (check_chain(p, placed) && find_reversal(placed, &found))
-        report_order(p, placed, &found);
+    if (check_chain(p, storage) && find_reversal(storage, &found))
+        report_order(p, storage, &found);
 }

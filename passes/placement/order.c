@@ -115,14 +115,15 @@ static int axis_of_short_parts(const struct placing *p, const struct summed *sum
     int64_t elements = 1;
     for (unsigned d = 0; d < tensor->rank; d++)
         elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
-    bool full = elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0;
+    bool full = elements % mesh_group_size(mesh, &placed->storage->shards[STATE_OPTIMIZER]) == 0;
     return tensor->trainable && kept.n && !full && !scattered ? kept.axes[0] : -1;
 }
 
 static void report_short_parts(struct placing *p, const struct summed *summed, unsigned axis) {
-    int64_t parts = mesh_group_size(&p->config->mesh, &summed->placed->shards[STATE_OPTIMIZER]);
+    int64_t parts =
+        mesh_group_size(&p->config->mesh, &summed->placed->storage->shards[STATE_OPTIMIZER]);
     struct diagnostic *d = not_in_order_yet(
-        p, placed_origin(summed->placed, STATE_OPTIMIZER, axis),
+        p, stored_origin(summed->placed->storage, STATE_OPTIMIZER, axis),
         arena_format(p->arena, "sharding over `%s`, which divides the model, in parts of two sizes",
                      axis_name(p, axis)));
     diagnostic_say(d, "what a device has of `%s` is no multiple of %" PRId64 " elements",
@@ -138,7 +139,7 @@ static void check_storage(struct placing *p) {
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
         const struct summed summed = {i % placement->n_tensors, placed,
-                                      gradient_route(p, placed, sum_over_sequences(p, i))};
+                                      gradient_route(p, placed->storage, sum_over_sequences(p, i))};
         int of_short = axis_of_short_parts(p, &summed);
         if (of_short < 0)
             continue;

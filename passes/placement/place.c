@@ -23,16 +23,30 @@ struct tie { // of a mode with another, which was told
     const struct tie *next;
 };
 
+// Tensors of a range of which the same is said: they are stored alike.
+struct group {
+    uint32_t *spoken; // statements about one of their states, in ascending order
+    uint32_t n_spoken;
+    uint64_t cut, split; // axes that cut them, by their bits; those of which a split says so
+    bool trained;
+    bool layered;   // there is one for each layer
+    uint32_t first; // tensor
+    struct storage *storage;
+};
+
 // What the weighing needs to remember, so that every conflict is reported once.
 struct weighing {
     struct placing *placing;
     const struct tie **ties;               // of a mode
     bool *reported;                        // of a mode: it places what a split cuts
-    uint32_t *placed;                      // tensors that a mode reached
+    uint32_t *placed;                      // groups that a mode reached
     uint32_t *decided;                     // of these, those that are there and follow it
     const struct mode_statement **instead; // one that others follow
     uint32_t range;                        // of the layers that are looked at
     const struct stretch *stretch;         // the modes that may speak about them
+    uint32_t *spoken;                      // room for all modes
+    struct group *groups;                  // of this range
+    uint32_t n_groups, cap_groups;
 };
 
 static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
@@ -78,43 +92,42 @@ static bool names_axis(const struct mode_statement *mode, unsigned axis) {
     return mode->axes.n ? axis_list_has(&mode->axes, axis) : mode->extent == EXTENT_REPLICATED;
 }
 
-// Does mode `m` speak about this tensor's state on this axis?
-static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t, unsigned axis) {
+// Does mode `m`, which speaks of the group, say how this state is kept on this axis?
+static bool applies(struct weighing *w, uint32_t m, enum state state, const struct group *group,
+                    unsigned axis) {
     struct placing *p = w->placing;
     const struct mode_statement *mode = &p->config->strategy.modes[m];
-    const struct tensor *tensor = &p->program->job->tensors[t];
-    if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
-        !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
-        !selector_covers(&mode->selector, p->placement->ranges[w->range].begin))
+    if (mode->state != state || !names_axis(mode, axis))
         return false;
     w->placed[m]++;
-    const struct split_statement *split = placed_here(w, t)->cut_by[axis];
+    bool split = group->split >> axis & 1;
     if (split && mode->selector.n_roles > 0 && mode->axes.n)
-        report_cut(w, m, tensor, split, axis);
+        report_cut(w, m, &p->program->job->tensors[group->first],
+                   placed_here(w, group->first)->cut_by[axis], axis);
     return !split;
 }
 
 // What is frozen has parameters only.
-static void count_decided(struct weighing *w, enum state state, uint32_t t, unsigned axis,
-                          uint32_t winner) {
+static void count_decided(struct weighing *w, enum state state, const struct group *group,
+                          unsigned axis, uint32_t winner) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
-    if (state != STATE_PARAMETERS && !w->placing->program->job->tensors[t].trainable)
+    if (state != STATE_PARAMETERS && !group->trained)
         return;
     w->decided[winner]++;
-    for (uint32_t i = 0; i < w->stretch->n; i++) {
-        uint32_t m = w->stretch->numbers[i];
-        if (m != winner && !w->instead[m] && applies(w, m, state, t, axis))
+    for (uint32_t i = 0; i < group->n_spoken; i++) {
+        uint32_t m = group->spoken[i];
+        if (m != winner && !w->instead[m] && applies(w, m, state, group, axis))
             w->instead[m] = &strategy->modes[winner];
     }
 }
 
-// The statement that decides about one state of one tensor on one axis.
-static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
+// The statement that decides about one state of a group on one axis.
+static void weigh(struct weighing *w, enum state state, const struct group *group, unsigned axis) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
     int winner = -1, rival = -1; // rival: another one of the winner's rank
-    for (uint32_t i = 0; i < w->stretch->n; i++) {
-        uint32_t m = w->stretch->numbers[i];
-        if (!applies(w, m, state, t, axis))
+    for (uint32_t i = 0; i < group->n_spoken; i++) {
+        uint32_t m = group->spoken[i];
+        if (!applies(w, m, state, group, axis))
             continue;
         int rank =
             winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
@@ -130,127 +143,140 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
     if (winner < 0)
         return;
     if (!w->placing->work_is_right)
-        count_decided(w, state, t, axis, (uint32_t)winner);
-    struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
-    extent->mode = &strategy->modes[winner];
-    extent->extent = extent->mode->extent;
+        count_decided(w, state, group, axis, (uint32_t)winner);
+    group->storage->modes[state][axis] = &strategy->modes[winner];
 }
 
 // The axes on which a state is cut: those that one statement places in the order of its product,
 // statements in the order of the mesh, each at its outermost axis.
-static struct axis_list shard_axes(const struct placing *p, const struct placed_tensor *placed,
+static struct axis_list shard_axes(const struct placing *p, const struct storage *storage,
                                    enum state state) {
-    const struct placed_extent *extents = placed->extents[state];
+    const struct mode_statement *const *modes = storage->modes[state];
     struct axis_list list = {0};
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
-        const struct mode_statement *mode = extents[axis].mode;
-        if (extents[axis].extent == EXTENT_REPLICATED)
+        if (stored_extent(storage, state, axis) == EXTENT_REPLICATED)
             continue;
-        for (unsigned i = 0; i < mode->axes.n; i++)
-            if (extents[mode->axes.axes[i]].mode == mode)
-                axis_list_add(&list, mode->axes.axes[i]);
+        for (unsigned i = 0; i < modes[axis]->axes.n; i++)
+            if (modes[modes[axis]->axes.axes[i]] == modes[axis])
+                axis_list_add(&list, modes[axis]->axes.axes[i]);
     }
     return list;
 }
 
 // A part over axes of size one, and over those of the model that cut the tensor, is the whole that
 // a device gathers; one over all axes of the parameter is what is stored.
-static void place_kept(const struct placing *p, struct placed_tensor *placed,
+static void place_kept(const struct placing *p, struct storage *storage,
                        const struct mode_statement *mode) {
     struct axis_list kept = effective_axes(p, &mode->kept_axes);
     if (!mode->keeps_part)
         return;
-    kept = axis_list_within(&kept, &placed->shards[STATE_PARAMETERS]);
-    placed->kept_after_forward = kept.n == 0;
-    if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
-        placed->kept_shards = kept;
+    kept = axis_list_within(&kept, &storage->shards[STATE_PARAMETERS]);
+    storage->kept_after_forward = kept.n == 0;
+    if (axis_list_mask(&kept) != axis_list_mask(&storage->shards[STATE_PARAMETERS]))
+        storage->kept_shards = kept;
 }
 
 // Options come from the statements that gave the extents; without one, the defaults.
-static void place_options(const struct placing *p, struct placed_tensor *placed) {
-    placed->gather_unit = UNIT_LAYER;
-    placed->gather_layers = 1;
-    placed->prefetch = 1;
-    placed->bucket_bytes = LIMIT_BUCKET_BYTES;
+static void place_options(const struct placing *p, struct storage *storage) {
+    storage->gather_unit = UNIT_LAYER;
+    storage->gather_layers = 1;
+    storage->prefetch = 1;
+    storage->bucket_bytes = LIMIT_BUCKET_BYTES;
     bool bucket_said = false;
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
-        const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
-        if (parameters->extent == EXTENT_GATHERED) {
-            placed->gather_unit = parameters->mode->unit;
-            placed->gather_layers = layers_of_unit(parameters->mode);
-            placed->prefetch = parameters->mode->prefetch;
-            placed->kept_after_forward = parameters->mode->kept_after_forward;
-            placed->kept_after_backward = parameters->mode->kept_after_backward;
-            place_kept(p, placed, parameters->mode);
+        const struct mode_statement *parameters = storage->modes[STATE_PARAMETERS][axis];
+        if (parameters && parameters->extent == EXTENT_GATHERED) {
+            storage->gather_unit = parameters->unit;
+            storage->gather_layers = layers_of_unit(parameters);
+            storage->prefetch = parameters->prefetch;
+            storage->kept_after_forward = parameters->kept_after_forward;
+            storage->kept_after_backward = parameters->kept_after_backward;
+            place_kept(p, storage, parameters);
         }
-        const struct placed_extent *gradients = &placed->extents[STATE_GRADIENTS][axis];
-        if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
-            gradients->mode->reduce == REDUCE_EACH)
-            axis_list_add(&placed->reduced_each, axis);
+        const struct mode_statement *gradients = storage->modes[STATE_GRADIENTS][axis];
+        if (gradients && gradients->extent == EXTENT_REPLICATED && gradients->reduce == REDUCE_EACH)
+            axis_list_add(&storage->reduced_each, axis);
         // The smallest holds of several that were said.
-        int64_t bucket = gradients->mode ? gradients->mode->bucket_bytes : 0;
-        if (bucket && (!bucket_said || bucket < placed->bucket_bytes))
-            placed->bucket_bytes = bucket;
+        int64_t bucket = gradients ? gradients->bucket_bytes : 0;
+        if (bucket && (!bucket_said || bucket < storage->bucket_bytes))
+            storage->bucket_bytes = bucket;
         bucket_said |= bucket != 0;
     }
 }
 
 // Activations have no tensors: placement/divide.c places them, op by op.
-static void place_tensor(struct weighing *w, uint32_t t) {
+static void place_group(struct weighing *w, const struct group *group) {
     struct placing *p = w->placing;
-    struct placed_tensor *placed = placed_here(w, t);
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+    struct storage *storage = group->storage;
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
             if (axis_size(p, axis) > 1)
-                weigh(w, (enum state)state, t, axis);
-        placed->shards[state] = shard_axes(p, placed, (enum state)state);
+                weigh(w, state, group, axis);
+        storage->shards[state] = shard_axes(p, storage, state);
     }
-    place_options(p, placed);
-    order_shards(p, placed);
-    place_wire(p, placed);
+    place_options(p, storage);
+    order_shards(p, storage);
+    place_wire(p, storage);
 }
 
 // ---- tensors of which the same is said --------------------------------------------------------
 
-// Most tensors of a layer are placed as others are, of which the same statements speak and which the
-// same splits cut.
-struct spoken {
-    uint64_t modes; // by their bits, and one more
-    uint64_t cuts;  // axes
-};
-
-static struct spoken spoken_of(const struct weighing *w, uint32_t t) {
+static bool speaks_of(const struct weighing *w, uint32_t m, const struct tensor *tensor) {
     const struct placing *p = w->placing;
-    const struct tensor *tensor = &p->program->job->tensors[t];
-    struct spoken spoken = {0};
-    for (uint32_t i = 0; i < w->stretch->n && p->config->strategy.n_modes <= 63; i++) {
-        uint32_t m = w->stretch->numbers[i];
-        const struct selector *selector = &p->config->strategy.modes[m].selector;
-        if (selector_matches(selector, tensor->roles, tensor->n_roles) &&
-            selector_covers(selector, p->placement->ranges[w->range].begin))
-            spoken.modes |= UINT64_C(1) << m;
-    }
-    spoken.modes |= UINT64_C(1) << 63;
-    for (unsigned d = 0; d < MAX_RANK; d++)
-        spoken.cuts |= axis_list_mask(&placed_here(w, t)->cuts[d]);
-    return spoken;
+    const struct mode_statement *mode = &p->config->strategy.modes[m];
+    return mode->state != STATE_ACTIVATIONS && mode->sets_extent &&
+           selector_matches(&mode->selector, tensor->roles, tensor->n_roles) &&
+           selector_covers(&mode->selector, p->placement->ranges[w->range].begin);
 }
 
-// What is said of the tensor was said of one before it: it has the same storage then.
-static bool place_alike(struct weighing *w, const struct spoken *spoken, uint32_t t) {
-    static const size_t from = offsetof(struct placed_tensor, extents);
-    struct placed_tensor *placed = placed_here(w, t);
-    const struct tensor *tensors = w->placing->program->job->tensors;
-    for (uint32_t i = 0; i < t; i++) {
-        const struct placed_tensor *other = placed_here(w, i);
-        if (spoken[i].modes != spoken[t].modes || spoken[i].cuts != spoken[t].cuts ||
-            tensors[i].trainable != tensors[t].trainable ||
-            memcmp(other->cut_by, placed->cut_by, sizeof placed->cut_by) != 0)
-            continue;
-        memcpy((char *)placed + from, (const char *)other + from, sizeof *placed - from);
-        return true;
-    }
-    return false;
+static uint64_t cut_axes(const struct placed_tensor *placed) {
+    uint64_t axes = 0;
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        axes |= axis_list_mask(&placed->cuts[d]);
+    return axes;
+}
+
+static uint64_t split_axes(const struct placing *p, const struct placed_tensor *placed) {
+    uint64_t axes = 0;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        axes |= (uint64_t)(placed->cut_by[axis] != NULL) << axis;
+    return axes;
+}
+
+// What is said of a tensor, in the room for all modes.
+static struct group group_of(const struct weighing *w, uint32_t t) {
+    const struct tensor *tensor = &w->placing->program->job->tensors[t];
+    const struct placed_tensor *placed = placed_here(w, t);
+    struct group group = {.spoken = w->spoken,
+                          .cut = cut_axes(placed),
+                          .split = split_axes(w->placing, placed),
+                          .trained = tensor->trainable,
+                          .layered = tensor->layers > 0,
+                          .first = t};
+    for (uint32_t i = 0; i < w->stretch->n; i++)
+        if (speaks_of(w, w->stretch->numbers[i], tensor))
+            group.spoken[group.n_spoken++] = w->stretch->numbers[i];
+    return group;
+}
+
+static bool same_is_said(const struct group *a, const struct group *b) {
+    return a->n_spoken == b->n_spoken && a->cut == b->cut && a->split == b->split &&
+           a->trained == b->trained && a->layered == b->layered &&
+           memcmp(a->spoken, b->spoken, a->n_spoken * sizeof *a->spoken) == 0;
+}
+
+static struct storage *place_tensor(struct weighing *w, uint32_t t) {
+    struct arena *arena = w->placing->arena;
+    struct group group = group_of(w, t);
+    for (uint32_t i = 0; i < w->n_groups; i++)
+        if (same_is_said(&w->groups[i], &group))
+            return w->groups[i].storage;
+    group.spoken = arena_copy(arena, group.spoken, group.n_spoken * sizeof *group.spoken);
+    group.storage = ARENA_NEW(arena, struct storage);
+    *group.storage = (struct storage){.number = NO_ID, .trained = group.trained, .cut = group.cut};
+    ARENA_PUSH(arena, w->groups, w->n_groups, w->cap_groups, group);
+    place_group(w, &group);
+    return group.storage;
 }
 
 // A mode that reached no tensor says something about nothing; of one that others overrule wherever
@@ -276,15 +302,13 @@ static void place_storage(struct placing *p) {
                          .reported = ARENA_ARRAY(p->arena, bool, n + 1),
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
-                         .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
-    struct spoken *spoken = ARENA_ARRAY(p->arena, struct spoken, p->program->job->n_tensors + 1);
+                         .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1),
+                         .spoken = ARENA_ARRAY(p->arena, uint32_t, n + 1)};
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
-        for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
-            spoken[t] = spoken_of(&w, t);
-            if (!place_alike(&w, spoken, t))
-                place_tensor(&w, t);
-        }
+        w.n_groups = 0;
+        for (uint32_t t = 0; t < p->program->job->n_tensors; t++)
+            placed_here(&w, t)->storage = place_tensor(&w, t);
     }
     settle_ranges(p);
     check_reach(&w, p->diagnostics->n_errors == errors && !p->work_is_right);

@@ -55,7 +55,7 @@ void check_islands(struct placing *);
 void check_island_states(struct placing *);
 // Compressed gradients: the statements by themselves, which say how; then of every tensor whether.
 void find_wire(struct placing *);
-void place_wire(struct placing *, struct placed_tensor *);
+void place_wire(struct placing *, struct storage *);
 void check_wires(struct placing *);
 // Where training is reproducible: what it asks of a strategy; of that, which dimensions may be
 // divided, and that sums over the batch have one order, which is noted.
@@ -64,8 +64,8 @@ void check_promised(struct placing *);
 void check_sums(struct placing *);
 void check_states(struct placing *);
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
-void order_shards(struct placing *, struct placed_tensor *);
-void check_nesting(struct placing *, const struct placed_tensor *);
+void order_shards(struct placing *, struct storage *);
+void check_nesting(struct placing *, const struct storage *);
 // What a strategy that is right says without effect. W830: the statement decides about
 // nothing, `instead` does; NULL: as there is no such state.
 void check_heard(struct placing *);

@@ -26,8 +26,7 @@ bool cuts_activations(const struct placing *p, const struct mode_statement *mode
            mode->sets_extent && effective_axes(p, &mode->axes).n;
 }
 
-struct route gradient_route(const struct placing *p, const struct placed_tensor *placed,
-                            uint64_t left) {
+struct route gradient_route(const struct placing *p, const struct storage *storage, uint64_t left) {
     const struct route_facts facts = {.step = STEP_TRAIN, .left = left};
-    return route_of(p->placement, &p->config->mesh, placed, STATE_GRADIENTS, true, &facts);
+    return route_of(p->placement, &p->config->mesh, storage, STATE_GRADIENTS, &facts);
 }

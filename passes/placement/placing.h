@@ -24,9 +24,9 @@ int64_t axis_size(const struct placing *, unsigned axis);
 const char *axis_name(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
-// The route of the tensor's gradient in a training step, where units leave it a summand on these axes
-// of the model, too.
-struct route gradient_route(const struct placing *, const struct placed_tensor *, uint64_t left);
+// The route of gradients in a training step, where units leave them summands on these axes of the
+// model, too.
+struct route gradient_route(const struct placing *, const struct storage *, uint64_t left);
 // Whether a statement stores activations as parts over axes that change anything.
 bool cuts_activations(const struct placing *, const struct mode_statement *);
 

@@ -98,6 +98,11 @@ static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
     return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
 }
 
+static const struct storage *storage_in(const struct placement *placement, uint32_t range,
+                                        uint32_t tensor) {
+    return placement->tensors[range * placement->n_tensors + tensor].storage;
+}
+
 // What is asked op by op comes last.
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
@@ -105,8 +110,7 @@ static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
         !work_is_alike(placement, placement->ranges[a].begin, placement->ranges[b].begin))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
-        if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
-                          &placement->tensors[b * placement->n_tensors + t]))
+        if (!storage_equal(storage_in(placement, a, t), storage_in(placement, b, t)))
             return false;
     return kept_alike(p, a, b);
 }
@@ -154,15 +158,15 @@ static void join_ranges(const struct placing *p) {
 static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        const struct placed_tensor *first = &placement->tensors[a * placement->n_tensors + t];
-        const struct placed_tensor *second = &placement->tensors[b * placement->n_tensors + t];
+        const struct storage *first = storage_in(placement, a, t);
+        const struct storage *second = storage_in(placement, b, t);
         const struct axis_list *shards = first->shards[STATE_OPTIMIZER].n
                                              ? &first->shards[STATE_OPTIMIZER]
                                              : &second->shards[STATE_OPTIMIZER];
         if (axis_list_equal(&first->shards[STATE_OPTIMIZER], &second->shards[STATE_OPTIMIZER]))
             continue;
-        const struct origin *origin = placed_origin(first, STATE_OPTIMIZER, shards->axes[0]);
-        return origin ? origin : placed_origin(second, STATE_OPTIMIZER, shards->axes[0]);
+        const struct origin *origin = stored_origin(first, STATE_OPTIMIZER, shards->axes[0]);
+        return origin ? origin : stored_origin(second, STATE_OPTIMIZER, shards->axes[0]);
     }
     return NULL;
 }
@@ -234,7 +238,7 @@ static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
     const struct placement *placement = p->placement;
     int64_t most = 1;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
+        int64_t n = storage_in(placement, range, t)->gather_layers;
         if (p->program->job->tensors[t].layers && n > most)
             most = n;
     }
@@ -256,12 +260,26 @@ static void make_room_for_groups(const struct placing *p) {
                                     bytes_of_tensors(placement, 3 * n));
 }
 
+// What is stored alike in a range that was cut off is so apart from the rest.
+static void copy_storages(const struct placing *p, uint32_t range, uint32_t from) {
+    const struct placement *placement = p->placement;
+    struct placed_tensor *tensors = &placement->tensors[range * placement->n_tensors];
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        const struct storage *of = storage_in(placement, from, t);
+        uint32_t k = 0;
+        while (storage_in(placement, from, k) != of)
+            k++;
+        tensors[t].storage = k < t ? tensors[k].storage : arena_copy(p->arena, of, sizeof *of);
+    }
+}
+
 static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
     struct placement *placement = p->placement;
     move_ranges(placement, r + 1, r, placement->n_ranges - r);
     placement->ranges[r].end -= rest;
     placement->ranges[r + 1].begin = placement->ranges[r].end;
     placement->n_ranges++;
+    copy_storages(p, r + 1, r);
 }
 
 // Layers that are gathered or recomputed n at once are whole groups, where they are both of the
@@ -285,21 +303,40 @@ static void cut_last_groups(const struct placing *p) {
     }
 }
 
+// ---- the whole --------------------------------------------------------------------------------
+
+// Those of ranges that were joined with others are left out.
+static void number_storages(const struct placing *p) {
+    struct placement *placement = p->placement;
+    uint32_t cap = 0;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        struct storage *storage = placement->tensors[i].storage;
+        if (storage->number != NO_ID)
+            continue;
+        storage->number = placement->n_storages;
+        storage->first = i;
+        ARENA_PUSH(p->arena, placement->storages, placement->n_storages, cap, storage);
+    }
+}
+
 // A unit is at most all layers of its range, and what is not repeated by layer is a unit by itself.
 static void bound_gathers(const struct placing *p) {
     const struct placement *placement = p->placement;
-    for (uint32_t r = 0; r < placement->n_ranges; r++)
-        for (uint32_t t = 0; t < placement->n_tensors; t++) {
-            int64_t *n = &placement->tensors[r * placement->n_tensors + t].gather_layers;
-            int64_t layers =
-                p->program->job->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
-            *n = *n < layers ? *n : layers;
-        }
+    for (uint32_t i = 0; i < placement->n_storages; i++) {
+        struct storage *storage = placement->storages[i];
+        uint32_t t = storage->first % placement->n_tensors,
+                 r = storage->first / placement->n_tensors;
+        int64_t layers =
+            p->program->job->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
+        if (storage->gather_layers > layers)
+            storage->gather_layers = layers;
+    }
 }
 
 void settle_ranges(struct placing *p) {
     join_ranges(p);
     check_turns(p);
     cut_last_groups(p);
+    number_storages(p);
     bound_gathers(p);
 }

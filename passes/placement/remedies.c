@@ -56,27 +56,26 @@ static void propose_mode(struct placing *p, struct diagnostic *d, const struct o
     }
 }
 
-void propose_extent(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
+void propose_extent(struct placing *p, struct diagnostic *d, const struct storage *storage,
                     enum state state, enum extent extent, const struct axis_list *axes,
                     struct span behind) {
-    propose_mode(p, d, placed_origin(placed, state, axes->axes[0]), state, extent,
+    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, extent,
                  axes_text(p, axes), behind);
 }
 
 // Whether the state is kept over all axes as over the first.
-static bool is_uniform(const struct placed_tensor *placed, enum state state,
+static bool is_uniform(const struct storage *storage, enum state state,
                        const struct axis_list *axes) {
     for (unsigned i = 1; i < axes->n; i++)
-        if (!stored_alike(placed, axes->axes[0], placed, axes->axes[i], state))
+        if (!stored_alike(storage, axes->axes[0], storage, axes->axes[i], state))
             return false;
     return true;
 }
 
-void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_tensor *odd,
-                   const struct placed_tensor *like, enum state state,
-                   const struct axis_list *axes) {
+void propose_alike(struct placing *p, struct diagnostic *d, const struct storage *odd,
+                   const struct storage *like, enum state state, const struct axis_list *axes) {
     unsigned axis = axes->axes[0];
-    const struct mode_statement *mode = odd->extents[state][axis].mode;
+    const struct mode_statement *mode = odd->modes[state][axis];
     struct axis_list said = *axes; // an edited statement keeps its axes
     if (mode && mode->origin.kind == ORIGIN_STATEMENT)
         said = effective_axes(p, &mode->axes);
@@ -90,7 +89,7 @@ void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_
     const char *arguments = axes_text(p, &said);
     if (state == STATE_GRADIENTS && axis_list_has(&like->reduced_each, axis))
         arguments = arena_format(p->arena, "%s, reduce = each", arguments);
-    propose_mode(p, d, &mode->origin, state, like->extents[state][axis].extent, arguments,
+    propose_mode(p, d, &mode->origin, state, stored_extent(like, state, axis), arguments,
                  origin_span(&mode->origin));
 }
 

@@ -6,13 +6,11 @@
 
 // `state` with another extent: in place of the strategy's own text that said otherwise, or (its own
 // text wins over what `use` brought) as a new statement behind `behind`.
-void propose_extent(struct placing *, struct diagnostic *, const struct placed_tensor *,
-                    enum state state, enum extent extent, const struct axis_list *axes,
-                    struct span behind);
+void propose_extent(struct placing *, struct diagnostic *, const struct storage *, enum state state,
+                    enum extent extent, const struct axis_list *axes, struct span behind);
 // A state of `odd` kept over the axes as that of `like`, where one statement says so.
-void propose_alike(struct placing *, struct diagnostic *, const struct placed_tensor *odd,
-                   const struct placed_tensor *like, enum state state,
-                   const struct axis_list *axes);
+void propose_alike(struct placing *, struct diagnostic *, const struct storage *odd,
+                   const struct storage *like, enum state state, const struct axis_list *axes);
 // A split with its axes in this order, if these are all.
 void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
                    const struct axis_list *axes);

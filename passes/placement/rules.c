@@ -185,10 +185,10 @@ enum trouble {
 
 // The triples that have a meaning (parameters, optimizer, gradients): R R R, R S R, R S S, S* S S,
 // S* S R. Of the others the first thing that is wrong is named.
-static enum trouble trouble_of(const struct placed_tensor *placed, unsigned axis) {
-    enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
-    enum extent optimizer = placed->extents[STATE_OPTIMIZER][axis].extent;
-    enum extent gradients = placed->extents[STATE_GRADIENTS][axis].extent;
+static enum trouble trouble_of(const struct storage *storage, unsigned axis) {
+    enum extent parameters = stored_extent(storage, STATE_PARAMETERS, axis);
+    enum extent optimizer = stored_extent(storage, STATE_OPTIMIZER, axis);
+    enum extent gradients = stored_extent(storage, STATE_GRADIENTS, axis);
     if (parameters == EXTENT_SHARDED)
         return TROUBLE_PARAMETERS;
     if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED)
@@ -218,12 +218,12 @@ static const char *unsaid_of_optimizer(struct placing *p, const struct axis_list
 
 // E402: every device would update the whole parameter with its part of the gradient. E307: whole
 // optimizer states for parameters of which each device keeps a part.
-static void report_whole_update(struct placing *p, const struct placed_tensor *placed,
+static void report_whole_update(struct placing *p, const struct storage *storage,
                                 enum trouble trouble, const struct axis_list *axes) {
     bool gradient = trouble == TROUBLE_GRADIENTS;
     enum state state = gradient ? STATE_GRADIENTS : STATE_PARAMETERS;
-    const struct origin *shards = placed_origin(placed, state, axes->axes[0]);
-    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axes->axes[0]);
+    const struct origin *shards = stored_origin(storage, state, axes->axes[0]);
+    const struct origin *optimizer = stored_origin(storage, STATE_OPTIMIZER, axes->axes[0]);
     struct diagnostic *d =
         gradient
             ? report(p->diagnostics, E402, origin_span(shards),
@@ -242,13 +242,13 @@ static void report_whole_update(struct placing *p, const struct placed_tensor *p
                         unsaid_of_optimizer(p, axes));
     diagnostic_origin(d, shards);
     diagnostic_help(d, "shard the optimizer too");
-    propose_extent(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
 }
 
 // E306: where no split cuts the weight there is no op that could use a part of it.
-static void report_parameters(struct placing *p, const struct placed_tensor *placed,
+static void report_parameters(struct placing *p, const struct storage *storage,
                               const struct axis_list *axes) {
-    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axes->axes[0]);
+    const struct origin *parameters = stored_origin(storage, STATE_PARAMETERS, axes->axes[0]);
     const char *name = axes_text(p, axes);
     struct diagnostic *d =
         report(p->diagnostics, E306, origin_span(parameters),
@@ -264,10 +264,10 @@ static void report_parameters(struct placing *p, const struct placed_tensor *pla
         diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
     diagnostic_origin(d, parameters);
     diagnostic_help(d, "gather them before use");
-    propose_extent(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
+    propose_extent(p, d, storage, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
 }
 
-// One error per trouble and axis is enough: what holds for one tensor holds for its likes.
+// One error per trouble and axis is enough: what holds of some tensors holds of their likes.
 struct seen {
     uint64_t axes[N_TROUBLES];
 };
@@ -278,9 +278,9 @@ static bool first_time(uint64_t *seen, unsigned axis) {
     return first;
 }
 
-static bool same_statements(const struct placed_tensor *placed, unsigned a, unsigned b) {
+static bool same_statements(const struct storage *storage, unsigned a, unsigned b) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        if (placed->extents[state][a].mode != placed->extents[state][b].mode)
+        if (storage->modes[state][a] != storage->modes[state][b])
             return false;
     return true;
 }
@@ -295,31 +295,30 @@ static struct axis_list all_axes(const struct placing *p) {
 }
 
 // The axes of a product are in trouble together, where the same statements speak about them.
-static void check_axes(struct placing *p, const struct placed_tensor *placed, struct seen *seen) {
+static void check_axes(struct placing *p, const struct storage *storage, struct seen *seen) {
     const struct axis_list all = all_axes(p);
     for (unsigned i = 0; i < all.n; i++) {
-        enum trouble trouble = trouble_of(placed, all.axes[i]);
+        enum trouble trouble = trouble_of(storage, all.axes[i]);
         struct axis_list axes = {0};
         if (trouble == TROUBLE_NONE)
             continue;
         for (unsigned k = i; k < all.n; k++)
-            if (trouble_of(placed, all.axes[k]) == trouble &&
-                same_statements(placed, all.axes[i], all.axes[k]) &&
+            if (trouble_of(storage, all.axes[k]) == trouble &&
+                same_statements(storage, all.axes[i], all.axes[k]) &&
                 first_time(&seen->axes[trouble], all.axes[k]))
                 axis_list_add(&axes, all.axes[k]);
         if (axes.n && trouble == TROUBLE_PARAMETERS)
-            report_parameters(p, placed, &axes);
+            report_parameters(p, storage, &axes);
         else if (axes.n)
-            report_whole_update(p, placed, trouble, &axes);
+            report_whole_update(p, storage, trouble, &axes);
     }
 }
 
 void check_states(struct placing *p) {
     struct seen seen = {0};
     uint32_t errors = p->diagnostics->n_errors;
-    uint32_t n = p->placement->n_ranges * p->placement->n_tensors;
-    for (uint32_t i = 0; i < n; i++)
-        check_axes(p, &p->placement->tensors[i], &seen);
-    for (uint32_t i = 0; i < n && p->diagnostics->n_errors == errors; i++)
-        check_nesting(p, &p->placement->tensors[i]);
+    for (uint32_t i = 0; i < p->placement->n_storages; i++)
+        check_axes(p, p->placement->storages[i], &seen);
+    for (uint32_t i = 0; i < p->placement->n_storages && p->diagnostics->n_errors == errors; i++)
+        check_nesting(p, p->placement->storages[i]);
 }

@@ -90,11 +90,11 @@ void find_wire(struct placing *p) {
 
 // Notes the axes of the wire on which the statement that wins asks for codes. The gradient is
 // summed there: no statement wins on an axis that cuts the tensor.
-void place_wire(struct placing *p, struct placed_tensor *placed) {
+void place_wire(struct placing *p, struct storage *storage) {
     const struct axis_list *wire = &p->placement->wire_axes;
     for (unsigned i = 0; i < wire->n; i++)
-        if (compresses(placed->extents[STATE_GRADIENTS][wire->axes[i]].mode))
-            axis_list_add(&placed->wire, wire->axes[i]);
+        if (compresses(storage->modes[STATE_GRADIENTS][wire->axes[i]]))
+            axis_list_add(&storage->wire, wire->axes[i]);
 }
 
 // What keeps the tensor's gradient from being compressed so, and what to say instead.
@@ -102,10 +102,10 @@ struct trouble {
     const char *what, *instead; // NULL: nothing does
 };
 
-static struct trouble trouble_of(const struct placing *p, const struct placed_tensor *placed) {
-    const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
-    struct axis_list own = axis_list_within(owners, &placed->wire);
-    if (!same_axes(&placed->wire, &p->placement->wire_axes))
+static struct trouble trouble_of(const struct placing *p, const struct storage *storage) {
+    const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
+    struct axis_list own = axis_list_within(owners, &storage->wire);
+    if (!same_axes(&storage->wire, &p->placement->wire_axes))
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
             "compress all of them over the same axes"};
@@ -118,15 +118,15 @@ static struct trouble trouble_of(const struct placing *p, const struct placed_te
 
 void check_wires(struct placing *p) {
     const struct placement *placement = p->placement;
-    for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++) {
-        const struct placed_tensor *placed = &placement->tensors[t];
+    for (uint32_t i = 0; i < placement->n_storages; i++) {
+        const struct storage *storage = placement->storages[i];
         struct trouble trouble = {0};
-        if (placed->wire.n)
-            trouble = trouble_of(p, placed);
+        if (storage->wire.n)
+            trouble = trouble_of(p, storage);
         if (!trouble.what)
             continue;
-        unsigned axis = placed->wire.axes[0];
-        not_yet(p, placed_origin(placed, STATE_GRADIENTS, axis), trouble.what, trouble.instead);
+        unsigned axis = storage->wire.axes[0];
+        not_yet(p, stored_origin(storage, STATE_GRADIENTS, axis), trouble.what, trouble.instead);
         return;
     }
 }

@@ -47,7 +47,7 @@ static void add_way(struct pricing_one *one, uint32_t number, struct price *pric
         enum state state = class_states[station->class];
         int64_t *to = state == N_STATES ? transient : &price->held[state];
         *to = size_plus(*to, bytes);
-        price->is_ahead |= station->of_each_unit && way->of.tensor->prefetch > 0;
+        price->is_ahead |= station->of_each_unit && way->of.tensor->storage->prefetch > 0;
     }
     *transient = size_plus(*transient, counter_bytes(one, number));
 }

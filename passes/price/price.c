@@ -97,8 +97,7 @@ static const struct program *find_reference(struct pricing *pricing, const struc
 static const struct route *new_route(struct pricing_one *one, const struct priced_way *way,
                                      enum state state, const struct route_facts *facts) {
     struct route *route = ARENA_NEW(one->arena, struct route);
-    *route = route_of(&one->placement, &one->config->mesh, way->of.tensor, state, way->of.trained,
-                      facts);
+    *route = route_of(&one->placement, &one->config->mesh, way->of.tensor->storage, state, facts);
     return route;
 }
 
@@ -107,10 +106,7 @@ static const struct axis_list *owned_flat(const struct priced_way *way) {
 }
 
 static uint64_t owned_cuts(const struct priced_way *way) {
-    uint64_t mask = axis_list_mask(owned_flat(way));
-    for (unsigned d = 0; d < MAX_RANK; d++)
-        mask |= axis_list_mask(&way->of.tensor->cuts[d]);
-    return mask;
+    return axis_list_mask(owned_flat(way)) | way->of.tensor->storage->cut;
 }
 
 // The first way of gradients that lies as this one where it is updated: `squares`, cut over the same
@@ -119,8 +115,9 @@ static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool
     const struct priced_way *way = &one->ways[number];
     for (uint32_t i = 1; i < number; i += 2) {
         const struct priced_way *other = &one->ways[i];
-        if (other->of.trained && (squares ? other->cuts == way->cuts
-                                          : axis_list_equal(owned_flat(other), owned_flat(way))))
+        if (other->of.tensor->storage->trained &&
+            (squares ? other->cuts == way->cuts
+                     : axis_list_equal(owned_flat(other), owned_flat(way))))
             return i;
     }
     return number;
@@ -135,16 +132,16 @@ static void key_add_way(struct pricing_one *one, struct key *key, uint32_t numbe
     const struct priced_way *way = &one->ways[number];
     const struct route *route = way->of.route;
     struct arena *arena = one->arena;
-    const struct placed_tensor *tensor = way->of.tensor;
+    const struct storage *storage = way->of.tensor->storage;
     if (route->state == STATE_PARAMETERS) {
-        key_add_number(arena, key, (uint64_t)tensor->gather_layers);
-        key_add_flags(arena, key, tensor->prefetch > 0, is_gathered_alone(tensor));
+        key_add_number(arena, key, (uint64_t)storage->gather_layers);
+        key_add_flags(arena, key, storage->prefetch > 0, is_gathered_alone(storage));
         return;
     }
     key_add_number(arena, key, route->summand);
     key_add_flags(arena, key, route->stations[route->used].class == CLASS_TRANSIENT,
                   route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
-    if (!way->of.trained)
+    if (!way->of.tensor->storage->trained)
         return;
     key_add_number(arena, key, first_alike(one, number, true));
     key_add_number(arena, key, first_alike(one, number, false));
@@ -155,8 +152,7 @@ static const struct priced_way *way_alike(const struct pricing_one *one, uint32_
     const struct priced_way *way = &one->ways[number];
     for (uint32_t i = number % 2; i < number; i += 2) {
         const struct priced_way *other = &one->ways[i];
-        if (!other->is_copy && other->of.trained == way->of.trained &&
-            routes_alike(&one->placement, other->of.tensor, way->of.tensor))
+        if (!other->is_copy && other->of.tensor->storage == way->of.tensor->storage)
             return other;
     }
     return NULL;
@@ -169,8 +165,7 @@ static void make_way(struct pricing_one *one, const struct tensor *tensor, uint3
     way->role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE;
     way->of = (struct stationed){.placement = &one->placement,
                                  .mesh = &one->config->mesh,
-                                 .tensor = &one->placement.tensors[number / 2],
-                                 .trained = tensor->trainable};
+                                 .tensor = &one->placement.tensors[number / 2]};
     const struct priced_way *alike = way_alike(one, number);
     way->is_copy = alike != NULL;
     way->unknown = alike ? alike->unknown : new_route(one, way, state, &facts);

@@ -7,8 +7,9 @@
 // Every cut of a tensor's storage begins with the coarser ones, so all are padded for the finest:
 // shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
 static int64_t finest_parts(const struct stationed *s) {
+    const struct storage *storage = s->tensor->storage;
     return mesh_group_size(s->mesh,
-                           &s->tensor->shards[s->trained ? STATE_OPTIMIZER : STATE_PARAMETERS]);
+                           &storage->shards[storage->trained ? STATE_OPTIMIZER : STATE_PARAMETERS]);
 }
 
 static int64_t padding_of(const struct stationed *s, const struct station *station) {
@@ -34,8 +35,8 @@ static struct buffer code_buffer(const struct stationed *s, const struct station
     buffer.class = station->class;
     buffer.dtype = DTYPE_I32;
     buffer.rank = 1;
-    buffer.dims[0] =
-        (struct dim){DIM_FLAT, size_times(words, mesh_group_size(s->mesh, &s->tensor->wire))};
+    buffer.dims[0] = (struct dim){
+        DIM_FLAT, size_times(words, mesh_group_size(s->mesh, &s->tensor->storage->wire))};
     buffer.layout = (struct layout){.flat = station->flat};
     buffer.pad_elements = 0;
     return buffer;

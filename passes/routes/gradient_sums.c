@@ -65,15 +65,15 @@ static struct axis_list part_of(const struct axis_list *axes, unsigned from, uns
 // `tp`, `m` and `n` divide the model:
 //
 //   scatter_each a, keep_each tp, keep_last m, inner_last c, scatter_last b
-static void order_sums(const struct placement *placement, const struct placed_tensor *tensor,
+static void order_sums(const struct placement *placement, const struct storage *storage,
                        struct gradient_sums *sums) {
     const struct axis_list *tokens = &placement->tokens;
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list each = axis_list_within(&sums->scatter_each, tokens);
     struct axis_list last = axis_list_within(&sums->scatter_last, tokens);
     unsigned first = run_of(owners, 0, tokens, false);
     unsigned at = first + run_of(owners, first, &each, true);
-    unsigned held = tensor->shards[STATE_GRADIENTS].n;
+    unsigned held = storage->shards[STATE_GRADIENTS].n;
     sums->keep_first = part_of(owners, 0, first);
     sums->scatter_each = part_of(owners, first, at - first);
     if (held > at) {
@@ -90,20 +90,19 @@ static void order_sums(const struct placement *placement, const struct placed_te
 }
 
 static struct gradient_sums sums_of(const struct placement *placement,
-                                    const struct placed_tensor *tensor) {
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list tokens = placement->tokens, each = {0};
-    for (unsigned i = 0; i < MAX_RANK; i++)
-        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
+                                    const struct storage *storage) {
+    const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
+    struct axis_list tokens = axis_list_of(&placement->tokens, ~storage->cut), each = {0};
     if (placement->microbatches > 1) // else each and last are the same
-        each = tensor->reduced_each;
+        each = storage->reduced_each;
     struct axis_list rest = axis_list_without(&tokens, owners);
-    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
-                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
+    struct gradient_sums sums = {.scatter_each = storage->scattered_each,
+                                 .scatter_last =
+                                     axis_list_without(owners, &storage->scattered_each),
                                  .reduce_last = axis_list_without(&rest, &each)};
     sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
     if (placement->ordered)
-        order_sums(placement, tensor, &sums);
+        order_sums(placement, storage, &sums);
     return sums;
 }
 
@@ -123,7 +122,7 @@ struct coded {
 
 static struct coded add_codes(struct route_maker *m, int sent) {
     static const struct axis_list none = {0};
-    const struct axis_list *wire = &m->tensor->wire;
+    const struct axis_list *wire = &m->storage->wire;
     struct coded coded = {-1, -1, -1};
     if (wire->n == 0)
         return coded;
@@ -156,7 +155,7 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
 // whole, a transient of which its part is kept. Shards that the update's do not lie in take no scatter.
 static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
                           const struct axis_list *cuts, int part) {
-    const struct axis_list *owners = &m->tensor->shards[STATE_OPTIMIZER];
+    const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
     struct axis_list scattered = *cuts;
     axis_list_add_all(&scattered, &sums->scatter_last);
     if (!axis_list_begins(owners, &scattered)) {
@@ -187,7 +186,7 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
     if (coded->sent >= 0) {
         struct axis_list wire =
-            placement_sum(m->placement, m->mesh, axis_list_mask(&m->tensor->wire));
+            placement_sum(m->placement, m->mesh, axis_list_mask(&m->storage->wire));
         add_hop(m, HOP_ENCODE, event, coded->sent, coded->code, NULL);
         if (coded->sent != owned) // the update reads padding with its part of the whole
             add_hop(m, HOP_CLEAR, event, coded->sent, coded->sent, NULL);
@@ -213,21 +212,21 @@ struct term {
 
 static struct term add_term(struct route_maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
-    const struct placed_tensor *tensor = m->tensor;
+    const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
     struct term term = {-1, m->route.sum, m->route.sum, -1, -1};
-    if (!sums->scatter_each.n && !tensor->shards[STATE_GRADIENTS].n &&
+    if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
-    term.written = add_transient(m, ".unreduced", &none, tensor->gather_layers);
+    term.written = add_transient(m, ".unreduced", &none, storage->gather_layers);
     term.part = add_window(m, term.written, ".part", &sums->keep_first);
     if (sums->scatter_each.n || sums->keep_first.n == 0)
         term.kept = term.part;
     struct axis_list reduced = sums->keep_first;
     axis_list_add_all(&reduced, &sums->scatter_each);
     if (sums->keep_each.n || (sums->scatter_each.n && several && !ordered))
-        term.reduced = add_transient(m, ".reduced", &reduced, tensor->gather_layers);
+        term.reduced = add_transient(m, ".reduced", &reduced, storage->gather_layers);
     if (sums->keep_each.n)
         term.own = add_window(m, term.reduced, ".own", &m->route.stations[m->route.sum].flat);
     return term;
@@ -257,25 +256,25 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
 
 // Codes of shards bring the whole, of which each device keeps its part. There is one microbatch, so
 // what would be summed in each is summed behind the last, out of what units write.
-static bool sheds_whole(const struct placed_tensor *tensor) {
-    return axis_list_within(&tensor->shards[STATE_GRADIENTS], &tensor->wire).n > 0;
+static bool sheds_whole(const struct storage *storage) {
+    return axis_list_within(&storage->shards[STATE_GRADIENTS], &storage->wire).n > 0;
 }
 
 void make_gradients(struct route_maker *m) {
-    const struct placed_tensor *tensor = m->tensor;
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    bool sheds = sheds_whole(tensor);
-    struct gradient_sums sums = sums_of(m->placement, tensor);
-    m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
+    const struct storage *storage = m->storage;
+    const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
+    bool sheds = sheds_whole(storage);
+    struct gradient_sums sums = sums_of(m->placement, storage);
+    m->route.summand = mask_of(&sums) | axis_list_mask(&storage->wire);
     if (sheds) {
         sums.scatter_each = (struct axis_list){0};
         sums.scatter_last = *owners;
     }
     // Codes are summed over their axes, to the whole that all of these have.
-    sums.scatter_last = axis_list_without(&sums.scatter_last, &tensor->wire);
-    sums.reduce_last = axis_list_without(&sums.reduce_last, &tensor->wire);
+    sums.scatter_last = axis_list_without(&sums.scatter_last, &storage->wire);
+    sums.reduce_last = axis_list_without(&sums.reduce_last, &storage->wire);
 
-    int rest = add_station(m, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
+    int rest = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
     int owned = m->route.owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);

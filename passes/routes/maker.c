@@ -49,9 +49,9 @@ void add_transfer(struct route_maker *m, enum hop_kind kind, enum route_event ev
         return;
     struct hop *hop = add_hop(m, kind, event, from, to, axes);
     if (hop_rows[kind].action == ACTION_REDUCE)
-        hop->bucket_bytes = m->tensor->bucket_bytes;
+        hop->bucket_bytes = m->storage->bucket_bytes;
     else if (kind == HOP_GATHER_PART || kind == HOP_GATHER)
-        hop->bucket_bytes = m->tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
+        hop->bucket_bytes = m->storage->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
 }
 
 void add_release(struct route_maker *m, enum hop_kind kind, enum route_event event, int station) {

@@ -11,7 +11,7 @@
 struct route_maker {
     const struct placement *placement;
     const struct mesh *mesh;
-    const struct placed_tensor *tensor;
+    const struct storage *storage;
     const struct route_facts *facts;
     struct route route;
 };

@@ -18,10 +18,10 @@ struct stay {
 };
 
 static struct stay stay_of(const struct route_maker *m) {
-    if (m->tensor->kept_after_backward)
+    if (m->storage->kept_after_backward)
         return (struct stay){event_around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE),
                              event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE)};
-    if (m->tensor->kept_after_forward)
+    if (m->storage->kept_after_forward)
         return (struct stay){EVENT_BEFORE_FIRST_USE, EVENT_BEHIND_LAST_USE};
     return (struct stay){EVENT_BEFORE_USE, EVENT_BEHIND_USE};
 }
@@ -35,8 +35,8 @@ static struct stay stay_of(const struct route_maker *m) {
 //   behind the first use   a part kept over inner            window of whole -> part
 //   before later uses      all_gather over inner             part -> whole
 static void gather_by_part(struct route_maker *m, int rest, int part, int whole) {
-    const struct axis_list *shards = &m->tensor->shards[STATE_PARAMETERS];
-    const struct axis_list *kept = &m->tensor->kept_shards;
+    const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
+    const struct axis_list *kept = &m->storage->kept_shards;
     if (axis_list_begins(shards, kept)) {
         struct axis_list outer = axis_list_without(shards, kept);
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
@@ -54,27 +54,27 @@ static void gather_by_part(struct route_maker *m, int rest, int part, int whole)
 
 static void gather_whole(struct route_maker *m, int rest) {
     static const struct axis_list none = {0};
-    const struct placed_tensor *tensor = m->tensor;
+    const struct storage *storage = m->storage;
     int part = -1;
-    if (tensor->kept_shards.n)
-        part = add_station(m, ".kept", CLASS_TRANSIENT, &tensor->kept_shards);
+    if (storage->kept_shards.n)
+        part = add_station(m, ".kept", CLASS_TRANSIENT, &storage->kept_shards);
     int whole = m->route.used = add_transient(m, ".gathered", &none, 1);
     struct station *station = &m->route.stations[whole];
-    station->stacked = tensor->kept_after_forward;
-    station->of_each_unit = !tensor->kept_after_forward;
+    station->stacked = storage->kept_after_forward;
+    station->of_each_unit = !storage->kept_after_forward;
     if (part >= 0 && !m->facts->read_once) {
         gather_by_part(m, rest, part, whole);
         return;
     }
     struct stay stay = stay_of(m);
-    add_transfer(m, HOP_GATHER, stay.before, rest, whole, &tensor->shards[STATE_PARAMETERS]);
+    add_transfer(m, HOP_GATHER, stay.before, rest, whole, &storage->shards[STATE_PARAMETERS]);
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }
 
-static void make_parameters(struct route_maker *m, bool trained) {
-    const struct placed_tensor *tensor = m->tensor;
-    const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+static void make_parameters(struct route_maker *m) {
+    bool trained = m->storage->trained;
+    const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
+    const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
     int rest = add_station(m, "", CLASS_PARAMETERS, shards);
     m->route.used = m->route.owned = rest;
     if (trained)
@@ -96,22 +96,22 @@ static void make_parameters(struct route_maker *m, bool trained) {
 // ---- the whole --------------------------------------------------------------------------------
 
 struct route route_of(const struct placement *placement, const struct mesh *mesh,
-                      const struct placed_tensor *tensor, enum state state, bool trained,
+                      const struct storage *storage, enum state state,
                       const struct route_facts *facts) {
     struct route_maker m = {.placement = placement,
                             .mesh = mesh,
-                            .tensor = tensor,
+                            .storage = storage,
                             .facts = facts,
                             .route = {.state = state, .used = -1, .sum = -1, .residual = -1}};
     switch (state) {
     case STATE_PARAMETERS:
-        make_parameters(&m, trained);
+        make_parameters(&m);
         break;
     case STATE_GRADIENTS:
         make_gradients(&m);
         break;
     case STATE_OPTIMIZER: // moments, a master copy: all that the optimizer has lies alike
-        m.route.owned = add_station(&m, "", CLASS_MOMENT1, &tensor->shards[STATE_OPTIMIZER]);
+        m.route.owned = add_station(&m, "", CLASS_MOMENT1, &storage->shards[STATE_OPTIMIZER]);
         break;
     default:
         CHECK(false); // activations lie as the work of units is divided
@@ -119,21 +119,7 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
     return m.route;
 }
 
-bool is_gathered_alone(const struct placed_tensor *tensor) {
-    return tensor->gather_unit == UNIT_TENSOR && tensor->shards[STATE_PARAMETERS].n > 0 &&
-           !tensor->kept_after_forward;
-}
-
-// Whether two tensors have the same routes. A route follows from what is placed of the tensor's
-// states, and from which data axes cut it.
-bool routes_alike(const struct placement *placement, const struct placed_tensor *a,
-                  const struct placed_tensor *b) {
-    static const size_t from = offsetof(struct placed_tensor, shards);
-    uint64_t cuts = 0, other = 0;
-    for (unsigned d = 0; d < MAX_RANK; d++) {
-        cuts |= axis_list_mask(&a->cuts[d]);
-        other |= axis_list_mask(&b->cuts[d]);
-    }
-    return ((cuts ^ other) & axis_list_mask(&placement->tokens)) == 0 &&
-           memcmp((const char *)a + from, (const char *)b + from, sizeof *a - from) == 0;
+bool is_gathered_alone(const struct storage *storage) {
+    return storage->gather_unit == UNIT_TENSOR && storage->shards[STATE_PARAMETERS].n > 0 &&
+           !storage->kept_after_forward;
 }

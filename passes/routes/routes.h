@@ -12,14 +12,11 @@ struct route_facts {
     uint64_t left;  // gradients: axes of the model on which units leave a summand
 };
 
-// The route of a state of a tensor; activations have none. `trained`: not frozen.
-struct route route_of(const struct placement *, const struct mesh *, const struct placed_tensor *,
-                      enum state, bool trained, const struct route_facts *);
+// The route of a state of tensors that are stored so; activations have none.
+struct route route_of(const struct placement *, const struct mesh *, const struct storage *,
+                      enum state, const struct route_facts *);
 // Whether what is gathered is the tensor alone, for as long as it is used.
-bool is_gathered_alone(const struct placed_tensor *);
-// Whether two tensors, both trained or neither, have the same routes by the same facts.
-bool routes_alike(const struct placement *, const struct placed_tensor *,
-                  const struct placed_tensor *);
+bool is_gathered_alone(const struct storage *);
 
 // A route, and what it is of: the reference program's buffer of the state.
 struct stationed {
@@ -28,7 +25,6 @@ struct stationed {
     const struct placed_tensor *tensor;
     const struct buffer *reference;
     const struct route *route;
-    bool trained;
 };
 // The buffer that a station is, with its own bytes also where it is a window (buffers.c). What is not
 // stacked has `slots` items.

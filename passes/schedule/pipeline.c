@@ -73,7 +73,7 @@ static bool reads_gathered(const struct block *gathers, struct statement *second
 // ahead of itself no iteration's transients could share their bytes.
 static bool is_of_piece(const struct overlapper *o, const struct transfer *transfer) {
     const struct buffer *from = &o->program->buffers[transfer->pieces[0].from.buffer];
-    return placement_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
+    return storage_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
 }
 
 static int64_t wanted_ahead(const struct overlapper *o, const struct block *gathers) {

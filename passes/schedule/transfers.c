@@ -41,7 +41,7 @@ int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *trans
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
-        int64_t prefetch = placement_of(&o->placement, from)->prefetch;
+        int64_t prefetch = storage_of(&o->placement, from)->prefetch;
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;
