@@ -10,12 +10,12 @@
 static buffer_id add_buffer(struct draft *draft, const struct way *way, int station,
                             buffer_id whole, const char *suffix, int64_t slots) {
     const struct plan *plan = draft->plan;
+    const struct placed_tensor *placed = placement_of(&plan->placement, way->reference);
     const struct stationed stationed = {.placement = &plan->placement,
                                         .mesh = &draft->program->job->mesh,
-                                        .tensor = placement_of(&plan->placement, way->reference),
-                                        .reference = way->reference,
+                                        .storage = placed->storage,
                                         .route = &way->route};
-    struct buffer buffer = route_buffer(&stationed, station, slots);
+    struct buffer buffer = route_buffer(&stationed, station, way->reference, placed->cuts, slots);
     buffer.name = name_with(draft->arena, way->reference->name, suffix);
     buffer.window_of = whole;
     return program_add_buffer(draft->program, buffer);

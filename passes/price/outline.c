@@ -27,35 +27,47 @@ static bool plan_program(struct job *job, const struct config *config, struct pl
 // ---- communication ----------------------------------------------------------------------------
 
 // Do routes say what it carries, or the shards of gradients whose squares it sums?
-static bool follows_from_routes(const struct outline *o, const struct transfer *start) {
+static bool follows_from_routes(const struct notes *notes, const struct transfer *start) {
     buffer_id from = start->pieces[0].from.buffer;
-    if (o->notes.program->buffers[from].tensor != NO_ID)
+    if (notes->program->buffers[from].tensor != NO_ID)
         return true;
-    for (uint32_t i = 0; i < o->notes.n_sums; i++)
-        if (o->notes.sums[i] == from)
+    for (uint32_t i = 0; i < notes->n_sums; i++)
+        if (notes->sums[i] == from)
             return true;
     return false;
 }
 
-static void count_step(struct counting *c, const struct outline *o, enum step_kind step) {
-    struct statement_walk walk = walk_statements(&o->notes.program->steps[step].body);
+static void count_step(struct counting *c, const struct notes *notes, enum step_kind step) {
+    struct statement_walk walk = walk_statements(&notes->program->steps[step].body);
     c->step = step;
     while (walk_next(&walk))
         if (walk.statement->kind != STATEMENT_START ||
-            !follows_from_routes(o, &walk.statement->start))
+            !follows_from_routes(notes, &walk.statement->start))
             count_statement(c, &walk);
 }
 
-static void count_communication(struct outline *o, struct arena *arena) {
+static void count_communication(struct outline *o, struct arena *arena, const struct notes *notes) {
     struct counting counting = {
-        .program = o->notes.program, .rows.arena = arena, .phase = PHASE_FORWARD};
-    count_step(&counting, o, STEP_TRAIN);
-    count_step(&counting, o, STEP_AVERAGE);
+        .program = notes->program, .rows.arena = arena, .phase = PHASE_FORWARD};
+    count_step(&counting, notes, STEP_TRAIN);
+    count_step(&counting, notes, STEP_AVERAGE);
     o->transfers = counting.rows.items;
     o->n_transfers = counting.rows.n;
 }
 
-// ---- buffers ----------------------------------------------------------------------------------
+// Moments of the steps that are accounted for.
+static void keep_moments(struct outline *o, struct arena *arena, const struct notes *notes) {
+    for (uint32_t i = 0; i < notes->n_moments; i++) {
+        struct noted_moment moment = notes->moments[i];
+        if (moment.step == STEP_EVALUATE || moment.n_chances == 0)
+            continue;
+        moment.chances =
+            arena_copy(arena, moment.chances, moment.n_chances * sizeof *moment.chances);
+        ARENA_PUSH(arena, o->moments, o->n_moments, o->cap_moments, moment);
+    }
+}
+
+// ---- states of tensors ------------------------------------------------------------------------
 
 // Counts the bytes of values that units hand on, and of the frames of units.
 static void count_activations(struct outline *o, const struct program *program) {
@@ -64,68 +76,99 @@ static void count_activations(struct outline *o, const struct program *program) 
             o->activations = size_plus(o->activations, buffer_bytes(program, &program->buffers[b]));
 }
 
-static void list_optimizer(struct outline *o, struct arena *arena) {
-    const struct program *reference = o->notes.reference;
-    o->optimizer = ARENA_ARRAY(arena, struct buffer, reference->n_buffers + 1);
-    for (uint32_t b = 0; b < reference->n_buffers; b++)
-        if (class_states[reference->buffers[b].class] == STATE_OPTIMIZER)
-            o->optimizer[o->n_optimizer++] = reference->buffers[b];
+static bool facts_equal(const struct way_facts *a, const struct way_facts *b) {
+    return a->left == b->left && memcmp(a->read_once, b->read_once, sizeof a->read_once) == 0;
+}
+
+static uint32_t add_facts(struct outline *o, struct arena *arena, struct way_facts facts) {
+    uint32_t i = 0;
+    while (i < o->n_facts && !facts_equal(&o->facts[i], &facts))
+        i++;
+    if (i == o->n_facts)
+        ARENA_PUSH(arena, o->facts, o->n_facts, o->cap_facts, facts);
+    return i;
+}
+
+static bool kinds_equal(const struct kind *a, const struct kind *b) {
+    return a->state == b->state && a->dtype == b->dtype && a->role == b->role &&
+           a->facts == b->facts && a->whole == b->whole && a->items == b->items &&
+           a->gathered == b->gathered && a->paired == b->paired;
+}
+
+static void add_state(struct outline *o, struct arena *arena, uint32_t tensor, uint32_t way,
+                      const struct kind *kind) {
+    struct outlined state = {tensor, 0, way};
+    while (state.kind < o->n_kinds && !kinds_equal(&o->kinds[state.kind], kind))
+        state.kind++;
+    if (state.kind == o->n_kinds)
+        ARENA_PUSH(arena, o->kinds, o->n_kinds, o->cap_kinds, *kind);
+    ARENA_PUSH(arena, o->states, o->n_states, o->cap_states, state);
 }
 
 // Work says which axes cut a tensor, so this is so however it is stored.
-static void find_wholes(struct outline *o, const struct placement *placement, struct arena *arena) {
-    o->whole = ARENA_ARRAY(arena, int64_t, o->notes.n_ways + 1);
-    for (uint32_t i = 0; i < o->notes.n_ways; i++) {
-        const struct buffer *reference = o->notes.ways[i].reference;
-        if (!reference)
-            continue;
-        struct buffer buffer = *reference;
-        memcpy(buffer.layout.cuts, placement->tensors[i / 2].cuts, sizeof buffer.layout.cuts);
-        buffer.layout.flat.n = 0;
-        struct tensor_type type = buffer_type(o->notes.program, &buffer);
-        o->whole[i] = type_elements(&type);
-    }
+static struct kind kind_of(const struct program *program, const struct placed_tensor *placed,
+                           const struct buffer *reference) {
+    const struct tensor *tensor = &program->job->tensors[reference->tensor];
+    struct buffer buffer = *reference;
+    memcpy(buffer.layout.cuts, placed->cuts, sizeof buffer.layout.cuts);
+    buffer.layout.flat.n = 0;
+    struct tensor_type type = buffer_type(program, &buffer);
+    return (struct kind){.state = class_states[reference->class],
+                         .dtype = reference->dtype,
+                         .role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE,
+                         .whole = type_elements(&type),
+                         .items = buffer_items(reference)};
 }
 
 // Counts the items that units gather of each way. A unit has one buffer of a way, whatever the step, for
 // the most layers that it takes at once.
-static void count_gathered(struct outline *o, struct arena *arena) {
-    uint32_t n_units = o->notes.reference->job->n_units;
-    struct arena scratch = {0};
-    int64_t *items = ARENA_ARRAY(&scratch, int64_t, (size_t)o->notes.n_ways * n_units + 1);
-    o->gathered = ARENA_ARRAY(arena, int64_t, o->notes.n_ways + 1);
-    for (uint32_t i = 0; i < o->notes.n_moments; i++)
-        for (uint32_t k = 0; k < o->notes.moments[i].n_chances; k++) {
-            const struct chance *chance = &o->notes.moments[i].chances[k];
+static int64_t *count_gathered(const struct notes *notes, struct arena *arena) {
+    uint32_t n_units = notes->reference->job->n_units;
+    int64_t *items = ARENA_ARRAY(arena, int64_t, (size_t)notes->n_ways * n_units + 1);
+    int64_t *gathered = ARENA_ARRAY(arena, int64_t, notes->n_ways + 1);
+    for (uint32_t i = 0; i < notes->n_moments; i++)
+        for (uint32_t k = 0; k < notes->moments[i].n_chances; k++) {
+            const struct chance *chance = &notes->moments[i].chances[k];
             CHECK(chance->buffers_of < n_units);
             int64_t *had = &items[chance->way * n_units + chance->buffers_of];
             if (!(chance->events >> EVENT_BEFORE_USE & 1) || *had >= chance->layers)
                 continue;
-            o->gathered[chance->way] += chance->layers - *had;
+            gathered[chance->way] += chance->layers - *had;
             *had = chance->layers;
         }
+    return gathered;
+}
+
+static void list_ways(struct outline *o, struct arena *arena, const struct notes *notes,
+                      const struct placement *placement) {
+    struct arena scratch = {0};
+    const int64_t *gathered = count_gathered(notes, &scratch);
+    for (uint32_t i = 0; i < notes->n_ways; i++) {
+        const struct noted_way *way = &notes->ways[i];
+        if (!way->reference)
+            continue;
+        struct way_facts facts = {.left = way->left};
+        memcpy(facts.read_once, way->read_once, sizeof facts.read_once);
+        struct kind kind = kind_of(notes->program, &placement->tensors[i / 2], way->reference);
+        kind.facts = add_facts(o, arena, facts);
+        kind.gathered = gathered[i];
+        kind.paired = way->paired;
+        add_state(o, arena, i / 2, i, &kind);
+    }
+    o->n_ways = notes->n_ways;
     arena_free(&scratch);
 }
 
-// ---- what is kept -----------------------------------------------------------------------------
-
-// Moments of the steps that are accounted for, and ways with the buffers that they are of.
-static struct notes keep_notes(const struct notes *from, struct arena *arena) {
-    struct notes kept = {.n_ways = from->n_ways};
-    kept.ways = arena_copy(arena, from->ways, from->n_ways * sizeof *from->ways);
-    for (uint32_t i = 0; i < kept.n_ways; i++)
-        if (kept.ways[i].reference)
-            kept.ways[i].reference =
-                arena_copy(arena, kept.ways[i].reference, sizeof *kept.ways[i].reference);
-    for (uint32_t i = 0; i < from->n_moments; i++) {
-        struct noted_moment moment = from->moments[i];
-        if (moment.step == STEP_EVALUATE || moment.n_chances == 0)
+static void list_optimizer(struct outline *o, struct arena *arena, const struct notes *notes,
+                           const struct placement *placement) {
+    const struct program *reference = notes->reference;
+    for (uint32_t b = 0; b < reference->n_buffers; b++) {
+        const struct buffer *buffer = &reference->buffers[b];
+        if (class_states[buffer->class] != STATE_OPTIMIZER)
             continue;
-        moment.chances =
-            arena_copy(arena, moment.chances, moment.n_chances * sizeof *moment.chances);
-        ARENA_PUSH(arena, kept.moments, kept.n_moments, kept.cap_moments, moment);
+        struct kind kind = kind_of(notes->program, placement_of(placement, buffer), buffer);
+        add_state(o, arena, placement_index(placement, buffer), NO_ID, &kind);
     }
-    return kept;
 }
 
 // ---- the whole --------------------------------------------------------------------------------
@@ -133,18 +176,19 @@ static struct notes keep_notes(const struct notes *from, struct arena *arena) {
 static bool fill_in(struct outline *o, struct arena *arena, const struct config *config,
                     struct program *program, const struct placement *placement,
                     struct diagnostics *diagnostics) {
-    if (!make_program(program->job, config, *placement, diagnostics, &o->notes))
+    struct notes notes = {0};
+    if (!make_program(program->job, config, *placement, diagnostics, &notes))
         return false;
     o->averages = program->steps[STEP_AVERAGE].present;
-    count_communication(o, arena);
-    o->work = account_work_of(o->notes.program, o->notes.works);
-    list_optimizer(o, arena);
-    count_gathered(o, arena);
-    find_wholes(o, placement, arena);
+    o->work = account_work_of(notes.program, notes.works);
+    count_communication(o, arena, &notes);
+    keep_moments(o, arena, &notes);
+    add_facts(o, arena, (struct way_facts){0});
+    list_ways(o, arena, &notes, placement);
+    list_optimizer(o, arena, &notes, placement);
     if (!plan_program(program->job, config, *placement, diagnostics))
         return false;
     count_activations(o, program);
-    o->notes = keep_notes(&o->notes, arena);
     return true;
 }
 

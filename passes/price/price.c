@@ -8,7 +8,6 @@
 #include "passes/price/price.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "passes/reference/islands.h"
@@ -92,141 +91,6 @@ static const struct program *find_reference(struct pricing *pricing, const struc
     return program;
 }
 
-// ---- ways -------------------------------------------------------------------------------------
-
-static const struct route *new_route(struct pricing_one *one, const struct priced_way *way,
-                                     enum state state, const struct route_facts *facts) {
-    struct route *route = ARENA_NEW(one->arena, struct route);
-    *route = route_of(&one->placement, &one->config->mesh, way->of.tensor->storage, state, facts);
-    return route;
-}
-
-static const struct axis_list *owned_flat(const struct priced_way *way) {
-    return &way->of.route->stations[way->of.route->owned].flat;
-}
-
-static uint64_t owned_cuts(const struct priced_way *way) {
-    return axis_list_mask(owned_flat(way)) | way->of.tensor->storage->cut;
-}
-
-// The first way of gradients that lies as this one where it is updated: `squares`, cut over the same
-// axes, so that one scalar sums the squares of both; else as shards in the same order.
-static uint32_t first_alike(const struct pricing_one *one, uint32_t number, bool squares) {
-    const struct priced_way *way = &one->ways[number];
-    for (uint32_t i = 1; i < number; i += 2) {
-        const struct priced_way *other = &one->ways[i];
-        if (other->of.tensor->storage->trained &&
-            (squares ? other->cuts == way->cuts
-                     : axis_list_equal(owned_flat(other), owned_flat(way))))
-            return i;
-    }
-    return number;
-}
-
-static void key_add_flags(struct arena *arena, struct key *key, bool first, bool second) {
-    key_add_number(arena, key, (uint64_t)first << 1 | (uint64_t)second);
-}
-
-// What the storage of a gradient asks of the units that write it, and of those that sum its squares.
-static void key_add_way(struct pricing_one *one, struct key *key, uint32_t number) {
-    const struct priced_way *way = &one->ways[number];
-    const struct route *route = way->of.route;
-    struct arena *arena = one->arena;
-    const struct storage *storage = way->of.tensor->storage;
-    if (route->state == STATE_PARAMETERS) {
-        key_add_number(arena, key, (uint64_t)storage->gather_layers);
-        key_add_flags(arena, key, storage->prefetch > 0, is_gathered_alone(storage));
-        return;
-    }
-    key_add_number(arena, key, route->summand);
-    key_add_flags(arena, key, route->stations[route->used].class == CLASS_TRANSIENT,
-                  route_hop(route, HOP_SUM_EACH) || route->used != route->sum);
-    if (!way->of.tensor->storage->trained)
-        return;
-    key_add_number(arena, key, first_alike(one, number, true));
-    key_add_number(arena, key, first_alike(one, number, false));
-}
-
-// A way of the same state, before this one, that has the same routes; NULL: there is none.
-static const struct priced_way *way_alike(const struct pricing_one *one, uint32_t number) {
-    const struct priced_way *way = &one->ways[number];
-    for (uint32_t i = number % 2; i < number; i += 2) {
-        const struct priced_way *other = &one->ways[i];
-        if (!other->is_copy && other->of.tensor->storage == way->of.tensor->storage)
-            return other;
-    }
-    return NULL;
-}
-
-static void make_way(struct pricing_one *one, const struct tensor *tensor, uint32_t number) {
-    const struct route_facts facts = {.step = STEP_TRAIN};
-    enum state state = number % 2 ? STATE_GRADIENTS : STATE_PARAMETERS;
-    struct priced_way *way = &one->ways[number];
-    way->role = tensor->n_roles ? tensor->roles[0] : ROLE_NONE;
-    way->of = (struct stationed){.placement = &one->placement,
-                                 .mesh = &one->config->mesh,
-                                 .tensor = &one->placement.tensors[number / 2]};
-    const struct priced_way *alike = way_alike(one, number);
-    way->is_copy = alike != NULL;
-    way->unknown = alike ? alike->unknown : new_route(one, way, state, &facts);
-    if (state == STATE_PARAMETERS)
-        way->optimizer = alike ? alike->optimizer : new_route(one, way, STATE_OPTIMIZER, &facts);
-    way->of.route = way->unknown;
-    way->cuts = owned_cuts(way);
-}
-
-static void make_ways(struct pricing_one *one, const struct program *reference, struct key *key) {
-    uint32_t n_tensors = one->placement.n_tensors;
-    one->n_ways = 2 * one->placement.n_ranges * n_tensors;
-    one->ways = ARENA_ARRAY(one->arena, struct priced_way, one->n_ways + 1);
-    for (uint32_t i = 0; i < one->n_ways; i++) {
-        make_way(one, &reference->job->tensors[i / 2 % n_tensors], i);
-        key_add_way(one, key, i);
-    }
-}
-
-static bool same_facts(const struct noted_way *a, const struct noted_way *b) {
-    return a->left == b->left && a->read_once[STEP_TRAIN] == b->read_once[STEP_TRAIN] &&
-           a->read_once[STEP_AVERAGE] == b->read_once[STEP_AVERAGE];
-}
-
-static void settle_routes(struct pricing_one *one, struct priced_way *way,
-                          const struct noted_way *noted) {
-    enum state state = way->unknown->state;
-    struct route_facts facts = {
-        .step = STEP_TRAIN, .read_once = noted->read_once[STEP_TRAIN], .left = noted->left};
-    if (facts.read_once || facts.left)
-        way->of.route = new_route(one, way, state, &facts);
-    facts = (struct route_facts){.step = STEP_AVERAGE, .read_once = noted->read_once[STEP_AVERAGE]};
-    if (one->outline->averages)
-        way->average = new_route(one, way, state, &facts);
-    way->sends[STEP_TRAIN] = sending_events(way->of.route);
-    way->sends[STEP_AVERAGE] = way->average ? sending_events(way->average) : 0;
-}
-
-// What is known of ways by the outline. Those that are alike are so afterwards if it knows the same.
-static void settle_ways(struct pricing_one *one) {
-    const struct noted_way *noted = one->outline->notes.ways;
-    for (uint32_t i = 0; i < one->n_ways; i++) {
-        struct priced_way *way = &one->ways[i];
-        const struct priced_way *alike = NULL;
-        way->of.reference = noted[i].reference;
-        if (!noted[i].reference)
-            continue;
-        for (uint32_t k = i % 2; k < i && !alike; k += 2)
-            if (one->ways[k].unknown == way->unknown && one->ways[k].of.reference &&
-                same_facts(&noted[k], &noted[i]))
-                alike = &one->ways[k];
-        if (!alike) {
-            settle_routes(one, way, &noted[i]);
-            continue;
-        }
-        way->of.route = alike->of.route;
-        way->average = alike->average;
-        memcpy(way->sends, alike->sends, sizeof way->sends);
-    }
-}
-
 // ---- outlines ---------------------------------------------------------------------------------
 
 // What storage decides about how work is done: which layers are apart, and, where sums have an order,
@@ -245,7 +109,7 @@ static const struct outline *find_outline(struct pricing *pricing, struct pricin
                                           const struct program *reference, struct key *key,
                                           struct diagnostics *diagnostics) {
     key_add_placement(one, key);
-    make_ways(one, reference, key);
+    key_of_storage(one, key);
     struct outline *outline = cache_find(&pricing->outlines, key);
     if (outline)
         return outline;
@@ -306,7 +170,7 @@ bool pricing_price(struct pricing *pricing, const struct config *config,
     one.outline = find_outline(pricing, &one, reference, &key, diagnostics);
     if (!one.outline)
         return false;
-    settle_ways(&one);
+    group_states(&one);
     fill_in(&one, price);
     return true;
 }

@@ -3,6 +3,7 @@
 //   price.c    the whole
 //   key.c      what strategies have in common, as bytes
 //   outline.c  what is made once for all strategies that divide work alike
+//   groups.c   tensors that have the same routes and sizes
 //   sent.c     what the hops of routes send
 //   held.c     bytes held
 #ifndef PLACE_PASSES_PRICE_H
@@ -28,56 +29,86 @@ bool key_equal(const struct key *, const struct key *);
 struct key key_copy(struct arena *, const struct key *);
 
 // ---- outlines (outline.c) ---------------------------------------------------------------------
+// Facts about routes, in either step.
+struct way_facts {
+    bool read_once[N_STEPS];
+    uint64_t left;
+};
+// What work says of a state of a tensor, in a range of its layers: of one kind are those of which it says
+// the same.
+struct kind {
+    enum state state;
+    enum dtype dtype;
+    enum role role;
+    uint32_t facts;   // among the outline's
+    int64_t whole;    // elements of a device's tensor before it is cut flat
+    int64_t items;    // of buffers that are stacked as the reference's are
+    int64_t gathered; // items of what units have of it, if each has its own
+    bool paired;      // microbatches are summed two by two where they are made
+};
+struct outlined {
+    uint32_t tensor; // of the placement
+    uint32_t kind;   // among the outline's
+    uint32_t way;    // by which chances name it; NO_ID: of the optimizer, which has none
+};
 // What programs have in common that divide work alike and of whose units storage asks the same,
 // found by making one of them.
 struct outline {
-    struct notes notes;
+    struct noted_moment *moments; // of the steps that are accounted for
+    uint32_t n_moments, cap_moments;
     struct account_transfer *transfers; // of what units send and of scalars, not of squares
     uint32_t n_transfers;
-    struct step_work work;    // of units of forward and backward
-    int64_t activations;      // bytes
-    int64_t *gathered;        // of a way: items of what units have of it, if each has its own
-    int64_t *whole;           // of a way: elements of a device's tensor before it is cut flat
-    struct buffer *optimizer; // of the reference program
-    uint32_t n_optimizer;
-    bool averages; // there is a step that does
+    struct step_work work; // of units of forward and backward
+    int64_t activations;   // bytes
+    bool averages;         // there is a step that does
+    struct outlined *states;
+    uint32_t n_states, cap_states;
+    struct kind *kinds;
+    uint32_t n_kinds, cap_kinds;
+    struct way_facts *facts; // the first: nothing is known
+    uint32_t n_facts, cap_facts;
+    uint32_t n_ways;
 };
 // NULL: a pass refuses the strategy, as `diagnostics` says.
 struct outline *outline_make(struct arena *, const struct config *, const struct program *reference,
                              const struct placement *, struct diagnostics *);
 
-// ---- one strategy -----------------------------------------------------------------------------
-// A state of a tensor in a range of its layers, and what its stations hold. Ways that are alike share
-// their routes.
-struct priced_way {
-    struct stationed of;         // its route is that of the step of training
-    const struct route *unknown; // the route before the facts are known
-    const struct route *average; // in the step that averages
-    const struct route *optimizer;
-    uint32_t sends[N_STEPS]; // events at which something is sent, by their bits
-    bool is_copy;            // of one before it, as far as routes go
-    enum role role;
-    uint64_t cuts;  // axes that cut it where it is updated
-    uint32_t known; // stations whose sizes have been found, by their bits
-    struct station_size sizes[MAX_STATIONS];
+// ---- one strategy (groups.c) ------------------------------------------------------------------
+// The routes of a state of tensors that are stored alike and about which the same facts are known.
+struct priced_routes {
+    const struct route *train, *average; // of the steps; NULL: nothing is averaged
+    uint32_t sends[N_STEPS];             // events at which something is sent, by their bits
+};
+// States of tensors that are stored alike and of one kind.
+struct group {
+    const struct storage *storage;
+    const struct kind *kind;
+    const struct priced_routes *routes;
+    struct station_size *sizes; // of an item of each station
+    uint64_t cuts;              // of gradients: axes that cut them where the update reads them
+    int64_t n;                  // states
 };
 struct pricing_one {
     struct arena *arena; // for this strategy alone
     const struct config *config;
     struct placement placement;
+    const struct route **unknown; // of a storage: of gradients, before the facts are known
     const struct outline *outline;
-    struct priced_way *ways;
-    uint32_t n_ways;
+    struct group **groups; // in the order of their first tensors
+    uint32_t n_groups;
+    const struct group **of_way;
     struct transfer_rows *rows;
     struct filling *filling;
 };
-// The size of one item of a station.
-const struct station_size *size_at(const struct pricing_one *, uint32_t way, int station);
+// Routes of gradients before the outline is known, and what it follows from: what storage asks of units.
+void key_of_storage(struct pricing_one *, struct key *);
+// All groups, once it is.
+void group_states(struct pricing_one *);
 
 // The lists of collectives that are filled (sent.c): whoever prices many strategies keeps their room.
 struct filling *filling_new(struct arena *);
-uint32_t sending_events(const struct route *);         // by their bits
-void price_sent(struct pricing_one *);                 // adds rows
-void price_held(struct pricing_one *, struct price *); // fills bytes in
+uint32_t sending_events(const struct route *);               // by their bits
+void price_sent(struct pricing_one *);                       // adds rows
+void price_held(const struct pricing_one *, struct price *); // fills bytes in
 
 #endif

@@ -13,7 +13,7 @@ struct filled {
     int64_t bytes;
 };
 struct ready { // a hop that is made at a moment
-    uint32_t way;
+    const struct group *group;
     const struct hop *hop;
 };
 struct filling {
@@ -74,15 +74,13 @@ static enum collective_kind collective_of(enum hop_kind kind) {
 }
 
 static void send_hop(struct filling *f, const struct ready *ready, enum collective_kind kind) {
-    struct pricing_one *one = f->one;
-    const struct priced_way *way = &one->ways[ready->way];
+    const struct group *group = ready->group;
     const struct hop *hop = ready->hop;
-    const struct station_size *from = size_at(one, ready->way, hop->from);
-    const struct station_size *to = size_at(one, ready->way, hop->to);
+    const struct station_size *from = &group->sizes[hop->from], *to = &group->sizes[hop->to];
     int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
     struct carriage *carriage =
         with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
-    carriage_add(carriage, way->role, way->of.route->state, from->dtype, from->elements,
+    carriage_add(carriage, group->kind->role, group->kind->state, from->dtype, from->elements,
                  to->elements);
 }
 
@@ -96,14 +94,15 @@ uint32_t sending_events(const struct route *route) {
 
 static void find_hops_of(struct filling *f, const struct noted_moment *moment,
                          const struct chance *chance) {
-    const struct priced_way *way = &f->one->ways[chance->way];
-    const struct route *route = moment->step == STEP_AVERAGE ? way->average : way->of.route;
+    const struct group *group = f->one->of_way[chance->way];
+    const struct route *route =
+        moment->step == STEP_AVERAGE ? group->routes->average : group->routes->train;
     for (unsigned k = 0; k < route->n_hops; k++) {
         const struct hop *hop = &route->hops[k];
         if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
             collective_of(hop->kind) == N_COLLECTIVES)
             continue;
-        struct ready ready = {chance->way, hop};
+        struct ready ready = {group, hop};
         ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
         f->kinds |= UINT32_C(1) << hop->kind;
     }
@@ -115,7 +114,7 @@ static void find_hops(struct filling *f, const struct noted_moment *moment) {
     f->n_ready = 0;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct chance *chance = &moment->chances[i];
-        if (chance->events & f->one->ways[chance->way].sends[moment->step])
+        if (chance->events & f->one->of_way[chance->way]->routes->sends[moment->step])
             find_hops_of(f, moment, chance);
     }
 }
@@ -142,13 +141,13 @@ static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
 static void send_bins(struct filling *f, const struct noted_moment *moment) {
     const int64_t bins = LIMIT_SQUARE_BINS;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
-        const struct priced_way *way = &f->one->ways[moment->chances[i].way];
-        struct axis_list axes = sum_over(f->one, way->cuts);
+        const struct group *group = f->one->of_way[moment->chances[i].way];
+        struct axis_list axes = sum_over(f->one, group->cuts);
         if (axes.n == 0)
             continue;
         struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
                                               bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
-        carriage_add_whole(carriage, way->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
+        carriage_add_whole(carriage, group->kind->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
     }
     send_all(f);
 }
@@ -157,10 +156,9 @@ static void send_bins(struct filling *f, const struct noted_moment *moment) {
 static void send_squares(struct filling *f) {
     uint64_t known[MAX_VARIANTS];
     uint32_t n = 0;
-    for (uint32_t i = 0; i < f->one->n_ways; i++) {
-        const struct priced_way *way = &f->one->ways[i];
-        bool squared = way->of.reference && way->of.route->state == STATE_GRADIENTS;
-        uint64_t mask = squared ? way->cuts : 0;
+    for (uint32_t i = 0; i < f->one->n_groups; i++) {
+        const struct group *group = f->one->groups[i];
+        uint64_t mask = group->cuts;
         uint32_t k = 0;
         while (k < n && known[k] != mask)
             k++;
@@ -179,11 +177,11 @@ static void send_squares(struct filling *f) {
 // ---- the whole --------------------------------------------------------------------------------
 
 void price_sent(struct pricing_one *one) {
-    const struct notes *notes = &one->outline->notes;
+    const struct outline *outline = one->outline;
     struct filling *f = one->filling;
     f->one = one;
-    for (uint32_t i = 0; i < notes->n_moments; i++) {
-        const struct noted_moment *moment = &notes->moments[i];
+    for (uint32_t i = 0; i < outline->n_moments; i++) {
+        const struct noted_moment *moment = &outline->moments[i];
         f->when = (struct occurrence){
             .step = moment->step, .phase = moment->phase, .times = moment->times};
         (moment->squares ? send_bins : send_moment)(f, moment);

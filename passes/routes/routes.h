@@ -18,24 +18,25 @@ struct route route_of(const struct placement *, const struct mesh *, const struc
 // Whether what is gathered is the tensor alone, for as long as it is used.
 bool is_gathered_alone(const struct storage *);
 
-// A route, and what it is of: the reference program's buffer of the state.
+// A route, and what it is of.
 struct stationed {
     const struct placement *placement;
     const struct mesh *mesh;
-    const struct placed_tensor *tensor;
-    const struct buffer *reference;
+    const struct storage *storage;
     const struct route *route;
 };
-// The buffer that a station is, with its own bytes also where it is a window (buffers.c). What is not
-// stacked has `slots` items.
-struct buffer route_buffer(const struct stationed *, int station, int64_t slots);
+// The buffer that a station is, with its own bytes also where it is a window (buffers.c), of a buffer
+// of the reference program whose tensor's dimensions are cut so. What is not stacked has `slots`
+// items.
+struct buffer route_buffer(const struct stationed *, int station, const struct buffer *reference,
+                           const struct axis_list cuts[MAX_RANK], int64_t slots);
 // How large an item of that buffer is. `whole`: elements of the tensor that is cut by nothing but the
 // dimensions' axes.
 struct station_size {
     int64_t elements, bytes; // with the padding of the buffer
     enum dtype dtype;
 };
-struct station_size station_size(const struct stationed *, int station, int64_t whole);
+struct station_size station_size(const struct stationed *, int station, int64_t whole, enum dtype);
 
 // The axes of `mask` as a sum over them is written, what is summed over first last: data axes, then
 // the others; those of one split in its order, splits in the order of the mesh.

@@ -1,0 +1,207 @@
+// Price, groups: tensors that are stored alike have the same routes if the same is known of them, and if
+// as much of them is on a device, the same bytes at every station. So routes and sizes are found once
+// for all of a group, and its bytes are multiplied.
+#include "passes/price/price.h"
+
+#include "ir/check.h"
+
+// ---- routes -----------------------------------------------------------------------------------
+
+static const struct route *new_route(const struct pricing_one *one, const struct storage *storage,
+                                     enum state state, const struct route_facts *facts) {
+    struct route *route = ARENA_NEW(one->arena, struct route);
+    *route = route_of(&one->placement, &one->config->mesh, storage, state, facts);
+    return route;
+}
+
+static const struct route *train_route(const struct pricing_one *one, const struct storage *storage,
+                                       const struct kind *kind) {
+    const struct way_facts *known = &one->outline->facts[kind->facts];
+    const struct route_facts facts = {
+        .step = STEP_TRAIN, .read_once = known->read_once[STEP_TRAIN], .left = known->left};
+    if (kind->state == STATE_GRADIENTS && !facts.left)
+        return one->unknown[storage->number];
+    return new_route(one, storage, kind->state, &facts);
+}
+
+static const struct route *average_route(const struct pricing_one *one,
+                                         const struct storage *storage, const struct kind *kind) {
+    const struct way_facts *known = &one->outline->facts[kind->facts];
+    const struct route_facts facts = {.step = STEP_AVERAGE,
+                                      .read_once = known->read_once[STEP_AVERAGE]};
+    return one->outline->averages ? new_route(one, storage, kind->state, &facts) : NULL;
+}
+
+static struct priced_routes *new_routes(const struct pricing_one *one,
+                                        const struct storage *storage, const struct kind *kind) {
+    struct priced_routes *routes = ARENA_NEW(one->arena, struct priced_routes);
+    routes->train = train_route(one, storage, kind);
+    routes->average = average_route(one, storage, kind);
+    routes->sends[STEP_TRAIN] = sending_events(routes->train);
+    if (routes->average)
+        routes->sends[STEP_AVERAGE] = sending_events(routes->average);
+    return routes;
+}
+
+static const struct axis_list *owned_flat(const struct route *route) {
+    return &route->stations[route->owned].flat;
+}
+
+static uint64_t owned_cuts(const struct storage *storage, const struct route *route) {
+    return axis_list_mask(owned_flat(route)) | storage->cut;
+}
+
+// ---- groups -----------------------------------------------------------------------------------
+
+static void find_sizes(const struct pricing_one *one, struct group *group) {
+    const struct route *route = group->routes->train; // facts change no stations
+    const struct stationed of = {.placement = &one->placement,
+                                 .mesh = &one->config->mesh,
+                                 .storage = group->storage,
+                                 .route = route};
+    group->sizes = ARENA_ARRAY(one->arena, struct station_size, route->n_stations);
+    for (unsigned i = 0; i < route->n_stations; i++)
+        group->sizes[i] = station_size(&of, (int)i, group->kind->whole, group->kind->dtype);
+}
+
+// What has been found so far, by the numbers of storages, of kinds, and of facts.
+struct found {
+    struct group **groups;
+    const struct priced_routes **routes;
+};
+
+static const struct priced_routes *routes_at(const struct pricing_one *one, struct found *found,
+                                             const struct storage *storage,
+                                             const struct kind *kind) {
+    size_t at =
+        (storage->number * (size_t)STATE_ACTIVATIONS + kind->state) * one->outline->n_facts +
+        kind->facts;
+    if (!found->routes[at])
+        found->routes[at] = new_routes(one, storage, kind);
+    return found->routes[at];
+}
+
+static struct group *new_group(const struct pricing_one *one, struct found *found,
+                               const struct storage *storage, const struct kind *kind) {
+    struct group *group = ARENA_NEW(one->arena, struct group);
+    group->storage = storage;
+    group->kind = kind;
+    group->routes = routes_at(one, found, storage, kind);
+    if (kind->state == STATE_GRADIENTS)
+        group->cuts = owned_cuts(storage, group->routes->train);
+    find_sizes(one, group);
+    return group;
+}
+
+static struct group *group_at(struct pricing_one *one, struct found *found,
+                              const struct outlined *of) {
+    const struct storage *storage = one->placement.tensors[of->tensor].storage;
+    struct group **group = &found->groups[storage->number * one->outline->n_kinds + of->kind];
+    if (!*group) {
+        *group = new_group(one, found, storage, &one->outline->kinds[of->kind]);
+        one->groups[one->n_groups++] = *group;
+    }
+    return *group;
+}
+
+void group_states(struct pricing_one *one) {
+    const struct outline *o = one->outline;
+    const size_t n = one->placement.n_storages;
+    struct found found = {.groups = ARENA_ARRAY(one->arena, struct group *, n * o->n_kinds + 1),
+                          .routes = ARENA_ARRAY(one->arena, const struct priced_routes *,
+                                                n *STATE_ACTIVATIONS * o->n_facts + 1)};
+    one->groups = ARENA_ARRAY(one->arena, struct group *, o->n_states + 1);
+    one->of_way = ARENA_ARRAY(one->arena, const struct group *, o->n_ways + 1);
+    for (uint32_t i = 0; i < o->n_states; i++) {
+        struct group *group = group_at(one, &found, &o->states[i]);
+        group->n++;
+        if (o->states[i].way != NO_ID)
+            one->of_way[o->states[i].way] = group;
+    }
+}
+
+// ---- what storage asks of units ---------------------------------------------------------------
+
+// What the storage of tensors asks of the units that read them, of those that write their gradients,
+// and of those that sum the squares of these.
+struct asked {
+    int64_t gather_layers;
+    bool ahead, alone;          // how they are gathered
+    const struct route *summed; // how gradients are; NULL: they are not trained
+    bool apart, each;           // from the sum of microbatches, each of them
+    uint64_t cuts;
+};
+
+static struct asked asked_by(struct pricing_one *one, const struct storage *storage) {
+    struct asked asked = {.gather_layers = storage->gather_layers,
+                          .ahead = storage->prefetch > 0,
+                          .alone = is_gathered_alone(storage)};
+    if (!storage->trained)
+        return asked;
+    const struct route_facts nothing = {.step = STEP_TRAIN};
+    const struct route *route = new_route(one, storage, STATE_GRADIENTS, &nothing);
+    one->unknown[storage->number] = route;
+    asked.summed = route;
+    asked.apart = route->stations[route->used].class == CLASS_TRANSIENT;
+    asked.each = route_hop(route, HOP_SUM_EACH) || route->used != route->sum;
+    asked.cuts = owned_cuts(storage, route);
+    return asked;
+}
+
+static bool same_order(const struct asked *a, const struct asked *b) {
+    return axis_list_equal(owned_flat(a->summed), owned_flat(b->summed));
+}
+
+static bool same_asked(const struct asked *a, const struct asked *b) {
+    if (a->gather_layers != b->gather_layers || a->ahead != b->ahead || a->alone != b->alone ||
+        !a->summed != !b->summed)
+        return false;
+    return !a->summed || (a->summed->summand == b->summed->summand && a->apart == b->apart &&
+                          a->each == b->each && a->cuts == b->cuts && same_order(a, b));
+}
+
+static uint32_t add_asked(struct asked *all, uint32_t *n, const struct asked *asked) {
+    uint32_t i = 0;
+    while (i < *n && !same_asked(&all[i], asked))
+        i++;
+    if (i == *n)
+        all[(*n)++] = *asked;
+    return i;
+}
+
+// One scalar sums the squares of gradients that are cut over the same axes, where sums have an order of
+// those that are cut in the same one: so it is said which are the first that are cut so.
+static void key_add_asked(struct pricing_one *one, struct key *key, const struct asked *all,
+                          uint32_t number) {
+    const struct asked *asked = &all[number];
+    uint32_t squares = 0, order = 0;
+    key_add_number(one->arena, key, (uint64_t)asked->gather_layers);
+    key_add_number(one->arena, key,
+                   (unsigned)asked->ahead | (unsigned)asked->alone << 1 |
+                       (unsigned)asked->apart << 2 | (unsigned)asked->each << 3);
+    if (!asked->summed)
+        return;
+    while (!all[squares].summed || all[squares].cuts != asked->cuts)
+        squares++;
+    while (!all[order].summed || !same_order(&all[order], asked))
+        order++;
+    key_add_number(one->arena, key, asked->summed->summand);
+    key_add_number(one->arena, key, squares);
+    key_add_number(one->arena, key, order);
+}
+
+// Adds what each tensor asks, by number, then what that is.
+void key_of_storage(struct pricing_one *one, struct key *key) {
+    const struct placement *placement = &one->placement;
+    struct asked *all = ARENA_ARRAY(one->arena, struct asked, placement->n_storages + 1);
+    uint32_t *by = ARENA_ARRAY(one->arena, uint32_t, placement->n_storages + 1), n = 0;
+    one->unknown = ARENA_ARRAY(one->arena, const struct route *, placement->n_storages + 1);
+    for (uint32_t i = 0; i < placement->n_storages; i++) {
+        struct asked asked = asked_by(one, placement->storages[i]);
+        by[i] = add_asked(all, &n, &asked);
+    }
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
+        key_add_number(one->arena, key, by[placement->tensors[i].storage->number]);
+    for (uint32_t i = 0; i < n; i++)
+        key_add_asked(one, key, all, i);
+}
