@@ -58,21 +58,22 @@ extern const struct hop_row hop_rows[N_HOPS];
 // `flat`.
 struct station {
     const char *suffix; // behind the name of the tensor's buffer
-    enum buffer_class class;
+    int64_t slots; // of what is not stacked: items that are used in turn, for the layers that are
+                   // taken at once
     struct axis_list flat;
-    int window_of;     // station whose bytes it is a part of; -1: it has its own
-    bool stacked;      // one item for each layer; else:
-    int64_t slots;     // items that are used in turn, for the layers that are taken at once
-    bool coded;        // codes of elements in place of elements
-    bool of_each_unit; // each that reads it has its own, with slots for what it takes at once
+    enum buffer_class class : 8;
+    signed window_of : 8; // station whose bytes it is a part of; -1: it has its own
+    bool stacked;         // one item for each layer
+    bool coded;           // codes of elements in place of elements
+    bool of_each_unit;    // each that reads it has its own, with slots for what it takes at once
 };
 
 struct hop {
-    enum hop_kind kind;
-    enum route_event event;
-    int from, to;          // stations; the same: in place
-    struct axis_list axes; // of what travels
     int64_t bucket_bytes;  // the most that one collective carries; NO_BUCKET: all that is there
+    struct axis_list axes; // of what travels
+    enum hop_kind kind : 8;
+    enum route_event event : 8;
+    signed from : 8, to : 8; // stations; the same: in place
 };
 #define NO_BUCKET INT64_MAX
 // Whether a collective that carries `filled` bytes may carry so many more.

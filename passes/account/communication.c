@@ -86,8 +86,7 @@ int64_t account_piece(const struct program *program, const struct transfer *star
     for (uint32_t i = 0; i < start->n_pieces; i++)
         carry_piece(&all, program, start, i);
     carry_piece(&one, program, start, piece);
-    return carriage_sent(&one, carriage_algorithm(&all),
-                         role_of_piece(program, &start->pieces[piece]));
+    return carriage_sent(&one, carriage_algorithm(&all), &one.of[0]);
 }
 
 // A row for each role that the collective carries.

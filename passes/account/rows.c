@@ -9,11 +9,24 @@ struct carriage carriage_new(const struct mesh *mesh, const struct exchange *exc
         .exchange = *exchange, .group = mesh_group_size(mesh, &exchange->axes), .dtype = dtype};
 }
 
+static struct carried *carried_of(struct carriage *carriage, enum role role) {
+    unsigned at = carriage->n;
+    while (at > 0 && carriage->of[at - 1].role > role)
+        at--;
+    if (at > 0 && carriage->of[at - 1].role == role)
+        return &carriage->of[at - 1];
+    for (unsigned i = carriage->n++; i > at; i--)
+        carriage->of[i] = carriage->of[i - 1];
+    carriage->of[at] = (struct carried){.role = role};
+    return &carriage->of[at];
+}
+
 static void add_bytes(struct carriage *carriage, enum role role, enum state state, int64_t whole,
                       int64_t unpadded) {
-    carriage->of[role].state = state;
-    carriage->of[role].whole_bytes = size_plus(carriage->of[role].whole_bytes, whole);
-    carriage->of[role].unpadded_bytes = size_plus(carriage->of[role].unpadded_bytes, unpadded);
+    struct carried *carried = carried_of(carriage, role);
+    carried->state = state;
+    carried->whole_bytes = size_plus(carried->whole_bytes, whole);
+    carried->unpadded_bytes = size_plus(carried->unpadded_bytes, unpadded);
     carriage->unpadded_bytes = size_plus(carriage->unpadded_bytes, unpadded);
 }
 
@@ -40,9 +53,10 @@ enum algorithm carriage_algorithm(const struct carriage *carriage) {
     return exchange_algorithm(&carriage->exchange, carriage->group, carriage->unpadded_bytes);
 }
 
-int64_t carriage_sent(const struct carriage *carriage, enum algorithm algorithm, enum role role) {
+int64_t carriage_sent(const struct carriage *carriage, enum algorithm algorithm,
+                      const struct carried *carried) {
     return exchange_sent_bytes(&carriage->exchange, algorithm, carriage->dtype, carriage->group,
-                               carriage->of[role].whole_bytes, carriage->of[role].unpadded_bytes);
+                               carried->whole_bytes, carried->unpadded_bytes);
 }
 
 // ---- rows -------------------------------------------------------------------------------------
@@ -94,14 +108,15 @@ int64_t rows_add_carriage(struct transfer_rows *rows, const struct carriage *car
     enum algorithm algorithm = carriage_algorithm(carriage);
     bool first = true;
     int64_t sum = 0;
-    for (int role = 0; role < N_ROLES && carriage->group > 1; role++) {
-        if (carriage->of[role].unpadded_bytes == 0)
+    for (unsigned i = 0; i < carriage->n && carriage->group > 1; i++) {
+        const struct carried *carried = &carriage->of[i];
+        if (carried->unpadded_bytes == 0)
             continue;
-        int64_t bytes = carriage_sent(carriage, algorithm, (enum role)role);
+        int64_t bytes = carriage_sent(carriage, algorithm, carried);
         struct account_transfer transfer = {.axes = exchange->axes,
                                             .kind = exchange->kind,
-                                            .state = carriage->of[role].state,
-                                            .role = (enum role)role,
+                                            .state = carried->state,
+                                            .role = carried->role,
                                             .phase = occurrence->phase,
                                             .dtype = carriage->dtype,
                                             .group = carriage->group,

@@ -16,11 +16,13 @@ struct carriage {
     struct exchange exchange;
     int64_t group; // members
     enum dtype dtype;
-    struct {
+    int64_t unpadded_bytes; // of all roles
+    unsigned n;
+    struct carried {
+        enum role role;
         enum state state;
         int64_t whole_bytes, unpadded_bytes; // a gather's whole is what arrives, else what is given
-    } of[N_ROLES];
-    int64_t unpadded_bytes; // of all roles
+    } of[N_ROLES];                           // by role
 };
 
 // When, and how often in a step, a collective is executed.
@@ -40,7 +42,7 @@ void carriage_add(struct carriage *, enum role, enum state, enum dtype, int64_t 
 void carriage_add_whole(struct carriage *, enum role, enum state, enum dtype, int64_t whole);
 // The algorithm by which all of it travels, and what one device sends of what is of one role.
 enum algorithm carriage_algorithm(const struct carriage *);
-int64_t carriage_sent(const struct carriage *, enum algorithm, enum role);
+int64_t carriage_sent(const struct carriage *, enum algorithm, const struct carried *);
 // A row for each role that is carried. A group of one sends nothing and has no row. Returns the bytes
 // that one device sends in all executions together.
 int64_t rows_add_carriage(struct transfer_rows *, const struct carriage *,

@@ -14,7 +14,8 @@ static buffer_id add_buffer(struct draft *draft, const struct way *way, int stat
     const struct stationed stationed = {.placement = &plan->placement,
                                         .mesh = &draft->program->job->mesh,
                                         .storage = placed->storage,
-                                        .route = &way->route};
+                                        .stations = way->route.stations,
+                                        .residual = way->route.residual};
     struct buffer buffer = route_buffer(&stationed, station, way->reference, placed->cuts, slots);
     buffer.name = name_with(draft->arena, way->reference->name, suffix);
     buffer.window_of = whole;

@@ -7,60 +7,94 @@
 
 // ---- routes -----------------------------------------------------------------------------------
 
-static const struct route *new_route(const struct pricing_one *one, const struct storage *storage,
-                                     enum state state, const struct route_facts *facts) {
-    struct route *route = ARENA_NEW(one->arena, struct route);
-    *route = route_of(&one->placement, &one->config->mesh, storage, state, facts);
-    return route;
+// The collective that a hop is; N_COLLECTIVES: none.
+static enum collective_kind collective_of(enum hop_kind kind) {
+    switch (hop_rows[kind].action) {
+    case ACTION_GATHER:
+        return COLLECTIVE_ALL_GATHER;
+    case ACTION_SCATTER:
+        return COLLECTIVE_REDUCE_SCATTER;
+    case ACTION_REDUCE:
+        return COLLECTIVE_ALL_REDUCE;
+    default:
+        return N_COLLECTIVES;
+    }
 }
 
-static const struct route *train_route(const struct pricing_one *one, const struct storage *storage,
-                                       const struct kind *kind) {
+static struct sent_hops sent_of(struct arena *arena, const struct route *route) {
+    struct sent_hops sent = {.items = ARENA_ARRAY(arena, struct sent_hop, route->n_hops)};
+    for (unsigned i = 0; i < route->n_hops; i++) {
+        const struct hop *hop = &route->hops[i];
+        enum collective_kind collective = collective_of(hop->kind);
+        if (collective == N_COLLECTIVES)
+            continue;
+        sent.items[sent.n++] = (struct sent_hop){*hop, collective};
+        sent.events |= UINT32_C(1) << hop->event;
+    }
+    return sent;
+}
+
+static struct priced_routes *price_route(struct arena *arena, const struct route *route) {
+    const struct priced_routes routes = {
+        .stations = arena_copy(arena, route->stations, route->n_stations * sizeof *route->stations),
+        .n_stations = route->n_stations,
+        .sum = route->sum,
+        .owned = route->owned,
+        .residual = route->residual,
+        .carries = route_hop(route, HOP_CARRY),
+        .sent[STEP_TRAIN] = sent_of(arena, route)};
+    return arena_copy(arena, &routes, sizeof routes);
+}
+
+static struct route route_by(const struct pricing_one *one, const struct storage *storage,
+                             enum state state, const struct route_facts *facts) {
+    return route_of(&one->placement, &one->config->mesh, storage, state, facts);
+}
+
+static struct priced_routes *train_routes(const struct pricing_one *one,
+                                          const struct storage *storage, const struct kind *kind) {
     const struct way_facts *known = &one->outline->facts[kind->facts];
     const struct route_facts facts = {
         .step = STEP_TRAIN, .read_once = known->read_once[STEP_TRAIN], .left = known->left};
     if (kind->state == STATE_GRADIENTS && !facts.left)
         return one->unknown[storage->number];
-    return new_route(one, storage, kind->state, &facts);
-}
-
-static const struct route *average_route(const struct pricing_one *one,
-                                         const struct storage *storage, const struct kind *kind) {
-    const struct way_facts *known = &one->outline->facts[kind->facts];
-    const struct route_facts facts = {.step = STEP_AVERAGE,
-                                      .read_once = known->read_once[STEP_AVERAGE]};
-    return one->outline->averages ? new_route(one, storage, kind->state, &facts) : NULL;
+    const struct route route = route_by(one, storage, kind->state, &facts);
+    return price_route(one->arena, &route);
 }
 
 static struct priced_routes *new_routes(const struct pricing_one *one,
                                         const struct storage *storage, const struct kind *kind) {
-    struct priced_routes *routes = ARENA_NEW(one->arena, struct priced_routes);
-    routes->train = train_route(one, storage, kind);
-    routes->average = average_route(one, storage, kind);
-    routes->sends[STEP_TRAIN] = sending_events(routes->train);
-    if (routes->average)
-        routes->sends[STEP_AVERAGE] = sending_events(routes->average);
+    const struct way_facts *known = &one->outline->facts[kind->facts];
+    const struct route_facts facts = {.step = STEP_AVERAGE,
+                                      .read_once = known->read_once[STEP_AVERAGE]};
+    struct priced_routes *routes = train_routes(one, storage, kind);
+    if (one->outline->averages) {
+        const struct route route = route_by(one, storage, kind->state, &facts);
+        routes->sent[STEP_AVERAGE] = sent_of(one->arena, &route);
+    }
     return routes;
 }
 
-static const struct axis_list *owned_flat(const struct route *route) {
-    return &route->stations[route->owned].flat;
+static const struct axis_list *owned_flat(const struct priced_routes *routes) {
+    return &routes->stations[routes->owned].flat;
 }
 
-static uint64_t owned_cuts(const struct storage *storage, const struct route *route) {
-    return axis_list_mask(owned_flat(route)) | storage->cut;
+// Parts of a gradient's squares are summed over the axes that cut it where it is updated.
+static uint64_t axes_of_squares(const struct storage *storage, const struct priced_routes *routes) {
+    return axis_list_mask(owned_flat(routes)) | storage->cut;
 }
 
 // ---- groups -----------------------------------------------------------------------------------
 
 static void find_sizes(const struct pricing_one *one, struct group *group) {
-    const struct route *route = group->routes->train; // facts change no stations
+    const struct priced_routes *routes = group->routes;
     const struct stationed of = {.placement = &one->placement,
                                  .mesh = &one->config->mesh,
                                  .storage = group->storage,
-                                 .route = route};
-    group->sizes = ARENA_ARRAY(one->arena, struct station_size, route->n_stations);
-    for (unsigned i = 0; i < route->n_stations; i++)
+                                 .stations = routes->stations,
+                                 .residual = routes->residual};
+    group->sizes = ARENA_ARRAY(one->arena, struct station_size, routes->n_stations);
+    for (unsigned i = 0; i < routes->n_stations; i++)
         group->sizes[i] = station_size(&of, (int)i, group->kind->whole, group->kind->dtype);
 }
 
@@ -88,7 +122,7 @@ static struct group *new_group(const struct pricing_one *one, struct found *foun
     group->kind = kind;
     group->routes = routes_at(one, found, storage, kind);
     if (kind->state == STATE_GRADIENTS)
-        group->cuts = owned_cuts(storage, group->routes->train);
+        group->squares = axes_of_squares(storage, group->routes);
     find_sizes(one, group);
     return group;
 }
@@ -126,10 +160,12 @@ void group_states(struct pricing_one *one) {
 // and of those that sum the squares of these.
 struct asked {
     int64_t gather_layers;
-    bool ahead, alone;          // how they are gathered
-    const struct route *summed; // how gradients are; NULL: they are not trained
-    bool apart, each;           // from the sum of microbatches, each of them
-    uint64_t cuts;
+    bool ahead, alone;                  // how they are gathered
+    const struct priced_routes *summed; // gradients; NULL: there are none
+    uint64_t summand;                   // axes on which units leave one
+    bool apart;                         // what units write is no sum of microbatches yet
+    bool each;                          // each microbatch has a sum of its own
+    uint64_t squares;                   // axes over which parts of squares are summed
 };
 
 static struct asked asked_by(struct pricing_one *one, const struct storage *storage) {
@@ -139,12 +175,13 @@ static struct asked asked_by(struct pricing_one *one, const struct storage *stor
     if (!storage->trained)
         return asked;
     const struct route_facts nothing = {.step = STEP_TRAIN};
-    const struct route *route = new_route(one, storage, STATE_GRADIENTS, &nothing);
-    one->unknown[storage->number] = route;
-    asked.summed = route;
-    asked.apart = route->stations[route->used].class == CLASS_TRANSIENT;
-    asked.each = route_hop(route, HOP_SUM_EACH) || route->used != route->sum;
-    asked.cuts = owned_cuts(storage, route);
+    const struct route route = route_by(one, storage, STATE_GRADIENTS, &nothing);
+    one->unknown[storage->number] = price_route(one->arena, &route);
+    asked.summed = one->unknown[storage->number];
+    asked.summand = route.summand;
+    asked.apart = route.stations[route.used].class == CLASS_TRANSIENT;
+    asked.each = route_hop(&route, HOP_SUM_EACH) || route.used != route.sum;
+    asked.squares = axes_of_squares(storage, asked.summed);
     return asked;
 }
 
@@ -156,8 +193,8 @@ static bool same_asked(const struct asked *a, const struct asked *b) {
     if (a->gather_layers != b->gather_layers || a->ahead != b->ahead || a->alone != b->alone ||
         !a->summed != !b->summed)
         return false;
-    return !a->summed || (a->summed->summand == b->summed->summand && a->apart == b->apart &&
-                          a->each == b->each && a->cuts == b->cuts && same_order(a, b));
+    return !a->summed || (a->summand == b->summand && a->apart == b->apart && a->each == b->each &&
+                          a->squares == b->squares && same_order(a, b));
 }
 
 static uint32_t add_asked(struct asked *all, uint32_t *n, const struct asked *asked) {
@@ -181,11 +218,11 @@ static void key_add_asked(struct pricing_one *one, struct key *key, const struct
                        (unsigned)asked->apart << 2 | (unsigned)asked->each << 3);
     if (!asked->summed)
         return;
-    while (!all[squares].summed || all[squares].cuts != asked->cuts)
+    while (!all[squares].summed || all[squares].squares != asked->squares)
         squares++;
     while (!all[order].summed || !same_order(&all[order], asked))
         order++;
-    key_add_number(one->arena, key, asked->summed->summand);
+    key_add_number(one->arena, key, asked->summand);
     key_add_number(one->arena, key, squares);
     key_add_number(one->arena, key, order);
 }
@@ -195,7 +232,7 @@ void key_of_storage(struct pricing_one *one, struct key *key) {
     const struct placement *placement = &one->placement;
     struct asked *all = ARENA_ARRAY(one->arena, struct asked, placement->n_storages + 1);
     uint32_t *by = ARENA_ARRAY(one->arena, uint32_t, placement->n_storages + 1), n = 0;
-    one->unknown = ARENA_ARRAY(one->arena, const struct route *, placement->n_storages + 1);
+    one->unknown = ARENA_ARRAY(one->arena, struct priced_routes *, placement->n_storages + 1);
     for (uint32_t i = 0; i < placement->n_storages; i++) {
         struct asked asked = asked_by(one, placement->storages[i]);
         by[i] = add_asked(all, &n, &asked);

@@ -14,12 +14,13 @@ static int64_t items_of(const struct group *group, const struct station *station
 // A sum that is carried over microbatches has a counter: an item beside each of its own for every
 // level, the first of which is left out where the unit itself adds two.
 static int64_t counter_bytes(const struct pricing_one *one, const struct group *group) {
-    const struct route *route = group->routes->train;
-    if (!route_hop(route, HOP_CARRY))
+    const struct priced_routes *routes = group->routes;
+    if (!routes->carries)
         return 0;
     int levels = levels_of_microbatches(one->placement.ordered, one->placement.microbatches);
-    int64_t items = (levels - group->kind->paired) * items_of(group, &route->stations[route->sum]);
-    return size_times(items, group->sizes[route->sum].bytes);
+    int64_t items =
+        (levels - group->kind->paired) * items_of(group, &routes->stations[routes->sum]);
+    return size_times(items, group->sizes[routes->sum].bytes);
 }
 
 static void add_bytes(int64_t *sum, const struct group *group, int64_t bytes) {
@@ -28,11 +29,11 @@ static void add_bytes(int64_t *sum, const struct group *group, int64_t bytes) {
 
 static void add_group(const struct pricing_one *one, const struct group *group,
                       struct price *price) {
-    const struct route *route = group->routes->train;
+    const struct priced_routes *routes = group->routes;
     int64_t *transient =
-        route->state == STATE_GRADIENTS ? &price->unreduced_bytes : &price->gathered_bytes;
-    for (unsigned i = 0; i < route->n_stations; i++) {
-        const struct station *station = &route->stations[i];
+        group->kind->state == STATE_GRADIENTS ? &price->unreduced_bytes : &price->gathered_bytes;
+    for (unsigned i = 0; i < routes->n_stations; i++) {
+        const struct station *station = &routes->stations[i];
         if (station->window_of >= 0)
             continue;
         enum state state = class_states[station->class];

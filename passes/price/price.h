@@ -74,10 +74,24 @@ struct outline *outline_make(struct arena *, const struct config *, const struct
                              const struct placement *, struct diagnostics *);
 
 // ---- one strategy (groups.c) ------------------------------------------------------------------
-// The routes of a state of tensors that are stored alike and about which the same facts are known.
+// The hops of a route that are collectives.
+struct sent_hop {
+    struct hop hop;
+    enum collective_kind collective;
+};
+struct sent_hops {
+    struct sent_hop *items;
+    unsigned n;
+    uint32_t events; // at which they are made, by their bits
+};
+// What is priced of the routes of a state of tensors that are stored alike and about which the same
+// facts are known.
 struct priced_routes {
-    const struct route *train, *average; // of the steps; NULL: nothing is averaged
-    uint32_t sends[N_STEPS];             // events at which something is sent, by their bits
+    struct station *stations; // the same in all steps
+    unsigned n_stations;
+    int sum, owned, residual; // as in a route
+    bool carries;             // microbatches, as a tree
+    struct sent_hops sent[N_STEPS];
 };
 // States of tensors that are stored alike and of one kind.
 struct group {
@@ -85,14 +99,14 @@ struct group {
     const struct kind *kind;
     const struct priced_routes *routes;
     struct station_size *sizes; // of an item of each station
-    uint64_t cuts;              // of gradients: axes that cut them where the update reads them
+    uint64_t squares;           // of gradients: axes over which parts of their squares are summed
     int64_t n;                  // states
 };
 struct pricing_one {
     struct arena *arena; // for this strategy alone
     const struct config *config;
     struct placement placement;
-    const struct route **unknown; // of a storage: of gradients, before the facts are known
+    struct priced_routes **unknown; // of a storage: of gradients, before the facts are known
     const struct outline *outline;
     struct group **groups; // in the order of their first tensors
     uint32_t n_groups;
@@ -107,7 +121,6 @@ void group_states(struct pricing_one *);
 
 // The lists of collectives that are filled (sent.c): whoever prices many strategies keeps their room.
 struct filling *filling_new(struct arena *);
-uint32_t sending_events(const struct route *);               // by their bits
 void price_sent(struct pricing_one *);                       // adds rows
 void price_held(const struct pricing_one *, struct price *); // fills bytes in
 

@@ -14,7 +14,7 @@ struct filled {
 };
 struct ready { // a hop that is made at a moment
     const struct group *group;
-    const struct hop *hop;
+    const struct sent_hop *sent;
 };
 struct filling {
     struct arena *arena; // of its lists
@@ -59,24 +59,11 @@ static void send_all(struct filling *f) {
 
 // ---- hops -------------------------------------------------------------------------------------
 
-// The collective that a hop is; N_COLLECTIVES: none.
-static enum collective_kind collective_of(enum hop_kind kind) {
-    switch (hop_rows[kind].action) {
-    case ACTION_GATHER:
-        return COLLECTIVE_ALL_GATHER;
-    case ACTION_SCATTER:
-        return COLLECTIVE_REDUCE_SCATTER;
-    case ACTION_REDUCE:
-        return COLLECTIVE_ALL_REDUCE;
-    default:
-        return N_COLLECTIVES;
-    }
-}
-
-static void send_hop(struct filling *f, const struct ready *ready, enum collective_kind kind) {
+static void send_hop(struct filling *f, const struct ready *ready) {
     const struct group *group = ready->group;
-    const struct hop *hop = ready->hop;
+    const struct hop *hop = &ready->sent->hop;
     const struct station_size *from = &group->sizes[hop->from], *to = &group->sizes[hop->to];
+    enum collective_kind kind = ready->sent->collective;
     int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
     struct carriage *carriage =
         with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
@@ -84,39 +71,28 @@ static void send_hop(struct filling *f, const struct ready *ready, enum collecti
                  to->elements);
 }
 
-uint32_t sending_events(const struct route *route) {
-    uint32_t events = 0;
-    for (unsigned k = 0; k < route->n_hops; k++)
-        if (collective_of(route->hops[k].kind) != N_COLLECTIVES)
-            events |= UINT32_C(1) << route->hops[k].event;
-    return events;
-}
-
 static void find_hops_of(struct filling *f, const struct noted_moment *moment,
                          const struct chance *chance) {
     const struct group *group = f->one->of_way[chance->way];
-    const struct route *route =
-        moment->step == STEP_AVERAGE ? group->routes->average : group->routes->train;
-    for (unsigned k = 0; k < route->n_hops; k++) {
-        const struct hop *hop = &route->hops[k];
-        if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1) ||
-            collective_of(hop->kind) == N_COLLECTIVES)
+    const struct sent_hops *sent = &group->routes->sent[moment->step];
+    if (!(chance->events & sent->events))
+        return;
+    for (unsigned k = 0; k < sent->n; k++) {
+        const struct hop *hop = &sent->items[k].hop;
+        if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1))
             continue;
-        struct ready ready = {group, hop};
+        struct ready ready = {group, &sent->items[k]};
         ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
         f->kinds |= UINT32_C(1) << hop->kind;
     }
 }
 
-// Finds the hops that are made, in the order of the chances. At most of these nothing is sent.
+// Finds the hops that are made, in the order of the chances. At most moments nothing is sent.
 static void find_hops(struct filling *f, const struct noted_moment *moment) {
     f->kinds = 0;
     f->n_ready = 0;
-    for (uint32_t i = 0; i < moment->n_chances; i++) {
-        const struct chance *chance = &moment->chances[i];
-        if (chance->events & f->one->of_way[chance->way]->routes->sends[moment->step])
-            find_hops_of(f, moment, chance);
-    }
+    for (uint32_t i = 0; i < moment->n_chances; i++)
+        find_hops_of(f, moment, &moment->chances[i]);
 }
 
 static void send_moment(struct filling *f, const struct noted_moment *moment) {
@@ -125,8 +101,8 @@ static void send_moment(struct filling *f, const struct noted_moment *moment) {
         if (!(f->kinds >> kind & 1))
             continue;
         for (uint32_t i = 0; i < f->n_ready; i++)
-            if (f->ready[i].hop->kind == (enum hop_kind)kind)
-                send_hop(f, &f->ready[i], collective_of((enum hop_kind)kind));
+            if (f->ready[i].sent->hop.kind == (enum hop_kind)kind)
+                send_hop(f, &f->ready[i]);
         send_all(f);
     }
 }
@@ -142,7 +118,7 @@ static void send_bins(struct filling *f, const struct noted_moment *moment) {
     const int64_t bins = LIMIT_SQUARE_BINS;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct group *group = f->one->of_way[moment->chances[i].way];
-        struct axis_list axes = sum_over(f->one, group->cuts);
+        struct axis_list axes = sum_over(f->one, group->squares);
         if (axes.n == 0)
             continue;
         struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
@@ -158,7 +134,7 @@ static void send_squares(struct filling *f) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->one->n_groups; i++) {
         const struct group *group = f->one->groups[i];
-        uint64_t mask = group->cuts;
+        uint64_t mask = group->squares;
         uint32_t k = 0;
         while (k < n && known[k] != mask)
             k++;

@@ -25,8 +25,8 @@ static int64_t elements_of(const struct stationed *s, const struct station *stat
 
 // All words of codes: as many as the members of the wire's group send.
 static int64_t all_words(const struct stationed *s, int64_t whole) {
-    CHECK(s->route->residual >= 0);
-    int64_t sent = elements_of(s, &s->route->stations[s->route->residual], whole);
+    CHECK(s->residual >= 0);
+    int64_t sent = elements_of(s, &s->stations[s->residual], whole);
     return size_times(wire_words(s->placement->wire, sent),
                       mesh_group_size(s->mesh, &s->storage->wire));
 }
@@ -59,7 +59,7 @@ static struct buffer code_buffer(const struct stationed *s, const struct station
 
 struct buffer route_buffer(const struct stationed *s, int station, const struct buffer *reference,
                            const struct axis_list cuts[MAX_RANK], int64_t slots) {
-    const struct station *of = &s->route->stations[station];
+    const struct station *of = &s->stations[station];
     struct buffer buffer =
         of->coded ? code_buffer(s, of, reference, cuts) : tensor_buffer(s, of, reference, cuts);
     if (!of->stacked)
@@ -74,7 +74,7 @@ static struct station_size size_of(int64_t elements, int64_t pad, enum dtype dty
 
 struct station_size station_size(const struct stationed *s, int station, int64_t whole,
                                  enum dtype dtype) {
-    const struct station *of = &s->route->stations[station];
+    const struct station *of = &s->stations[station];
     if (of->coded)
         return size_of(flat_part(all_words(s, whole), mesh_group_size(s->mesh, &of->flat), 0), 0,
                        DTYPE_I32);

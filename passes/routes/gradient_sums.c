@@ -127,10 +127,11 @@ static struct coded add_codes(struct route_maker *m, int sent) {
     if (wire->n == 0)
         return coded;
     coded.sent = sent;
-    m->route.residual = add_station(m, ".residual", CLASS_RESIDUAL, &m->route.stations[sent].flat);
+    m->route->residual =
+        add_station(m, ".residual", CLASS_RESIDUAL, &m->route->stations[sent].flat);
     coded.code = add_transient(m, ".code", wire, 1);
     coded.codes = add_transient(m, ".codes", &none, 1);
-    m->route.stations[coded.code].coded = m->route.stations[coded.codes].coded = true;
+    m->route->stations[coded.code].coded = m->route->stations[coded.codes].coded = true;
     return coded;
 }
 
@@ -140,7 +141,7 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
     const struct axis_list *parts = &sums->keep_first;
     struct axis_list summed = placement_sum(m->placement, m->mesh, m->facts->left);
     bool scatters = axis_list_begins(&summed, parts);
-    int written = m->route.used;
+    int written = m->route->used;
     if (scatters)
         summed = axis_list_without(&summed, parts);
     add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
@@ -164,7 +165,7 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
         scattered = *cuts;
     }
     if (axis_list_equal(&scattered, owners))
-        return m->route.owned;
+        return m->route->owned;
     if (axis_list_equal(&scattered, cuts))
         return part;
     return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
@@ -180,7 +181,7 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
     struct axis_list summed =
         placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
-    int owned = m->route.owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
+    int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
     add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &sums->inner_last);
     add_transfer(m, HOP_SCATTER_LAST, event, part, last, &sums->scatter_last);
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
@@ -198,7 +199,7 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     if (own >= 0) {
         add_hop(m, HOP_KEEP_LAST, event, own, owned, NULL);
         add_release(m, HOP_RELEASE_LAST, event, last);
-        if (part != last && m->route.stations[part].class == CLASS_TRANSIENT)
+        if (part != last && m->route->stations[part].class == CLASS_TRANSIENT)
             add_release(m, HOP_RELEASE_LAST, event, part);
     }
 }
@@ -214,7 +215,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
-    struct term term = {-1, m->route.sum, m->route.sum, -1, -1};
+    struct term term = {-1, m->route->sum, m->route->sum, -1, -1};
     if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((several && ordered) || !sums->reduce_each.n))
         return term;
@@ -228,7 +229,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     if (sums->keep_each.n || (sums->scatter_each.n && several && !ordered))
         term.reduced = add_transient(m, ".reduced", &reduced, storage->gather_layers);
     if (sums->keep_each.n)
-        term.own = add_window(m, term.reduced, ".own", &m->route.stations[m->route.sum].flat);
+        term.own = add_window(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
     return term;
 }
 
@@ -237,7 +238,7 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
                      const struct term *term) {
     const enum route_event behind = EVENT_BEHIND_WRITE;
     bool several = m->placement->microbatches > 1;
-    int sum = m->route.sum, shard = term->reduced >= 0 ? term->reduced : sum;
+    int sum = m->route->sum, shard = term->reduced >= 0 ? term->reduced : sum;
     int whole = sums->scatter_each.n ? shard : term->kept;
     if (m->placement->ordered)
         sum_first(m, sums, term->part, term->kept);
@@ -265,7 +266,7 @@ void make_gradients(struct route_maker *m) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     bool sheds = sheds_whole(storage);
     struct gradient_sums sums = sums_of(m->placement, storage);
-    m->route.summand = mask_of(&sums) | axis_list_mask(&storage->wire);
+    m->route->summand = mask_of(&sums) | axis_list_mask(&storage->wire);
     if (sheds) {
         sums.scatter_each = (struct axis_list){0};
         sums.scatter_last = *owners;
@@ -275,18 +276,18 @@ void make_gradients(struct route_maker *m) {
     sums.reduce_last = axis_list_without(&sums.reduce_last, &storage->wire);
 
     int rest = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
-    int owned = m->route.owned = add_window(m, rest, ".window", owners);
+    int owned = m->route->owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);
     axis_list_add_all(&cuts, &sums.keep_each);
-    int sum = m->route.sum =
+    int sum = m->route->sum =
         sheds || axis_list_equal(&cuts, owners) ? owned : add_window(m, rest, ".sum", &cuts);
     struct term term = add_term(m, &sums);
-    m->route.used = term.written >= 0 ? term.written : rest;
+    m->route->used = term.written >= 0 ? term.written : rest;
     axis_list_add_all(&cuts, &sums.keep_last);
     int part = sheds ? term.written : sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
     int last = last_scattered(m, &sums, &cuts, part);
-    bool keeps = m->route.stations[last].class == CLASS_TRANSIENT;
+    bool keeps = m->route->stations[last].class == CLASS_TRANSIENT;
     int own = keeps ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
     if (sheds)

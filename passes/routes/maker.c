@@ -5,35 +5,35 @@
 
 int add_station(struct route_maker *m, const char *suffix, enum buffer_class class,
                 const struct axis_list *flat) {
-    CHECK(m->route.n_stations < MAX_STATIONS);
-    m->route.stations[m->route.n_stations] = (struct station){
+    CHECK(m->route->n_stations < MAX_STATIONS);
+    m->route->stations[m->route->n_stations] = (struct station){
         .suffix = suffix, .class = class, .flat = *flat, .window_of = -1, .stacked = true};
-    return (int)m->route.n_stations++;
+    return (int)m->route->n_stations++;
 }
 
 int add_transient(struct route_maker *m, const char *suffix, const struct axis_list *flat,
                   int64_t slots) {
     int made = add_station(m, suffix, CLASS_TRANSIENT, flat);
-    m->route.stations[made].stacked = false;
-    m->route.stations[made].slots = slots;
+    m->route->stations[made].stacked = false;
+    m->route->stations[made].slots = slots;
     return made;
 }
 
 int add_window(struct route_maker *m, int whole, const char *suffix, const struct axis_list *flat) {
-    const struct station *of = &m->route.stations[whole];
+    const struct station *of = &m->route->stations[whole];
     if (axis_list_equal(&of->flat, flat))
         return whole;
     CHECK(of->window_of < 0);
     int made = add_station(m, suffix, of->class, flat);
-    m->route.stations[made].window_of = whole;
-    m->route.stations[made].stacked = of->stacked;
-    m->route.stations[made].slots = of->slots;
+    m->route->stations[made].window_of = whole;
+    m->route->stations[made].stacked = of->stacked;
+    m->route->stations[made].slots = of->slots;
     return made;
 }
 
 struct hop *add_hop(struct route_maker *m, enum hop_kind kind, enum route_event event, int from,
                     int to, const struct axis_list *axes) {
-    struct route *route = &m->route;
+    struct route *route = m->route;
     CHECK(route->n_hops < MAX_ROUTE_HOPS);
     CHECK(route->n_hops == 0 || route->hops[route->n_hops - 1].kind <= kind);
     route->hops[route->n_hops] = (struct hop){

@@ -13,7 +13,7 @@ struct route_maker {
     const struct mesh *mesh;
     const struct storage *storage;
     const struct route_facts *facts;
-    struct route route;
+    struct route *route;
 };
 
 // ---- stations and hops (maker.c) --------------------------------------------------------------

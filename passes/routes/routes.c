@@ -43,7 +43,7 @@ static void gather_by_part(struct route_maker *m, int rest, int part, int whole)
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
     } else {
         int window = add_window(m, whole, ".part", kept);
-        m->route.stations[window].of_each_unit = true;
+        m->route->stations[window].of_each_unit = true;
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, rest, whole, shards);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
         add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
@@ -58,8 +58,8 @@ static void gather_whole(struct route_maker *m, int rest) {
     int part = -1;
     if (storage->kept_shards.n)
         part = add_station(m, ".kept", CLASS_TRANSIENT, &storage->kept_shards);
-    int whole = m->route.used = add_transient(m, ".gathered", &none, 1);
-    struct station *station = &m->route.stations[whole];
+    int whole = m->route->used = add_transient(m, ".gathered", &none, 1);
+    struct station *station = &m->route->stations[whole];
     station->stacked = storage->kept_after_forward;
     station->of_each_unit = !storage->kept_after_forward;
     if (part >= 0 && !m->facts->read_once) {
@@ -76,12 +76,12 @@ static void make_parameters(struct route_maker *m) {
     const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
     const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
     int rest = add_station(m, "", CLASS_PARAMETERS, shards);
-    m->route.used = m->route.owned = rest;
+    m->route->used = m->route->owned = rest;
     if (trained)
-        m->route.owned = add_window(m, rest, ".window", owners);
+        m->route->owned = add_window(m, rest, ".window", owners);
     if (shards->n)
         gather_whole(m, rest);
-    int owned = m->route.owned;
+    int owned = m->route->owned;
     if (m->facts->step == STEP_AVERAGE && trained) {
         struct axis_list islands =
             placement_sum(m->placement, m->mesh, axis_list_mask(&m->placement->islands));
@@ -98,11 +98,9 @@ static void make_parameters(struct route_maker *m) {
 struct route route_of(const struct placement *placement, const struct mesh *mesh,
                       const struct storage *storage, enum state state,
                       const struct route_facts *facts) {
-    struct route_maker m = {.placement = placement,
-                            .mesh = mesh,
-                            .storage = storage,
-                            .facts = facts,
-                            .route = {.state = state, .used = -1, .sum = -1, .residual = -1}};
+    struct route route = {.state = state, .used = -1, .sum = -1, .residual = -1};
+    struct route_maker m = {
+        .placement = placement, .mesh = mesh, .storage = storage, .facts = facts, .route = &route};
     switch (state) {
     case STATE_PARAMETERS:
         make_parameters(&m);
@@ -111,12 +109,12 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
         make_gradients(&m);
         break;
     case STATE_OPTIMIZER: // moments, a master copy: all that the optimizer has lies alike
-        m.route.owned = add_station(&m, "", CLASS_MOMENT1, &storage->shards[STATE_OPTIMIZER]);
+        route.owned = add_station(&m, "", CLASS_MOMENT1, &storage->shards[STATE_OPTIMIZER]);
         break;
     default:
         CHECK(false); // activations lie as the work of units is divided
     }
-    return m.route;
+    return route;
 }
 
 bool is_gathered_alone(const struct storage *storage) {

@@ -18,12 +18,13 @@ struct route route_of(const struct placement *, const struct mesh *, const struc
 // Whether what is gathered is the tensor alone, for as long as it is used.
 bool is_gathered_alone(const struct storage *);
 
-// A route, and what it is of.
+// The stations of a route, and what it is of.
 struct stationed {
     const struct placement *placement;
     const struct mesh *mesh;
     const struct storage *storage;
-    const struct route *route;
+    const struct station *stations;
+    int residual; // as in the route
 };
 // The buffer that a station is, with its own bytes also where it is a window (buffers.c), of a buffer
 // of the reference program whose tensor's dimensions are cut so. What is not stacked has `slots`
