@@ -10,7 +10,7 @@
 #include "ir/ir.h"
 
 // How the states of tensors of one range are stored: of those about which the same statements speak,
-// which the same axes cut, and which are trained, or not, and repeated by layer, or not, alike.
+// which the same axes cut, and which are all trained or all frozen.
 struct storage {
     uint32_t number; // among the placement's
     uint32_t first;  // of these tensors

@@ -114,14 +114,14 @@ static void nest(const struct placing *p, struct storage *storage, struct axis_l
         all = axis_list_without(&all, &p->placement->tokens);
         axis_list_add_all(&all, &data);
     }
+    int sets[MAX_AXES] = {0}; // that have an axis
+    for (int k = 0; k < n_nested; k++)
+        for (unsigned i = 0; i < nested[k]->n; i++)
+            sets[nested[k]->axes[i]]++;
     for (int level = n_nested; level >= 0; level--)
-        for (unsigned i = 0; i < all.n; i++) {
-            int sets = 0;
-            for (int k = 0; k < n_nested; k++)
-                sets += axis_list_has(nested[k], all.axes[i]);
-            if (sets == level)
+        for (unsigned i = 0; i < all.n; i++)
+            if (sets[all.axes[i]] == level)
                 axis_list_add(&ordered, all.axes[i]);
-        }
     for (int k = 0; k < n_nested; k++)
         *nested[k] = axis_list_within(&ordered, nested[k]);
     shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
@@ -156,10 +156,14 @@ void order_shards(struct placing *p, struct storage *storage) {
     struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
                                   &storage->scattered_each, &storage->kept_shards};
     enum { N_NESTED = sizeof nested / sizeof *nested };
-    const struct storage said = *storage;
+    struct axis_list said[N_NESTED], owners = shards[STATE_OPTIMIZER];
+    for (int k = 0; k < N_NESTED; k++)
+        said[k] = *nested[k];
     for (int model_first = p->placement->ordered; model_first >= 0; model_first--)
         for (int kept = storage->kept_shards.n > 0; kept >= 0; kept--) {
-            *storage = said;
+            for (int k = 0; k < N_NESTED; k++)
+                *nested[k] = said[k];
+            shards[STATE_OPTIMIZER] = owners;
             nest(p, storage, nested, N_NESTED - 1 + kept, model_first);
             if (nests_as_said(storage))
                 return;

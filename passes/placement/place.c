@@ -259,17 +259,19 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
     return group;
 }
 
-static bool same_is_said(const struct group *a, const struct group *b) {
-    return a->n_spoken == b->n_spoken && a->cut == b->cut && a->split == b->split &&
-           a->trained == b->trained && a->layered == b->layered &&
-           memcmp(a->spoken, b->spoken, a->n_spoken * sizeof *a->spoken) == 0;
+// What is gathered several layers at once is only what layers have (bound_gathers).
+static bool is_stored_so(const struct group *group, const struct group *other) {
+    return group->n_spoken == other->n_spoken && group->cut == other->cut &&
+           group->split == other->split && group->trained == other->trained &&
+           (group->layered == other->layered || group->storage->gather_layers == 1) &&
+           memcmp(group->spoken, other->spoken, group->n_spoken * sizeof *group->spoken) == 0;
 }
 
 static struct storage *place_tensor(struct weighing *w, uint32_t t) {
     struct arena *arena = w->placing->arena;
     struct group group = group_of(w, t);
     for (uint32_t i = 0; i < w->n_groups; i++)
-        if (same_is_said(&w->groups[i], &group))
+        if (is_stored_so(&w->groups[i], &group))
             return w->groups[i].storage;
     group.spoken = arena_copy(arena, group.spoken, group.n_spoken * sizeof *group.spoken);
     group.storage = ARENA_NEW(arena, struct storage);

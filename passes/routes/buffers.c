@@ -11,22 +11,27 @@ static int64_t finest_parts(const struct stationed *s) {
     return mesh_group_size(s->mesh, &s->storage->shards[finest]);
 }
 
-static int64_t padding_of(const struct stationed *s, const struct station *station) {
-    int64_t pad = finest_parts(s) / mesh_group_size(s->mesh, &station->flat);
-    return pad > 1 ? pad : 0;
+// How a station cuts a tensor, flat: the number of parts, and what the elements of each are padded to
+// a multiple of.
+struct flat_cut {
+    int64_t parts, pad;
+};
+
+static struct flat_cut cut_of(const struct stationed *s, const struct station *station) {
+    int64_t parts = mesh_group_size(s->mesh, &station->flat);
+    int64_t pad = finest_parts(s) / parts;
+    return (struct flat_cut){parts, pad > 1 ? pad : 0};
 }
 
-static int64_t elements_of(const struct stationed *s, const struct station *station,
-                           int64_t whole) {
-    if (station->flat.n == 0)
-        return whole;
-    return flat_part(whole, mesh_group_size(s->mesh, &station->flat), padding_of(s, station));
+static int64_t elements_of(struct flat_cut cut, const struct station *station, int64_t whole) {
+    return station->flat.n ? flat_part(whole, cut.parts, cut.pad) : whole;
 }
 
 // All words of codes: as many as the members of the wire's group send.
 static int64_t all_words(const struct stationed *s, int64_t whole) {
     CHECK(s->residual >= 0);
-    int64_t sent = elements_of(s, &s->stations[s->residual], whole);
+    const struct station *residual = &s->stations[s->residual];
+    int64_t sent = elements_of(cut_of(s, residual), residual, whole);
     return size_times(wire_words(s->placement->wire, sent),
                       mesh_group_size(s->mesh, &s->storage->wire));
 }
@@ -38,7 +43,7 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
     buffer.class = station->class;
     memcpy(buffer.layout.cuts, cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = station->flat;
-    buffer.pad_elements = padding_of(s, station);
+    buffer.pad_elements = cut_of(s, station).pad;
     return buffer;
 }
 
@@ -78,5 +83,6 @@ struct station_size station_size(const struct stationed *s, int station, int64_t
     if (of->coded)
         return size_of(flat_part(all_words(s, whole), mesh_group_size(s->mesh, &of->flat), 0), 0,
                        DTYPE_I32);
-    return size_of(elements_of(s, of, whole), padding_of(s, of), dtype);
+    struct flat_cut cut = cut_of(s, of);
+    return size_of(elements_of(cut, of, whole), cut.pad, dtype);
 }
