@@ -58,8 +58,7 @@ extern const struct hop_row hop_rows[N_HOPS];
 // `flat`.
 struct station {
     const char *suffix; // behind the name of the tensor's buffer
-    int64_t slots; // of what is not stacked: items that are used in turn, for the layers that are
-                   // taken at once
+    int64_t slots;      // where it is not stacked: items that are used in turn
     struct axis_list flat;
     enum buffer_class class : 8;
     signed window_of : 8; // station whose bytes it is a part of; -1: it has its own

@@ -15,13 +15,6 @@ static int64_t gathered_bytes(const struct placing *p, const struct tensor *tens
     return elements * dtype_bytes[p->program->job->policy.gather];
 }
 
-static bool is_gathered(const struct storage *storage) {
-    for (unsigned axis = 0; axis < MAX_AXES; axis++)
-        if (stored_extent(storage, STATE_PARAMETERS, axis) == EXTENT_GATHERED)
-            return true;
-    return false;
-}
-
 static const struct origin *gather_origin(const struct storage *storage) {
     return stored_origin(storage, STATE_PARAMETERS, storage->shards[STATE_PARAMETERS].axes[0]);
 }
@@ -86,7 +79,7 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
     for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
         const struct tensor *tensor = &p->program->job->tensors[t];
         const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (is_gathered(placed->storage))
+        if (placed->storage->shards[STATE_PARAMETERS].n)
             add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
     }
     for (int role = 0; role < N_ROLES; role++)

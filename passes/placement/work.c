@@ -48,9 +48,9 @@ static uint32_t label_of(const struct work_rule *rule, const struct work_label *
 // A rule without a dimension says that the axis cuts nothing there.
 static bool applies(const struct work_rule *rule, struct part part, const struct work_label *labels,
                     unsigned n_labels) {
-    return selector_matches(rule->scope, part.roles, part.n_roles) &&
-           selector_covers(rule->scope, part.layer) &&
-           (rule->dimension == DIM_NONE || label_of(rule, labels, n_labels) != no_label);
+    return (rule->dimension == DIM_NONE || label_of(rule, labels, n_labels) != no_label) &&
+           selector_matches(rule->scope, part.roles, part.n_roles) &&
+           selector_covers(rule->scope, part.layer);
 }
 
 // Splits before storage; of two of a kind the later one.

@@ -134,6 +134,8 @@ static struct group *group_at(struct pricing_one *one, struct found *found,
     if (!*group) {
         *group = new_group(one, found, storage, &one->outline->kinds[of->kind]);
         one->groups[one->n_groups++] = *group;
+        for (int step = 0; step < N_STEPS; step++)
+            one->events[step] |= (*group)->routes->sent[step].events;
     }
     return *group;
 }

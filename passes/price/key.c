@@ -7,33 +7,42 @@
 
 // ---- bytes ------------------------------------------------------------------------------------
 
+static void make_room(struct arena *arena, struct key *key, size_t bytes) {
+    if (key->cap - key->n >= bytes)
+        return;
+    uint32_t cap = 2 * (key->cap + (uint32_t)bytes) + 512;
+    key->bytes = arena_grow(arena, key->bytes, key->n, cap);
+    key->cap = cap;
+}
+
 void key_add(struct arena *arena, struct key *key, const void *from, size_t bytes) {
-    if (key->cap - key->n < bytes) {
-        uint32_t cap = 2 * (key->cap + (uint32_t)bytes) + 256;
-        key->bytes = arena_grow(arena, key->bytes, key->n, cap);
-        key->cap = cap;
-    }
-    uint64_t hash = key->n ? key->hash : UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < bytes; i++) {
-        uint8_t byte = ((const uint8_t *)from)[i];
-        key->bytes[key->n++] = byte;
-        hash = (hash ^ byte) * UINT64_C(0x100000001b3);
-    }
-    key->hash = hash;
+    make_room(arena, key, bytes);
+    memcpy(key->bytes + key->n, from, bytes);
+    key->n += (uint32_t)bytes;
 }
 
 // Small numbers, which nearly all are, take a byte.
 void key_add_number(struct arena *arena, struct key *key, uint64_t number) {
-    uint8_t bytes[10];
-    size_t n = 0;
+    make_room(arena, key, 10);
     for (; number >= 128; number >>= 7)
-        bytes[n++] = (uint8_t)(number | 128);
-    bytes[n++] = (uint8_t)number;
-    key_add(arena, key, bytes, n);
+        key->bytes[key->n++] = (uint8_t)(number | 128);
+    key->bytes[key->n++] = (uint8_t)number;
 }
 
 bool key_equal(const struct key *a, const struct key *b) {
-    return a->hash == b->hash && a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
+    return a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
+}
+
+// FNV-1a (Fowler, Noll, Vo), of eight bytes at once.
+uint64_t key_hash(const struct key *key) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < key->n; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, key->bytes + i, key->n - i < 8 ? key->n - i : 8);
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 32; // high bytes of a word reach no low bits by themselves
+    }
+    return hash;
 }
 
 struct key key_copy(struct arena *arena, const struct key *key) {

@@ -55,15 +55,29 @@ static void count_communication(struct outline *o, struct arena *arena, const st
     o->n_transfers = counting.rows.n;
 }
 
+static struct outlined_moment keep_moment(struct arena *arena, const struct noted_moment *noted) {
+    struct outlined_moment moment = {
+        .step = noted->step,
+        .phase = noted->phase,
+        .times = noted->times,
+        .kinds = noted->kinds,
+        .squares = noted->squares,
+        .chances = ARENA_ARRAY(arena, struct outlined_chance, noted->n_chances),
+        .n_chances = noted->n_chances};
+    for (uint32_t i = 0; i < noted->n_chances; i++) {
+        const struct chance *chance = &noted->chances[i];
+        moment.chances[i] = (struct outlined_chance){chance->way, chance->events};
+        moment.events |= chance->events;
+    }
+    return moment;
+}
+
 // Moments of the steps that are accounted for.
 static void keep_moments(struct outline *o, struct arena *arena, const struct notes *notes) {
     for (uint32_t i = 0; i < notes->n_moments; i++) {
-        struct noted_moment moment = notes->moments[i];
-        if (moment.step == STEP_EVALUATE || moment.n_chances == 0)
-            continue;
-        moment.chances =
-            arena_copy(arena, moment.chances, moment.n_chances * sizeof *moment.chances);
-        ARENA_PUSH(arena, o->moments, o->n_moments, o->cap_moments, moment);
+        const struct noted_moment *noted = &notes->moments[i];
+        if (noted->step != STEP_EVALUATE && noted->n_chances)
+            ARENA_PUSH(arena, o->moments, o->n_moments, o->cap_moments, keep_moment(arena, noted));
     }
 }
 
@@ -141,8 +155,7 @@ static int64_t *count_gathered(const struct notes *notes, struct arena *arena) {
 
 static void list_ways(struct outline *o, struct arena *arena, const struct notes *notes,
                       const struct placement *placement) {
-    struct arena scratch = {0};
-    const int64_t *gathered = count_gathered(notes, &scratch);
+    const int64_t *gathered = count_gathered(notes, notes->program->arena);
     for (uint32_t i = 0; i < notes->n_ways; i++) {
         const struct noted_way *way = &notes->ways[i];
         if (!way->reference)
@@ -156,7 +169,6 @@ static void list_ways(struct outline *o, struct arena *arena, const struct notes
         add_state(o, arena, i / 2, i, &kind);
     }
     o->n_ways = notes->n_ways;
-    arena_free(&scratch);
 }
 
 static void list_optimizer(struct outline *o, struct arena *arena, const struct notes *notes,
@@ -192,14 +204,10 @@ static bool fill_in(struct outline *o, struct arena *arena, const struct config 
     return true;
 }
 
-// The program itself is gone afterwards.
-struct outline *outline_make(struct arena *arena, const struct config *config,
-                             const struct program *reference, const struct placement *placement,
-                             struct diagnostics *diagnostics) {
-    struct arena scratch = {0};
+struct outline *outline_make(struct arena *arena, struct arena *scratch,
+                             const struct config *config, const struct program *reference,
+                             const struct placement *placement, struct diagnostics *diagnostics) {
     struct outline *o = ARENA_NEW(arena, struct outline);
-    struct program *program = job_only(job_clone(&scratch, reference->job));
-    bool made = fill_in(o, arena, config, program, placement, diagnostics);
-    arena_free(&scratch);
-    return made ? o : NULL;
+    struct program *program = job_only(job_clone(scratch, reference->job));
+    return fill_in(o, arena, config, program, placement, diagnostics) ? o : NULL;
 }

@@ -15,6 +15,7 @@
 // ---- what is found once -----------------------------------------------------------------------
 
 struct entry {
+    uint64_t hash;
     struct key key;
     void *value;
     struct entry *next;
@@ -25,7 +26,8 @@ struct cache {
 };
 
 struct pricing {
-    struct arena arena, scratch; // for all strategies; for one
+    struct arena arena;             // for all strategies
+    struct arena scratch, programs; // for one; for one of which the program is made
     const struct config *config;
     struct cache references, works, outlines; // `works`: those that are right
     struct transfer_rows rows;                // of the last strategy
@@ -34,16 +36,18 @@ struct pricing {
 };
 
 static void *cache_find(const struct cache *cache, const struct key *key) {
-    const struct entry *entry = cache->buckets[key->hash % N_BUCKETS];
-    while (entry && !key_equal(&entry->key, key))
+    uint64_t hash = key_hash(key);
+    const struct entry *entry = cache->buckets[hash % N_BUCKETS];
+    while (entry && (entry->hash != hash || !key_equal(&entry->key, key)))
         entry = entry->next;
     return entry ? entry->value : NULL;
 }
 
 static void cache_add(struct cache *cache, struct arena *arena, const struct key *key,
                       void *value) {
-    struct entry **bucket = &cache->buckets[key->hash % N_BUCKETS];
-    const struct entry made = {key_copy(arena, key), value, *bucket};
+    uint64_t hash = key_hash(key);
+    struct entry **bucket = &cache->buckets[hash % N_BUCKETS];
+    const struct entry made = {hash, key_copy(arena, key), value, *bucket};
     *bucket = arena_copy(arena, &made, sizeof made);
 }
 
@@ -60,6 +64,7 @@ void pricing_free(struct pricing *pricing) {
         return;
     arena_free(&pricing->arena);
     arena_free(&pricing->scratch);
+    arena_free(&pricing->programs);
     free(pricing);
 }
 
@@ -114,7 +119,9 @@ static const struct outline *find_outline(struct pricing *pricing, struct pricin
     if (outline)
         return outline;
     pricing->counts.outlined++;
-    outline = outline_make(&pricing->arena, one->config, reference, &one->placement, diagnostics);
+    arena_reuse(&pricing->programs);
+    outline = outline_make(&pricing->arena, &pricing->programs, one->config, reference,
+                           &one->placement, diagnostics);
     if (outline)
         cache_add(&pricing->outlines, &pricing->arena, key, outline);
     return outline;

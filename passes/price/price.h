@@ -16,7 +16,6 @@
 struct key {
     uint8_t *bytes;
     uint32_t n, cap;
-    uint64_t hash; // FNV-1a of them (Fowler, Noll, Vo)
 };
 // What the reference program follows from, beside model and training: mesh, islands, averages.
 void key_of_reference(struct arena *, const struct config *, struct key *);
@@ -26,6 +25,7 @@ void key_of_work(struct arena *, const struct config *, struct key *);
 void key_add(struct arena *, struct key *, const void *, size_t bytes);
 void key_add_number(struct arena *, struct key *, uint64_t);
 bool key_equal(const struct key *, const struct key *);
+uint64_t key_hash(const struct key *);
 struct key key_copy(struct arena *, const struct key *);
 
 // ---- outlines (outline.c) ---------------------------------------------------------------------
@@ -51,10 +51,23 @@ struct outlined {
     uint32_t kind;   // among the outline's
     uint32_t way;    // by which chances name it; NO_ID: of the optimizer, which has none
 };
+// A moment of the program (passes/partition/moments.h), and what it is to each way.
+struct outlined_chance {
+    uint32_t way, events;
+};
+struct outlined_moment {
+    enum step_kind step;
+    enum phase phase;
+    int64_t times;
+    uint32_t kinds, events; // that happen to any of the ways
+    bool squares;
+    struct outlined_chance *chances;
+    uint32_t n_chances;
+};
 // What programs have in common that divide work alike and of whose units storage asks the same,
 // found by making one of them.
 struct outline {
-    struct noted_moment *moments; // of the steps that are accounted for
+    struct outlined_moment *moments; // of the steps that are accounted for
     uint32_t n_moments, cap_moments;
     struct account_transfer *transfers; // of what units send and of scalars, not of squares
     uint32_t n_transfers;
@@ -69,9 +82,10 @@ struct outline {
     uint32_t n_facts, cap_facts;
     uint32_t n_ways;
 };
-// NULL: a pass refuses the strategy, as `diagnostics` says.
-struct outline *outline_make(struct arena *, const struct config *, const struct program *reference,
-                             const struct placement *, struct diagnostics *);
+// NULL: a pass refuses the strategy, as `diagnostics` says. The program is made in `scratch`.
+struct outline *outline_make(struct arena *, struct arena *scratch, const struct config *,
+                             const struct program *reference, const struct placement *,
+                             struct diagnostics *);
 
 // ---- one strategy (groups.c) ------------------------------------------------------------------
 // The hops of a route that are collectives.
@@ -111,6 +125,7 @@ struct pricing_one {
     struct group **groups; // in the order of their first tensors
     uint32_t n_groups;
     const struct group **of_way;
+    uint32_t events[N_STEPS]; // at which anything is sent
     struct transfer_rows *rows;
     struct filling *filling;
 };

@@ -71,8 +71,8 @@ static void send_hop(struct filling *f, const struct ready *ready) {
                  to->elements);
 }
 
-static void find_hops_of(struct filling *f, const struct noted_moment *moment,
-                         const struct chance *chance) {
+static void find_hops_of(struct filling *f, const struct outlined_moment *moment,
+                         const struct outlined_chance *chance) {
     const struct group *group = f->one->of_way[chance->way];
     const struct sent_hops *sent = &group->routes->sent[moment->step];
     if (!(chance->events & sent->events))
@@ -87,15 +87,18 @@ static void find_hops_of(struct filling *f, const struct noted_moment *moment,
     }
 }
 
-// Finds the hops that are made, in the order of the chances. At most moments nothing is sent.
-static void find_hops(struct filling *f, const struct noted_moment *moment) {
+// Finds the hops that are made, in the order of the chances.
+static void find_hops(struct filling *f, const struct outlined_moment *moment) {
     f->kinds = 0;
     f->n_ready = 0;
     for (uint32_t i = 0; i < moment->n_chances; i++)
         find_hops_of(f, moment, &moment->chances[i]);
 }
 
-static void send_moment(struct filling *f, const struct noted_moment *moment) {
+// At most moments nothing is sent.
+static void send_moment(struct filling *f, const struct outlined_moment *moment) {
+    if (!(moment->events & f->one->events[moment->step]))
+        return;
     find_hops(f, moment);
     for (int kind = 0; f->kinds >> kind; kind++) {
         if (!(f->kinds >> kind & 1))
@@ -114,7 +117,7 @@ static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
 }
 
 // Where sums have an order, in bins: those that one call makes go side by side.
-static void send_bins(struct filling *f, const struct noted_moment *moment) {
+static void send_bins(struct filling *f, const struct outlined_moment *moment) {
     const int64_t bins = LIMIT_SQUARE_BINS;
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct group *group = f->one->of_way[moment->chances[i].way];
@@ -157,7 +160,7 @@ void price_sent(struct pricing_one *one) {
     struct filling *f = one->filling;
     f->one = one;
     for (uint32_t i = 0; i < outline->n_moments; i++) {
-        const struct noted_moment *moment = &outline->moments[i];
+        const struct outlined_moment *moment = &outline->moments[i];
         f->when = (struct occurrence){
             .step = moment->step, .phase = moment->phase, .times = moment->times};
         (moment->squares ? send_bins : send_moment)(f, moment);
