@@ -242,7 +242,7 @@ static void print_relaxed(const struct place_program *program) {
         const struct place_relaxed *relaxed = &program->relaxed[i];
         printf("relaxed: %s over", relaxed->condition);
         for (int32_t k = 0; k < relaxed->axes.n; k++)
-            printf(" %s", program->axes[relaxed->axes.axes[k]].name);
+            printf("%s %s", k ? " *" : "", program->axes[relaxed->axes.axes[k]].name);
         printf(" (line %d)\n", relaxed->line);
     }
 }
