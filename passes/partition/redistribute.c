@@ -79,7 +79,12 @@ static struct axis_list unsummed(const struct plan *plan, const struct sharding 
     return axes_of_sum(plan, have->partial & ~want->partial);
 }
 
-// The most of the first `axes`, in this order, that may be summed now.
+// The most of the first `axes`, in this order, that may be summed now. Where sums have an order, what
+// is innermost in it comes first, so these are the last of what is still to be summed:
+//
+//   still to be summed   a, b, c   a, c, b   a, b, c
+//   `axes`               b, c      b, c      b
+//   now                  b, c      b         none: c comes before
 static struct axis_list first_summed(const struct plan *plan, struct axis_list axes,
                                      const struct axis_list *sum) {
     while (plan->placement.ordered && axes.n &&
@@ -122,7 +127,12 @@ static struct move find_maximum(const struct plan *plan, const struct sharding *
 }
 
 // The axes that are wanted next in dimension `to`, if they are the innermost of `from`, in one
-// order.
+// order. Of rows that are cut over a, b and c, and are wanted cut over a, with columns that are cut by
+// nothing and are wanted cut over
+//
+//   b, c   b and c move, in one exchange
+//   c, b   c moves; then b, now the innermost of the rows, is wanted next
+//   b      none moves: c is inside b, and must be gathered first
 static struct axis_list moving_cuts(const struct sharding *have, const struct sharding *want,
                                     unsigned from, unsigned to) {
     const struct axis_list *old = &have->cuts[from], *new = &want->cuts[to];

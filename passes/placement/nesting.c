@@ -147,6 +147,13 @@ static bool nests_as_said(const struct storage *storage) {
 // it is cut out of the whole. And where sums are ordered, gradients are summed over axes of the model
 // first: with parts over these outermost only a part travels on. Where products say otherwise, they
 // are cut out of what data axes have summed.
+//
+// For instance, of `parameters : gathered(AXES, after_forward = sharded(inner))`, with an optimizer
+// sharded over the same AXES:
+//
+//   AXES            shards         kept    gathered
+//   inner * outer   inner, outer   inner   over outer once, over inner before each use
+//   outer * inner   outer, inner   inner   over both before the first use, over inner before others
 void order_shards(struct placing *p, struct storage *storage) {
     struct axis_list *shards = storage->shards;
     struct axis_list reduced = axis_list_within(&shards[STATE_OPTIMIZER], &storage->reduced_each);
