@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-
 // Nothing is taken out of what is beyond these; sums and products of both fit 63 bits.
 static const int64_t max_unit = INT64_C(1) << 10, max_place = INT64_C(1) << 40;
 
