@@ -9,10 +9,7 @@
 // Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
 static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
                               const struct placed_tensor *placed) {
-    int64_t elements = 1;
-    for (unsigned d = 0; d < tensor->rank; d++)
-        elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
-    return elements * dtype_bytes[p->program->job->policy.gather];
+    return divided_elements(p, tensor, placed) * dtype_bytes[p->program->job->policy.gather];
 }
 
 static const struct origin *gather_origin(const struct storage *storage) {

@@ -112,10 +112,9 @@ static int axis_of_short_parts(const struct placing *p, const struct summed *sum
     struct axis_list kept = kept_first(p, &route->stations[route->sum].flat);
     bool scattered =
         route_hop(route, HOP_SCATTER_FIRST) && !has_several_terms(p->program, summed->tensor);
-    int64_t elements = 1;
-    for (unsigned d = 0; d < tensor->rank; d++)
-        elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
-    bool full = elements % mesh_group_size(mesh, &placed->storage->shards[STATE_OPTIMIZER]) == 0;
+    bool full = divided_elements(p, tensor, placed) %
+                    mesh_group_size(mesh, &placed->storage->shards[STATE_OPTIMIZER]) ==
+                0;
     return tensor->trainable && kept.n && !full && !scattered ? kept.axes[0] : -1;
 }
 

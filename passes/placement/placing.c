@@ -21,6 +21,14 @@ const char *axis_name(const struct placing *p, unsigned axis) {
     return p->config->mesh.axes[axis].name;
 }
 
+int64_t divided_elements(const struct placing *p, const struct tensor *tensor,
+                         const struct placed_tensor *placed) {
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
+    return elements;
+}
+
 bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
     return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
            mode->sets_extent && effective_axes(p, &mode->axes).n;

@@ -24,6 +24,9 @@ int64_t axis_size(const struct placing *, unsigned axis);
 const char *axis_name(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
+// Elements of a tensor that the splits leave a device.
+int64_t divided_elements(const struct placing *, const struct tensor *,
+                         const struct placed_tensor *);
 // The route of gradients in a training step, where units leave them summands on these axes of the
 // model, too.
 struct route gradient_route(const struct placing *, const struct storage *, uint64_t left);

@@ -62,23 +62,27 @@ static void add_draw_inputs(struct builder *b) {
 
 // ---- the units --------------------------------------------------------------------------------
 
+// A unit of the head that makes one scalar of one value.
+struct scalar_unit {
+    const char *name, *operand;
+    enum op_kind op;
+    const char *result;
+};
+
 // Counting and dividing are two units, so that a mesh can sum the counts in between. The divisor
 // is data: it depends on how many targets the whole step leaves unmasked.
-static struct statement build_count(struct builder *b, buffer_id targets, buffer_id count) {
-    begin_unit(&b->writer, "count_tokens", PHASE_FORWARD);
-    emit_roles(&b->writer.emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
-    value_id ids = bind_operand(&b->writer, "targets", reference_to(targets));
-    bind_result(&b->writer, emit(&b->writer.emitter, OP_COUNT_TOKENS, "token_count", OPERANDS(ids)),
-                reference_to(count));
-    return b->writer.call;
-}
+static const struct scalar_unit counting = {"count_tokens", "targets", OP_COUNT_TOKENS,
+                                            "token_count"};
+static const struct scalar_unit dividing = {"divisor", "token_count", OP_RECIPROCAL,
+                                            "inverse_count"};
 
-static struct statement build_divisor(struct builder *b, buffer_id count, buffer_id inverse) {
-    begin_unit(&b->writer, "divisor", PHASE_FORWARD);
+static struct statement build_scalar(struct builder *b, const struct scalar_unit *unit,
+                                     buffer_id from, buffer_id to) {
+    begin_unit(&b->writer, unit->name, PHASE_FORWARD);
     emit_roles(&b->writer.emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
-    value_id t = bind_operand(&b->writer, "token_count", reference_to(count));
-    bind_result(&b->writer, emit(&b->writer.emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)),
-                reference_to(inverse));
+    value_id x = bind_operand(&b->writer, unit->operand, reference_to(from));
+    bind_result(&b->writer, emit(&b->writer.emitter, unit->op, unit->result, OPERANDS(x)),
+                reference_to(to));
     return b->writer.call;
 }
 
@@ -224,8 +228,8 @@ bool build(struct job *job, const struct pass_context *context) {
 
     struct forward_calls calls;
     b.writer = writer_in(program, train_span);
-    calls.count = build_count(&b, targets, count);
-    calls.divisor = build_divisor(&b, count, inverse);
+    calls.count = build_scalar(&b, &counting, targets, count);
+    calls.divisor = build_scalar(&b, &dividing, count, inverse);
     b.writer.emitter.span = model_span;
     calls.embedding = build_embedding(&b, tokens);
     calls.block = build_block(&b);
