@@ -10,24 +10,40 @@ static int index_of_layers(const struct program *program, buffer_id buffer) {
 
 // ---- items ------------------------------------------------------------------------------------
 
-// Is it the next layer's item behind those?
+// Do the second begin with the next layer's item behind the first?
 static bool goes_on(const struct program *program, const struct freed *freed,
-                    struct reference next) {
-    int k = index_of_layers(program, next.buffer);
-    if (k < 0 || next.indices[k].variable >= 0)
+                    const struct freed *next) {
+    struct reference first = next->first;
+    int k = index_of_layers(program, first.buffer);
+    if (k < 0 || first.indices[k].variable >= 0)
         return false;
-    next.indices[k] = index_moved(next.indices[k], -freed->count);
-    return reference_equal(&freed->first, &next);
+    first.indices[k] = index_moved(first.indices[k], -freed->count);
+    return reference_equal(&freed->first, &first);
+}
+
+// The frees of one buffer stand side by side. Those of which others are the next layers become one
+// with them, in the place of the first that was added: ranges are the same in whatever order items
+// come.
+static void join(const struct program *program, struct frees *frees) {
+    struct freed *last = &frees->list[frees->n - 1];
+    for (uint32_t i = frees->n - 1; i > 0 && frees->list[i - 1].first.buffer == last->first.buffer;
+         i--) {
+        struct freed *at = &frees->list[i - 1];
+        bool behind = goes_on(program, at, last);
+        if (!behind && !goes_on(program, last, at))
+            continue;
+        at->first = behind ? at->first : last->first;
+        at->count += last->count;
+        memmove(last, last + 1, (size_t)(&frees->list[frees->n] - (last + 1)) * sizeof *last);
+        frees->n--;
+        last = at;
+    }
 }
 
 void frees_add(struct program *program, struct frees *frees, int depth, struct reference item) {
-    uint32_t i = depth < LIMIT_LOOP_DEPTH ? frees->n : 0; // no room for a loop: each by itself
-    while (i > 0 && frees->list[i - 1].first.buffer == item.buffer)
-        if (goes_on(program, &frees->list[--i], item)) {
-            frees->list[i].count++;
-            return;
-        }
     ARENA_PUSH(program->arena, frees->list, frees->n, frees->cap, (struct freed){item, 1});
+    if (depth < LIMIT_LOOP_DEPTH) // else there is no room for a loop: each by itself
+        join(program, frees);
 }
 
 // Indices that are numbers become those of the whole step, where no end of a range may stand for
