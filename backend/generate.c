@@ -63,12 +63,34 @@ char *generate(struct arena *arena, const struct job *job, const struct backend_
 
 // ---- what cannot be generated -----------------------------------------------------------------
 
-static bool has_type_of(const struct unit *unit, const value_id *values, unsigned n,
-                        enum dtype dtype) {
-    for (unsigned i = 0; i < n; i++)
-        if (unit->values[values[i]].type.dtype == dtype)
-            return true;
-    return false;
+static bool is_narrow(enum dtype dtype) {
+    return dtype_is_floating(dtype) && dtype_bytes[dtype] < dtype_bytes[DTYPE_F32];
+}
+
+// A second operand of another floating type is converted where loops are made for the op.
+static bool converts_second(enum op_kind kind) {
+    return kind == OP_ADD || kind == OP_ACCUMULATE || kind == OP_ADD_BIAS || kind == OP_MUL ||
+           kind == OP_CAST;
+}
+
+// Loops and kernels are made for elements of one type, of 32 bits or more.
+static bool elements_are_coded(const struct unit *unit, const struct op *op) {
+    enum dtype common = DTYPE_NONE;
+    for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
+        bool operand = i < op->n_operands;
+        value_id value = operand ? op->operands[i] : op->results[i - op->n_operands];
+        enum dtype dtype = unit->values[value].type.dtype;
+        char letter = op_element(op->kind, i);
+        if (is_narrow(dtype))
+            return false;
+        if (!dtype_is_floating(dtype) || letter == ELEMENT_SCALAR || letter == ELEMENT_DOUBLE ||
+            op->kind == OP_CAST || (operand && i > 0 && converts_second(op->kind)))
+            continue;
+        if (common != DTYPE_NONE && dtype != common)
+            return false;
+        common = dtype;
+    }
+    return true;
 }
 
 // An iota whose numbers follow one another: its first says them all.
@@ -96,11 +118,10 @@ static bool indices_are_known(const struct unit *unit, const struct op *op) {
 // Reasons name the op and the unit, as the text form does.
 static const char *op_refusal(struct arena *arena, const struct unit *unit, const struct op *op) {
     const char *text = op_rows[op->kind].text;
-    if (has_type_of(unit, op->operands, op->n_operands, DTYPE_BF16) ||
-        has_type_of(unit, op->results, op->n_results, DTYPE_BF16))
+    if (!elements_are_coded(unit, op))
         return arena_format(arena,
-                            "no code is generated for bf16 yet, which `%s` in unit `%s` uses", text,
-                            unit->name);
+                            "no code is generated yet for the element types of `%s` in unit `%s`",
+                            text, unit->name);
     if (op->kind == OP_EINSUM && !product_is_supported(unit, op))
         return arena_format(arena,
                             "`einsum` \"%s\" in unit `%s` is not one product of matrices, as its "

@@ -111,7 +111,7 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
         if (wrong)
             return wrong;
     }
-    const char *mixed = op_mixed_elements(unit, op), *blocks = op_wrong_blocks(unit, op, c->arena);
+    const char *mixed = op_wrong_elements(unit, op), *blocks = op_wrong_blocks(unit, op, c->arena);
     if (mixed)
         return arena_format(c->arena, "unit %s: `%s` %s (`%%%s`)", unit->name,
                             op_rows[op->kind].text, mixed, unit->values[op->results[0]].name);

@@ -34,7 +34,7 @@ struct config;      // ir/config.h
 // ---- tables -----------------------------------------------------------------------------------
 
 enum dtype {
-#define DTYPE(name, text, bytes, is_float) DTYPE_##name,
+#define DTYPE(name, text, bytes, significand, exponent) DTYPE_##name,
 #include "ir/dtypes.def"
 #undef DTYPE
     N_DTYPES
@@ -118,10 +118,17 @@ extern const struct op_row op_rows[N_OPS];
 unsigned op_operand_count(enum op_kind kind);
 unsigned op_result_count(enum op_kind kind);
 const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i);
-// What the column `elements` says: whether an operand is i32, and the type of a result where it is
-// not that of the op's operands (else DTYPE_NONE).
+// The letter of the column `elements` for an operand or, counted on behind these, a result.
+enum {
+    ELEMENT_INTEGER = 'i',
+    ELEMENT_DOUBLE = 'd',
+    ELEMENT_COMPUTED = 'w', // in what the op computes in
+    ELEMENT_ANY = 'n',      // integers, too
+    ELEMENT_ANY_RESULT = 'm',
+    ELEMENT_SCALAR = '.',
+};
+char op_element(enum op_kind kind, unsigned item);
 bool op_takes_integers(enum op_kind kind, unsigned operand);
-enum dtype op_makes(enum op_kind kind, unsigned result);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
 // Whether the op adds its second operand to its first, which the kernel of the op that makes the
 // second can do in its place.
@@ -136,6 +143,9 @@ int table_find(const char *const *names, int n, const char *text); // -1: not am
 
 extern const char *const dtype_names[N_DTYPES];
 extern const uint8_t dtype_bytes[N_DTYPES];
+bool dtype_is_floating(enum dtype);
+// Whether it has every value that the other has.
+bool dtype_holds(enum dtype, enum dtype other);
 extern const char *const dimension_names[N_DIMENSIONS];
 extern const bool dimension_splittable[N_DIMENSIONS];
 extern const char *const role_names[N_ROLES];
@@ -843,9 +853,11 @@ bool op_labels_of(const struct unit *, const struct op *, struct op_labels *labe
 // Dimension names come from an operand that has all the result's labels, else from the first that
 // has the label. Scalars are f64.
 bool op_infer_types(struct arena *, struct unit *, struct op *, const char **why);
-// Whoever computes the op reads its operands, and writes its results, as elements of one type; what
-// it takes for integers is such. NULL, or what is wrong, behind the op's name.
-const char *op_mixed_elements(const struct unit *, const struct op *);
+// The type that the op computes in: f64 where a tensor among its operands or results is, else f32.
+enum dtype op_computes_in(const struct unit *, const struct op *);
+// Whether operands and results have the element types of the op's row. NULL, or what is wrong, behind
+// the op's name.
+const char *op_wrong_elements(const struct unit *, const struct op *);
 // Length of the blocks in which the op works on a dimension; 0: it says none.
 int64_t op_block(const struct op *, enum dimension);
 // What `blocks` of an op whose types fit say is none, or more than a tree has room for; NULL: it is

@@ -158,43 +158,66 @@ bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels
 
 // ---- element types ----------------------------------------------------------------------------
 
-// A second operand of another floating type is converted where loops are made for the op.
-static bool converts_second(enum op_kind kind) {
-    return kind == OP_ADD || kind == OP_ACCUMULATE || kind == OP_ADD_BIAS || kind == OP_MUL ||
-           kind == OP_CAST;
+enum dtype op_computes_in(const struct unit *unit, const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
+        value_id value = i < op->n_operands ? op->operands[i] : op->results[i - op->n_operands];
+        char letter = op_element(op->kind, i);
+        if (unit->values[value].type.dtype == DTYPE_F64 && letter != ELEMENT_SCALAR &&
+            letter != ELEMENT_DOUBLE)
+            return DTYPE_F64;
+    }
+    return DTYPE_F32;
 }
 
-// A scalar by the signature, whatever the operands.
-static bool is_scalar(enum op_kind kind, struct signature_item item) {
-    return item.length == 0 && strcmp(op_rows[kind].signature, "@labels") != 0;
+// Elements of one operand or result against its letter, and against those of the same letter before.
+static const char *wrong_element(char letter, enum dtype dtype, enum dtype computed,
+                                 enum dtype *same) {
+    switch (letter) {
+    case ELEMENT_ANY:
+    case ELEMENT_ANY_RESULT:
+        return NULL;
+    case ELEMENT_INTEGER:
+        return dtype == DTYPE_I32 ? NULL : "is given numbers where it wants integers";
+    case ELEMENT_SCALAR:
+        return dtype == DTYPE_F64 ? NULL : "is given a scalar that is not f64";
+    case ELEMENT_DOUBLE:
+        return dtype == DTYPE_F64 ? NULL : "is given elements that are not f64";
+    case ELEMENT_COMPUTED:
+        return dtype == computed ? NULL : "is given elements of another type than it computes in";
+    default:
+        if (!dtype_is_floating(dtype))
+            return "is given integers where it wants numbers";
+        if (*same == DTYPE_NONE)
+            *same = dtype;
+        return dtype == *same ? NULL : "is given elements of several types";
+    }
 }
 
-const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
-    const struct op_row *row = &op_rows[op->kind];
-    struct signature_item items[MAX_OPERANDS + MAX_RESULTS] = {{0}};
-    enum dtype common = DTYPE_NONE;
-    split_signature(row->signature, op->n_operands, op->n_results, items);
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        enum dtype dtype = unit->values[op->operands[i]].type.dtype;
-        bool integer = op_takes_integers(op->kind, i);
-        if (op->kind != OP_CAST && integer != (dtype == DTYPE_I32))
-            return integer ? "is given numbers where it wants integers"
-                           : "is given integers where it wants numbers";
-        if (!integer && is_scalar(op->kind, items[i]) && dtype != DTYPE_F64)
-            return "is given a scalar that is not f64";
-        if (integer || is_scalar(op->kind, items[i]))
-            continue;
-        if (common == DTYPE_NONE)
-            common = dtype;
-        else if (dtype != common && !converts_second(op->kind))
-            return "is given elements of several types";
+// A result without dimensions of which the row says no type is f64; so must be what it is made of.
+static bool makes_scalar_of_others(const struct unit *unit, const struct op *op) {
+    bool others = false, scalar = false;
+    for (unsigned i = 0; i < op->n_operands; i++)
+        others |= op_element(op->kind, i) >= 'a' &&
+                  dtype_is_floating(unit->values[op->operands[i]].type.dtype) &&
+                  unit->values[op->operands[i]].type.dtype != DTYPE_F64;
+    for (unsigned i = 0; i < op->n_results; i++)
+        scalar |= op_element(op->kind, op->n_operands + i) >= 'a' &&
+                  unit->values[op->results[i]].type.rank == 0;
+    return others && scalar;
+}
+
+const char *op_wrong_elements(const struct unit *unit, const struct op *op) {
+    enum dtype computed = op_computes_in(unit, op), same['z' + 1] = {DTYPE_NONE};
+    for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
+        bool operand = i < op->n_operands;
+        value_id value = operand ? op->operands[i] : op->results[i - op->n_operands];
+        const struct tensor_type *type = &unit->values[value].type;
+        char letter = op_element(op->kind, i);
+        const char *wrong = wrong_element(letter, type->dtype, computed, &same[(int)letter]);
+        if (wrong)
+            return wrong;
     }
-    for (unsigned i = 0; i < op->n_results && op->kind != OP_CAST; i++) {
-        const struct tensor_type *type = &unit->values[op->results[i]].type;
-        if (op_makes(op->kind, i) == DTYPE_NONE &&
-            !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
-            type->dtype != common)
-            return "makes a scalar, which is f64, of elements that are not";
-    }
-    return NULL;
+    return makes_scalar_of_others(unit, op)
+               ? "makes a scalar, which is f64, of elements that are not"
+               : NULL;
 }

@@ -4,16 +4,33 @@
 #include <string.h>
 
 const char *const dtype_names[N_DTYPES] = {
-#define DTYPE(name, text, bytes, is_float) text,
+#define DTYPE(name, text, bytes, significand, exponent) text,
 #include "ir/dtypes.def"
 #undef DTYPE
 };
 
 const uint8_t dtype_bytes[N_DTYPES] = {
-#define DTYPE(name, text, bytes, is_float) bytes,
+#define DTYPE(name, text, bytes, significand, exponent) bytes,
 #include "ir/dtypes.def"
 #undef DTYPE
 };
+
+static const struct {
+    uint8_t significand, exponent;
+} dtype_bits[N_DTYPES] = {
+#define DTYPE(name, text, bytes, significand, exponent) {significand, exponent},
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+bool dtype_is_floating(enum dtype dtype) {
+    return dtype_bits[dtype].exponent > 0;
+}
+
+bool dtype_holds(enum dtype dtype, enum dtype other) {
+    return dtype_bits[dtype].significand >= dtype_bits[other].significand &&
+           dtype_bits[dtype].exponent >= dtype_bits[other].exponent;
+}
 
 const char *const dimension_names[N_DIMENSIONS] = {
 #define DIMENSION(name, text, splittable) text,
@@ -162,17 +179,14 @@ unsigned op_result_count(enum op_kind kind) {
     return words_in(op_rows[kind].results);
 }
 
-bool op_takes_integers(enum op_kind kind, unsigned operand) {
+char op_element(enum op_kind kind, unsigned item) {
     const char *elements = op_rows[kind].elements;
-    return memchr(elements, (int)('0' + operand), strcspn(elements, "-")) != NULL;
+    unsigned operands = (unsigned)strcspn(elements, "-");
+    return elements[item < operands ? item : item + 2];
 }
 
-enum dtype op_makes(enum op_kind kind, unsigned result) {
-    const char *arrow = strstr(op_rows[kind].elements, "->");
-    for (int dtype = 0; arrow && result == 0 && dtype < N_DTYPES; dtype++)
-        if (strcmp(arrow + 2, dtype_names[dtype]) == 0)
-            return (enum dtype)dtype;
-    return DTYPE_NONE;
+bool op_takes_integers(enum op_kind kind, unsigned operand) {
+    return op_element(kind, operand) == ELEMENT_INTEGER;
 }
 
 bool op_moves_elements(enum op_kind kind) {

@@ -58,23 +58,46 @@ static bool collect_sizes(const struct unit *unit, const struct op *op,
     return true;
 }
 
-// Scalars are f64. A tensor of which the op's row says nothing has the type of the op's first
-// floating tensor operand; what is cast, the one that it has been given.
-static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned result,
-                               unsigned rank) {
+// What an operand with the letter has; NONE: no operand has that letter.
+static enum dtype dtype_of_letter(const struct unit *unit, const struct op *op, char letter) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (op_element(op->kind, i) == letter)
+            return unit->values[op->operands[i]].type.dtype;
+    return DTYPE_NONE;
+}
+
+// Where the op's row leaves the type free, it is the one that the result has been given, else that of
+// the op's first floating tensor operand.
+static enum dtype free_dtype(const struct unit *unit, const struct op *op, unsigned result) {
     const struct tensor_type *old = &unit->values[op->results[result]].type;
-    if (op->kind == OP_CAST && old->dtype != DTYPE_NONE)
+    if (old->dtype != DTYPE_NONE)
         return old->dtype;
-    if (op_makes(op->kind, result) != DTYPE_NONE)
-        return op_makes(op->kind, result);
-    if (rank == 0)
-        return DTYPE_F64;
     for (unsigned i = 0; i < op->n_operands; i++) {
         const struct tensor_type *type = &unit->values[op->operands[i]].type;
-        if (type->rank > 0 && type->dtype != DTYPE_I32)
+        if (type->rank > 0 && dtype_is_floating(type->dtype))
             return type->dtype;
     }
     return DTYPE_F64;
+}
+
+// Scalars are f64.
+static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned result,
+                               unsigned rank) {
+    char letter = op_element(op->kind, op->n_operands + result);
+    enum dtype same = dtype_of_letter(unit, op, letter);
+    switch (letter) {
+    case ELEMENT_INTEGER:
+        return DTYPE_I32;
+    case ELEMENT_COMPUTED:
+        return op_computes_in(unit, op);
+    case ELEMENT_SCALAR:
+    case ELEMENT_DOUBLE:
+        return DTYPE_F64;
+    case ELEMENT_ANY_RESULT:
+        return free_dtype(unit, op, result);
+    default:
+        return rank == 0 ? DTYPE_F64 : same != DTYPE_NONE ? same : free_dtype(unit, op, result);
+    }
 }
 
 // A result with all the labels of an operand has its dimensions: a gradient those of what it is of,

@@ -468,15 +468,30 @@ static void name_positions(struct context *c, struct judgement *operands) {
     }
 }
 
+// What an op is given in more digits than it makes of it. DTYPE_NONE: nothing.
+static enum dtype widest_rounded(const struct context *c) {
+    char made = op_element(c->op->kind, c->op->n_operands);
+    enum dtype dtype = c->unit->values[c->op->results[0]].type.dtype;
+    if (made < 'a' || made == ELEMENT_DOUBLE || made == ELEMENT_INTEGER)
+        return DTYPE_NONE;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        enum dtype given = c->unit->values[c->op->operands[i]].type.dtype;
+        if (op_element(c->op->kind, i) >= 'a' && dtype_is_floating(given) &&
+            !dtype_holds(dtype, given))
+            return given;
+    }
+    return DTYPE_NONE;
+}
+
 // GI-5 and its kin: a class of statements has a least type.
 static void check_precision(const struct context *c) {
     const struct policy *policy = &c->proof->program->job->policy;
     const struct tensor_type *type = &c->unit->values[c->op->results[0]].type;
-    enum dtype least = DTYPE_NONE;
+    enum dtype least = widest_rounded(c);
     if (c->op->kind == OP_EINSUM)
         least = policy->compute;
-    else if (c->op->kind == OP_ACCUMULATE && type->rank > 0)
-        least = policy->accumulate;
+    else if (c->op->kind == OP_ACCUMULATE)
+        least = type->rank > 0 ? policy->accumulate : DTYPE_NONE;
     if (dtype_bytes[type->dtype] >= dtype_bytes[least])
         return;
     fault_insist(c->proof, fault_make(c->proof, E415, c->op->span, NULL,
