@@ -196,6 +196,8 @@ static const char *wrong_element(char letter, enum dtype dtype, enum dtype compu
 // A result without dimensions of which the row says no type is f64; so must be what it is made of.
 static bool makes_scalar_of_others(const struct unit *unit, const struct op *op) {
     bool others = false, scalar = false;
+    if (op->kind == OP_CAST)
+        return false;
     for (unsigned i = 0; i < op->n_operands; i++)
         others |= op_element(op->kind, i) >= 'a' &&
                   dtype_is_floating(unit->values[op->operands[i]].type.dtype) &&
