@@ -114,6 +114,8 @@ static enum place_dtype describe_dtype(enum dtype dtype) {
         return PLACE_F64;
     case DTYPE_BF16:
         return PLACE_BF16;
+    case DTYPE_F16:
+        return PLACE_F16;
     default:
         CHECK(dtype == DTYPE_I32);
         return PLACE_I32;

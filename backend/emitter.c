@@ -105,6 +105,8 @@ LLVMValueRef place_dtype_constant(struct emitter *e, enum dtype dtype) {
         return constant_i32(e, PLACE_F64);
     case DTYPE_BF16:
         return constant_i32(e, PLACE_BF16);
+    case DTYPE_F16:
+        return constant_i32(e, PLACE_F16);
     default:
         CHECK(dtype == DTYPE_I32);
         return constant_i32(e, PLACE_I32);

@@ -34,7 +34,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static const struct type {
     const char *word;
     enum place_dtype dtype;
-} types[] = {{"fp32", PLACE_F32}, {"fp64", PLACE_F64}, {"bf16", PLACE_BF16}};
+} types[] = {{"fp32", PLACE_F32}, {"fp64", PLACE_F64}, {"bf16", PLACE_BF16}, {"fp16", PLACE_F16}};
 enum { TYPES = sizeof types / sizeof *types };
 static const struct type *type;
 

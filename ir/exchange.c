@@ -156,8 +156,8 @@ int64_t exchange_most_partials(int64_t members) {
 }
 
 int64_t exchange_partial_bytes(enum dtype dtype, int64_t bytes) {
-    return dtype == DTYPE_BF16 ? size_times(bytes, dtype_bytes[DTYPE_F32] / dtype_bytes[dtype])
-                               : bytes;
+    bool narrow = dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+    return narrow ? size_times(bytes, dtype_bytes[DTYPE_F32] / dtype_bytes[dtype]) : bytes;
 }
 
 // Counts what ring algorithms send, which is the least (Patarasuk and Yuan, 2009): (N-1)/N of the

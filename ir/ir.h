@@ -785,7 +785,7 @@ enum algorithm exchange_algorithm(const struct exchange *, int64_t members, int6
 int exchange_rounds(int64_t members);
 int64_t exchange_partials_sent(int64_t members, int64_t place);
 int64_t exchange_most_partials(int64_t members);
-// Bytes of one partial sum of so many bytes of values: of bf16 it is a single until it is whole.
+// Bytes of one partial sum of so many bytes of values: of 16 bits it is a single until it is whole.
 int64_t exchange_partial_bytes(enum dtype, int64_t bytes);
 // Bytes that one member sends, the one that sends most. `whole`: what is given or arrives, padded to a
 // multiple of the members; `unpadded`: without.

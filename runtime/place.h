@@ -37,8 +37,9 @@ enum place_status {
 enum place_dtype {
     PLACE_F32 = 0,
     PLACE_F64 = 1,
-    PLACE_BF16 = 2, /* moved and summed between ranks; no kernel computes with it yet */
+    PLACE_BF16 = 2, /* the upper half of an f32; added up in f32 and rounded once */
     PLACE_I32 = 3,
+    PLACE_F16 = 4, /* IEEE 754's binary16; added up in f32 and rounded once */
 };
 
 /* How gradients are compressed; the order of ir/ways.def. Elements are coded in blocks. */

@@ -124,9 +124,11 @@ static void small_sums_go_to_all_while_these_are_few(void **state) {
     assert_route(33, "f32", 1, (struct account_transfer){.n_doubling = 1, .bytes = 9 * 4});
 }
 
-// Partial sums of bf16 are singles. What is longer is cut into chunks, whatever the members.
+// Partial sums of 16 bits are singles. What is longer is cut into chunks, whatever the members.
 static void partial_sums_travel_as_they_are_added(void **state) {
     assert_route(64, "bf16", 2048,
+                 (struct account_transfer){.n_doubling = 1, .bytes = 6 * 2048 * 4});
+    assert_route(64, "f16", 2048,
                  (struct account_transfer){.n_doubling = 1, .bytes = 6 * 2048 * 4});
     assert_route(64, "bf16", 2049,
                  (struct account_transfer){.n_rings = 1, .bytes = 2 * 63 * 33 * 2});

@@ -17,9 +17,9 @@
 #include "tests/try.h"
 
 enum { MOST_RANKS = 64, GROUPS = 3, ROUNDS = 20, PATIENCE_SECONDS = 60 };
-/* What each group does in a round: small sums, with one in their midst that is not, and a gather.
- * */
-enum { SMALL_BEFORE, LARGE, SMALL_BETWEEN, GATHER, SMALL_BEHIND, KINDS };
+/* What each group does in a round: small sums, with one in their midst that is not, one of 16 bits,
+ * and a gather. */
+enum { SMALL_BEFORE, LARGE, SMALL_BETWEEN, GATHER, SMALL_BEHIND, SMALL_OF_16_BITS, KINDS };
 enum { FEW = 7, MANY = 2000 };
 
 static const struct place_statement statements[] = {{"a.place", 10, 3, "start", 0},
@@ -52,36 +52,50 @@ static float element(int32_t rank, int32_t kind, int64_t i) {
     return 1.0f / (float)(1 + rank * 7 + kind * 13 + i % 97) + (float)(rank == 1 ? 1e4 : 0);
 }
 
+static enum place_dtype dtype_of(int32_t kind) {
+    return kind == SMALL_OF_16_BITS ? PLACE_F16 : PLACE_F32;
+}
+
+/* Writes it as it is given. */
+static void put_element(int32_t rank, int32_t kind, int64_t i, void *to) {
+    float value = element(rank, kind, i);
+    if (kind == SMALL_OF_16_BITS)
+        round_elements(PLACE_F16, to, &value, 1);
+    else
+        memcpy(to, &value, sizeof value);
+}
+
 static int64_t length_of(int32_t kind) {
     return kind == LARGE ? MANY : kind == GATHER ? 1 : FEW;
 }
 
 static int32_t start(struct rank *rank, int32_t group, int32_t kind) {
     struct group members = group_of(&program, rank->context.rank, &groups[group].axes);
-    float *from = rank->given[group][kind];
+    char *from = (char *)rank->given[group][kind];
     for (int64_t i = 0; i < length_of(kind); i++)
-        from[i] = element(rank->context.rank, kind, i);
+        put_element(rank->context.rank, kind, i, from + i * dtype_size(dtype_of(kind)));
     struct place_piece sum = {from, rank->got[group][kind], 1, 0, length_of(kind), 0};
     struct place_piece gather = {from, rank->all[group], 1, 1, members.size, 0};
     return place_collective_start(&rank->context, 0, group * KINDS + kind,
                                   kind == GATHER ? PLACE_ALL_GATHER : PLACE_ALL_REDUCE, group,
-                                  PLACE_F32, PLACE_SUM, 0, 1, kind == GATHER ? &gather : &sum);
+                                  dtype_of(kind), PLACE_SUM, 0, 1, kind == GATHER ? &gather : &sum);
 }
 
 /* By its definition, from one element of each member. */
 static bool is_right(const struct rank *rank, int32_t group, int32_t kind, int64_t i) {
     struct group members = group_of(&program, rank->context.rank, &groups[group].axes);
-    struct collective sum = {.kind = PLACE_ALL_REDUCE, .dtype = PLACE_F32};
+    struct collective sum = {.kind = PLACE_ALL_REDUCE, .dtype = dtype_of(kind)};
     float values[MOST_RANKS], wanted;
+    size_t width = (size_t)dtype_size(sum.dtype);
     const void *sources[MOST_RANKS];
     for (int32_t k = 0; k < members.size; k++) {
-        values[k] = element(group_member(&program, &members, k), kind, i);
+        put_element(group_member(&program, &members, k), kind, i, &values[k]);
         sources[k] = &values[k];
     }
     if (kind == GATHER)
         return memcmp(rank->all[group], values, (size_t)members.size * sizeof *values) == 0;
     collective_reduce(&sum, &wanted, sources, members.size, 0, 1, false);
-    return memcmp(&wanted, &rank->got[group][kind][i], sizeof wanted) == 0;
+    return memcmp(&wanted, (char *)rank->got[group][kind] + (size_t)i * width, width) == 0;
 }
 
 static int32_t wait(struct rank *rank, int32_t group, int32_t kind) {
@@ -111,7 +125,9 @@ static int32_t check_bytes(struct rank *rank, const int64_t *before) {
         struct group members = group_of(&program, context->rank, &groups[g].axes);
         int64_t n = members.size, sent = context->transport->sent_bytes(context, g) - before[g];
         int64_t small = n > program.direct_members ? partials_of(&members) : n - 1;
-        int64_t wanted = 4 * (3 * small * FEW + 2 * (n - 1) * ((MANY + n - 1) / n) + n - 1);
+        int64_t narrow = n > program.direct_members ? 4 : 2;
+        int64_t wanted = 4 * (3 * small * FEW + 2 * (n - 1) * ((MANY + n - 1) / n) + n - 1) +
+                         narrow * small * FEW;
         if (sent != ROUNDS * wanted)
             return context_fail(context, 1, PLACE_ERROR_HOST, "over %s: %lld bytes, not %lld",
                                 groups[g].name, (long long)sent, (long long)(ROUNDS * wanted));

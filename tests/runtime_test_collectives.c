@@ -176,26 +176,35 @@ static int32_t body_pieces(struct place_context *context) {
     return status;
 }
 
-/* Rank r gives 1 and r of the smallest steps behind it, or 1/256. Only the root is rounded. */
-static int32_t body_bf16(struct place_context *context) {
+/* Rank r gives 1 and r of the smallest steps behind it, or half of one. Only the root is rounded:
+ * 3 and three steps, of two numbers the even one; and three halves of a step. */
+static const struct narrow {
+    enum place_dtype dtype;
+    uint16_t one, half_step, sum, sum_of_halves;
+} narrow_types[] = {{PLACE_BF16, 0x3f80, 0x3b80, 0x4042, 0x3c40},
+                    {PLACE_F16, 0x3c00, 0x1000, 0x4202, 0x1600}};
+static const struct narrow *narrow;
+
+static int32_t body_narrow(struct place_context *context) {
     uint16_t *values = malloc((size_t)length * sizeof *values);
     for (int64_t i = 0; i < length; i++)
-        values[i] = i % 2 ? (uint16_t)(0x3f80 + context->rank) : 0x3b80; /* 1 + r/128; 1/256 */
+        values[i] = i % 2 ? (uint16_t)(narrow->one + context->rank) : narrow->half_step;
     struct place_piece piece = {values, values, 1, 0, length, 0};
-    int32_t status = collective(context, PLACE_ALL_REDUCE, OVER_AB, PLACE_BF16, 1, &piece);
+    int32_t status = collective(context, PLACE_ALL_REDUCE, OVER_AB, narrow->dtype, 1, &piece);
     for (int64_t i = 0; i < length && !status; i++)
-        if (values[i] != (i % 2 ? 0x4042 : 0x3c40)) /* 3 + 3/128, of two the even one; 3/256 */
+        if (values[i] != (i % 2 ? narrow->sum : narrow->sum_of_halves))
             status = context_fail(context, 0, 99, "element %ld is %x", (long)i, values[i]);
     free(values);
     return status;
 }
 
-static void bf16_is_summed_and_counts_two_bytes(void **state) {
+static void sixteen_bits_are_summed_and_count_two_bytes(void **state) {
     static const int64_t sizes[] = {5, 2048, 5001}; /* small, just so, and not */
-    for (size_t l = 0; l < 3; l++) {
+    for (size_t l = 0; l < 6; l++) {
         set_mesh(3, 1);
-        length = sizes[l];
-        run_ranks(body_bf16);
+        length = sizes[l / 2];
+        narrow = &narrow_types[l % 2];
+        run_ranks(body_narrow);
         assert_all_ok();
         int64_t sent = length * 2 <= COLLECTIVE_SMALL_BYTES ? 2 * length * 2
                                                             : 2 * 2 * round_up(length, 3) / 3 * 2;
@@ -416,7 +425,7 @@ int main(void) {
         cmocka_unit_test(all_reduce_sums_in_a_tree_over_ranks_and_counts),
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
         cmocka_unit_test(teams_work_off_portions_together),
-        cmocka_unit_test(bf16_is_summed_and_counts_two_bytes),
+        cmocka_unit_test(sixteen_bits_are_summed_and_count_two_bytes),
         cmocka_unit_test(pieces_along_dimensions_travel_together),
         cmocka_unit_test(members_are_numbered_in_the_order_of_the_list),
         cmocka_unit_test(all_to_all_moves_a_cut_and_counts),

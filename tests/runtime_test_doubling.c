@@ -100,7 +100,7 @@ static const int64_t lengths[PIECES] = {5, 17, 1};
 static const struct type {
     enum place_dtype dtype;
     int64_t partial_bytes; /* of an element */
-} types[] = {{PLACE_F32, 4}, {PLACE_F64, 8}, {PLACE_BF16, 4}};
+} types[] = {{PLACE_F32, 4}, {PLACE_F64, 8}, {PLACE_BF16, 4}, {PLACE_F16, 4}};
 static struct type type;
 static enum place_operation operation;
 
@@ -117,16 +117,16 @@ static void fill(int32_t rank, char *values) {
         float narrow = (float)wide;
         uint32_t which = operation == PLACE_MAX ? (uint32_t)rank : 0;
         uint64_t wide_nan = UINT64_C(0x7ff8000000000001) + which;
-        uint32_t narrow_nan = UINT32_C(0x7fc10000) + (which << 16), bits;
+        uint32_t narrow_nan = UINT32_C(0x7fc10000) + (which << 16);
         if (is_nan) {
             memcpy(&wide, &wide_nan, sizeof wide);
             memcpy(&narrow, &narrow_nan, sizeof narrow);
         }
-        memcpy(&bits, &narrow, sizeof bits);
-        uint16_t upper_half = (uint16_t)(bits >> 16);
-        const void *from = type.dtype == PLACE_F64    ? (void *)&wide
-                           : type.dtype == PLACE_BF16 ? (void *)&upper_half
-                                                      : (void *)&narrow;
+        uint16_t half;
+        round_elements(type.dtype, &half, &narrow, 1);
+        const void *from = type.dtype == PLACE_F64   ? (void *)&wide
+                           : type.dtype == PLACE_F32 ? (void *)&narrow
+                                                     : (void *)&half;
         memcpy(values + i * dtype_size(type.dtype), from, (size_t)dtype_size(type.dtype));
     }
 }

@@ -2,6 +2,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -24,6 +26,29 @@ static uint16_t rounded(float value) {
     uint16_t below = (uint16_t)(bits >> 16);
     uint32_t rest = bits & 0xffff;
     return (uint16_t)(below + (rest > 0x8000 || (rest == 0x8000 && below & 1)));
+}
+
+/* f16: a sign, five bits of an exponent above -15, ten of a fraction. Not for what is no number. */
+static float single_of_f16(uint16_t half) {
+    int exponent = half >> 10 & 31, fraction = half & 1023;
+    float magnitude = exponent == 31 ? INFINITY
+                      : exponent     ? ldexpf((float)(1024 + fraction), exponent - 25)
+                                     : ldexpf((float)fraction, -24);
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+
+static uint16_t rounded_f16(float value) {
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent = -13;
+    if (isinf(value))
+        return sign | 0x7c00;
+    frexpf(value, &exponent); /* of a fraction below 1 */
+    int last = (exponent < -13 || value == 0 ? -13 : exponent) - 11;
+    int digits = (int)rintf(ldexpf(fabsf(value), -last));
+    if (exponent > 17)
+        return sign | 0x7c00;
+    int half = digits + (last + 24) * 1024; /* a leading digit is the exponent's last */
+    return (uint16_t)(sign | (half > 0x7c00 ? 0x7c00 : half));
 }
 
 enum { LARGEST = 0x7f7f, INFINITE = 0x7f80, NO_NUMBER = 0x7fc0, NEGATIVE = 0x8000 };
@@ -64,6 +89,62 @@ static void bf16_is_rounded_once_at_the_root(void **state) {
                     fail_msg("%s: element %ld of %ld is %x, not %x", sums_of_bf16[c].what, (long)i,
                              (long)count, sums[i], sums_of_bf16[c].sum);
         }
+}
+
+/* ---- f16 --------------------------------------------------------------------------------------
+ */
+
+static bool is_number(uint16_t half) {
+    return (half & 0x7fff) <= 0x7c00;
+}
+
+static void check_rounding(float value) {
+    uint16_t given;
+    round_elements(PLACE_F16, &given, &value, 1);
+    if (given != rounded_f16(value))
+        fail_msg("%a is rounded to %x, not %x", (double)value, given, rounded_f16(value));
+}
+
+/* Every number of the type, and the reals half way to the next and beside these. */
+static void f16_is_widened_and_rounded(void **state) {
+    for (uint32_t i = 0; i <= 0xffff; i++) {
+        uint16_t half = (uint16_t)i, back;
+        float value;
+        widen_elements(PLACE_F16, &value, &half, 1);
+        round_elements(PLACE_F16, &back, &value, 1);
+        assert_int_equal(back, half);
+        if (!is_number(half)) {
+            assert_true(isnan(value));
+            continue;
+        }
+        assert_true(value == single_of_f16(half) && !signbit(value) == (half < 0x8000));
+        if ((half & 0x7fff) >= 0x7c00)
+            continue;
+        float next = (half & 0x7fff) == 0x7bff ? copysignf(65536, value)
+                                               : single_of_f16((uint16_t)(half + 1));
+        float between = (value + next) / 2;
+        check_rounding(between);
+        check_rounding(nextafterf(between, value));
+        check_rounding(nextafterf(between, next));
+    }
+    check_rounding(FLT_MAX);
+    check_rounding(FLT_MIN / 2);
+}
+
+/* What is larger than all numbers is infinite, and inner nodes are singles: 1 and twice 2^-11. */
+static void f16_is_rounded_once_at_the_root(void **state) {
+    static const uint16_t summands[][3] = {{0x3c00, 0x1000, 0x1000},
+                                           {0x3c00, 0x1000, 0},
+                                           {0x7bff, 0x7bff, 0xfbff},
+                                           {0x7bff, 0x7bff, 0}};
+    static const uint16_t sums[] = {0x3c01, 0x3c00, 0x7bff, 0x7c00};
+    for (size_t c = 0; c < sizeof sums / sizeof *sums; c++) {
+        struct collective collective = {.dtype = PLACE_F16};
+        const void *sources[] = {&summands[c][0], &summands[c][1], &summands[c][2]};
+        uint16_t sum;
+        collective_reduce(&collective, &sum, sources, 3, 0, 1, false);
+        assert_int_equal(sum, sums[c]);
+    }
 }
 
 /* ---- trees ------------------------------------------------------------------------------------
@@ -121,6 +202,7 @@ static double same_double(double value) {
 CHECK_REDUCE(F32, float, float, same_float, same_float)
 CHECK_REDUCE(F64, double, double, same_double, same_double)
 CHECK_REDUCE(BF16, uint16_t, float, single_of, rounded)
+CHECK_REDUCE(F16, uint16_t, float, single_of_f16, rounded_f16)
 
 static void sums_are_the_same_past_the_caches(void **state) {
     for (int n = 1; n <= SOURCES; n++)
@@ -131,12 +213,15 @@ static void sums_are_the_same_past_the_caches(void **state) {
                     check_F32(operation, n, begin, end, way & 2, way & 4);
                     check_F64(operation, n, begin, end, way & 2, way & 4);
                     check_BF16(operation, n, begin, end, way & 2, way & 4);
+                    check_F16(operation, n, begin, end, way & 2, way & 4);
                 }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bf16_is_rounded_once_at_the_root),
+        cmocka_unit_test(f16_is_widened_and_rounded),
+        cmocka_unit_test(f16_is_rounded_once_at_the_root),
         cmocka_unit_test(sums_are_the_same_past_the_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,8 +135,8 @@ static bool parse_dtype(struct json_reader *reader, enum place_dtype *dtype) {
     char name[8];
     if (!reader_string(reader, name, sizeof name))
         return false;
-    for (int i = PLACE_F32; i <= PLACE_BF16; i++)
-        if (strcmp(name, safetensors_dtype((enum place_dtype)i)) == 0) {
+    for (int i = PLACE_F32; i <= PLACE_F16; i++)
+        if (i != PLACE_I32 && strcmp(name, safetensors_dtype((enum place_dtype)i)) == 0) {
             *dtype = (enum place_dtype)i;
             return true;
         }

@@ -196,6 +196,8 @@ bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n
         return !has_exponent(from, n, 8, UINT64_C(0x7ff0000000000000));
     case PLACE_BF16:
         return !has_exponent(from, n, 2, 0x7f80);
+    case PLACE_F16:
+        return !has_exponent(from, n, 2, 0x7c00);
     case PLACE_I32:
         break;
     }

@@ -13,6 +13,8 @@ const char *safetensors_dtype(enum place_dtype dtype) {
         return "F64";
     case PLACE_BF16:
         return "BF16";
+    case PLACE_F16:
+        return "F16";
     default:
         return "F32";
     }

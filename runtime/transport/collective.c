@@ -17,6 +17,7 @@ int64_t dtype_size(enum place_dtype dtype) {
     case PLACE_F64:
         return 8;
     case PLACE_BF16:
+    case PLACE_F16:
         return 2;
     }
     return 0;

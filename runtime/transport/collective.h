@@ -74,14 +74,16 @@ void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
  * a binary tree: of n sources, the first 2^k < n are summed by themselves, and so are the others,
  * and then both sums are added. Where groups are cut out of one another at powers of two, sums over
  * the inner and then over the outer group so have the bits of the sum over all. dst may be where
- * one of the sources is read. F32, F64, or BF16, which is added as F32 and rounded once, at the
- * root. `streams`: what is written goes past the caches. */
+ * one of the sources is read. F32, F64, or BF16 and F16, which are added as F32 and rounded once,
+ * at the root. `streams`: what is written goes past the caches. */
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
                        int64_t n, int64_t begin, int64_t end, bool streams);
-/* bf16 as the singles that inner nodes are; and these rounded, as the root is. Of partial sums on
- * their way. No alignment is needed. */
-void widen_bf16(void *to, const void *from, int64_t elements);
-void round_to_bf16(void *to, const void *from, int64_t elements);
+/* The type of inner nodes, in which sums of elements of a type are partial. */
+enum place_dtype dtype_added_as(enum place_dtype dtype);
+/* Elements of 16 bits as the singles that inner nodes are; and these rounded, as the root is. No
+ * alignment is needed. */
+void widen_elements(enum place_dtype dtype, void *to, const void *from, int64_t elements);
+void round_elements(enum place_dtype dtype, void *to, const void *from, int64_t elements);
 
 /* One of the sets of ranks that a list of axes makes, and a rank's place in it. */
 struct group {

@@ -44,10 +44,6 @@ struct doubling_turn doubling_turn_of(int32_t members, int32_t place, int32_t se
 
 /* ---- partials ------------------------------------------------------------------------------- */
 
-static enum place_dtype added_as(const struct collective *collective) {
-    return collective->dtype == PLACE_BF16 ? PLACE_F32 : collective->dtype;
-}
-
 static int64_t elements_of(const struct collective *collective) {
     int64_t elements = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++)
@@ -56,15 +52,15 @@ static int64_t elements_of(const struct collective *collective) {
 }
 
 int64_t doubling_partial_bytes(const struct collective *collective) {
-    return elements_of(collective) * dtype_size(added_as(collective));
+    return elements_of(collective) * dtype_size(dtype_added_as(collective->dtype));
 }
 
 void doubling_take_leaf(const struct collective *collective, char *partial) {
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         const struct place_piece *piece = &collective->pieces[i];
-        int64_t bytes = piece->valid * dtype_size(added_as(collective));
-        if (collective->dtype == PLACE_BF16)
-            widen_bf16(partial, piece->src, piece->valid);
+        int64_t bytes = piece->valid * dtype_size(dtype_added_as(collective->dtype));
+        if (dtype_added_as(collective->dtype) != collective->dtype)
+            widen_elements(collective->dtype, partial, piece->src, piece->valid);
         else
             memcpy(partial, piece->src, (size_t)bytes);
         partial += bytes;
@@ -74,9 +70,9 @@ void doubling_take_leaf(const struct collective *collective, char *partial) {
 void doubling_give_root(const struct collective *collective, const char *partial) {
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         const struct place_piece *piece = &collective->pieces[i];
-        int64_t bytes = piece->valid * dtype_size(added_as(collective));
-        if (collective->dtype == PLACE_BF16)
-            round_to_bf16(piece->dst, partial, piece->valid);
+        int64_t bytes = piece->valid * dtype_size(dtype_added_as(collective->dtype));
+        if (dtype_added_as(collective->dtype) != collective->dtype)
+            round_elements(collective->dtype, piece->dst, partial, piece->valid);
         else
             memcpy(piece->dst, partial, (size_t)bytes);
         partial += bytes;
@@ -87,7 +83,7 @@ void doubling_join(const struct collective *collective, const struct doubling_tu
                    const char *had, const char *came) {
     size_t bytes = (size_t)doubling_partial_bytes(collective);
     if (turn->gives && turn->gets) {
-        struct collective wide = {.dtype = added_as(collective),
+        struct collective wide = {.dtype = dtype_added_as(collective->dtype),
                                   .operation = collective->operation};
         const void *both[] = {turn->is_left ? had : came, turn->is_left ? came : had};
         collective_reduce(&wide, to, both, 2, 0, elements_of(collective), false);

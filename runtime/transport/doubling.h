@@ -12,7 +12,7 @@
  * rounds whatever n is, and no member meets more than two others in one. Two members meet in one
  * round at most.
  *
- * Inner nodes of a tree over bf16 are singles: what travels is a *partial*, of all pieces one
+ * Inner nodes of a tree over elements of 16 bits are singles: what travels is a *partial*, of all pieces one
  * behind the other, in the type in which they are added. */
 #pragma once
 #include "runtime/transport/collective.h"

@@ -65,12 +65,58 @@ static inline __m128i rounded_to_bf16(floats value) {
     return _mm_srai_epi32((__m128i)(bits + 0x7fff + ((bits >> 16) & 1)), 16);
 }
 
-static inline void store_line_of_bf16(char *to, struct line line, bool streams) {
+/* Halves in the lower halves of words, as the singles that have their values. An exponent of zeros
+ * means that no leading one is added: such a number gets one, which is subtracted. */
+static inline floats widened_from_f16(words half) {
+    const words lowest = (words){} + (113 << 23); /* 2^-14, the smallest exponent */
+    words magnitude = (half & 0x7fff) << 13;
+    words normal = magnitude + (112 << 23);
+    words endless = (words)(magnitude >= 0x0f800000) & 0x38000000 /* infinite, or no number */;
+    words small = (words)((floats)(magnitude + lowest) - (floats)lowest);
+    words is_small = (words)(magnitude < 0x00800000);
+    return (floats)((half & 0x8000) << 16 | (is_small & small) | (~is_small & (normal + endless)));
+}
+
+static inline struct line load_line_of_f16(const char *from) {
+    const __m128i nothing = _mm_setzero_si128();
+    struct line line;
+    for (int k = 0; k < REGISTERS; k += 2) {
+        __m128i halves = (__m128i)load_words(from + 8 * k);
+        line.registers[k] = widened_from_f16((words)_mm_unpacklo_epi16(halves, nothing));
+        line.registers[k + 1] = widened_from_f16((words)_mm_unpackhi_epi16(halves, nothing));
+    }
+    return line;
+}
+
+/* Rounds to the nearest, halves to the even one, as above. What is below the smallest exponent is
+ * rounded by the addition of a number whose last digit is theirs. */
+static inline __m128i rounded_to_f16(floats value) {
+    const words unit = (words){} + (126 << 23); /* 1/2, whose last digit is 2^-24 */
+    words bits = (words)value, magnitude = bits & 0x7fffffff;
+    words normal = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+    words small = (words)((floats)magnitude + (floats)unit) - unit;
+    words is_small = (words)(magnitude < (113 << 23));
+    words is_large = (words)(magnitude >= (143 << 23)); /* 2^16 */
+    words no_number = (words)(magnitude > 0x7f800000) & (magnitude >> 13 & 0x3ff);
+    words half = (is_small & small) | (is_large & (0x7c00 | no_number)) |
+                 (~is_small & ~is_large & normal) | (bits >> 16 & 0x8000);
+    return _mm_srai_epi32(_mm_slli_epi32((__m128i)half, 16), 16);
+}
+
+/* The type is a constant, so that its function is compiled into the loop. */
+static inline __attribute__((always_inline)) void
+store_rounded_line(char *to, struct line line, bool streams, __m128i (*rounded)(floats)) {
     for (int k = 0; k < REGISTERS; k += 2)
-        store_words(to + 8 * k,
-                    (words)_mm_packs_epi32(rounded_to_bf16(line.registers[k]),
-                                           rounded_to_bf16(line.registers[k + 1])),
-                    streams);
+        store_words(
+            to + 8 * k,
+            (words)_mm_packs_epi32(rounded(line.registers[k]), rounded(line.registers[k + 1])),
+            streams);
+}
+static inline void store_line_of_bf16(char *to, struct line line, bool streams) {
+    store_rounded_line(to, line, streams, rounded_to_bf16);
+}
+static inline void store_line_of_f16(char *to, struct line line, bool streams) {
+    store_rounded_line(to, line, streams, rounded_to_f16);
 }
 
 /* What is not a number is not smaller than anything, and so stays, and differs from itself, and so
@@ -184,15 +230,18 @@ reduce_bytes(const struct arithmetic *arithmetic, char *dst, const char *const *
 DEFINE_REDUCE(sum_f32, 64, load_line, add_floats, store_line)
 DEFINE_REDUCE(sum_f64, 64, load_line, add_doubles, store_line)
 DEFINE_REDUCE(sum_bf16, 32, load_line_of_bf16, add_floats, store_line_of_bf16)
+DEFINE_REDUCE(sum_f16, 32, load_line_of_f16, add_floats, store_line_of_f16)
 DEFINE_REDUCE(maximum_f32, 64, load_line, maximum_of_floats, store_line)
 DEFINE_REDUCE(maximum_f64, 64, load_line, maximum_of_doubles, store_line)
 DEFINE_REDUCE(maximum_bf16, 32, load_line_of_bf16, maximum_of_floats, store_line_of_bf16)
+DEFINE_REDUCE(maximum_f16, 32, load_line_of_f16, maximum_of_floats, store_line_of_f16)
 
 typedef void (*reduce_function)(char *, const char *const *, int64_t, int64_t, int64_t, bool);
 static const reduce_function reduce_functions[][PLACE_MAX + 1] = {
     [PLACE_F32] = {sum_f32, maximum_f32},
     [PLACE_F64] = {sum_f64, maximum_f64},
     [PLACE_BF16] = {sum_bf16, maximum_bf16},
+    [PLACE_F16] = {sum_f16, maximum_f16},
 };
 
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
@@ -202,26 +251,36 @@ void collective_reduce(const struct collective *collective, void *dst, const voi
         dst, (const char *const *)sources, n, begin * element, end * element, streams);
 }
 
-/* bf16 as the singles that it is added as, and sums of these back, by the same steps as above. */
-void widen_bf16(void *to, const void *from, int64_t elements) {
-    const int64_t most = sizeof(struct line) / sizeof(float);
+/* ---- partial sums on their way: singles, by the same steps as above ----------------------------
+ */
+
+enum { LINE_ELEMENTS = sizeof(struct line) / sizeof(float) };
+
+enum place_dtype dtype_added_as(enum place_dtype dtype) {
+    return dtype_size(dtype) == 2 ? PLACE_F32 : dtype;
+}
+
+void widen_elements(enum place_dtype dtype, void *to, const void *from, int64_t elements) {
     for (int64_t i = 0, some; i < elements; i += some) {
-        uint16_t part[sizeof(struct line) / sizeof(float)] = {0};
-        some = elements - i < most ? elements - i : most;
+        uint16_t part[LINE_ELEMENTS] = {0};
+        some = elements - i < LINE_ELEMENTS ? elements - i : LINE_ELEMENTS;
         memcpy(part, (const uint16_t *)from + i, (size_t)some * sizeof *part);
-        struct line line = load_line_of_bf16((const char *)part);
+        struct line line = dtype == PLACE_BF16 ? load_line_of_bf16((const char *)part)
+                                               : load_line_of_f16((const char *)part);
         memcpy((float *)to + i, &line, (size_t)some * sizeof(float));
     }
 }
 
-void round_to_bf16(void *to, const void *from, int64_t elements) {
-    const int64_t most = sizeof(struct line) / sizeof(float);
+void round_elements(enum place_dtype dtype, void *to, const void *from, int64_t elements) {
     for (int64_t i = 0, some; i < elements; i += some) {
         struct line line = {0};
-        _Alignas(16) uint16_t part[sizeof(struct line) / sizeof(float)];
-        some = elements - i < most ? elements - i : most;
+        _Alignas(16) uint16_t part[LINE_ELEMENTS];
+        some = elements - i < LINE_ELEMENTS ? elements - i : LINE_ELEMENTS;
         memcpy(&line, (const float *)from + i, (size_t)some * sizeof(float));
-        store_line_of_bf16((char *)part, line, false);
+        if (dtype == PLACE_BF16)
+            store_line_of_bf16((char *)part, line, false);
+        else
+            store_line_of_f16((char *)part, line, false);
         memcpy((uint16_t *)to + i, part, (size_t)some * sizeof *part);
     }
 }

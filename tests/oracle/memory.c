@@ -6,7 +6,7 @@
 
 #include "ir/check.h"
 
-// A NaN as f64, f32 and bf16, and as an integer one that is no token.
+// A NaN as f64, f32, bf16 and f16, and as an integer one that is no token.
 static const uint16_t spoilt = 0x7ff8;
 static const int32_t spoilt_integer = 0x7ff87ff8;
 
@@ -18,11 +18,33 @@ void memory_spoil(unsigned char *place, int64_t bytes) {
         memcpy(place + done, place, (size_t)(done < bytes - done ? done : bytes - done));
 }
 
+// f16: a sign, five bits of an exponent above -15, ten of a fraction.
+static double value_of_f16(uint16_t half) {
+    int exponent = half >> 10 & 31, fraction = half & 1023;
+    double magnitude = exponent == 31 ? fraction ? (double)NAN : (double)INFINITY
+                       : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                      : ldexp(fraction, -24);
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+
+// To the nearest, halves to the even one. A leading digit adds one to the exponent below it.
+static uint16_t f16_of_value(double value) {
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    if (isnan(value))
+        return (uint16_t)(sign | 0x7e00);
+    if (fabs(value) >= 65520) // half way from the largest to 2^16
+        return (uint16_t)(sign | 0x7c00);
+    int exponent = fabs(value) < 0x1p-14 ? -14 : ilogb(value);
+    int digits = (int)rint(ldexp(fabs(value), 10 - exponent));
+    return (uint16_t)(sign | (digits + (exponent + 14) * 1024));
+}
+
 static double load_one(const unsigned char *place, enum dtype dtype) {
     double real;
     float single;
     int32_t integer;
     uint32_t bits = 0;
+    uint16_t half;
     switch (dtype) {
     case DTYPE_F64:
         memcpy(&real, place, sizeof real);
@@ -34,6 +56,9 @@ static double load_one(const unsigned char *place, enum dtype dtype) {
         memcpy((unsigned char *)&bits + 2, place, 2);
         memcpy(&single, &bits, sizeof single);
         return (double)single;
+    case DTYPE_F16:
+        memcpy(&half, place, sizeof half);
+        return value_of_f16(half);
     default:
         CHECK(dtype == DTYPE_I32);
         memcpy(&integer, place, sizeof integer);
@@ -45,6 +70,7 @@ static void store_one(unsigned char *place, enum dtype dtype, double value) {
     float single = (float)value;
     int32_t integer;
     uint32_t bits;
+    uint16_t half;
     switch (dtype) {
     case DTYPE_F64:
         memcpy(place, &value, sizeof value);
@@ -57,6 +83,10 @@ static void store_one(unsigned char *place, enum dtype dtype, double value) {
         if (!isnan(single))
             bits += 0x7fff + (bits >> 16 & 1);
         memcpy(place, (unsigned char *)&bits + 2, 2);
+        break;
+    case DTYPE_F16:
+        half = f16_of_value(value);
+        memcpy(place, &half, sizeof half);
         break;
     default:
         CHECK(dtype == DTYPE_I32);
