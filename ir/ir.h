@@ -129,6 +129,8 @@ enum {
 };
 char op_element(enum op_kind kind, unsigned item);
 bool op_takes_integers(enum op_kind kind, unsigned operand);
+// Whether the result has the type that its maker says.
+bool op_frees_result(enum op_kind kind, unsigned result);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
 // Whether the op adds its second operand to its first, which the kernel of the op that makes the
 // second can do in its place.

@@ -9,6 +9,12 @@
 #include "ir/config.h"
 #include "ir/ir.h"
 
+// The types of a tensor's elements: of parameters where they are stored, and gathered; of gradients
+// where they are kept, and summed over devices.
+struct element_types {
+    enum dtype parameters : 8, gathered : 8, gradients : 8, reduced : 8;
+};
+
 // How the states of tensors of one range are stored: of those about which the same statements speak,
 // which the same axes cut, and which are all trained or all frozen.
 struct storage {
@@ -33,6 +39,7 @@ struct storage {
     struct axis_list kept_shards;
     struct axis_list wire; // over which its gradient travels compressed: the placement's, or none
     int64_t bucket_bytes;  // the most that one all_reduce of gradients carries
+    struct element_types types;
 };
 
 static inline enum extent stored_extent(const struct storage *storage, enum state state,

@@ -61,6 +61,7 @@ struct station {
     int64_t slots;      // where it is not stacked: items that are used in turn
     struct axis_list flat;
     enum buffer_class class : 8;
+    enum dtype dtype : 8; // of its elements; NONE: as the tensor's state is stored
     signed window_of : 8; // station whose bytes it is a part of; -1: it has its own
     bool stacked;         // one item for each layer
     bool coded;           // codes of elements in place of elements

@@ -189,6 +189,13 @@ bool op_takes_integers(enum op_kind kind, unsigned operand) {
     return op_element(kind, operand) == ELEMENT_INTEGER;
 }
 
+bool op_frees_result(enum op_kind kind, unsigned result) {
+    unsigned operands = op_operand_count(kind);
+    char letter = op_element(kind, operands + result);
+    return letter >= 'a' && letter != ELEMENT_INTEGER && letter != ELEMENT_DOUBLE &&
+           letter != ELEMENT_COMPUTED && !memchr(op_rows[kind].elements, letter, operands);
+}
+
 bool op_moves_elements(enum op_kind kind) {
     const char *operand = op_rows[kind].signature, *result = strstr(operand, "->");
     size_t length = strcspn(operand, ",-");

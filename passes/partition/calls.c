@@ -29,6 +29,8 @@ static struct reference tensor_operand(struct draft *draft, const struct making_
     struct reference item =
         station_item(draft, c->at, way, station_of(c, way), r, c->whole->call.unit);
     *type = placed_sharding(draft, item.buffer);
+    if (draft->program->buffers[item.buffer].dtype != buffer->dtype)
+        type->dtype = draft->program->buffers[item.buffer].dtype;
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     // So is a parameter of which every island has its own, until they have been averaged.
     if (!gradient || c->per_microbatch)

@@ -294,7 +294,7 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
 void before_group(struct draft *draft, struct cursor at) {
     const struct block *body = at.group;
     struct moment moment = {.state = STATE_PARAMETERS, .events = at_use, .use = USE_GROUP};
-    moment.kinds = BIT(HOP_GATHER_PART);
+    moment.kinds = BIT(HOP_CAST_PART) | BIT(HOP_GATHER_PART);
     emit_for_calls(draft, at, body->statements, body->n, moment);
     moment.kinds = ALL_KINDS & ~moment.kinds;
     emit_for_calls(draft, at, body->statements, body->n, moment);

@@ -72,11 +72,12 @@ void emit_add(struct draft *draft, struct cursor at, const struct load *load) {
 
 // ---- keeping ----------------------------------------------------------------------------------
 
-// The unit that copies its operands.
+// The unit that copies its operands, each into elements of the type that its result has.
 static uint32_t keeping_unit(struct draft *draft, const struct load *load,
-                             const struct reference *operands) {
+                             const struct reference *operands, const struct reference *results) {
     const struct statement *call = load->call;
-    uint32_t id = find_moving_unit(draft, call->call.unit, ACTION_KEEP, 0, operands, load->n);
+    uint32_t id =
+        find_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, operands, load->n);
     if (id != NO_ID)
         return id;
     struct unit *unit =
@@ -85,10 +86,11 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
     for (value_id i = 0; i < load->n; i++) {
         const char *kept = arena_format(draft->arena, "%s.kept", unit->values[i].name);
         struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &i, 1, call->span);
-        unit->values[op->results[0]].type = unit->values[i].type;
+        unit->values[op->results[0]].type =
+            buffer_type(draft->program, &draft->program->buffers[results[i].buffer]);
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);
     }
-    note_moving_unit(draft, call->call.unit, ACTION_KEEP, 0, id);
+    note_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, id);
     return id;
 }
 
@@ -99,8 +101,8 @@ void emit_keep(struct draft *draft, struct cursor at, const struct load *load) {
         operands[i] = cargo_item(draft, at, load, i, load->items[i].hop->from);
         results[i] = cargo_item(draft, at, load, i, load->items[i].hop->to);
     }
-    push_unit_call(draft, at, load->call->span, keeping_unit(draft, load, operands), operands,
-                   results);
+    push_unit_call(draft, at, load->call->span, keeping_unit(draft, load, operands, results),
+                   operands, results);
 }
 
 // ---- the counter ------------------------------------------------------------------------------

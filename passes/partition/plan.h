@@ -30,6 +30,7 @@ struct sharding {
     uint64_t partial;
     uint64_t maxima; // axes on which it is one of the numbers of which the greatest is meant
     bool zero;       // nothing has been added yet: it takes the type of the first summand
+    enum dtype dtype : 8; // of its elements here; NONE: as the reference program has them
 };
 
 // How a value that units hand on through a buffer of the reference program is divided.

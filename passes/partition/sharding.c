@@ -10,7 +10,7 @@ static int64_t partition_axis_size(const struct plan *plan, unsigned axis) {
 
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank) {
     if (!axis_list_equal(&a->flat, &b->flat) || a->partial != b->partial ||
-        a->maxima != b->maxima || a->zero != b->zero)
+        a->maxima != b->maxima || a->zero != b->zero || a->dtype != b->dtype)
         return false;
     for (unsigned d = 0; d < rank; d++)
         if (!axis_list_equal(&a->cuts[d], &b->cuts[d]))
@@ -28,6 +28,8 @@ static int64_t parts_of(const struct plan *plan, const struct axis_list *axes) {
 bool sharding_local(const struct plan *plan, const struct tensor_type *logical,
                     const struct sharding *sharding, struct tensor_type *local) {
     *local = *logical;
+    if (sharding->dtype != DTYPE_NONE)
+        local->dtype = sharding->dtype;
     for (unsigned d = 0; d < logical->rank; d++) {
         int64_t parts = parts_of(plan, &sharding->cuts[d]);
         if (logical->dims[d].size % parts)
@@ -38,7 +40,7 @@ bool sharding_local(const struct plan *plan, const struct tensor_type *logical,
         int64_t parts = parts_of(plan, &sharding->flat);
         int64_t chunk = (type_elements(local) + parts - 1) / parts;
         *local =
-            (struct tensor_type){.dtype = logical->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
+            (struct tensor_type){.dtype = local->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
     }
     return true;
 }

@@ -151,6 +151,17 @@ static struct sharding result_type(const struct work *w, unsigned result) {
 
 // ---- ops --------------------------------------------------------------------------------------
 
+// Where sums have an order, summands over axes of the model are in what the op computes in until they
+// are whole, as on one device.
+static void widen_summands(const struct maker *m, const struct op *op, unsigned result,
+                           struct sharding *type) {
+    enum dtype computed = op_computes_in(m->from, op);
+    if (m->plan->placement.ordered && type->partial & ~m->plan->token_axes &&
+        op_frees_result(op->kind, result) &&
+        m->from->values[op->results[result]].type.dtype != computed)
+        type->dtype = computed;
+}
+
 // Appends the op on local operands; its results' names and element types are the reference's.
 static void emit_local(struct maker *m, const struct op *op, const value_id *operands,
                        const struct sharding *types) {
@@ -165,9 +176,11 @@ static void emit_local(struct maker *m, const struct op *op, const value_id *ope
     for (unsigned i = 0; i < op->n_results; i++) {
         const struct value *reference = &m->from->values[op->results[i]];
         struct value *value = &m->to->values[made->results[i]];
+        struct sharding type = types[i];
+        widen_summands(m, op, i, &type);
         value->name = reference->name;
-        CHECK(sharding_local(m->plan, &reference->type, &types[i], &value->type));
-        add_form(m, op->results[i], (struct form){types[i], made->results[i]});
+        CHECK(sharding_local(m->plan, &reference->type, &type, &value->type));
+        add_form(m, op->results[i], (struct form){type, made->results[i]});
     }
 }
 
@@ -247,8 +260,28 @@ static void make_divided(struct maker *m, const struct op *op) {
     emit_local(m, op, operands, types);
 }
 
+// What arrives as the elements that a cast makes, as gathered parameters do, is not cast.
+static bool is_cast_already(struct maker *m, const struct op *op) {
+    if (op->kind != OP_CAST)
+        return false;
+    enum dtype wanted = m->from->values[op->results[0]].type.dtype;
+    const struct forms *forms = &m->forms[op->operands[0]];
+    bool any = false;
+    for (uint32_t i = 0; i < forms->n; i++) {
+        struct form form = forms->items[i];
+        if (form.type.dtype != wanted)
+            continue;
+        form.type.dtype = DTYPE_NONE;
+        add_form(m, op->results[0], form);
+        any = true;
+    }
+    return any;
+}
+
 static void make_op(struct maker *m, const struct op *op) {
     unsigned flat = find_flat(m, op);
+    if (is_cast_already(m, op))
+        return;
     if (op->kind == OP_IOTA)
         m->forms[op->results[0]].counts = op; // made where it is wanted
     else if (op->kind == OP_ACCUMULATE && m->chained[op->operands[0]])

@@ -1,6 +1,8 @@
 // See alike.h.
 #include "passes/placement/alike.h"
 
+#include <string.h>
+
 bool stored_alike(const struct storage *a, unsigned axis, const struct storage *b, unsigned other,
                   enum state state) {
     return stored_extent(a, state, axis) == stored_extent(b, state, other) &&
@@ -18,5 +20,5 @@ bool storage_equal(const struct storage *a, const struct storage *b) {
            a->kept_after_backward == b->kept_after_backward &&
            axis_list_equal(&a->kept_shards, &b->kept_shards) &&
            axis_list_equal(&a->wire, &b->wire) && a->bucket_bytes == b->bucket_bytes &&
-           axis_list_equal(&a->reduced_each, &b->reduced_each);
+           axis_list_equal(&a->reduced_each, &b->reduced_each) && memcmp(&a->types, &b->types, sizeof a->types) == 0;
 }

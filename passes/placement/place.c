@@ -29,7 +29,8 @@ struct group {
     uint32_t n_spoken;
     uint64_t cut, split; // axes that cut them, by their bits; those of which a split says so
     bool trained;
-    bool layered;   // there is one for each layer
+    bool layered; // there is one for each layer
+    struct element_types types;
     uint32_t first; // tensor
     struct storage *storage;
 };
@@ -243,6 +244,19 @@ static uint64_t split_axes(const struct placing *p, const struct placed_tensor *
     return axes;
 }
 
+static struct element_types types_of(const struct placing *p, uint32_t t) {
+    const struct policy *policy = &p->program->job->policy;
+    struct element_types types = {.gathered = policy->gather, .reduced = policy->reduce};
+    for (uint32_t b = 0; b < p->program->n_buffers; b++) {
+        const struct buffer *buffer = &p->program->buffers[b];
+        if (buffer->tensor == t && buffer->class == CLASS_PARAMETERS)
+            types.parameters = buffer->dtype;
+        if (buffer->tensor == t && buffer->class == CLASS_GRADIENTS)
+            types.gradients = buffer->dtype;
+    }
+    return types;
+}
+
 // What is said of a tensor, in the room for all modes.
 static struct group group_of(const struct weighing *w, uint32_t t) {
     const struct tensor *tensor = &w->placing->program->job->tensors[t];
@@ -252,6 +266,7 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
                           .split = split_axes(w->placing, placed),
                           .trained = tensor->trainable,
                           .layered = tensor->layers > 0,
+                          .types = types_of(w->placing, t),
                           .first = t};
     for (uint32_t i = 0; i < w->stretch->n; i++)
         if (speaks_of(w, w->stretch->numbers[i], tensor))
@@ -264,6 +279,7 @@ static bool is_stored_so(const struct group *group, const struct group *other) {
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
            (group->layered == other->layered || group->storage->gather_layers == 1) &&
+           memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
            memcmp(group->spoken, other->spoken, group->n_spoken * sizeof *group->spoken) == 0;
 }
 
@@ -275,7 +291,8 @@ static struct storage *place_tensor(struct weighing *w, uint32_t t) {
             return w->groups[i].storage;
     group.spoken = arena_copy(arena, group.spoken, group.n_spoken * sizeof *group.spoken);
     group.storage = ARENA_NEW(arena, struct storage);
-    *group.storage = (struct storage){.number = NO_ID, .trained = group.trained, .cut = group.cut};
+    *group.storage = (struct storage){
+        .number = NO_ID, .trained = group.trained, .cut = group.cut, .types = group.types};
     ARENA_PUSH(arena, w->groups, w->n_groups, w->cap_groups, group);
     place_group(w, &group);
     return group.storage;

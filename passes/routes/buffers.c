@@ -41,6 +41,8 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
                                    const struct axis_list cuts[MAX_RANK]) {
     struct buffer buffer = *reference;
     buffer.class = station->class;
+    if (station->dtype != DTYPE_NONE)
+        buffer.dtype = station->dtype;
     memcpy(buffer.layout.cuts, cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = station->flat;
     buffer.pad_elements = cut_of(s, station).pad;
@@ -84,5 +86,6 @@ struct station_size station_size(const struct stationed *s, int station, int64_t
         return size_of(flat_part(all_words(s, whole), mesh_group_size(s->mesh, &of->flat), 0), 0,
                        DTYPE_I32);
     struct flat_cut cut = cut_of(s, of);
-    return size_of(elements_of(cut, of, whole), cut.pad, dtype);
+    return size_of(elements_of(cut, of, whole), cut.pad,
+                   of->dtype != DTYPE_NONE ? of->dtype : dtype);
 }

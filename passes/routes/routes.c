@@ -26,6 +26,17 @@ static struct stay stay_of(const struct route_maker *m) {
     return (struct stay){EVENT_BEFORE_USE, EVENT_BEHIND_USE};
 }
 
+// Shards that are gathered in another type are cast into their place in what is gathered: they need no
+// memory of their own. Returns the station from which they are gathered.
+static int cast_shards(struct route_maker *m, enum hop_kind kind, enum route_event event, int rest,
+                       int gathered) {
+    if (m->storage->types.gathered == m->storage->types.parameters)
+        return rest;
+    int own = add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
+    add_hop(m, kind, event, rest, own, NULL);
+    return own;
+}
+
 // A part of the whole is kept between its uses in a step. Where the shards are cut out of that part, the
 // whole is gathered in two strides: the part before the first use, the whole out of the part before
 // each. Else the whole is there at the first use, and the part is cut out of it:
@@ -39,12 +50,13 @@ static void gather_by_part(struct route_maker *m, int rest, int part, int whole)
     const struct axis_list *kept = &m->storage->kept_shards;
     if (axis_list_begins(shards, kept)) {
         struct axis_list outer = axis_list_without(shards, kept);
-        add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
+        int own = cast_shards(m, HOP_CAST_PART, EVENT_BEFORE_FIRST_USE, rest, part);
+        add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, own, part, &outer);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
     } else {
         int window = add_window(m, whole, ".part", kept);
-        m->route->stations[window].of_each_unit = true;
-        add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, rest, whole, shards);
+        int own = cast_shards(m, HOP_CAST, EVENT_BEFORE_FIRST_USE, rest, whole);
+        add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, own, whole, shards);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
         add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
     }
@@ -56,10 +68,13 @@ static void gather_whole(struct route_maker *m, int rest) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     int part = -1;
-    if (storage->kept_shards.n)
+    if (storage->kept_shards.n) {
         part = add_station(m, ".kept", CLASS_TRANSIENT, &storage->kept_shards);
+        m->route->stations[part].dtype = storage->types.gathered;
+    }
     int whole = m->route->used = add_transient(m, ".gathered", &none, 1);
     struct station *station = &m->route->stations[whole];
+    station->dtype = storage->types.gathered;
     station->stacked = storage->kept_after_forward;
     station->of_each_unit = !storage->kept_after_forward;
     if (part >= 0 && !m->facts->read_once) {
@@ -67,7 +82,8 @@ static void gather_whole(struct route_maker *m, int rest) {
         return;
     }
     struct stay stay = stay_of(m);
-    add_transfer(m, HOP_GATHER, stay.before, rest, whole, &storage->shards[STATE_PARAMETERS]);
+    int own = cast_shards(m, HOP_CAST, stay.before, rest, whole);
+    add_transfer(m, HOP_GATHER, stay.before, own, whole, &storage->shards[STATE_PARAMETERS]);
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }
 

@@ -28,7 +28,8 @@
 static bool is_early_gather(const struct overlapper *o, const struct statement *s) {
     if (s->kind == STATEMENT_LOOP) { // a prologue
         for (uint32_t i = 0; i < s->loop.body.n; i++)
-            if (!is_early_gather(o, &s->loop.body.statements[i]))
+            if (!is_early_gather(o, &s->loop.body.statements[i]) &&
+                !prepares_gather(o, &s->loop.body.statements[i]))
                 return false;
         return true;
     }
@@ -37,18 +38,34 @@ static bool is_early_gather(const struct overlapper *o, const struct statement *
            wanted_prefetch(o, &s->start) > 0;
 }
 
-// Is there a call in it? Transfers between calls may pass each other, calls give them time.
-static bool computes(const struct statement *s) {
+// Is there a call in it that takes time? Transfers between such calls may pass each other, the calls
+// give them time.
+static bool computes(const struct overlapper *o, const struct statement *s) {
     if (s->kind != STATEMENT_LOOP)
-        return s->kind == STATEMENT_CALL;
+        return s->kind == STATEMENT_CALL && !prepares_gather(o, s);
     struct statement_walk walk = walk_statements(&s->loop.body);
     while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_CALL)
+        if (walk.statement->kind == STATEMENT_CALL && !prepares_gather(o, walk.statement))
             return true;
     return false;
 }
 
-// May the gather `moved` start before the statement at `at`?
+// Does the statement name a buffer that the call reads or writes?
+static bool touches_call(const struct overlapper *o, const struct statement *s,
+                         const struct statement *call) {
+    struct access access;
+    struct transfer named = {0};
+    for (uint32_t i = 0; (access = statement_access(o->program, call, i)).at; i++) {
+        struct transfer_piece piece = {*access.at, *access.at};
+        named.pieces = &piece;
+        named.n_pieces = 1;
+        if (touches(o, s, &named))
+            return true;
+    }
+    return false;
+}
+
+// May the gather `moved`, or what casts for it, start before the statement at `at`?
 static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
                      const struct statement *moved) {
     struct statement *s = &block->statements[at];
@@ -58,6 +75,8 @@ static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
                 return false;
         return true;
     }
+    if (moved->kind == STATEMENT_CALL)
+        return s->kind == STATEMENT_WAIT || !touches_call(o, s, moved);
     if (s->kind != STATEMENT_WAIT)
         return !is_early_gather(o, s) && !touches(o, s, &moved->start);
     // A wait touches what its start does; one whose start is elsewhere is not passed.
@@ -69,25 +88,36 @@ static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
     return false;
 }
 
-// Upwards past one statement that computes. If there is none, or what stands between cannot be
-// passed, the gather stays where it is.
+static bool may_all_pass(struct overlapper *o, struct block *block, uint32_t at,
+                         const struct statement *moved, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!may_pass(o, block, at, &moved[i]))
+            return false;
+    return true;
+}
+
+// Upwards past one statement that computes, with the call right before that casts for it. If there is
+// none, or what stands between cannot be passed, the gather stays where it is.
 static void start_gathers_early(struct overlapper *o, struct block *block) {
     for (uint32_t i = 0; i < block->n; i++) {
-        struct statement moved = block->statements[i];
-        if (!is_early_gather(o, &moved)) {
-            if (moved.kind == STATEMENT_LOOP)
+        if (!is_early_gather(o, &block->statements[i])) {
+            if (block->statements[i].kind == STATEMENT_LOOP)
                 start_gathers_early(o, &block->statements[i].loop.body);
             continue;
         }
-        uint32_t to = i;
+        bool cast = i > 0 && block->statements[i].kind == STATEMENT_START &&
+                    prepares_gather(o, &block->statements[i - 1]);
+        uint32_t n = cast ? 2 : 1, from = i + 1 - n, to = from;
+        struct statement moved[2];
+        memcpy(moved, &block->statements[from], n * sizeof *moved);
         bool passed = false;
-        while (to > 0 && !passed && may_pass(o, block, to - 1, &moved))
-            passed = computes(&block->statements[--to]);
+        while (to > 0 && !passed && may_all_pass(o, block, to - 1, moved, n))
+            passed = computes(o, &block->statements[--to]);
         if (!passed)
             continue;
-        memmove(block->statements + to + 1, block->statements + to,
-                (i - to) * sizeof *block->statements);
-        block->statements[to] = moved;
+        memmove(block->statements + to + n, block->statements + to,
+                (from - to) * sizeof *block->statements);
+        memcpy(&block->statements[to], moved, n * sizeof *moved);
     }
 }
 

@@ -14,6 +14,12 @@ static bool is_stacked_twice(const struct overlapper *o, buffer_id buffer) {
     return o->program->buffers[buffer].stacks.n > 1;
 }
 
+// Shards that were cast into their place are gathered around themselves.
+static bool is_around_itself(const struct overlapper *o, const struct transfer_piece *piece) {
+    return buffer_whole(o->program, piece->from.buffer) ==
+           buffer_whole(o->program, piece->to.buffer);
+}
+
 // A gather of what this iteration needs: of its layer, into the layer's place or one that the next
 // iteration may have. What is stacked twice has slots of its own already, in another order.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
@@ -24,10 +30,24 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
         const struct transfer_piece *piece = &transfer->pieces[i];
         const struct buffer *to = &o->program->buffers[piece->to.buffer];
         if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
-            piece->from.indices[0].variable != variable || to->class != CLASS_TRANSIENT ||
+            (!is_around_itself(o, piece) && piece->from.indices[0].variable != variable) ||
+            to->class != CLASS_TRANSIENT ||
             (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))
             return false;
     }
+    return true;
+}
+
+// A call that casts this iteration's shards for the pair behind it.
+static bool is_layer_cast(const struct overlapper *o, const struct block *block, uint32_t at,
+                          int variable) {
+    const struct statement *s = &block->statements[at];
+    if (!prepares_gather(o, s) || !is_pair(block, at + 1) ||
+        !is_layer_gather(o, &block->statements[at + 1].start, variable))
+        return false;
+    for (uint32_t i = 0; i < o->program->job->units[s->call.unit].n_parameters; i++)
+        if (s->call.operands[i].indices[0].variable != variable)
+            return false;
     return true;
 }
 
@@ -37,7 +57,8 @@ static uint32_t count_gathers(const struct overlapper *o, const struct block *bl
     while (n < block->n) {
         if (is_pair(block, n) && is_layer_gather(o, &block->statements[n].start, variable))
             n += 2;
-        else if (is_nest(o, &block->statements[n], variable))
+        else if (is_layer_cast(o, block, n, variable) ||
+                 is_nest(o, &block->statements[n], variable))
             n++;
         else
             break;

@@ -29,18 +29,25 @@
 
 // ---- starts and waits -------------------------------------------------------------------------
 
+static void move_reference(const struct overlapper *o, struct reference *at, int64_t offset,
+                           int variable) {
+    at->indices[0] = has_slots(o, at->buffer) ? slot_of(o, at->buffer, variable, offset)
+                                              : index_moved(at->indices[0], offset);
+}
+
 // The start of what is gathered `offset` later: iterations, or layers of a loop of gathers, whose
-// variable it is.
-static void move_start(struct overlapper *o, struct transfer *start, int64_t offset, int variable) {
-    for (uint32_t k = 0; k < start->n_pieces; k++) {
-        struct transfer_piece *piece = &start->pieces[k];
-        piece->from.indices[0] = index_moved(piece->from.indices[0], offset);
-        if (has_slots(o, piece->to.buffer))
-            piece->to.indices[0] = slot_of(o, piece->to.buffer, variable, offset);
-        else
-            piece->to.indices[0] = index_moved(piece->to.indices[0], offset);
-    }
-    start->handle_index = flight_of(o, start->handle, variable, offset);
+// variable it is. Or the call that casts what is gathered.
+static void move_start(struct overlapper *o, struct statement *s, int64_t offset, int variable) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(o->program, s, i)).at; i++)
+        move_reference(o, access.at, offset, variable);
+    if (s->kind == STATEMENT_START)
+        s->start.handle_index = flight_of(o, s->start.handle, variable, offset);
+}
+
+// A gather begins with its start, or with the call that casts what it gathers.
+static enum statement_kind half_of(const struct statement *s) {
+    return s->kind == STATEMENT_CALL ? STATEMENT_START : s->kind;
 }
 
 // Takes the starts, or the waits, out of a loop of gathers, each in the slot of its layer.
@@ -51,10 +58,10 @@ static void keep_only(struct overlapper *o, struct block *block, enum statement_
         struct statement s = block->statements[i];
         if (s.kind == STATEMENT_LOOP)
             keep_only(o, &s.loop.body, kind, offset, variable + 1);
-        else if (s.kind != kind)
+        else if (half_of(&s) != kind)
             continue;
         else if (kind == STATEMENT_START)
-            move_start(o, &s.start, offset, variable);
+            move_start(o, &s, offset, variable);
         else
             s.wait.index = flight_of(o, s.wait.handle, variable, offset);
         block_push(o->program->arena, &kept, s);
@@ -80,8 +87,8 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
         struct statement start = statement_clone(o->program->arena, o->program, gather);
         if (gather->kind == STATEMENT_LOOP)
             start = half_of_nest(o, p, gather, STATEMENT_START, offset);
-        else if (gather->kind == STATEMENT_START)
-            move_start(o, &start.start, offset, p->variable);
+        else if (half_of(gather) == STATEMENT_START)
+            move_start(o, &start, offset, p->variable);
         if (gather->kind != STATEMENT_WAIT)
             block_push(o->program->arena, to, start);
     }

@@ -28,6 +28,22 @@ bool touches(const struct overlapper *o, const struct statement *s,
     return false;
 }
 
+bool prepares_gather(const struct overlapper *o, const struct statement *s) {
+    if (s->kind != STATEMENT_CALL)
+        return false;
+    const struct unit *unit = &o->program->job->units[s->call.unit];
+    bool casts = true;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        casts &= unit->ops[i].kind == OP_CAST;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        casts &= buffer_is_persistent(&o->program->buffers[s->call.operands[i].buffer]);
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct buffer *result = &o->program->buffers[s->call.results[i].buffer];
+        casts &= result->class == CLASS_TRANSIENT && result->window_of != NO_ID;
+    }
+    return casts;
+}
+
 bool are_pair(const struct statement *start, const struct statement *wait) {
     return start->kind == STATEMENT_START && wait->kind == STATEMENT_WAIT &&
            start->start.handle == wait->wait.handle;
