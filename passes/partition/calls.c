@@ -143,6 +143,9 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
                                    .type.partial = UINT64_MAX,
                                    .summand = way_of(draft, buffer)->route.summand};
     memcpy(wanted.type.cuts, placement_of(&plan->placement, buffer)->cuts, sizeof wanted.type.cuts);
+    const struct route *route = &way_of(draft, buffer)->route;
+    enum dtype travels = route->stations[route->used].dtype;
+    wanted.type.dtype = travels == buffer->dtype ? DTYPE_NONE : travels;
     return wanted;
 }
 

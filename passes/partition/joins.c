@@ -84,8 +84,14 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
         add_unit(draft, call->call.unit, load_name(draft->plan, load, '_'), call->span, &id);
     add_parameters(draft, unit, operands, load->n);
     for (value_id i = 0; i < load->n; i++) {
-        const char *kept = arena_format(draft->arena, "%s.kept", unit->values[i].name);
-        struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &i, 1, call->span);
+        const struct cargo *cargo = &load->items[i];
+        bool casts = load->kind == HOP_CAST || load->kind == HOP_CAST_PART;
+        const char *kept =
+            arena_format(draft->arena, "%s.%s", unit->values[i].name, casts ? "cast" : "kept");
+        struct span span = casts ? state_span(draft->plan, cargo->way->reference,
+                                              hop_rows[load->kind].cause, &cargo->hop->axes)
+                                 : call->span;
+        struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &i, 1, span);
         unit->values[op->results[0]].type =
             buffer_type(draft->program, &draft->program->buffers[results[i].buffer]);
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);

@@ -391,26 +391,31 @@ static bool is_as_wanted(const struct sharding *type, const struct sharding *wan
            type->maxima == want->maxima && type->dtype == want->dtype;
 }
 
-// Elements become those of the reference program as soon as that makes them narrower: not summands of
-// a sum that has an order, which is rounded once, when it is whole.
-static bool is_to_be_cast(const struct maker *m, value_id v, const struct sharding *type,
-                          bool last) {
-    enum dtype wanted = m->from->values[v].type.dtype;
-    return type->dtype != DTYPE_NONE &&
-           (last || (dtype_holds(type->dtype, wanted) && !(type->partial & ~m->plan->token_axes)));
+static enum dtype dtype_of(const struct maker *m, value_id v, const struct sharding *type) {
+    return type->dtype != DTYPE_NONE ? type->dtype : m->from->values[v].type.dtype;
 }
 
-static void emit_cast(struct maker *m, value_id v, struct form *form, const struct op *reader) {
+// Elements become those that are wanted as soon as that makes them narrower: not summands of a sum that
+// has an order, which is rounded once, when it is whole.
+static bool is_to_be_cast(const struct maker *m, value_id v, const struct sharding *type,
+                          const struct sharding *want, bool last) {
+    return type->dtype != want->dtype &&
+           (last || (dtype_holds(dtype_of(m, v, type), dtype_of(m, v, want)) &&
+                     !(m->plan->placement.ordered && type->partial & ~m->plan->token_axes)));
+}
+
+static void emit_cast(struct maker *m, value_id v, struct form *form, const struct sharding *want,
+                      const struct op *reader) {
     const struct value *reference = &m->from->values[v];
     struct tensor_type type = m->to->values[form->value].type;
     const struct op *made = unit_producer(m->from, v);
     value_id from = form->value;
-    type.dtype = reference->type.dtype;
+    type.dtype = dtype_of(m, v, want);
     form->value = add_op(m, OP_CAST, arena_format(m->draft->arena, "%s.cast", reference->name),
                          &from, 1, made ? made->span : m->from->span);
     inherit_roles(m, from, reader);
     m->to->values[form->value].type = type;
-    form->type.dtype = DTYPE_NONE;
+    form->type.dtype = want->dtype;
     add_form(m, v, *form);
 }
 
@@ -427,15 +432,15 @@ value_id bring(struct maker *m, value_id v, const struct sharding *want, const s
     }
     form = cheapest_form(m, v, want);
     for (struct move move; (move = next_move(m->plan, &form.type, want)).kind != N_OPS;) {
-        if (is_to_be_cast(m, v, &form.type, false))
-            emit_cast(m, v, &form, reader);
+        if (is_to_be_cast(m, v, &form.type, want, false))
+            emit_cast(m, v, &form, want, reader);
         apply_move(&form.type, &move);
         form.value = move.kind == OP_PUT ? emit_keep(m, v, form.value, &move.axes, reader)
                                          : emit_move(m, v, form.value, &move, &form.type, reader);
         add_form(m, v, form);
     }
-    if (is_to_be_cast(m, v, &form.type, true))
-        emit_cast(m, v, &form, reader);
+    if (is_to_be_cast(m, v, &form.type, want, true))
+        emit_cast(m, v, &form, want, reader);
     CHECK(is_as_wanted(&form.type, want));
     return form.value;
 }

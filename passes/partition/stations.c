@@ -38,6 +38,24 @@ static uint32_t *each_its_own(const struct plan *plan) {
     return own;
 }
 
+// Does the state stop there, as far as is known before units are made? What axes of the model leave of
+// a gradient may need another station.
+static bool stops_at(const struct route *route, int station) {
+    bool stops = route->used == station || route->owned == station || route->sum == station ||
+                 route->residual == station;
+    for (unsigned i = 0; i < route->n_hops; i++)
+        stops |= route->hops[i].from == station || route->hops[i].to == station;
+    for (unsigned i = 0; i < route->n_stations; i++)
+        stops |= route->stations[i].window_of == station;
+    return stops;
+}
+
+static buffer_id make_station(struct draft *draft, struct way *way, int station) {
+    const struct station *s = &way->route.stations[station];
+    buffer_id whole = s->window_of >= 0 ? way->buffers[s->window_of] : NO_ID;
+    return add_buffer(draft, way, station, whole, s->suffix, s->slots);
+}
+
 static void make_way(struct draft *draft, const struct buffer *reference) {
     struct way *way = way_of(draft, reference);
     way->reference = reference;
@@ -46,13 +64,10 @@ static void make_way(struct draft *draft, const struct buffer *reference) {
     for (unsigned i = 0; i < way->route.n_stations; i++) {
         const struct station *station = &way->route.stations[i];
         way->buffers[i] = NO_ID;
-        if (!station->of_each_unit) {
-            buffer_id whole = station->window_of >= 0 ? way->buffers[station->window_of] : NO_ID;
-            way->buffers[i] =
-                add_buffer(draft, way, (int)i, whole, station->suffix, station->slots);
-            continue;
-        }
-        way->of_unit[i] = no_buffers(draft->plan);
+        if (station->of_each_unit)
+            way->of_unit[i] = no_buffers(draft->plan);
+        else if (stops_at(&way->route, (int)i))
+            way->buffers[i] = make_station(draft, way, (int)i);
     }
 }
 
@@ -112,6 +127,8 @@ buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way,
                          struct reference of, uint32_t unit) {
     const struct plan *plan = draft->plan;
     const struct station *s = &way->route.stations[station];
+    if (!s->of_each_unit && way->buffers[station] == NO_ID)
+        way->buffers[station] = make_station(draft, way, station);
     if (!s->of_each_unit)
         return way->buffers[station];
     buffer_id *made = way->of_unit[station];

@@ -359,6 +359,23 @@ static void make_chained_result(struct maker *m, uint32_t i) {
                     m->from->results[i].in_parameter);
 }
 
+// What is wanted of other elements than it is made of, and read by nobody else, is made so.
+static void make_of(struct maker *m, value_id v, enum dtype dtype) {
+    const struct form form = made_form(m, v);
+    const struct op *op = unit_producer(m->to, form.value);
+    if (!op || m->forms[v].n > 1)
+        return;
+    for (uint32_t i = 0; i < m->to->n_ops; i++)
+        for (unsigned k = 0; k < m->to->ops[i].n_operands; k++)
+            if (m->to->ops[i].operands[k] == form.value)
+                return;
+    for (unsigned k = 0; k < op->n_results; k++)
+        if (op->results[k] == form.value && !op_frees_result(op->kind, k))
+            return;
+    m->to->values[form.value].type.dtype = dtype;
+    m->forms[v].items[0].type.dtype = dtype;
+}
+
 // What the next unit reads is whole or cut; what storage or the step finishes leaves as a summand.
 static void make_result(struct maker *m, uint32_t i) {
     const struct unit_result *reference = &m->from->results[i];
@@ -370,6 +387,10 @@ static void make_result(struct maker *m, uint32_t i) {
     else
         type.partial = ((type.partial & summands_of(m, reference->value)) | wanted->summand) &
                        ~cut_mask(&wanted->type);
+    if (in_parameter != NO_ID)
+        type.dtype = m->use->operands[in_parameter].dtype;
+    if (type.dtype != DTYPE_NONE)
+        make_of(m, reference->value, type.dtype);
     value_id value = bring(m, reference->value, &type, NULL);
     bool is_summand = type.partial >> m->plan->time & 1 && in_parameter == NO_ID;
     bool paired = wanted->over_time == OVER_TIME_PAIRED && !(type.partial & ~m->plan->token_axes);

@@ -135,6 +135,19 @@ static struct coded add_codes(struct route_maker *m, int sent) {
     return coded;
 }
 
+// Whether sums over devices are of other elements than the gradient that is kept.
+static bool sums_cast(const struct route_maker *m) {
+    return m->storage->types.reduced != m->storage->types.gradients;
+}
+
+// A transient of what travels, in the type in which it does.
+static int add_travelling(struct route_maker *m, const char *suffix, const struct axis_list *flat,
+                          int64_t slots) {
+    int made = add_transient(m, suffix, flat, slots);
+    m->route->stations[made].dtype = m->storage->types.reduced;
+    return made;
+}
+
 // Where sums are ordered those over axes of the model come first. The devices of `keep_first` are
 // left their parts of the sum over these, if they come last in it, else of a copy.
 static void sum_first(struct route_maker *m, const struct gradient_sums *sums, int part, int kept) {
@@ -153,9 +166,10 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
 
 // Where the sums of microbatches are scattered last: what the update reads, or, where that is cut
 // further, by axes of the model, a window around it, or by axes of the wire, whose codes bring the
-// whole, a transient of which its part is kept. Shards that the update's do not lie in take no scatter.
+// whole, a transient of which its part is kept. So is one of what travels in another type. Shards that
+// the update's do not lie in take no scatter.
 static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
-                          const struct axis_list *cuts, int part) {
+                          const struct axis_list *cuts, int part, bool cast) {
     const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
     struct axis_list scattered = *cuts;
     axis_list_add_all(&scattered, &sums->scatter_last);
@@ -164,24 +178,31 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
         sums->scatter_last = (struct axis_list){0};
         scattered = *cuts;
     }
-    if (axis_list_equal(&scattered, owners))
+    if (axis_list_equal(&scattered, owners) && !cast)
         return m->route->owned;
     if (axis_list_equal(&scattered, cuts))
         return part;
     return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
-                                 : add_transient(m, ".scattered", &scattered, 1);
+                                 : add_travelling(m, ".scattered", &scattered, 1);
 }
 
 // Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes.
-// What axes of the model have left a summand is summed here, too, where nothing has done so.
-static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int last,
-                     int own, const struct coded *coded) {
+// What axes of the model have left a summand is summed here, too, where nothing has done so. `cast`:
+// what is summed, where that is of other elements than `part`; else -1.
+static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int cast,
+                     int last, int own, const struct coded *coded) {
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
     uint64_t left = m->placement->ordered ? 0 : m->facts->left;
     left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
     struct axis_list summed =
         placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
     int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
+    if (cast >= 0 && (sums->scatter_last.n || summed.n)) {
+        add_hop(m, HOP_CAST_LAST, event, part, cast, NULL);
+        part = cast;
+    } else if (cast >= 0) {
+        return;
+    }
     add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &sums->inner_last);
     add_transfer(m, HOP_SCATTER_LAST, event, part, last, &sums->scatter_last);
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
@@ -220,14 +241,14 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
         ((several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
-    term.written = add_transient(m, ".unreduced", &none, storage->gather_layers);
+    term.written = add_travelling(m, ".unreduced", &none, storage->gather_layers);
     term.part = add_window(m, term.written, ".part", &sums->keep_first);
     if (sums->scatter_each.n || sums->keep_first.n == 0)
         term.kept = term.part;
     struct axis_list reduced = sums->keep_first;
     axis_list_add_all(&reduced, &sums->scatter_each);
-    if (sums->keep_each.n || (sums->scatter_each.n && several && !ordered))
-        term.reduced = add_transient(m, ".reduced", &reduced, storage->gather_layers);
+    if (sums->keep_each.n || (sums->scatter_each.n && ((several && !ordered) || sums_cast(m))))
+        term.reduced = add_travelling(m, ".reduced", &reduced, storage->gather_layers);
     if (sums->keep_each.n)
         term.own = add_window(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
     return term;
@@ -245,11 +266,15 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
     add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
+    bool added = several && !m->placement->ordered && term->written >= 0;
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
+    else if (sums_cast(m) && term->written >= 0 && !added)
+        add_hop(m, HOP_KEEP_EACH, behind, term->reduced >= 0 ? term->reduced : term->written, sum,
+                NULL);
     if (several && m->placement->ordered)
         add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
-    else if (several && term->written >= 0)
+    else if (added)
         add_hop(m, HOP_ADD, behind, term->reduced >= 0 ? term->reduced : term->written, sum, NULL);
     add_release(m, HOP_RELEASE_TERM, behind, term->written);
     add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
@@ -286,7 +311,10 @@ void make_gradients(struct route_maker *m) {
     m->route->used = term.written >= 0 ? term.written : rest;
     axis_list_add_all(&cuts, &sums.keep_last);
     int part = sheds ? term.written : sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
-    int last = last_scattered(m, &sums, &cuts, part);
+    int cast = -1;
+    if (sums_cast(m))
+        cast = add_travelling(m, ".cast", &m->route->stations[part].flat, 1);
+    int last = last_scattered(m, &sums, &cuts, cast >= 0 ? cast : part, cast >= 0);
     bool keeps = m->route->stations[last].class == CLASS_TRANSIENT;
     int own = keeps ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
@@ -296,5 +324,5 @@ void make_gradients(struct route_maker *m) {
     if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
     sum_each(m, &sums, &term);
-    sum_last(m, &sums, part, last, own, &coded);
+    sum_last(m, &sums, part, cast, last, own, &coded);
 }

@@ -33,7 +33,7 @@ static int cast_shards(struct route_maker *m, enum hop_kind kind, enum route_eve
     if (m->storage->types.gathered == m->storage->types.parameters)
         return rest;
     int own = add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
-    add_hop(m, kind, event, rest, own, NULL);
+    add_hop(m, kind, event, rest, own, &m->storage->shards[STATE_PARAMETERS]);
     return own;
 }
 
