@@ -146,6 +146,7 @@ int table_find(const char *const *names, int n, const char *text); // -1: not am
 extern const char *const dtype_names[N_DTYPES];
 extern const uint8_t dtype_bytes[N_DTYPES];
 bool dtype_is_floating(enum dtype);
+bool dtype_is_narrow(enum dtype); // floating, of fewer bits than anything is computed in
 // Whether it has every value that the other has.
 bool dtype_holds(enum dtype, enum dtype other);
 extern const char *const dimension_names[N_DIMENSIONS];

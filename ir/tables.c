@@ -27,6 +27,10 @@ bool dtype_is_floating(enum dtype dtype) {
     return dtype_bits[dtype].exponent > 0;
 }
 
+bool dtype_is_narrow(enum dtype dtype) {
+    return dtype_is_floating(dtype) && dtype_bytes[dtype] < dtype_bytes[DTYPE_F32];
+}
+
 bool dtype_holds(enum dtype dtype, enum dtype other) {
     return dtype_bits[dtype].significand >= dtype_bits[other].significand &&
            dtype_bits[dtype].exponent >= dtype_bits[other].exponent;

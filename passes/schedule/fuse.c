@@ -136,6 +136,12 @@ static bool takes_place_of(const struct unit *unit, value_id value, value_id par
     return false;
 }
 
+// Would a sum be the same without the rounding of its term to the type that it has in memory?
+static bool added_as_computed(const struct unit *unit, value_id term, const struct op *sum) {
+    enum dtype dtype = unit->values[term].type.dtype;
+    return dtype == unit->values[sum->results[0]].type.dtype && !dtype_is_narrow(dtype);
+}
+
 // A product that is only added to a sum can be added by its kernel, without memory in between.
 static bool inline_accumulated(const struct unit *unit, const struct uses *uses, uint32_t at,
                                unsigned result) {
@@ -147,7 +153,8 @@ static bool inline_accumulated(const struct unit *unit, const struct uses *uses,
     // The kernel runs where its op stands, so the sum must be there by then, and its place nobody
     // else's until the sum is made: a parameter whose place it takes.
     return op_adds_term(user->kind) && uses->operand[value] == 1 &&
-           user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1 &&
+           added_as_computed(unit, value, user) && user->operands[0] < unit->n_parameters &&
+           uses->count[user->operands[0]] == 1 &&
            takes_place_of(unit, user->results[0], user->operands[0]);
 }
 
