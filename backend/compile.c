@@ -49,12 +49,21 @@ LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_opti
     return machine;
 }
 
-// Where it is missing llvm.fma would be a call of libm for every step of a polynomial.
-bool machine_has_fma(LLVMTargetMachineRef machine) {
+// Features are written "+fma,-fma4,..."
+static bool has_feature(const char *features, const char *feature) {
+    size_t length = strlen(feature);
+    for (const char *at = features; (at = strstr(at, feature)) != NULL; at += length)
+        if (at > features && at[-1] == '+' && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+// Where fma is missing llvm.fma would be a call of libm for every step of a polynomial.
+bool machine_has(LLVMTargetMachineRef machine, const char *feature) {
     char *features = LLVMGetTargetMachineFeatureString(machine);
     char *cpu = LLVMGetTargetMachineCPU(machine);
-    bool has =
-        strstr(features, "+fma") || strcmp(cpu, "x86-64-v3") == 0 || strcmp(cpu, "x86-64-v4") == 0;
+    bool has = has_feature(features, feature) || strcmp(cpu, "x86-64-v3") == 0 ||
+               strcmp(cpu, "x86-64-v4") == 0;
     LLVMDisposeMessage(features);
     LLVMDisposeMessage(cpu);
     return has;
@@ -171,7 +180,8 @@ static void compile_piece(struct work *work, uint32_t piece, struct arena *arena
     }
     struct emitter e;
     emitter_open(&e, arena, job, name);
-    e.has_fma = machine_has_fma(machine);
+    e.has_fma = machine_has(machine, "fma");
+    e.has_f16c = machine_has(machine, "f16c");
     emit_piece(&e, job, piece);
     module_finish(&e, machine);
     work->objects->buffers[piece] = module_object(work, &e, machine, effort);

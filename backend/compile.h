@@ -21,7 +21,8 @@ LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_opti
 // Sets the module's target and checks it (debug builds); then LLVM's passes may run.
 void module_finish(struct emitter *, LLVMTargetMachineRef);
 void module_optimise(struct emitter *, LLVMTargetMachineRef, struct effort);
-bool machine_has_fma(LLVMTargetMachineRef);
+// One of the features that x86-64-v3 has: "fma", "f16c".
+bool machine_has(LLVMTargetMachineRef, const char *feature);
 
 // The job cut into pieces that are compiled apart: one per unit, then one for each program's steps.
 struct objects {

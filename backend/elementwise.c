@@ -102,15 +102,11 @@ static LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned 
     return value_of(tree, op->operands[i], spot_of(tree, op->operands[i], at));
 }
 
-// Scalars are f64 and meet tensors of any type; `cast` is this and nothing more.
-static LLVMValueRef convert(struct emitter *e, LLVMValueRef x, LLVMTypeRef to) {
-    LLVMTypeRef from = LLVMTypeOf(x);
-    if (from == to)
-        return x;
-    if (from == e->i32)
-        return LLVMBuildSIToFP(e->builder, x, to, "");
-    return to == e->f32 ? LLVMBuildFPTrunc(e->builder, x, to, "")
-                        : LLVMBuildFPExt(e->builder, x, to, "");
+// The operand in the type that the op computes in.
+static LLVMValueRef computed_operand(struct tree *tree, const struct op *op, unsigned i,
+                                     struct spot at) {
+    struct emitter *e = tree->e;
+    return convert(e, operand_at(tree, op, i, at), op_computes_in(e->unit, op));
 }
 
 static bool is_erf(const struct op *op) {
@@ -124,34 +120,35 @@ static bool is_erf(const struct op *op) {
 static LLVMValueRef compute_moved(struct tree *tree, const struct op *op, struct spot at) {
     const struct moved *found = find_moved(tree, op, at.row);
     struct moved here = found ? *found : move_spot(tree, op, at);
-    LLVMTypeRef type = element_type(tree->e, value_type(tree->e, op->results[0])->dtype);
-    LLVMValueRef zero = LLVMConstNull(type);
+    LLVMValueRef value = value_of(tree, op->operands[0], here.from);
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
     if (here.known == 0)
         return zero;
-    LLVMValueRef value = value_of(tree, op->operands[0], here.from);
     return here.known == 1 ? value
                            : LLVMBuildSelect(tree->e->builder, here.inside, value, zero, "");
 }
 
-// One op on one element. No fast-math flag anywhere: LLVM may then neither fuse nor reorder, and a
+// One op on one element, not yet rounded to its type. No fast-math flag anywhere: LLVM may then neither fuse nor reorder, and a
 // vector's lane computes what the scalar tail computes.
 static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot at) {
     struct emitter *e = tree->e;
-    LLVMTypeRef type = element_type(e, value_type(e, op->results[0])->dtype);
     if (op_moves_elements(op->kind))
         return compute_moved(tree, op, at);
-    LLVMValueRef a = operand_at(tree, op, 0, at);
-    LLVMValueRef b = op->n_operands == 2 ? operand_at(tree, op, 1, at) : NULL;
+    if (op->kind == OP_CAST)
+        return operand_at(tree, op, 0, at);
+    LLVMTypeRef type = element_type(e, op_computes_in(e->unit, op));
+    LLVMValueRef a = computed_operand(tree, op, 0, at);
+    LLVMValueRef b = op->n_operands == 2 ? computed_operand(tree, op, 1, at) : NULL;
     switch (op->kind) {
     case OP_ADD:
     case OP_ACCUMULATE:
     case OP_ADD_BIAS:
         if (LLVMIsNull(a) || LLVMIsNull(b)) // what has not been moved here, or comes later
-            return LLVMIsNull(a) ? convert(e, b, type) : a;
-        return LLVMBuildFAdd(e->builder, a, convert(e, b, type), "");
+            return LLVMIsNull(a) ? b : a;
+        return LLVMBuildFAdd(e->builder, a, b, "");
     case OP_MUL:
     case OP_SCALE:
-        return LLVMBuildFMul(e->builder, a, convert(e, b, type), "");
+        return LLVMBuildFMul(e->builder, a, b, "");
     case OP_WEIGHTED_SUM: {
         LLVMValueRef left = LLVMConstReal(type, op_real(op, ATTRIBUTE_WEIGHT_A, 0));
         LLVMValueRef right = LLVMConstReal(type, op_real(op, ATTRIBUTE_WEIGHT_B, 0));
@@ -174,24 +171,25 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
         return LLVMBuildFMul(e->builder, emit_math(e, "silu_derivative", a), b, "");
     case OP_DROPOUT:
         return drop(tree, op, at, operand_at(tree, op, 5, at), a);
-    case OP_LOG_SHIFT:
-        return LLVMBuildFAdd(e->builder, emit_math(e, "log", a), b, "");
     default:
-        CHECK(op->kind == OP_CAST);
-        return convert(e, a, type);
+        CHECK(op->kind == OP_LOG_SHIFT);
+        return LLVMBuildFAdd(e->builder, emit_math(e, "log", a), b, "");
     }
 }
 
-// Computed once per iteration and row, however many users it has.
+// Computed, and rounded to its type, once per iteration and row, however many users it has: to each
+// it is what it would be in memory.
 static LLVMValueRef value_of(struct tree *tree, value_id value, struct spot at) {
+    enum dtype dtype = value_type(tree->e, value)->dtype;
     if (value == tree->absent)
-        return LLVMConstNull(element_type(tree->e, value_type(tree->e, value)->dtype));
+        return LLVMConstNull(register_type(tree->e, dtype));
     for (uint32_t i = 0; i < tree->n_done; i++)
         if (tree->done[i].value == value && tree->done[i].row == at.row)
             return tree->done[i].result;
-    LLVMValueRef result = is_inline(tree->e, value)
-                              ? compute(tree, producer_of(tree->e, value), at)
-                              : load_leaf(tree, value, element_at(tree, value, at));
+    LLVMValueRef result =
+        is_inline(tree->e, value)
+            ? round_to(tree->e, compute(tree, producer_of(tree->e, value), at), dtype)
+            : load_leaf(tree, value, element_at(tree, value, at));
     struct computed done = {value, at.row, result};
     ARENA_PUSH(tree->e->arena, tree->done, tree->n_done, tree->cap_done, done);
     return result;

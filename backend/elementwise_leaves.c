@@ -22,16 +22,14 @@ static LLVMValueRef leaf_pointer(struct tree *tree, value_id value, LLVMValueRef
 // Alignment is that of an element: rows begin anywhere. Unaligned vector loads cost nothing here.
 LLVMValueRef load_leaf(struct tree *tree, value_id value, LLVMValueRef index) {
     struct emitter *e = tree->e;
-    LLVMTypeRef type = element_type(e, value_type(e, value)->dtype);
-    LLVMValueRef load = LLVMBuildLoad2(e->builder, type, leaf_pointer(tree, value, index), "");
-    LLVMSetAlignment(load, dtype_bytes[value_type(e, value)->dtype]);
-    mark_access(tree, load);
-    return load;
+    LLVMValueRef from = leaf_pointer(tree, value, index), access;
+    LLVMValueRef x = load_element(e, value_type(e, value)->dtype, from, &access);
+    mark_access(tree, access);
+    return x;
 }
 
 void store_leaf(struct tree *tree, value_id value, LLVMValueRef index, LLVMValueRef x) {
     struct emitter *e = tree->e;
-    LLVMValueRef store = LLVMBuildStore(e->builder, x, leaf_pointer(tree, value, index));
-    LLVMSetAlignment(store, dtype_bytes[value_type(e, value)->dtype]);
-    mark_access(tree, store);
+    LLVMValueRef to = leaf_pointer(tree, value, index);
+    mark_access(tree, store_element(e, value_type(e, value)->dtype, x, to));
 }

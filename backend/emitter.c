@@ -139,8 +139,10 @@ void emitter_open(struct emitter *e, struct arena *arena, const struct job *job,
     e->void_type = LLVMVoidTypeInContext(e->llvm);
     e->i1 = LLVMInt1TypeInContext(e->llvm);
     e->i8 = LLVMInt8TypeInContext(e->llvm);
+    e->i16 = LLVMInt16TypeInContext(e->llvm);
     e->i32 = LLVMInt32TypeInContext(e->llvm);
     e->i64 = LLVMInt64TypeInContext(e->llvm);
+    e->half = LLVMHalfTypeInContext(e->llvm);
     e->f32 = LLVMFloatTypeInContext(e->llvm);
     e->f64 = LLVMDoubleTypeInContext(e->llvm);
     e->pointer = LLVMPointerTypeInContext(e->llvm, 0);
@@ -217,18 +219,6 @@ LLVMValueRef constant_f64(struct emitter *e, double value) {
 
 LLVMValueRef null_pointer(struct emitter *e) {
     return LLVMConstNull(e->pointer);
-}
-
-LLVMTypeRef element_type(struct emitter *e, enum dtype dtype) {
-    switch (dtype) {
-    case DTYPE_F32:
-        return e->f32;
-    case DTYPE_F64:
-        return e->f64;
-    default:
-        CHECK(dtype == DTYPE_I32);
-        return e->i32;
-    }
 }
 
 // Pointers are typeless; a distance is in bytes or in elements of the type that is named.

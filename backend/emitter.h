@@ -34,13 +34,14 @@ struct emitter {
     const struct job *job;
     const struct program *program; // whose step it is; of units NULL
     bool has_fma;                  // does the target have fused multiply-add?
+    bool has_f16c;                 // and conversions of f16?
     struct axis_list *groups;      // of the job's collectives; calls name them by their index
     uint32_t n_groups;
 
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMBuilderRef builder;
-    LLVMTypeRef void_type, i1, i8, i32, i64, f32, f64, pointer;
+    LLVMTypeRef void_type, i1, i8, i16, i32, i64, half, f32, f64, pointer;
     LLVMTypeRef tile_type, calls[N_RUNTIME_CALLS];
     LLVMMetadataRef access_group; // of loads and stores that no other iteration touches
 
@@ -70,7 +71,6 @@ LLVMValueRef constant_i64(struct emitter *, int64_t value);
 LLVMValueRef constant_f64(struct emitter *, double value);
 LLVMValueRef null_pointer(struct emitter *);
 LLVMValueRef stack_array(struct emitter *, LLVMTypeRef element, unsigned count); // in the entry
-LLVMTypeRef element_type(struct emitter *, enum dtype);
 LLVMValueRef offset_pointer(struct emitter *, LLVMValueRef pointer, int64_t bytes);
 LLVMValueRef element_pointer(struct emitter *, LLVMTypeRef element, LLVMValueRef pointer,
                              LLVMValueRef index);
@@ -99,6 +99,20 @@ struct counted_loop loop_begin(struct emitter *, LLVMValueRef begin, LLVMValueRe
                                bool descending);
 // `parallel`: no iteration depends on another through memory (all accesses are in access_group).
 void loop_end(struct emitter *, struct counted_loop *, bool parallel);
+
+// ---- elements.c -------------------------------------------------------------------------------
+
+// The type of an element in memory, and of what is computed with: f32 for one of 16 bits.
+LLVMTypeRef element_type(struct emitter *, enum dtype);
+LLVMTypeRef register_type(struct emitter *, enum dtype);
+// x, an f32, f64 or i32, as an f32 or f64, rounded where that has fewer digits.
+LLVMValueRef convert(struct emitter *, LLVMValueRef x, enum dtype);
+// x, likewise, rounded once to a type, as what is computed with.
+LLVMValueRef round_to(struct emitter *, LLVMValueRef x, enum dtype);
+// An element, as what is computed with, and the access of memory, for what is to be said of it.
+LLVMValueRef load_element(struct emitter *, enum dtype, LLVMValueRef from, LLVMValueRef *access);
+// Rounds x and stores it; returns the access.
+LLVMValueRef store_element(struct emitter *, enum dtype, LLVMValueRef x, LLVMValueRef to);
 
 // ---- values.c ---------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ char *generate(struct arena *arena, const struct job *job, const struct backend_
         return NULL;
     struct emitter e;
     emitter_open(&e, arena, job, job->name);
-    e.has_fma = machine_has_fma(machine);
+    e.has_fma = machine_has(machine, "fma");
+    e.has_f16c = machine_has(machine, "f16c");
     emit_job(&e, job);
     module_finish(&e, machine);
     module_optimise(&e, machine, effort_units);
@@ -63,28 +64,25 @@ char *generate(struct arena *arena, const struct job *job, const struct backend_
 
 // ---- what cannot be generated -----------------------------------------------------------------
 
-static bool is_narrow(enum dtype dtype) {
-    return dtype_is_floating(dtype) && dtype_bytes[dtype] < dtype_bytes[DTYPE_F32];
+// Loops widen what they read and round what they make; what is only moved is bytes.
+static bool takes_any_elements(const struct unit *unit, const struct op *op) {
+    if (op->kind == OP_CAST)
+        return dtype_is_floating(unit->values[op->results[0]].type.dtype);
+    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE || op->kind == OP_SLICE;
 }
 
-// A second operand of another floating type is converted where loops are made for the op.
-static bool converts_second(enum op_kind kind) {
-    return kind == OP_ADD || kind == OP_ACCUMULATE || kind == OP_ADD_BIAS || kind == OP_MUL ||
-           kind == OP_CAST;
-}
-
-// Loops and kernels are made for elements of one type, of 32 bits or more.
+// Kernels are made for elements of one type, of 32 bits or more.
 static bool elements_are_coded(const struct unit *unit, const struct op *op) {
     enum dtype common = DTYPE_NONE;
+    if (takes_any_elements(unit, op))
+        return true;
     for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
-        bool operand = i < op->n_operands;
-        value_id value = operand ? op->operands[i] : op->results[i - op->n_operands];
+        value_id value = i < op->n_operands ? op->operands[i] : op->results[i - op->n_operands];
         enum dtype dtype = unit->values[value].type.dtype;
         char letter = op_element(op->kind, i);
-        if (is_narrow(dtype))
+        if (dtype_is_narrow(dtype))
             return false;
-        if (!dtype_is_floating(dtype) || letter == ELEMENT_SCALAR || letter == ELEMENT_DOUBLE ||
-            op->kind == OP_CAST || (operand && i > 0 && converts_second(op->kind)))
+        if (!dtype_is_floating(dtype) || letter == ELEMENT_SCALAR || letter == ELEMENT_DOUBLE)
             continue;
         if (common != DTYPE_NONE && dtype != common)
             return false;

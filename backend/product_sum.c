@@ -31,11 +31,14 @@ static bool read_once(const struct unit *unit, value_id value) {
     return n == 1;
 }
 
-// Is the value added, element by element, be it inside inline sums?
+// Is the value added, element by element, be it inside inline sums? Each sum on the way has all
+// digits that it is computed with: what is added later is added to what it would be in memory.
 static bool has_term(const struct emitter *e, const struct op *sum, value_id value) {
     if (sum->kind != OP_ADD && sum->kind != OP_ADD_BIAS)
         return false;
     const struct tensor_type *type = value_type(e, sum->results[0]);
+    if (op_computes_in(e->unit, sum) != type->dtype)
+        return false;
     for (unsigned i = 0; i < sum->n_operands; i++) {
         value_id term = sum->operands[i];
         const struct tensor_type *of_term = value_type(e, term);

@@ -16,6 +16,7 @@
 #include "runtime/team.h"
 #include "runtime/transport/transport.h"
 #include "runtime/workspace.h"
+#include "tests/elements.h"
 #include "tests/random.h"
 
 struct backend *harness_backend(void) {
@@ -96,15 +97,20 @@ void ranks_run(struct ranks *ranks, place_entry *entry) {
         fail_msg("%s", failed->message);
 }
 
-struct backend_code *compile(struct arena *arena, const struct program *program) {
+static struct backend_code *compile_for(struct arena *arena, const struct program *program,
+                                        const char *level) {
     const char *why = backend_refusal(harness_backend(), arena, program->job);
+    struct backend_options options = {.level = level};
     struct backend_code *code = NULL;
     if (!why)
-        code =
-            backend_jit(harness_backend(), arena, program->job, &(struct backend_options){0}, &why);
+        code = backend_jit(harness_backend(), arena, program->job, &options, &why);
     if (!code)
         fail_msg("%s", why);
     return code;
+}
+
+struct backend_code *compile(struct arena *arena, const struct program *program) {
+    return compile_for(arena, program, NULL);
 }
 
 // ---- building ---------------------------------------------------------------------------------
@@ -241,7 +247,7 @@ static void plan(struct harness *h) {
 
 void harness_ready(struct harness *h) {
     plan(h);
-    h->code = compile(&h->arena, h->program);
+    h->code = compile_for(&h->arena, h->program, h->level);
     ranks_open(&h->ranks, &h->arena, h->program, 2);
     for (value_id v = 0; v < h->unit->n_parameters; v++)
         for (int64_t i = 0; i < count(h, v); i++)
@@ -260,9 +266,17 @@ int64_t count(const struct harness *h, value_id value) {
     return type_elements(&h->unit->values[value].type);
 }
 
+static struct format format_of(enum dtype dtype) {
+    return dtype == DTYPE_BF16 ? format_bf16 : format_f16;
+}
+
 double get(const struct harness *h, value_id value, int64_t index) {
     const char *at = value_bytes(h, value);
-    switch (h->unit->values[value].type.dtype) {
+    enum dtype dtype = h->unit->values[value].type.dtype;
+    switch (dtype) {
+    case DTYPE_BF16:
+    case DTYPE_F16:
+        return format_value(format_of(dtype), ((const uint16_t *)at)[index]);
     case DTYPE_F32:
         return ((const float *)at)[index];
     case DTYPE_F64:
@@ -274,7 +288,13 @@ double get(const struct harness *h, value_id value, int64_t index) {
 
 void set(struct harness *h, value_id value, int64_t index, double x) {
     char *at = value_bytes(h, value);
-    switch (h->unit->values[value].type.dtype) {
+    enum dtype dtype = h->unit->values[value].type.dtype;
+    struct format format = format_of(dtype);
+    switch (dtype) {
+    case DTYPE_BF16:
+    case DTYPE_F16:
+        ((uint16_t *)at)[index] = (uint16_t)format_bits(format, format_round(format, x));
+        break;
     case DTYPE_F32:
         ((float *)at)[index] = (float)x;
         break;
@@ -286,15 +306,52 @@ void set(struct harness *h, value_id value, int64_t index, double x) {
     }
 }
 
+// What rounding a number to its type may change, where it was wrong by `error` before.
+static double rounding_error(enum dtype dtype, double x, double error) {
+    if (!dtype_is_narrow(dtype) || !isfinite(x))
+        return 0;
+    return format_unit(format_of(dtype), fabs(x) + error) / 2;
+}
+
 static void compare_value(const struct harness *h, value_id value, const double *reference,
                           double scale) {
-    bool single = h->dtype == DTYPE_F32 || h->unit->values[value].type.dtype == DTYPE_F32;
-    double unit = single ? 1e-6 : 1e-14;
+    enum dtype dtype = h->unit->values[value].type.dtype;
+    double unit = h->dtype == DTYPE_F64 && dtype == DTYPE_F64 ? 1e-14 : 1e-6;
     for (int64_t i = 0; i < count(h, value); i++) {
         double difference = fabs(get(h, value, i) - reference[i]);
-        if (!(difference <= unit * scale * (1 + fabs(reference[i]))))
+        double error = unit * scale * (1 + fabs(reference[i]));
+        if (!(difference <= error + rounding_error(dtype, reference[i], error)))
             fail_msg("%s[%ld] is %.17g, not %.17g", h->unit->values[value].name, (long)i,
                      get(h, value, i), reference[i]);
+    }
+}
+
+static bool is_result(const struct unit *unit, value_id value) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].value == value)
+            return true;
+    return false;
+}
+
+// An op on numbers that are exact; what it gives is compared. Ops behind it are given what is in
+// memory, where that is known to be all of the value: what was rounded is no error of theirs.
+static void compare_op(struct harness *h, const struct op *op, struct array *values, double scale) {
+    struct array operands[MAX_OPERANDS], results[MAX_RESULTS];
+    for (unsigned i = 0; i < op->n_operands; i++)
+        operands[i] = values[op->operands[i]];
+    for (unsigned i = 0; i < op->n_results; i++)
+        results[i] = array_new(&h->arena, h->unit->values[op->results[i]].type);
+    interpret_op(op, operands, results);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        value_id value = op->results[i];
+        enum dtype dtype = h->unit->values[value].type.dtype;
+        if (is_result(h->unit, value))
+            compare_value(h, value, results[i].data, scale);
+        for (int64_t k = 0; k < count(h, value) && dtype_is_narrow(dtype); k++)
+            results[i].data[k] = is_result(h->unit, value)
+                                     ? get(h, value, k)
+                                     : format_round(format_of(dtype), results[i].data[k]);
+        values[value] = results[i];
     }
 }
 
@@ -306,7 +363,6 @@ void harness_compare(struct harness *h, double scale) {
             values[v].data[i] = get(h, v, i);
     }
     harness_run(h);
-    interpret_unit(h->unit, values, &h->arena);
-    for (uint32_t i = 0; i < h->unit->n_results; i++)
-        compare_value(h, h->unit->results[i].value, values[h->unit->results[i].value].data, scale);
+    for (uint32_t i = 0; i < h->unit->n_ops; i++)
+        compare_op(h, &h->unit->ops[i], values, scale);
 }

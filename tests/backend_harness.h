@@ -34,6 +34,7 @@ struct harness {
     struct program *program;
     struct unit *unit;
     enum dtype dtype;
+    const char *level; // of x86-64 that code is made for; NULL: of this CPU
     struct ranks ranks;
     struct backend_code *code;
     int64_t *offsets; // of parameters and results, by value
@@ -65,7 +66,8 @@ double get(const struct harness *, value_id, int64_t index);
 void set(struct harness *, value_id, int64_t index, double x);
 int64_t count(const struct harness *, value_id);
 // Runs the code and the interpreter on the same numbers and compares all results of the unit:
-// differences up to `scale` * 1e-6 (f32) or 1e-14 (f64), relative to 1 + |reference|.
+// differences up to `scale` * 1e-6 (f32) or 1e-14 (f64), relative to 1 + |reference|, and half a unit
+// of a type of 16 bits.
 void harness_compare(struct harness *, double scale);
 
 #endif

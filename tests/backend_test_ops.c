@@ -1,4 +1,4 @@
-// Every op that is arithmetic, in f32 and f64: the generated code against the interpreter.
+// Every op that is arithmetic, in each type of its elements: the generated code against the interpreter.
 #include "backend_harness.h"
 #include "random.h"
 
@@ -10,11 +10,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_F64};
+enum { N_WIDE = 2, N_TYPES = 4 };
+static const enum dtype dtypes[N_TYPES] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16, DTYPE_F16};
 
-// Runs a test's body once per type: `build` makes the unit, `scale` is the tolerance.
-static void for_types(void (*build)(struct harness *), double scale) {
-    for (int i = 0; i < 2; i++) {
+static void for_first_types(int n, void (*build)(struct harness *), double scale) {
+    for (int i = 0; i < n; i++) {
         struct harness h;
         harness_open(&h, dtypes[i]);
         build(&h);
@@ -22,6 +22,16 @@ static void for_types(void (*build)(struct harness *), double scale) {
         harness_compare(&h, scale);
         harness_close(&h);
     }
+}
+
+// Runs a test's body once per type: `build` makes the unit, `scale` is the tolerance.
+static void for_types(void (*build)(struct harness *), double scale) {
+    for_first_types(N_TYPES, build, scale);
+}
+
+// Likewise, where every value inside a loop is known as well as its result.
+static void for_wide_types(void (*build)(struct harness *), double scale) {
+    for_first_types(N_WIDE, build, scale);
 }
 
 static value_id finish(struct harness *h, struct op *op) {
@@ -164,11 +174,11 @@ static void any_einsum(void **state) {
 }
 
 static void products(void **state) {
-    for_types(build_projections, 20);
-    for_types(build_loops_around_products, 20);
-    for_types(build_batched, 20);
-    for_types(build_vectors, 20);
-    for_types(build_blocks, 20);
+    for_wide_types(build_projections, 20);
+    for_wide_types(build_loops_around_products, 20);
+    for_wide_types(build_batched, 20);
+    for_wide_types(build_vectors, 20);
+    for_wide_types(build_blocks, 20);
 }
 
 // Blocks of which some lie inside others, or apart, or that a loop around products would join.
@@ -238,8 +248,8 @@ static void build_sums_apart_from_products(struct harness *h) {
 }
 
 static void sums_around_products(void **state) {
-    for_types(build_sums_around_products, 20);
-    for_types(build_sums_apart_from_products, 20);
+    for_wide_types(build_sums_around_products, 20);
+    for_wide_types(build_sums_apart_from_products, 20);
 }
 
 // Two products, of which one adds itself to its bias; in that order where sums keep theirs.
@@ -287,7 +297,7 @@ static void build_elementwise(struct harness *h) {
 
 static void build_casts(struct harness *h) {
     value_id x = INPUT(h, 33);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < N_TYPES; i++) {
         struct op *op = OP(h, CAST, x);
         h->unit->values[op->results[0]].type.dtype = dtypes[i];
         finish(h, op);
@@ -317,7 +327,7 @@ static void elementwise(void **state) {
     for_types(build_elementwise, 10);
     for_types(build_casts, 1);
     for_types(build_quotients, 1);
-    for_types(build_large, 1);
+    for_wide_types(build_large, 1);
 }
 
 static value_id dropout(struct harness *h, const value_id *operands, double probability, int site) {
@@ -391,7 +401,7 @@ static void build_chain(struct harness *h) {
 }
 
 static void chains(void **state) {
-    for_types(build_chain, 10);
+    for_wide_types(build_chain, 10);
 }
 
 static struct op *part(struct harness *h, enum op_kind kind, int64_t number, int64_t keep,
@@ -459,13 +469,13 @@ static void build_put_together(struct harness *h) {
 
 static void parts_of_dimensions(void **state) {
     for_types(build_parts, 1);
-    for_types(build_taken_apart, 10);
+    for_wide_types(build_taken_apart, 10);
     for_types(build_put_together, 1);
 }
 
 // An element's bits depend on its value alone, not on where it stands: body, tail, or range.
 static void bits_do_not_depend_on_position(void **state) {
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < N_TYPES; t++)
         for (int64_t n = 1; n < 40; n += 3) {
             struct harness h;
             harness_open(&h, dtypes[t]);
@@ -570,10 +580,10 @@ static void positions_in_memory(void **state) {
 }
 
 static void kernels(void **state) {
-    for_types(build_norms, 100);
-    for_types(build_sums, 10);
-    for_types(build_rope, 10);
-    for_types(build_attention, 50);
+    for_wide_types(build_norms, 100);
+    for_wide_types(build_sums, 10);
+    for_wide_types(build_rope, 10);
+    for_wide_types(build_attention, 50);
 }
 
 static void ends_of_the_model(void **state) {
@@ -731,7 +741,7 @@ static void build_accumulation(struct harness *h) {
 }
 
 static void accumulation(void **state) {
-    for_types(build_accumulation, 1000);
+    for_wide_types(build_accumulation, 1000);
 }
 
 // By kernels and behind them, in the sum's place and elsewhere. Of two microbatches the first finds
