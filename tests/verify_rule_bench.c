@@ -205,7 +205,9 @@ void begin_bench(struct bench *b, int first, int second) {
     b->proof = (struct proof){.world = &b->world,
                               .cursor = &b->cursor,
                               .program = b->program,
-                              .diagnostics = diagnostics_new(&b->arena, &b->sources)};
+                              .diagnostics = diagnostics_new(&b->arena, &b->sources),
+                              .readings = ARENA_NEW(&b->arena, struct readings)};
+    readings_init(b->proof.readings, &b->arena);
 }
 
 // ---- comparing --------------------------------------------------------------------------------

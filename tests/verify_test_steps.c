@@ -269,12 +269,12 @@ static const struct mistake mistakes[] = {
      "E415",
      "start all_reduce",
      NULL},
-    {"a cast to what is narrow everywhere",
+    {"a state through a narrow type",
      "call copy(x = w[0]) -> (y = w[1])\n",
-     {REPLACE("compute = f32", "compute = f64"), REPLACE("gather = f32", "gather = f64")},
+     {REPLACE("%y = cast(%x)", "%n = cast(%x) : bf16[hidden=4]\n%y = cast(%n)")},
      "E415",
-     "%y = cast",
-     NULL},
+     "%n = cast",
+     "ends the step rounded to bf16"},
 };
 
 static void each_mistake_is_found(void **state) {

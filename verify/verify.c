@@ -15,11 +15,33 @@ enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
 // ---- the reference ----------------------------------------------------------------------------
 
+// What may be sent as a gradient, or as a summand of one: what the reference has left in the
+// buffers of gradients.
+static void note_gradient(struct proof *p, struct term gradient) {
+    const struct terms *terms = p->world->terms;
+    bool sum = term_kind(terms, gradient) == NODE_SUM;
+    readings_gradient(p->readings, gradient.node);
+    for (uint32_t i = 0; sum && i < term_node(terms, gradient)->n_parts; i++)
+        readings_gradient(p->readings, term_part(terms, gradient, i).of.node);
+}
+
+static void note_gradients(struct abstract_machine *m) {
+    for (buffer_id id = 0; id < m->program->n_buffers; id++) {
+        const struct series *items = &m->store.items[id];
+        if (m->program->buffers[id].class != CLASS_GRADIENTS)
+            continue;
+        for (uint32_t i = 0; i < items->n; i++)
+            if (items->runs[i].state == ITEM_READY && !items->runs[i].held[0].value.fault)
+                note_gradient(m->proof, items->runs[i].held[0].value.value.of);
+    }
+}
+
 static void run_reference(struct check *c) {
     struct abstract_machine *m = &c->reference;
     if (m->program->steps[STEP_TRAIN].present) {
         step_execute(m, STEP_TRAIN);
         c->train = m->store;
+        note_gradients(m);
     }
     if (m->program->steps[STEP_EVALUATE].present) {
         step_execute(m, STEP_EVALUATE);
@@ -127,6 +149,7 @@ static void check_average(struct check *c) {
         mine[i]->proof->n_faults = c->final.proof->n_faults;
         mine[i]->proof->history = history;
     }
+    average.final.proof->readings = average.reference.proof->readings;
     if (c->final.proof->sought)
         average.final.proof->sought = &average.reference.proof->outcomes;
     islands_begin_average(&average.final);
@@ -244,6 +267,7 @@ static struct check *examine(const struct program *reference, const struct progr
                               diagnostics, kind);
     }
     c->all_islands = final;
+    c->final.proof->readings = c->reference.proof->readings;
     c->reference.sends = final;
     if (how.history)
         c->final.proof->sought = &c->reference.proof->outcomes;

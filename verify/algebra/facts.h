@@ -19,6 +19,8 @@ enum op_fact {
     KEEPS_ZEROS = 1 << 3,
     IS_EXACT = 1 << 4,
     LEAVES_PADDING = 1 << 5,
+    HANDS_ON = 1 << 6,
+    SCALES = 1 << 7,
 };
 bool op_has(enum op_kind, enum op_fact); // N_OPS, which is no op, has none
 // Whether zeros among the operand's elements add nothing to a result. The exponential of zero is

@@ -153,6 +153,10 @@ static inline const struct node *term_node(const struct terms *terms, struct ter
 static inline int term_kind(const struct terms *terms, struct term term) {
     return term_node(terms, term)->key->kind;
 }
+// Zeros and ones, which every type has.
+static inline bool term_is_constant(const struct terms *terms, struct term term) {
+    return term_kind(terms, term) == NODE_ZERO || term_kind(terms, term) == NODE_ONE;
+}
 static inline bool term_indexed(const struct terms *terms, struct term term) {
     return term_node(terms, term)->key->indexed;
 }

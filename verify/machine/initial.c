@@ -41,6 +41,19 @@ static void begin_residual(struct abstract_machine *m, struct judgement *residua
     residual->clean = form_is_flat(&m->world->digits, residual->form);
 }
 
+// Where sums do not commute a parameter that has a wider master copy is that, rounded.
+static struct term rounded_master(struct abstract_machine *m, const struct buffer *parameter,
+                                  struct term master) {
+    struct builder builder = {.terms = m->world->terms};
+    for (buffer_id id = 0; id < m->program->n_buffers; id++) {
+        const struct buffer *buffer = buffer_of(m->program, id);
+        if (buffer->class == CLASS_MASTER && buffer->tensor == parameter->tensor &&
+            !dtype_holds(parameter->dtype, buffer->dtype))
+            return rounded_term(&builder, master, parameter->dtype);
+    }
+    return master;
+}
+
 // The judgement of item 0.
 static struct judgement first_judgement(struct abstract_machine *m, buffer_id id) {
     const struct buffer *buffer = buffer_of(m->program, id);
@@ -59,6 +72,8 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
             class = CLASS_PARAMETERS; // one value, kept in two types
         value.of = given_state(m->world->terms, class, tensor_of(m->program, buffer),
                                (int32_t)buffer_first_layer(buffer));
+        if (m->proof->ordered && buffer->class == CLASS_PARAMETERS)
+            value.of = rounded_master(m, buffer, value.of);
     }
     form_id form = form_declared(m, buffer);
     const struct fault *fault = ordered_check_filled(m->proof, buffer, form);
@@ -67,6 +82,8 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
     struct judgement made = judgement_of(m->world, value, form, buffer->dtype);
     if (buffer->class == CLASS_RESIDUAL)
         begin_residual(m, &made);
+    if (m->proof->is_reference)
+        readings_made(m->proof->readings, value.of.node, made.width);
     return made;
 }
 

@@ -30,7 +30,9 @@ void abstract_machine_init(struct abstract_machine *m, const struct program *pro
                                .program = program,
                                .diagnostics = diagnostics,
                                .is_reference = kind.is_reference,
-                               .ordered = kind.ordered};
+                               .ordered = kind.ordered,
+                               .readings = ARENA_NEW(arena, struct readings)};
+    readings_init(m->proof->readings, arena);
     initials_init(m);
     m->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
 }

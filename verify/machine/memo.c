@@ -11,7 +11,8 @@
 #include "verify/algebra/given.h"
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest;
+    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest,
+        widths, narrowed;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -108,7 +109,9 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .coverage = from->coverage,
             .leaves = from->leaves,
             .fault = from->fault ? from->fault->order : 0,
-            .rest = from->dtype | (uint32_t)from->clean << 8,
+            .rest = from->dtype | (uint32_t)from->clean << 8 | (uint32_t)from->sent << 9,
+            .widths = from->width.types | (uint32_t)from->before.types << 8,
+            .narrowed = from->narrowed ? (uint32_t)from->narrowed->begin + 1 : 0, // for messages
             .at = from->value.of.at - (indexed ? base.layer : 0),
             .microbatch = from->microbatch - (is_of_time(m->world, from) ? base.microbatch : 0),
         };

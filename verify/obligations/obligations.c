@@ -100,7 +100,16 @@ static enum dtype least_type(const struct policy *policy, enum buffer_class clas
 
 // Whole numbers have no digits behind the point.
 static bool is_narrower(enum dtype dtype, enum dtype least) {
-    return least != DTYPE_NONE && (dtype == DTYPE_I32 || dtype_bytes[dtype] < dtype_bytes[least]);
+    return least != DTYPE_NONE && (dtype == DTYPE_I32 || !dtype_holds(dtype, least));
+}
+
+static const struct fault *narrow_fault(struct abstract_machine *m, const struct buffer *buffer,
+                                        enum dtype least, const char *whose) {
+    return is_narrower(buffer->dtype, least)
+               ? fault_make(m->proof, E415, buffer->span, NULL,
+                            "`%s` is kept in %s, narrower than %s, which %s", buffer->name,
+                            dtype_names[buffer->dtype], dtype_names[least], whose)
+               : NULL;
 }
 
 void types_check(struct check *c) {
@@ -108,11 +117,7 @@ void types_check(struct check *c) {
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
         enum dtype least = least_type(&m->program->job->policy, buffer->class);
-        if (is_narrower(buffer->dtype, least))
-            check_add_fault(c, fault_make(m->proof, E415, buffer->span, NULL,
-                                          "`%s` is kept in %s, narrower than %s, which is declared",
-                                          buffer->name, dtype_names[buffer->dtype],
-                                          dtype_names[least]));
+        check_add_fault(c, narrow_fault(m, buffer, least, "is declared"));
     }
 }
 
@@ -132,20 +137,38 @@ static const struct fault *check_form(struct abstract_machine *m, const struct b
     return NULL;
 }
 
+// What was rounded further than one device does; what is sent narrower than it is kept is no state.
+static const struct fault *check_digits(struct abstract_machine *m, const struct judgement *found,
+                                        struct width has, struct width least, const char *what,
+                                        struct span span) {
+    if (m->proof->ordered || width_holds(has, least))
+        return NULL;
+    struct fault *fault =
+        fault_make(m->proof, E415, found->narrowed ? *found->narrowed : span, NULL,
+                   "%s ends the step rounded to %s, on one device it has %s", what, width_text(has),
+                   width_text(least));
+    fault->told = true;
+    return fault;
+}
+
 // `*lost`: the step has lost the value, as others maybe by another cause.
 static const struct fault *check_item(struct abstract_machine *m, buffer_id id, int64_t item,
                                       struct scaled expected, bool *lost) {
     const struct buffer *buffer = &m->program->buffers[id];
     struct expectation expectation = {
         .value = expected, .what = state_text(m, buffer, item), .span = buffer->span};
-    struct scaled before = initial_judgement(m, id, item).value;
+    struct judgement before = initial_judgement(m, id, item);
     *lost = false;
-    if (m->summands && scaled_same(m->world->terms, before, expected))
+    if (m->summands && scaled_same(m->world->terms, before.value, expected))
         return islands_check_kept(m, id, item, expectation.what);
     struct judgement found = store_at_end(m, id, item, expectation.what);
     *lost = found.fault != NULL;
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
-    return fault ? fault : check_form(m, buffer, &found, expectation.what);
+    if (!fault)
+        fault = check_form(m, buffer, &found, expectation.what);
+    return fault
+               ? fault
+               : check_digits(m, &found, found.width, before.width, expectation.what, buffer->span);
 }
 
 // What the items from this one on must hold. The reference has a place for every layer, and the
@@ -223,6 +246,8 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                       state_text(m, buffer, 0)));
         return;
     }
+    if (!m->proof->ordered && buffer->class == whole->class)
+        check_add_fault(c, narrow_fault(m, buffer, whole->dtype, "one device keeps"));
     if (m->proof->ordered && buffer->dtype != whole->dtype)
         check_add_fault(c, fault_make(m->proof, E416, buffer->span, NULL,
                                       "`%s` is kept in %s, on one device in %s: what is computed "
@@ -326,7 +351,12 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
                                       .span = buffer->span};
     struct judgement found = store_read(m, reference_to(id), buffer->span);
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
-    check_add_fault(c, fault ? fault : check_parts(m, buffer, found.form, expectation.what));
+    if (!fault)
+        fault = check_parts(m, buffer, found.form, expectation.what);
+    if (!fault)
+        fault = check_digits(m, &found, found.sent ? found.before : found.width, expected->width,
+                             expectation.what, buffer->span);
+    check_add_fault(c, fault);
 }
 
 // Outputs, which are scalars and so have no parts, and what evaluation leaves behind, which the

@@ -3,8 +3,13 @@
 
 struct judgement judgement_of(const struct world *w, struct scaled value, form_id form,
                               enum dtype dtype) {
-    return (struct judgement){
-        .value = value, .form = form, .bits = w->all_axes, .dtype = (uint8_t)dtype};
+    struct width width = term_is_constant(w->terms, value.of) ? WIDTH_ALL : width_of(dtype);
+    return (struct judgement){.value = value,
+                              .form = form,
+                              .bits = w->all_axes,
+                              .dtype = (uint8_t)dtype,
+                              .width = width,
+                              .before = width};
 }
 
 struct judgement judgement_fault(const struct fault *fault) {
@@ -17,5 +22,6 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
            a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
            a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
-           a->clean == b->clean;
+           a->clean == b->clean && a->sent == b->sent && width_equal(a->width, b->width) &&
+           width_equal(a->before, b->before);
 }

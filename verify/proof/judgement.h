@@ -2,6 +2,7 @@
 #ifndef PLACE_VERIFY_PROOF_JUDGEMENT_H
 #define PLACE_VERIFY_PROOF_JUDGEMENT_H
 
+#include "verify/algebra/width.h"
 #include "verify/algebra/world.h"
 
 struct fault; // why nothing is (fault.h)
@@ -25,6 +26,11 @@ struct judgement {
     uint32_t made;        // how, where that is kept (history.h); else 0
     uint8_t dtype;
     bool clean; // bytes behind or between its elements that are padding are zeros
+    // What is left of its digits, which may be less than the type has room for (precision.c):
+    bool sent;                   // in a type in which it may be sent
+    struct width width;          // what all types that it has been in since it was made have
+    struct width before;         // the same without what it was rounded to to be sent
+    const struct span *narrowed; // the statement that rounded it last; NULL: it began so
 };
 
 struct judgement judgement_of(const struct world *, struct scaled value, form_id, enum dtype);

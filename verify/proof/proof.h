@@ -8,6 +8,7 @@
 #include "verify/proof/fault.h"
 #include "verify/proof/history.h"
 #include "verify/proof/judgement.h"
+#include "verify/proof/readings.h"
 #include "verify/verify.h"
 
 struct outcomes { // terms of calls outside of loops, where results have no names
@@ -27,6 +28,7 @@ struct proof {
     struct diagnostics *diagnostics;
     bool is_reference, ordered; // its kind
     uint32_t first_own_node;    // terms before it are the reference's
+    struct readings *readings;  // of the reference
     uint32_t n_faults;
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;

@@ -267,19 +267,6 @@ static const struct fault *reduce_over(struct proof *p, struct builder *builder,
     return fault;
 }
 
-static void check_wire(struct proof *p, const struct exchange *exchange,
-                       const struct judgement *value, struct span span) {
-    const struct policy *policy = &p->program->job->policy;
-    bool reduces =
-        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
-    enum dtype least = reduces ? policy->reduce : policy->gather;
-    if (value->dtype == DTYPE_I32 || dtype_bytes[value->dtype] >= dtype_bytes[least])
-        return;
-    fault_insist(p, fault_make(p, E415, span, NULL,
-                               "this collective sends %s, narrower than %s, which is declared",
-                               dtype_names[value->dtype], dtype_names[least]));
-}
-
 // Only elements travel: what stands behind them in another place is unknown. Padding of a flat
 // shard stands among them.
 static void forget_padding(const struct world *w, struct judgement *value) {
@@ -322,7 +309,7 @@ struct judgement collective_apply(struct proof *p, struct builder *builder,
     if (value.fault)
         return value;
     value.own = 0; // a copy at best
-    check_wire(p, exchange, from, span);
+    precision_sent(p, exchange, &value, span);
     const struct fault *fault = NULL;
     if (form_is_code(&p->world->digits, from->form)) {
         fault = codes_gather(p, exchange, &value, span);

@@ -82,14 +82,15 @@ static bool is_added_by_kernel(const struct context *c) {
     return c->proof->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
 }
 
-// Attributes of ordered terms have the lengths of blocks, of every dimension of the operands: what
-// these are called is the unit's choice.
+// Attributes of ordered terms have the type that is computed in, which casts that take no digits
+// hide, and the lengths of blocks, of every dimension of the operands: what these are called is the
+// unit's choice.
 static uint32_t ordered_attributes(const struct context *c) {
-    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->builder->terms, c->op)};
-    uint32_t n = 1;
-    if (!op_attribute(c->op, ATTRIBUTE_BLOCKS)) // this saves time: all lengths would be zero
-        return (uint32_t)key[0];
-    for (unsigned i = 0; i < c->op->n_operands; i++) {
+    enum dtype computed = op_computes_in(c->unit, c->op);
+    int64_t key[2 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->builder->terms, c->op), computed};
+    uint32_t n = 2;
+    bool blocks = op_attribute(c->op, ATTRIBUTE_BLOCKS) != NULL;
+    for (unsigned i = 0; blocks && i < c->op->n_operands; i++) {
         const struct tensor_type *type = &c->unit->values[c->op->operands[i]].type;
         for (unsigned d = 0; d < type->rank; d++)
             key[n++] = op_block(c->op, type->dims[d].dimension);

@@ -394,6 +394,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
         made.bits = p->world->all_axes;
         made.value = (struct scaled){term_constant(c->builder, NODE_ZERO), SCALE_ONE};
         made.form = FORM_ANY; // and so not known to fill the padding of its place
+        made.width = made.before = WIDTH_ALL;
         return made;
     }
     bool time = false;
@@ -419,11 +420,15 @@ static struct judgement result_of(struct context *c, unsigned result) {
     c->fault = c->fault ? c->fault : rounded_fault(c, result, &made);
     if (c->fault)
         return judgement_fault(c->fault);
+    precision_read(c, result, made.value);
     if (time && !p->ordered)
         made.value = sum_microbatch(c->builder, made.value, m);
     made.microbatch = result_microbatch(c, result, made.form);
-    if (p->ordered)
+    precision_made(c, result, &made);
+    if (p->ordered) {
         ordered_leaves(c, result, &made);
+        ordered_round(c, result, &made);
+    }
     if (c->fault)
         return judgement_fault(c->fault);
     made.bits = result_bits(c, result, &made);
@@ -468,73 +473,6 @@ static void name_positions(struct context *c, struct judgement *operands) {
     }
 }
 
-// What an op is given in more digits than it makes of it. DTYPE_NONE: nothing.
-static enum dtype widest_rounded(const struct context *c) {
-    char made = op_element(c->op->kind, c->op->n_operands);
-    enum dtype dtype = c->unit->values[c->op->results[0]].type.dtype;
-    if (made < 'a' || made == ELEMENT_DOUBLE || made == ELEMENT_INTEGER)
-        return DTYPE_NONE;
-    for (unsigned i = 0; i < c->op->n_operands; i++) {
-        enum dtype given = c->unit->values[c->op->operands[i]].type.dtype;
-        if (op_element(c->op->kind, i) >= 'a' && dtype_is_floating(given) &&
-            !dtype_holds(dtype, given))
-            return given;
-    }
-    return DTYPE_NONE;
-}
-
-// GI-5 and its kin: a class of statements has a least type.
-static void check_precision(const struct context *c) {
-    const struct policy *policy = &c->proof->program->job->policy;
-    const struct tensor_type *type = &c->unit->values[c->op->results[0]].type;
-    enum dtype least = widest_rounded(c);
-    if (c->op->kind == OP_EINSUM)
-        least = policy->compute;
-    else if (c->op->kind == OP_ACCUMULATE)
-        least = type->rank > 0 ? policy->accumulate : DTYPE_NONE;
-    if (dtype_bytes[type->dtype] >= dtype_bytes[least])
-        return;
-    fault_insist(c->proof, fault_make(c->proof, E415, c->op->span, NULL,
-                                      "`%s` computes in %s, narrower than %s, which is declared",
-                                      c->row->text, dtype_names[type->dtype], dtype_names[least]));
-}
-
-// The same value in another type, but for its last digits: integers cut it off, and of what the
-// host gives every digit counts.
-static bool cast_keeps(const struct world *w, const struct judgement *from, enum dtype to) {
-    if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
-        return false;
-    return term_kind(w->terms, from->value.of) != NODE_INPUT ||
-           dtype_bytes[to] >= dtype_bytes[from->dtype];
-}
-
-static struct judgement cast_of(struct proof *p, const struct unit *unit, const struct op *op,
-                                const struct judgement *from) {
-    struct judgement value = *from;
-    const struct policy *policy = &p->program->job->policy;
-    enum dtype to = unit->values[op->results[0]].type.dtype;
-    if (!cast_keeps(p->world, from, to))
-        return judgement_fault(fault_make(p, E415, op->span, NULL,
-                                          "`cast` from %s to %s may change the value",
-                                          dtype_names[from->dtype], dtype_names[to]));
-    if (to != DTYPE_I32 && dtype_bytes[to] < dtype_bytes[policy->compute] &&
-        dtype_bytes[to] < dtype_bytes[policy->gather])
-        fault_insist(p, fault_make(p, E415, op->span, NULL,
-                                   "`cast` to %s, narrower than %s, which is declared",
-                                   dtype_names[to], dtype_names[policy->compute]));
-    if (p->ordered && from->dtype != to)
-        return judgement_fault(fault_make(p, E416, op->span, NULL,
-                                          "`cast` from %s to %s rounds, and what it rounds differs "
-                                          "from mesh to mesh",
-                                          dtype_names[from->dtype], dtype_names[to]));
-    value.dtype = (uint8_t)to;
-    value.own = 0; // a copy
-    // Elements only: what stands behind them in another place is unknown.
-    value.clean =
-        from->clean && from->form != FORM_ANY && form_is_flat(&p->world->digits, from->form);
-    return value;
-}
-
 void rule_apply(struct proof *p, struct builder *builder, const struct unit *unit,
                 const struct op *op, const struct judgement *operands, struct judgement *results) {
     const struct fault *first = NULL;
@@ -558,7 +496,7 @@ void rule_apply(struct proof *p, struct builder *builder, const struct unit *uni
         return;
     }
     if (op->kind == OP_CAST) {
-        results[0] = cast_of(p, unit, op, &operands[0]);
+        results[0] = precision_cast(p, builder, unit, op, &operands[0]);
         return;
     }
     if (codes_apply(p, builder, unit, op, operands, results))
@@ -574,7 +512,6 @@ void rule_apply(struct proof *p, struct builder *builder, const struct unit *uni
     memcpy(named, operands, op->n_operands * sizeof *named);
     name_positions(&c, named);
     c.operands = named;
-    check_precision(&c);
     bind_labels(&c);
     check_owners(&c);
     check_flat(&c);

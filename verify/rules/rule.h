@@ -63,6 +63,16 @@ const struct fault *ordered_sum_over(struct proof *, const struct exchange *, st
 const struct fault *ordered_join(struct proof *, const char *what, const struct judgement *kept,
                                  struct judgement *sum, struct span span);
 
+// precision.c. What an op that makes the value of a result must be given; where that is the
+// reference's, it is noted.
+void precision_read(struct context *, unsigned result, struct scaled made);
+void precision_made(struct context *, unsigned result, struct judgement *made); // digits left
+struct judgement precision_cast(struct proof *, struct builder *, const struct unit *,
+                                const struct op *, const struct judgement *from);
+// The value is sent: in a type in which it may be, or it is insisted that it is not.
+void precision_sent(struct proof *, const struct exchange *, struct judgement *value, struct span);
+void ordered_round(struct context *, unsigned result, struct judgement *made); // to its type
+
 // value.c
 struct scaled value_of_result(struct context *, unsigned result);
 

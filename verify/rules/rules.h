@@ -16,6 +16,9 @@ struct judgement collective_apply(struct proof *, struct builder *, const struct
 struct judgement slice_apply(struct proof *, const struct axis_list *, int dim, int64_t chunk,
                              const struct judgement *, struct span span);
 
+// Where sums do not commute: the term in fewer digits (precision.c).
+struct term rounded_term(struct builder *, struct term, enum dtype to);
+
 // Gradients that travel as codes (codes.c), where `relax` lets them.
 uint32_t wire_mask(const struct proof *); // axes over which they do
 // What compress makes: result 0 is the code, 1 the new residual.

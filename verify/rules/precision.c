@@ -1,0 +1,280 @@
+// Element types: how many of its digits a value has left, and how many it must have.
+//
+// Terms are equal over the reals, so a cast makes the term that it is given. What it takes away is
+// noted with the value: its `width` is what all types have that it has been in since an op made it.
+// An op rounds its results once, to their types, and rounds no digits of its operands; so a result
+// is as wide as its type, whatever it is made of. Ops that hand on what they are given (casts, scales,
+// parts of a dimension, collectives, slices) hand on its width.
+//
+//   needed    A value must be as wide, where an op reads it, as what the reference's op reads there
+//             (proof/readings.h), and where the step ends as what the reference has left there, and
+//             as the buffer is in which the next step finds it (obligations.c). More is no mistake:
+//             over the reals it is equal.
+//   blamed    is the statement that rounded the value last, and only if somebody reads the value who
+//             needs more. A value that nobody rounded, as a parameter that is read in the place of
+//             its master copy, is told at the reader.
+//   sent      A sum of gradients may be sent in the type `reduce`, a parameter be gathered in the
+//             type `gather`, though what reads them needs more. So what a value was `before` it was
+//             rounded is kept, and counts for ops once a collective has sent it so, but not for what
+//             the step leaves behind: a parameter that is gathered narrower is no state.
+//
+// Where sums do not commute (ordered.c) rounding is an op: of what is made, where the result's type
+// is narrower than what the op computes in, and of casts that take digits. It commutes with whatever
+// moves elements, since elements are rounded one by one, and not with sums: what is still to be summed
+// must not be rounded, unless sums of it are exact.
+#include "ir/check.h"
+#include "verify/rules/rule.h"
+
+static bool is_handed_on(const struct context *c, unsigned i) {
+    return i == 0 && op_has(c->op->kind, HANDS_ON);
+}
+
+static enum dtype result_type(const struct context *c, unsigned result) {
+    return (enum dtype)c->unit->values[c->op->results[result]].type.dtype;
+}
+
+// ---- what is needed ---------------------------------------------------------------------------
+
+static unsigned reader_kind(const struct context *c) {
+    return op_is_sum(c->op->kind) ? OP_ADD : c->op->kind;
+}
+
+// A sum over some microbatches needs what each of its summands must have where it is added.
+static struct width least_of(const struct context *c, uint32_t maker, unsigned i) {
+    const struct readings *readings = c->proof->readings;
+    struct term term = c->operands[i].value.of;
+    struct width least = WIDTH_NONE;
+    if (!is_collected(c, i))
+        return readings_least(readings, maker, reader_kind(c), term.node);
+    for (uint32_t k = 0; k < term_node(c->builder->terms, term)->n_parts; k++)
+        least = width_join(least, readings_least(readings, maker, OP_ADD,
+                                                 term_part(c->builder->terms, term, k).of.node));
+    return least;
+}
+
+// What the reference does not make needs what it is computed in, or else what the widest tensor
+// needs of which it is made.
+static struct width least_of_own(const struct context *c, unsigned result, uint32_t node) {
+    char letter = op_element(c->op->kind, c->op->n_operands + result);
+    struct width least = WIDTH_NONE;
+    if (letter == ELEMENT_COMPUTED || letter == ELEMENT_DOUBLE || letter == ELEMENT_SCALAR)
+        return width_of(result_type(c, result));
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        if (dtype_is_floating(c->operands[i].dtype) && c->labels.operands[i][0])
+            least = width_join(least, least_of(c, node, i));
+    return width_meet(least, width_of(op_computes_in(c->unit, c->op)));
+}
+
+static const struct fault *narrow_fault(const struct context *c, unsigned i, struct width has,
+                                        struct width least) {
+    struct proof *p = c->proof;
+    const struct judgement *value = &c->operands[i];
+    const char *name = operand_name(c, i);
+    struct fault *fault;
+    if (value->narrowed)
+        fault = fault_make(p, E415, *value->narrowed, NULL,
+                           "this rounds to %s what is read in %s on one device", width_text(has),
+                           width_text(least));
+    else
+        fault =
+            fault_make(p, E415, c->op->span, NULL, "`%s` is given `%s` in %s, on one device in %s",
+                       c->row->text, name, width_text(has), width_text(least));
+    if (value->narrowed)
+        fault_also(
+            fault, c->op->span,
+            arena_format(p->world->arena, "`%s` reads it here, as `%s`", c->row->text, name));
+    fault->told = true;
+    return fault;
+}
+
+// GI-5 of what is declared, beside what the reference has.
+static void check_declared(const struct context *c) {
+    const struct policy *policy = &c->proof->program->job->policy;
+    enum dtype computed = op_computes_in(c->unit, c->op), least = DTYPE_NONE;
+    if (c->op->kind == OP_EINSUM) {
+        least = policy->compute;
+        for (unsigned i = 0; i < c->op->n_operands; i++)
+            if (!dtype_holds(c->operands[i].dtype, least))
+                computed = c->operands[i].dtype;
+    } else if (c->op->kind == OP_ACCUMULATE && c->labels.results[0][0]) {
+        least = policy->accumulate;
+    }
+    if (!dtype_holds(computed, least))
+        fault_insist(c->proof,
+                     fault_make(c->proof, E415, c->op->span, NULL,
+                                "`%s` computes in %s, narrower than %s, which is declared",
+                                c->row->text, dtype_names[computed], dtype_names[least]));
+}
+
+static void check_operand(struct context *c, uint32_t maker, unsigned i) {
+    const struct judgement *value = &c->operands[i];
+    struct width least = least_of(c, maker, i);
+    struct width has = value->sent ? value->before : value->width;
+    if (!width_holds(has, least) && !c->fault)
+        c->fault = narrow_fault(c, i, has, least);
+}
+
+void precision_read(struct context *c, unsigned result, struct scaled made) {
+    struct proof *p = c->proof;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct judgement *value = &c->operands[i];
+        if (p->ordered || !op_reads(c->op->kind, result, i) || is_handed_on(c, i) ||
+            !dtype_is_floating(value->dtype))
+            continue;
+        if (p->is_reference)
+            readings_read(p->readings, made.of.node, reader_kind(c), value->value.of.node,
+                          value->width);
+        else
+            check_operand(c, made.of.node, i);
+    }
+    if (!p->ordered && !p->is_reference && result == 0)
+        check_declared(c);
+}
+
+// ---- what is left -----------------------------------------------------------------------------
+
+static void round_to(struct judgement *value, enum dtype to, const struct span *by) {
+    if (width_holds(width_of(to), value->width))
+        return;
+    value->width = width_meet(value->width, width_of(to));
+    value->sent = false;
+    value->narrowed = by;
+}
+
+void precision_made(struct context *c, unsigned result, struct judgement *made) {
+    struct readings *readings = c->proof->readings;
+    uint32_t node = made->value.of.node;
+    made->width = made->before = width_of(op_computes_in(c->unit, c->op));
+    if (op_element(c->op->kind, c->op->n_operands + result) == ELEMENT_SCALAR)
+        made->width = made->before = width_of(made->dtype);
+    if (is_handed_on(c, 0) && !(c->proof->ordered && op_has(c->op->kind, SCALES))) {
+        made->width = c->operands[0].width;
+        made->before = c->operands[0].before;
+        made->sent = c->operands[0].sent;
+        made->narrowed = c->operands[0].narrowed;
+    }
+    round_to(made, made->dtype, &c->op->span);
+    if (c->proof->ordered)
+        return;
+    if (c->proof->is_reference)
+        readings_made(readings, node, made->width);
+    else if (width_equal(readings_width(readings, node), WIDTH_NONE) &&
+             !term_is_collected(c->builder->terms, made->value.of))
+        readings_made(readings, node, least_of_own(c, result, node));
+}
+
+// ---- casts ------------------------------------------------------------------------------------
+
+// The same value in another type, but for its last digits: integers cut it off, and of what the
+// host gives every digit counts.
+static bool cast_keeps(const struct world *w, const struct judgement *from, enum dtype to) {
+    if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
+        return false;
+    return term_kind(w->terms, from->value.of) != NODE_INPUT ||
+           width_holds(width_of(to), from->width);
+}
+
+struct term rounded_term(struct builder *builder, struct term of, enum dtype to) {
+    int64_t type = to;
+    uint32_t attributes =
+        intern(&builder->terms->attributes, &type, (uint32_t)sizeof type, NULL) + 1;
+    struct part part = part_of(of);
+    return term_make(builder, OP_CAST, 0, attributes, &part, 1);
+}
+
+// Where sums do not commute, digits are taken from what is whole.
+static const struct fault *rounded(struct proof *p, struct builder *builder, const char *what,
+                                   struct judgement *value, enum dtype to, struct span span) {
+    if (leaves_is_incomplete(p->world, value->leaves))
+        return fault_make(
+            p, E416, span, NULL,
+            "`%s` rounds to %s what is %s here: the sum of what is rounded is another "
+            "one, so %s come first",
+            what, dtype_names[to], leaves_text(p->world, value->leaves),
+            leaves_next_text(p->world, leaves_get(p->world, value->leaves)));
+    value->value = (struct scaled){
+        rounded_term(builder, term_with_scale(builder, value->value), to), SCALE_ONE};
+    return NULL;
+}
+
+struct judgement precision_cast(struct proof *p, struct builder *builder, const struct unit *unit,
+                                const struct op *op, const struct judgement *from) {
+    struct judgement value = *from;
+    const struct fault *fault = NULL;
+    enum dtype to = unit->values[op->results[0]].type.dtype;
+    if (!cast_keeps(p->world, from, to))
+        fault = fault_make(p, E415, op->span, NULL, "`cast` from %s to %s may change the value",
+                           dtype_names[from->dtype], dtype_names[to]);
+    else if (p->ordered && !width_holds(width_of(to), from->width))
+        fault = rounded(p, builder, "cast", &value, to, op->span);
+    if (fault)
+        return judgement_fault(fault);
+    round_to(&value, to, &op->span);
+    value.dtype = (uint8_t)to;
+    value.own = 0; // a copy
+    // Elements only: what stands behind them in another place is unknown.
+    value.clean =
+        from->clean && from->form != FORM_ANY && form_is_flat(&p->world->digits, from->form);
+    return value;
+}
+
+void ordered_round(struct context *c, unsigned result, struct judgement *made) {
+    enum dtype to = result_type(c, result);
+    struct width exact = is_handed_on(c, 0) && !op_has(c->op->kind, SCALES) // moves of elements
+                             ? c->operands[0].width
+                             : width_of(op_computes_in(c->unit, c->op));
+    if (c->fault || !dtype_is_floating(to) || !c->labels.results[result][0] ||
+        width_holds(width_of(to), exact))
+        return;
+    c->fault = rounded(c->proof, c->builder, c->row->text, made, to, c->op->span);
+}
+
+// ---- collectives ------------------------------------------------------------------------------
+
+static bool is_gradient(const struct proof *p, struct term term) {
+    const struct terms *terms = p->world->terms;
+    if (readings_is_gradient(p->readings, term.node))
+        return true;
+    if (term_kind(terms, term) != NODE_SUM)
+        return false;
+    for (uint32_t i = 0; i < term_node(terms, term)->n_parts; i++)
+        if (!readings_is_gradient(p->readings, term_part(terms, term, i).of.node))
+            return false;
+    return true;
+}
+
+static bool is_state(const struct proof *p, struct term term) {
+    return term_kind(p->world->terms, term) == NODE_STATE;
+}
+
+static bool is_parameter(const struct proof *p, struct term term) {
+    return is_state(p, term) && given_class(p->world->terms, term) == CLASS_PARAMETERS;
+}
+
+// The least type that is declared for what is sent so; DTYPE_NONE: none, as of activations, which
+// are sent in their own.
+static enum dtype declared_type(const struct proof *p, const struct exchange *exchange,
+                                const struct judgement *value) {
+    const struct policy *policy = &p->program->job->policy;
+    bool reduces =
+        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool gradient = is_gradient(p, value->value.of), state = is_state(p, value->value.of);
+    if (gradient || (reduces && state))
+        return policy->reduce;
+    return state ? policy->gather : DTYPE_NONE;
+}
+
+void precision_sent(struct proof *p, const struct exchange *exchange, struct judgement *value,
+                    struct span span) {
+    enum dtype least = declared_type(p, exchange, value);
+    if (p->ordered || least == DTYPE_NONE || value->dtype == DTYPE_I32)
+        return;
+    if (!dtype_holds(value->dtype, least))
+        fault_insist(p, fault_make(p, E415, span, NULL,
+                                   "this collective sends %s, narrower than %s, which is declared",
+                                   dtype_names[value->dtype], dtype_names[least]));
+    else if ((is_gradient(p, value->value.of) || is_parameter(p, value->value.of)) &&
+             mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1 &&
+             width_holds(value->width, width_of(least)))
+        value->sent = true;
+}
