@@ -335,10 +335,12 @@ static int64_t rate_ends(const struct job *job) {
     return first;
 }
 
-static bool has_library_products(const struct job *job) {
+static bool has_product(const struct job *job,
+                        bool (*is_such)(const struct job *, const struct unit *,
+                                        const struct op *)) {
     for (uint32_t u = 0; u < job->n_units; u++)
         for (uint32_t i = 0; i < job->units[u].n_ops; i++)
-            if (is_library_product(job, &job->units[u].ops[i]))
+            if (is_such(job, &job->units[u], &job->units[u].ops[i]))
                 return true;
     return false;
 }
@@ -385,7 +387,8 @@ struct place_program *descriptor_make(struct arena *arena, const struct job *job
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(job),
         .rate_ends = rate_ends(job),
-        .library_products = has_library_products(job),
+        .library_products = has_product(job, is_library_product),
+        .bf16_products = has_product(job, is_bf16_product),
         .library_directory = library_directory(arena),
     };
     describe_mesh(arena, &job->mesh, out);

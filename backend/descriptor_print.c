@@ -248,8 +248,8 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
     fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
     print_axes(to, "islands", &p->islands);
-    fprintf(to, ".average_every = %" PRId64 ", .library_products = %d,\n", p->average_every,
-            p->library_products);
+    fprintf(to, ".average_every = %" PRId64 ", .library_products = %d, .bf16_products = %d,\n",
+            p->average_every, p->library_products, p->bf16_products);
     fprintf(to,
             "    .batch = %" PRId64 ", .sequence = %" PRId64 ", .microbatches = %" PRId64
             ", .vocab = %" PRId64 ",\n    .seed = UINT64_C(%" PRIu64 "), .flops_per_token = %a,\n"

@@ -64,11 +64,12 @@ char *generate(struct arena *arena, const struct job *job, const struct backend_
 
 // ---- what cannot be generated -----------------------------------------------------------------
 
-// Loops widen what they read and round what they make; what is only moved is bytes.
+// Loops and products widen what they read and round what they make; what is only moved is bytes.
 static bool takes_any_elements(const struct unit *unit, const struct op *op) {
     if (op->kind == OP_CAST)
         return dtype_is_floating(unit->values[op->results[0]].type.dtype);
-    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE || op->kind == OP_SLICE;
+    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE || op->kind == OP_SLICE ||
+           op->kind == OP_EINSUM;
 }
 
 // Kernels are made for elements of one type, of 32 bits or more.
@@ -123,8 +124,8 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
     if (op->kind == OP_EINSUM && !product_is_supported(unit, op))
         return arena_format(arena,
                             "`einsum` \"%s\" in unit `%s` is not one product of matrices, as its "
-                            "blocks or the sum that it is added to ask for: rows, columns and "
-                            "contracted labels must each "
+                            "blocks, its rounding or the sum that it is added to ask for: "
+                            "rows, columns and contracted labels must each "
                             "stand side by side, in one order",
                             op_attribute(op, ATTRIBUTE_LABELS)->word, unit->name);
     if (!indices_are_known(unit, op))

@@ -212,8 +212,8 @@ static void find_product(const struct labelled tensors[N_TENSORS], struct matric
             m->loops[m->n_loops++] = runs[i];
 }
 
-// False: it is not one call, as it must be where blocks are joined as a tree, or the whole is added
-// to a sum as one; or its blocks do not lie as that wants them.
+// False: it is not one call, as it must be where blocks are joined as a tree, the whole is added to
+// a sum as one, or is rounded once; or its blocks do not lie as that wants them.
 static bool matrices_of(const struct unit *unit, const struct op *op, struct matrices *m) {
     struct op_labels labels;
     CHECK(op_labels_of(unit, op, &labels));
@@ -227,7 +227,8 @@ static bool matrices_of(const struct unit *unit, const struct op *op, struct mat
     const struct labelled *a = &tensors[m->exchange];
     const char *b = tensors[!m->exchange].labels, *c = tensors[RESULT].labels;
     bool in_blocks = op_attribute(op, ATTRIBUTE_BLOCKS);
-    if ((in_blocks || is_second_of_pair(unit, op)) && sums_in_loops(m, a, b, c))
+    bool rounded = op_computes_in(unit, op) != tensors[RESULT].type->dtype;
+    if ((in_blocks || rounded || is_second_of_pair(unit, op)) && sums_in_loops(m, a, b, c))
         return false;
     return !in_blocks || find_blocks(op, a, b, c, m);
 }
@@ -242,12 +243,13 @@ bool product_is_supported(const struct unit *unit, const struct op *op) {
 struct product {
     LLVMValueRef places[N_TENSORS];
     LLVMValueRef accumulate; // i32
-    enum dtype dtype;
+    enum dtype dtypes[N_TENSORS];
 };
 
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
-    LLVMValueRef dtype = place_dtype_constant(e, p->dtype);
+    LLVMValueRef dtype = place_dtype_constant(e, p->dtypes[0]);
+    LLVMValueRef result = place_dtype_constant(e, p->dtypes[RESULT]);
     LLVMValueRef transpose_a = constant_i32(e, m->transpose_a);
     LLVMValueRef transpose_b = constant_i32(e, m->transpose_b);
     LLVMValueRef rows = constant_i64(e, m->sizes[GROUP_ROWS]);
@@ -256,12 +258,12 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
     LLVMValueRef a = p->places[m->exchange], lda = constant_i64(e, m->lda);
     LLVMValueRef b = p->places[!m->exchange], ldb = constant_i64(e, m->ldb);
     LLVMValueRef c = p->places[RESULT], ldc = constant_i64(e, m->ldc);
-    if (is_library_product(e->job, op))
-        CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
-                     a, lda, b, ldb, p->accumulate, c, ldc);
+    if (is_unordered_product(e->job, op))
+        CALL_RUNTIME(e, product, op->id, dtype, result, transpose_a, transpose_b, rows, columns,
+                     contracted, a, lda, b, ldb, p->accumulate, c, ldc);
     else
-        CALL_RUNTIME(e, product_blocks, op->id, dtype, transpose_a, transpose_b, rows, columns,
-                     contracted, constant_i64(e, m->contracted.parts),
+        CALL_RUNTIME(e, product_blocks, op->id, dtype, result, transpose_a, transpose_b, rows,
+                     columns, contracted, constant_i64(e, m->contracted.parts),
                      constant_i64(e, m->contracted.blocks), a, lda, b, ldb, p->accumulate, c, ldc);
 }
 
@@ -271,9 +273,9 @@ static struct product item(struct emitter *e, const struct product *p, const str
                            LLVMValueRef counter) {
     struct product one = *p;
     for (int t = 0; t < N_TENSORS; t++) {
-        LLVMValueRef stride = constant_i64(e, run->strides[t]);
-        LLVMValueRef offset = LLVMBuildMul(e->builder, counter, stride, "");
-        one.places[t] = element_pointer(e, element_type(e, p->dtype), p->places[t], offset);
+        int64_t bytes = run->strides[t] * dtype_bytes[p->dtypes[t]];
+        LLVMValueRef offset = LLVMBuildMul(e->builder, counter, constant_i64(e, bytes), "");
+        one.places[t] = element_pointer(e, e->i8, p->places[t], offset);
     }
     if (!run->strides[RESULT]) {
         LLVMValueRef later = LLVMBuildICmp(e->builder, LLVMIntNE, counter, constant_i64(e, 0), "");
@@ -304,7 +306,8 @@ void emit_product(struct emitter *e, const struct op *op) {
     if (!c.place)
         return;
     struct product whole = {.places = {operand_place(e, op, 0), operand_place(e, op, 1), c.place},
-                            .accumulate = c.accumulate,
-                            .dtype = value_type(e, op->results[0])->dtype};
+                            .accumulate = c.accumulate};
+    for (unsigned t = 0; t < N_TENSORS; t++)
+        whole.dtypes[t] = value_type(e, t == RESULT ? op->results[0] : op->operands[t])->dtype;
     emit_loops(e, op, &m, 0, &whole);
 }

@@ -4,6 +4,7 @@
  *
  *     kernels  their version  the product library  threads of the second team
  *     product  shape  GFLOP/s by the library, by our kernel, by that in blocks  the same three
+ *     narrow   shape  GFLOP/s of singles by the library, of bf16, of that in order, of f16  the same
  *     kernel   name  microseconds  the same  a rate  the same  its unit
  *
  * with threes and pairs for one thread first, and "-" for a rate of what has none.
@@ -42,6 +43,7 @@ enum { MILLION = 1 << 20, ARRAY = 8 * MILLION, ARRAYS = 10 };
 struct bench {
     struct place_context *context;
     float *x[ARRAYS];
+    uint16_t *halves[2]; /* bf16, f16 */
     int32_t *tokens;
     double scalar;
     int64_t blocks;           /* of every sequence, or of k; 0: none */
@@ -64,16 +66,24 @@ static double best_seconds(struct bench *b, body run, double seconds) {
     return best;
 }
 
-static void library_product(struct bench *b) {
-    place_product(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m, b->n, b->k,
-                  b->x[0], b->transpose_a ? b->m : b->k, b->x[1], b->transpose_b ? b->k : b->n, 0,
-                  b->x[2], b->n);
-}
+/* A way to make a product: in an order that is promised, and then in so many blocks of k. */
+struct way {
+    enum place_dtype dtype;
+    bool ordered;
+    int64_t blocks;
+};
 
-static void own_product(struct bench *b) {
-    place_product_blocks(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m, b->n, b->k,
-                         b->k_parts, b->blocks, b->x[0], b->transpose_a ? b->m : b->k, b->x[1],
-                         b->transpose_b ? b->k : b->n, 0, b->x[2], b->n);
+static void multiply(struct bench *b, struct way way) {
+    int64_t lda = b->transpose_a ? b->m : b->k, ldb = b->transpose_b ? b->k : b->n;
+    const void *x = way.dtype == PLACE_F32 ? (void *)b->x[0] : b->halves[way.dtype == PLACE_F16];
+    const void *y = way.dtype == PLACE_F32 ? (void *)b->x[1] : x;
+    if (way.ordered)
+        place_product_blocks(b->context, 0, way.dtype, way.dtype, b->transpose_a, b->transpose_b,
+                             b->m, b->n, b->k, b->k_parts, way.blocks, x, lda, y, ldb, 0, b->x[2],
+                             b->n);
+    else
+        place_product(b->context, 0, way.dtype, way.dtype, b->transpose_a, b->transpose_b, b->m,
+                      b->n, b->k, x, lda, y, ldb, 0, b->x[2], b->n);
 }
 
 static void attention(struct bench *b) {
@@ -206,23 +216,30 @@ static void print_line(struct bench *b, struct place_context *const teams[2], co
         printf("-\t-\t-\n");
 }
 
-/* Three ways take turns, so that what else the machine does slows all of them alike: the library,
- * our own kernel, and ours in blocks. */
-enum { WAYS = 3, BLOCKS = 8 };
-static const struct {
-    body run;
-    int64_t blocks;
-} ways[WAYS] = {{library_product, 0}, {own_product, 0}, {own_product, BLOCKS}};
+/* All ways take turns, so that what else the machine does slows all of them alike. Of singles, the
+ * library, our own kernel, and ours in blocks; of 16 bits, beside the library's singles, each type
+ * as it is made where no order is promised, and bf16 where one is. */
+enum { MOST_WAYS = 4, BLOCKS = 8 };
+static const struct table {
+    const char *name;
+    int n;
+    struct way ways[MOST_WAYS];
+} tables[] = {
+    {"product", 3, {{PLACE_F32, false, 0}, {PLACE_F32, true, 0}, {PLACE_F32, true, BLOCKS}}},
+    {"narrow",
+     4,
+     {{PLACE_F32, false, 0}, {PLACE_BF16, false, 0}, {PLACE_BF16, true, 0}, {PLACE_F16, false, 0}}},
+};
 
-static void best_seconds_of_ways(struct bench *b, double seconds, double best[WAYS]) {
-    double end = clock_seconds() + WAYS * seconds;
-    for (int i = 0; i < WAYS; i++)
+static void best_seconds_of_ways(struct bench *b, const struct table *table, double seconds,
+                                 double best[MOST_WAYS]) {
+    double end = clock_seconds() + table->n * seconds;
+    for (int i = 0; i < table->n; i++)
         best[i] = INFINITY;
     for (bool warm = false; !warm || clock_seconds() < end; warm = true)
-        for (int i = 0; i < WAYS; i++) {
-            b->blocks = ways[i].blocks;
+        for (int i = 0; i < table->n; i++) {
             double start = clock_seconds();
-            ways[i].run(b);
+            multiply(b, table->ways[i]);
             best[i] = fmin(best[i], clock_seconds() - start);
         }
 }
@@ -242,26 +259,28 @@ static const struct shape {
 };
 
 static void print_shape(struct bench *b, struct place_context *const teams[2],
-                        const struct shape *shape, double seconds) {
+                        const struct table *table, const struct shape *shape, double seconds) {
     b->m = shape->m, b->n = shape->n, b->k = shape->k, b->k_parts = shape->k_parts;
     b->transpose_a = shape->transpose_a, b->transpose_b = shape->transpose_b;
-    printf("product\t%lld x %lld x %lld%s", (long long)b->m, (long long)b->n, (long long)b->k,
+    printf("%s\t%lld x %lld x %lld%s", table->name, (long long)b->m, (long long)b->n,
+           (long long)b->k,
            b->transpose_a   ? ", a transposed"
            : b->transpose_b ? ", b transposed"
                             : "");
     for (int i = 0; i < 2; i++) {
-        double best[WAYS];
+        double best[MOST_WAYS];
         b->context = teams[i];
-        best_seconds_of_ways(b, seconds, best);
-        for (int way = 0; way < WAYS; way++)
+        best_seconds_of_ways(b, table, seconds, best);
+        for (int way = 0; way < table->n; way++)
             printf("\t%.1f", 2e-9 * (double)(b->m * b->n * b->k) / best[way]);
     }
     printf("\n");
 }
 
 static void print_products(struct bench *b, struct place_context *const teams[2], double seconds) {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        print_shape(b, teams, &shapes[i], seconds);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            print_shape(b, teams, &tables[t], &shapes[i], seconds);
 }
 
 /* Prints a kernel without blocks, and with 8 of them where that is another call. */
@@ -311,6 +330,11 @@ int main(int argc, char **argv) {
         b.x[i] = calloc(ARRAY, sizeof(float));
         for (int j = 0; j < ARRAY; j++)
             b.x[i][j] = (float)((j * 29 + i) % 101) * 0.01f + 0.01f;
+    }
+    for (int i = 0; i < 2; i++) {
+        b.halves[i] = calloc(ARRAY, sizeof(uint16_t));
+        for (int j = 0; j < ARRAY; j++)
+            b.halves[i][j] = (uint16_t)((i ? 0x3c00 : 0x3f80) + j * 29 % 101); /* 1 and some */
     }
     struct place_context *const teams[2] = {context_of(kernels, 1), context_of(kernels, cores)};
     printf("kernels\t%s\t%s\t%d\n", kernels->version, product_description(), cores);

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 25
+#define PLACE_ABI_VERSION 26
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -373,6 +373,8 @@ struct place_program {
     double flops_per_token; /* 0: not known */
     int64_t rate_ends; /* from this step on a learning rate is 0, by its schedule; 0: none is */
     int32_t library_products; /* 0: it needs no product library, for all its products are ours */
+    int32_t
+        bf16_products; /* 1: some are of bf16 in any order, so by the CPU's instruction, if any */
     /* Where the installation keeps its shared objects (the MPI transport); null: beside the
      * executable. */
     const char *library_directory;

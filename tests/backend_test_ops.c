@@ -43,10 +43,16 @@ static value_id finish(struct harness *h, struct op *op) {
 
 // ---- products ---------------------------------------------------------------------------------
 
-static void einsum(struct harness *h, const char *labels, value_id a, value_id b) {
+static void einsum_for(struct harness *h, enum dtype result, const char *labels, value_id a,
+                       value_id b) {
     struct op *op = OP(h, EINSUM, a, b);
     op_set_word(h->program->arena, op, ATTRIBUTE_LABELS, labels);
+    h->unit->values[op->results[0]].type.dtype = result;
     finish(h, op);
+}
+
+static void einsum(struct harness *h, const char *labels, value_id a, value_id b) {
+    einsum_for(h, h->dtype, labels, a, b);
 }
 
 static void build_projections(struct harness *h) { // all that models use, forward and backward
@@ -97,6 +103,9 @@ static void build_blocks(struct harness *h) { // of rows, columns, what is contr
     in_blocks(h, "bsh,hpf->bspf", "ffn=2", x, w);
     in_blocks(h, "bspf,hpf->bsh", "ffn=2", d, w);
     in_blocks(h, "bsh,bspf->hpf", "hidden=3 ffn=4", x, d);
+}
+
+static void build_vocabulary_in_blocks(struct harness *h) {
     struct op *op = OP(h, SUM_EXP, named(h, "bsv", INPUT(h, 2, 5, 8)), INPUT(h, 2, 5));
     op_set_word(h->program->arena, op, ATTRIBUTE_BLOCKS, "vocab=2");
     finish(h, op);
@@ -157,14 +166,15 @@ static void random_einsum(struct harness *h, uint64_t *random) {
         return;
     const char *text = arena_format(&h->arena, "%s,%s->%s", labels[0], labels[1], labels[2]);
     value_id a = harness_input(h, h->dtype, sizes[0]);
-    einsum(h, text, a, harness_input(h, h->dtype, sizes[1]));
+    einsum_for(h, dtype_is_narrow(h->dtype) ? DTYPE_F32 : h->dtype, text, a,
+               harness_input(h, h->dtype, sizes[1]));
 }
 
 static void any_einsum(void **state) {
     uint64_t random = 1;
     for (int i = 0; i < 40; i++) {
         struct harness h;
-        harness_open(&h, dtypes[i % 2]);
+        harness_open(&h, dtypes[i % N_TYPES]);
         for (int k = 0; k < 8; k++)
             random_einsum(&h, &random);
         harness_ready(&h);
@@ -174,11 +184,41 @@ static void any_einsum(void **state) {
 }
 
 static void products(void **state) {
-    for_wide_types(build_projections, 20);
+    for_types(build_projections, 20);
     for_wide_types(build_loops_around_products, 20);
-    for_wide_types(build_batched, 20);
-    for_wide_types(build_vectors, 20);
-    for_wide_types(build_blocks, 20);
+    for_types(build_batched, 20);
+    for_types(build_vectors, 20);
+}
+
+// Gradients are kept in a type of their own: each of these in any other.
+static void build_gradients(struct harness *h) {
+    value_id x = INPUT(h, 2, 5, 6), dq = INPUT(h, 2, 5, 3, 2, 4);
+    for (int i = 0; i < N_TYPES; i++) {
+        einsum_for(h, dtypes[i], "bsh,bsgrd->hgrd", x, dq);
+        einsum_for(h, dtypes[i], "bsgrd,bsh->grdh", dq, x);
+    }
+}
+
+static void products_end_in_other_types(void **state) {
+    for_types(build_gradients, 20);
+}
+
+static void products_in_blocks(void **state) {
+    for_types(build_blocks, 20);
+    for_wide_types(build_vocabulary_in_blocks, 20);
+}
+
+// A loop that goes on with a sum would round it in its midst.
+static void refuses_sums_in_loops_that_are_rounded(void **state) {
+    for (int i = 0; i < N_TYPES; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i]);
+        value_id x = INPUT(&h, 2, 3, 4), w = INPUT(&h, 3, 2);
+        einsum(&h, "bsh,sb->h", x, w);
+        const char *why = backend_refusal(harness_backend(), &h.arena, h.program->job);
+        assert_int_equal(why != NULL, dtype_is_narrow(dtypes[i]));
+        arena_free(&h.arena);
+    }
 }
 
 // Blocks of which some lie inside others, or apart, or that a loop around products would join.
@@ -248,8 +288,8 @@ static void build_sums_apart_from_products(struct harness *h) {
 }
 
 static void sums_around_products(void **state) {
-    for_wide_types(build_sums_around_products, 20);
-    for_wide_types(build_sums_apart_from_products, 20);
+    for_types(build_sums_around_products, 20);
+    for_types(build_sums_apart_from_products, 20);
 }
 
 // Two products, of which one adds itself to its bias; in that order where sums keep theirs.
@@ -917,6 +957,9 @@ int main(void) {
         cmocka_unit_test(rest_of_a_sum_comes_first),
         cmocka_unit_test(any_einsum),
         cmocka_unit_test(one_call_for_each_that_models_need),
+        cmocka_unit_test(products_end_in_other_types),
+        cmocka_unit_test(products_in_blocks),
+        cmocka_unit_test(refuses_sums_in_loops_that_are_rounded),
         cmocka_unit_test(refuses_blocks_that_do_not_lie_together),
         cmocka_unit_test(refuses_rows_of_others),
         cmocka_unit_test(elementwise),

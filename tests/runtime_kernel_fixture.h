@@ -17,6 +17,7 @@
 #include "runtime/product.h"
 #include "runtime/team.h"
 #include "runtime/workspace.h"
+#include "tests/elements.h"
 
 static inline struct place_context *context_make(const struct kernels *kernels, int threads) {
     struct place_context *context = calloc(1, sizeof *context);
@@ -106,12 +107,36 @@ static inline float *to_f32(const double *x, int64_t count) {
     return y;
 }
 
+static inline bool is_narrow(int dtype) {
+    return dtype == PLACE_BF16 || dtype == PLACE_F16;
+}
+
+static inline struct format format_of(int dtype) {
+    return dtype == PLACE_BF16 ? format_bf16 : dtype == PLACE_F16 ? format_f16 : format_f32;
+}
+
 static inline int64_t width_of(int dtype) {
-    return dtype == PLACE_F64 ? 8 : 4;
+    return dtype == PLACE_F64 ? 8 : is_narrow(dtype) ? 2 : 4;
 }
 
 static inline double element(const void *x, int dtype, int64_t i) {
+    if (is_narrow(dtype))
+        return format_value(format_of(dtype), ((const uint16_t *)x)[i]);
     return dtype == PLACE_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* Rounds to the type, to nearest even. */
+static inline double rounded_to(int dtype, double x) {
+    return dtype == PLACE_F64 ? x : format_round(format_of(dtype), x);
+}
+
+static inline void set_element(void *x, int dtype, int64_t i, double value) {
+    if (is_narrow(dtype))
+        ((uint16_t *)x)[i] = (uint16_t)format_bits(format_of(dtype), rounded_to(dtype, value));
+    else if (dtype == PLACE_F64)
+        ((double *)x)[i] = value;
+    else
+        ((float *)x)[i] = (float)value;
 }
 
 /* |a - b| <= tolerance (1 + |b|) for all elements; prints the first that is not. */
@@ -128,7 +153,7 @@ static inline double tolerance_of(int dtype) {
     return dtype == PLACE_F64 ? 1e-11 : 2e-5;
 }
 
-/* A tensor in the type under test: doubles that hold what floats can, and the copy that the kernel
+/* A tensor in the type under test: doubles that hold what it can, and the copy that the kernel
  * reads. */
 struct tensor {
     int64_t count;
@@ -138,13 +163,10 @@ struct tensor {
 
 static inline struct tensor tensor_random(int dtype, int64_t count, uint64_t seed) {
     struct tensor t = {count, random_f64(count, seed), NULL};
-    for (int64_t i = 0; i < count && dtype == PLACE_F32; i++)
-        t.exact[i] = (float)t.exact[i];
-    if (dtype == PLACE_F32) {
-        t.data = to_f32(t.exact, count);
-    } else {
-        t.data = must(malloc(sizeof(double) * (size_t)count));
-        memcpy(t.data, t.exact, sizeof(double) * (size_t)count);
+    t.data = must(malloc((size_t)(width_of(dtype) * count)));
+    for (int64_t i = 0; i < count; i++) {
+        t.exact[i] = rounded_to(dtype, t.exact[i]);
+        set_element(t.data, dtype, i, t.exact[i]);
     }
     return t;
 }

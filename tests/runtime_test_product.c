@@ -31,8 +31,8 @@ static void check_case(struct place_context *context, int dtype, const struct ca
                     at(a.exact, lda, p->transpose_a, i, k) * at(b.exact, ldb, p->transpose_b, k, j);
             c.exact[i * ldc + j] = sum;
         }
-    CALL_OK(place_product(context, 0, dtype, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
-                          a.data, lda, b.data, ldb, p->beta, c.data, ldc));
+    CALL_OK(place_product(context, 0, dtype, dtype, p->transpose_a, p->transpose_b, p->m, p->n,
+                          p->k, a.data, lda, b.data, ldb, p->beta, c.data, ldc));
     assert_close("c", c.data, dtype, c.exact, p->m * ldc, tolerance_of(dtype) * 10);
     tensor_free(&a), tensor_free(&b), tensor_free(&c);
 }
@@ -55,7 +55,7 @@ static void products_agree_with_loops(void **state) {
 static void results_are_overwritten(void **state) {
     struct place_context *context = context_of_this_cpu(1);
     double a[4] = {1, 2, 3, 4}, c[4] = {NAN, NAN, NAN, NAN};
-    CALL_OK(place_product(context, 0, PLACE_F64, 0, 0, 2, 2, 2, a, 2, a, 2, 0, c, 2));
+    CALL_OK(place_product(context, 0, PLACE_F64, PLACE_F64, 0, 0, 2, 2, 2, a, 2, a, 2, 0, c, 2));
     const double square[4] = {7, 10, 15, 22};
     assert_close("c", c, PLACE_F64, square, 4, 0);
     context_free(context);
@@ -70,8 +70,8 @@ static void teams_repeat_their_bits(void **state) {
     for (int threads = 1; threads <= 3; threads++) {
         struct place_context *context = context_of_this_cpu(threads);
         for (int i = 0; i < TIMES; i++) {
-            CALL_OK(place_product(context, 0, PLACE_F32, 0, 0, M, N, K, a.data, K, b.data, N, 0,
-                                  i ? d.data : c.data, N));
+            CALL_OK(place_product(context, 0, PLACE_F32, PLACE_F32, 0, 0, M, N, K, a.data, K,
+                                  b.data, N, 0, i ? d.data : c.data, N));
             if (i > 0)
                 assert_memory_equal(c.data, d.data, sizeof(float) * M * N);
         }
@@ -101,7 +101,7 @@ static struct tensor stored(const struct blocked *p, int transpose, int64_t rows
 
 static void multiply_blocks(struct place_context *context, const struct blocked *p, struct matrix a,
                             struct matrix b, struct matrix c) {
-    CALL_OK(place_product_blocks(context, 0, p->dtype, p->transpose_a, p->transpose_b,
+    CALL_OK(place_product_blocks(context, 0, p->dtype, p->dtype, p->transpose_a, p->transpose_b,
                                  p->m * p->m_blocks, p->n * p->n_blocks,
                                  p->k * p->k_blocks * p->k_parts, p->k_parts, p->k_blocks, a.at,
                                  a.leading, b.at, b.leading, p->beta, c.at, c.leading));
@@ -252,10 +252,10 @@ static void empty_sums_are_zero(void **state) {
     const char *message;
     struct place_context *context = context_make(kernels_select(&message), 1);
     float x = 1, c[2] = {NAN, NAN}, d[2] = {-0.0f, 3};
-    CALL_OK(
-        place_product_blocks(context, 0, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x, 2, 0, c, 2));
-    CALL_OK(
-        place_product_blocks(context, 0, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x, 2, 1, d, 2));
+    CALL_OK(place_product_blocks(context, 0, PLACE_F32, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x,
+                                 2, 0, c, 2));
+    CALL_OK(place_product_blocks(context, 0, PLACE_F32, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x,
+                                 2, 1, d, 2));
     assert_true(c[0] == 0 && c[1] == 0);
     assert_true(signbit(d[0]) && d[0] == 0 && d[1] == 3);
     context_free(context);
@@ -269,8 +269,8 @@ static void versions_give_equal_bits(void **state) {
     float made[2][M * N] = {{0}};
     for (int i = 0; i < 2 && kernels[1] != NULL; i++) {
         struct place_context *context = context_make(kernels[i], 1);
-        CALL_OK(place_product_blocks(context, 0, PLACE_F32, 0, 0, M, N, K, 3, 4, a.data, K, b.data,
-                                     N, 0, made[i], N));
+        CALL_OK(place_product_blocks(context, 0, PLACE_F32, PLACE_F32, 0, 0, M, N, K, 3, 4, a.data,
+                                     K, b.data, N, 0, made[i], N));
         context_free(context);
     }
     assert_memory_equal(made[0], made[1], sizeof made[0]);
@@ -295,10 +295,171 @@ static void teams_sum_blocks_alike(void **state) {
     tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
 }
 
+/* ---- elements of 16 bits, and results of other types ---- */
+
+/* What operands are, what results are, and what sums are made in. */
+static const struct mixed {
+    int operands, result, sums;
+} mixed_types[] = {{PLACE_BF16, PLACE_BF16, PLACE_F32}, {PLACE_BF16, PLACE_F32, PLACE_F32},
+                   {PLACE_F16, PLACE_F16, PLACE_F32},   {PLACE_F16, PLACE_F32, PLACE_F32},
+                   {PLACE_F16, PLACE_BF16, PLACE_F32},  {PLACE_F32, PLACE_BF16, PLACE_F32},
+                   {PLACE_F32, PLACE_F16, PLACE_F32},   {PLACE_F32, PLACE_F64, PLACE_F64},
+                   {PLACE_BF16, PLACE_F64, PLACE_F64},  {PLACE_F64, PLACE_F16, PLACE_F64},
+                   {PLACE_F64, PLACE_F32, PLACE_F64}};
+enum { MIXED_TYPES = sizeof mixed_types / sizeof *mixed_types };
+
+/* A product, of a type for one of another, in an order that is promised or not. */
+struct narrow {
+    int ordered, transpose_a, transpose_b, beta;
+    int64_t m, n, k, k_parts, k_blocks;
+};
+
+static void multiply(struct place_context *context, const struct narrow *p, int operands,
+                     int result, const void *a, const void *b, void *c) {
+    int64_t lda = p->transpose_a ? p->m : p->k, ldb = p->transpose_b ? p->k : p->n;
+    if (p->ordered)
+        CALL_OK(place_product_blocks(context, 0, operands, result, p->transpose_a, p->transpose_b,
+                                     p->m, p->n, p->k, p->k_parts, p->k_blocks, a, lda, b, ldb,
+                                     p->beta, c, p->n));
+    else
+        CALL_OK(place_product(context, 0, operands, result, p->transpose_a, p->transpose_b, p->m,
+                              p->n, p->k, a, lda, b, ldb, p->beta, c, p->n));
+}
+
+static void *in_type(int dtype, const double *x, int64_t count) {
+    char *copy = must(malloc((size_t)(width_of(dtype) * count)));
+    for (int64_t i = 0; i < count; i++)
+        set_element(copy, dtype, i, x[i]);
+    return copy;
+}
+
+/* Bit for bit what the same sums of widened operands are, added to what is there and rounded, both
+ * once, when they are whole. */
+static void check_mixed(struct place_context *context, struct mixed types, struct narrow p) {
+    int64_t count = p.m * p.n;
+    struct tensor a = tensor_random(types.operands, p.m * p.k, 1),
+                  b = tensor_random(types.operands, p.k * p.n, 2),
+                  c = tensor_random(types.result, count, 3);
+    void *wide_a = in_type(types.sums, a.exact, a.count);
+    void *wide_b = in_type(types.sums, b.exact, b.count);
+    void *wide_c = in_type(types.sums, c.exact, count);
+    struct narrow of_sums = p;
+    of_sums.ordered = 1;
+    multiply(context, &p, types.operands, types.result, a.data, b.data, c.data);
+    multiply(context, &of_sums, types.sums, types.sums, wide_a, wide_b, wide_c);
+    for (int64_t i = 0; i < count; i++) {
+        double made = element(c.data, types.result, i), sum = element(wide_c, types.sums, i);
+        if (made != rounded_to(types.result, sum))
+            fail_msg("%d for %d, %d%d%d, %lld x %lld x %lld: element %lld is %a, not %a rounded",
+                     types.operands, types.result, p.transpose_a, p.transpose_b, p.beta,
+                     (long long)p.m, (long long)p.n, (long long)p.k, (long long)i, made, sum);
+    }
+    free(wide_a), free(wide_b), free(wide_c);
+    tensor_free(&a), tensor_free(&b), tensor_free(&c);
+}
+
+/* Edges of pieces, sums that fill several panels, blocks that do not fit one, several parts. */
+static const int64_t mixed_shapes[][5] = {{1, 1, 1, 1, 1},     {3, 5, 7, 1, 1},
+                                          {9, 50, 64, 1, 4},   {33, 97, 300, 1, 1},
+                                          {5, 17, 1200, 1, 4}, {7, 600, 80, 5, 2}};
+
+static struct narrow of_shape(const int64_t *shape, int flags) {
+    return (struct narrow){1,        flags & 1, flags >> 1 & 1, flags >> 2, shape[0],
+                           shape[1], shape[2],  shape[3],       shape[4]};
+}
+
+static void check_mixed_types(struct place_context *context) {
+    for (int type = 0; type < MIXED_TYPES; type++)
+        for (int shape = 0; shape < 6; shape++)
+            for (int flags = 0; flags < 8; flags++)
+                check_mixed(context, mixed_types[type], of_shape(mixed_shapes[shape], flags));
+}
+
+static void sums_are_rounded_once(void **state) {
+    in_each_version(check_mixed_types);
+}
+
+/* Without an order, too, where no instruction of the CPU's makes the sums: all but bf16. */
+static void check_unordered(struct place_context *context) {
+    for (int type = 0; type < MIXED_TYPES; type++)
+        for (int shape = 0; shape < 4; shape++) {
+            struct narrow p = of_shape(mixed_shapes[shape], shape);
+            p.ordered = 0;
+            p.k_parts = p.k_blocks = 1;
+            if (mixed_types[type].operands != PLACE_BF16 || !kernels_have_pairs(context->kernels))
+                check_mixed(context, mixed_types[type], p);
+        }
+}
+
+static void without_an_order_sums_are_the_same(void **state) {
+    in_each_version(check_unordered);
+}
+
+/* By the instruction: each of k products, and each sum of two, is rounded to singles at most once;
+ * then the whole is. Subnormal numbers are zeros to it. */
+static void check_pairs(struct place_context *context, int result, const struct narrow *p) {
+    struct tensor a = tensor_random(PLACE_BF16, p->m * p->k, 1),
+                  b = tensor_random(PLACE_BF16, p->k * p->n, 2),
+                  c = tensor_random(result, p->m * p->n, 3);
+    int64_t lda = p->transpose_a ? p->m : p->k, ldb = p->transpose_b ? p->k : p->n;
+    multiply(context, p, PLACE_BF16, result, a.data, b.data, c.data);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = p->beta ? c.exact[i * p->n + j] : 0, size = fabs(sum);
+            for (int64_t k = 0; k < p->k; k++) {
+                double term =
+                    at(a.exact, lda, p->transpose_a, i, k) * at(b.exact, ldb, p->transpose_b, k, j);
+                sum += term, size += fabs(term);
+            }
+            double made = element(c.data, result, i * p->n + j);
+            double bound = (double)(2 * p->k + 1) * size * 0x1p-24 +
+                           (is_narrow(result) ? format_unit(format_of(result), sum) : 0);
+            if (!(fabs(made - sum) <= bound))
+                fail_msg("%lld, %lld of %lld x %lld x %lld is %a, not %a", (long long)i,
+                         (long long)j, (long long)p->m, (long long)p->n, (long long)p->k, made,
+                         sum);
+        }
+    tensor_free(&a), tensor_free(&b), tensor_free(&c);
+}
+
+static void bf16_agrees_with_loops(void **state) {
+    static const int results[] = {PLACE_BF16, PLACE_F32, PLACE_F16};
+    struct place_context *context = context_of_this_cpu(2);
+    for (int shape = 0; shape < 6; shape++)
+        for (int flags = 0; flags < 24; flags++) {
+            struct narrow p = of_shape(mixed_shapes[shape], flags % 8);
+            p.ordered = 0;
+            check_pairs(context, results[flags / 8], &p);
+        }
+    context_free(context);
+}
+
+/* Whatever the team, since no library makes them. */
+static void teams_multiply_16_bits_alike(void **state) {
+    enum { M = 523, N = 700, K = 64 };
+    static const int types[] = {PLACE_BF16, PLACE_F16};
+    struct narrow p = {.m = M, .n = N, .k = K};
+    for (int type = 0; type < 2; type++) {
+        struct tensor a = tensor_random(types[type], M * K, 1),
+                      b = tensor_random(types[type], K * N, 2),
+                      c = tensor_random(types[type], M * N, 3),
+                      d = tensor_random(types[type], M * N, 4);
+        for (int threads = 1; threads <= 3; threads++) {
+            struct place_context *context = context_of_this_cpu(threads);
+            void *made = threads == 1 ? c.data : d.data;
+            multiply(context, &p, types[type], types[type], a.data, b.data, made);
+            context_free(context);
+            if (threads > 1)
+                assert_memory_equal(c.data, d.data, sizeof(uint16_t) * M * N);
+        }
+        tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
+    }
+}
+
 static int32_t product_in_blocks(struct place_context *context, int64_t k, int64_t blocks) {
     static double x[2 * PLACE_BLOCKS_LIMIT];
-    return place_product_blocks(context, 0, PLACE_F64, 0, 0, 1, 1, k, 1, blocks, x, k, x, 1, 0, x,
-                                1);
+    return place_product_blocks(context, 0, PLACE_F64, PLACE_F64, 0, 0, 1, 1, k, 1, blocks, x, k, x,
+                                1, 0, x, 1);
 }
 
 static void blocks_that_do_not_fit_are_refused(void **state) {
@@ -306,8 +467,8 @@ static void blocks_that_do_not_fit_are_refused(void **state) {
     struct place_context *context = context_of_this_cpu(1);
     double x[16] = {0};
     for (int64_t parts = 0; parts <= 3; parts += 3)
-        assert_refused(context, place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, 4, 4, parts, 1,
-                                                     x, 4, x, 4, 0, x, 4));
+        assert_refused(context, place_product_blocks(context, 0, PLACE_F64, PLACE_F64, 0, 0, 4, 4,
+                                                     4, parts, 1, x, 4, x, 4, 0, x, 4));
     context_free(context);
 }
 
@@ -369,8 +530,8 @@ enum { EDGE = 1024 };
 static float old_product(int threads) {
     struct place_context *context = context_of_this_cpu(threads);
     float *x = calloc(2 * EDGE * EDGE, sizeof(float)), first;
-    if (x == NULL || place_product(context, 0, PLACE_F32, 0, 0, EDGE, EDGE, EDGE, x, EDGE, x, EDGE,
-                                   0, x + EDGE * EDGE, EDGE) != PLACE_OK)
+    if (x == NULL || place_product(context, 0, PLACE_F32, PLACE_F32, 0, 0, EDGE, EDGE, EDGE, x,
+                                   EDGE, x, EDGE, 0, x + EDGE * EDGE, EDGE) != PLACE_OK)
         _exit(3);
     context_free(context);
     first = x[EDGE * EDGE];
@@ -491,11 +652,11 @@ static int want_long_sums(void) {
     if (product_load(&message) != PLACE_OK)
         return 1;
     struct place_context *context = context_of_this_cpu(2);
-    if (place_product(context, 0, PLACE_F32, 0, 0, 1, 1, TERMS - 1, x, TERMS, x, 1, 0, &c, 1) !=
-        PLACE_OK)
+    if (place_product(context, 0, PLACE_F32, PLACE_F32, 0, 0, 1, 1, TERMS - 1, x, TERMS, x, 1, 0,
+                      &c, 1) != PLACE_OK)
         return 2;
-    int32_t status =
-        place_product(context, 0, PLACE_F32, 0, 0, 1, 1, TERMS, x, TERMS, x, 1, 0, &c, 1);
+    int32_t status = place_product(context, 0, PLACE_F32, PLACE_F32, 0, 0, 1, 1, TERMS, x, TERMS, x,
+                                   1, 0, &c, 1);
     bool said = strstr(context->message, "oneDNN") && strstr(context->message, "1 x 1 x 1001");
     context_free(context);
     return status == PLACE_ERROR_LIBRARY && said ? 0 : 3;
@@ -545,6 +706,10 @@ int main(void) {
         cmocka_unit_test(empty_sums_are_zero),
         cmocka_unit_test(versions_give_equal_bits),
         cmocka_unit_test(teams_sum_blocks_alike),
+        cmocka_unit_test(sums_are_rounded_once),
+        cmocka_unit_test(without_an_order_sums_are_the_same),
+        cmocka_unit_test(bf16_agrees_with_loops),
+        cmocka_unit_test(teams_multiply_16_bits_alike),
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(before_loading, NULL, NULL) +

@@ -203,9 +203,9 @@ static void nothing_hides_what_has_ended(void **state) {
 static void products_are_known_by_their_statement(void **state) {
     const char *message;
     assert_int_equal(product_load(&message), PLACE_OK);
-    assert_int_equal(
-        place_product(&context, 1, PLACE_F32, 1, 0, 5, 7, 3, source, 5, source, 7, 1, target, 7),
-        PLACE_OK);
+    assert_int_equal(place_product(&context, 1, PLACE_F32, PLACE_F32, 1, 0, 5, 7, 3, source, 5,
+                                   source, 7, 1, target, 7),
+                     PLACE_OK);
     struct profile_product product = profile_product_of(profile, 1);
     assert_true(product.m == 5 && product.n == 7 && product.k == 3);
     assert_true(product.transpose_a && !product.transpose_b && product.added);

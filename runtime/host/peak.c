@@ -13,10 +13,10 @@ enum { SIZE = 384, TIMES = 4 }; /* that stays in cache; the best of so many */
 static int32_t multiply(struct place_context *context, bool by_library, float *memory) {
     const float *a = memory, *b = memory + SIZE * SIZE;
     float *c = memory + 2 * SIZE * SIZE;
-    return by_library ? place_product(context, -1, PLACE_F32, 0, 0, SIZE, SIZE, SIZE, a, SIZE, b,
-                                      SIZE, 0, c, SIZE)
-                      : place_product_blocks(context, -1, PLACE_F32, 0, 0, SIZE, SIZE, SIZE, 1, 0,
-                                             a, SIZE, b, SIZE, 0, c, SIZE);
+    return by_library ? place_product(context, -1, PLACE_F32, PLACE_F32, 0, 0, SIZE, SIZE, SIZE, a,
+                                      SIZE, b, SIZE, 0, c, SIZE)
+                      : place_product_blocks(context, -1, PLACE_F32, PLACE_F32, 0, 0, SIZE, SIZE,
+                                             SIZE, 1, 0, a, SIZE, b, SIZE, 0, c, SIZE);
 }
 
 static double best_rate(struct place_context *context, bool by_library, float *memory) {

@@ -271,8 +271,12 @@ static void print_header(const struct session *session, const struct launch *lau
     printf(", %lld rank%s x %d thread%s on %d core%s (%s)%s\n", (long long)program->devices,
            plural_s(program->devices), session->threads, plural_s(session->threads), cores,
            plural_s(cores), transport, program->devices > cores ? ": more ranks than cores" : "");
-    printf("products: %s; kernels: x86-64-%s; memory: %s per rank",
-           program->library_products ? product_description() : "own", session->kernels->version,
+    printf("products: %s%s; kernels: x86-64-%s; memory: %s per rank",
+           program->library_products ? product_description() : "own",
+           !program->bf16_products                ? ""
+           : kernels_have_pairs(session->kernels) ? ", of bf16 own, by AVX512_BF16"
+                                                  : ", of bf16 own, in fp32",
+           session->kernels->version,
            format_bytes(arena, sizeof arena, program_arena_bytes(program)));
     if (message_bytes(session) > 0)
         printf(", and for messages %s, or as much as one collective takes",

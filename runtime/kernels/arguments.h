@@ -15,8 +15,11 @@ static inline int64_t larger(int64_t a, int64_t b) {
 }
 
 /* c = op(a) op(b), or is added to. A tile's panels take PLACE_PRODUCT_PANEL_BYTES of the workspace,
- * the rest has room for its sums. */
+ * the rest has room for its sums. Elements of other types than the kernel's are widened where they
+ * are copied to panels; sums that end in another type are made apart, and rounded when whole. */
 struct block_product {
+    enum place_dtype operands, result;
+    bool pairs; /* the CPU multiplies bf16 as it is; k is one block then */
     int transpose_a, transpose_b;
     int64_t m, n;
     struct row_blocks k;
@@ -31,9 +34,17 @@ struct block_product {
     int64_t blocks_at_once; /* which fit panels together; or 1 */
 };
 
+/* Terms of a sum that panels have room for; and the lines that so many take. */
+static inline int64_t panel_depth(const struct block_product *p) {
+    return p->pairs ? 2 * PLACE_PRODUCT_DEPTH : PLACE_PRODUCT_DEPTH;
+}
+static inline int64_t panel_lines(const struct block_product *p, int64_t depth) {
+    return p->pairs ? (depth + 1) / 2 : depth;
+}
+
 /* Is the sum of n blocks made in memory of the thread before it is added to something? */
 static inline bool is_summed_apart(const struct block_product *p, int64_t n) {
-    return n * rows_of_block(&p->k) > PLACE_PRODUCT_DEPTH;
+    return n * rows_of_block(&p->k) > panel_depth(p);
 }
 
 /* What a product does with what is there. */

@@ -1,5 +1,6 @@
 /* The tables of kernels, one per version of the instruction set, and the choice among them. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "runtime/place.h"
 #include "runtime/team.h"
@@ -32,6 +33,9 @@ struct kernels {
 /* The best version this CPU can run, or the one that the variable PLACE_CPU (v2, v3 or v4) names if
  * the CPU can run that too. Null, with a text in *message, when it cannot, or can run none. */
 const struct kernels *kernels_select(const char **message);
+
+/* Whether the CPU multiplies bf16 in pairs (AVX512_BF16), and the version is for such CPUs. */
+bool kernels_have_pairs(const struct kernels *kernels);
 
 /* The version of that name whether or not it is the best one; null when the CPU cannot run it. */
 const struct kernels *kernels_named(const char *version);

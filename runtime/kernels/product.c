@@ -93,28 +93,32 @@ static void describe(const struct place_context *context, int32_t statement,
                                                           .added = whole->beta});
 }
 
+/* What sums of such operands, which end in such a result, are made in. */
+static enum place_dtype computed_in(int32_t operands, int32_t result) {
+    return operands == PLACE_F64 || result == PLACE_F64 ? PLACE_F64 : PLACE_F32;
+}
+
+static bool is_floating(int32_t dtype) {
+    return is_real(dtype) || dtype == PLACE_BF16 || dtype == PLACE_F16;
+}
+
 static int32_t check_product(struct place_context *context, int32_t statement,
-                             const struct product *whole) {
+                             const struct product *whole, int32_t result) {
     int64_t longest = larger(larger(whole->m, whole->n), whole->k);
-    if (is_real(whole->dtype) &&
+    if (is_floating(whole->dtype) && is_floating(result) &&
         larger(larger(longest, whole->lda), larger(whole->ldb, whole->ldc)) <= INT32_MAX)
         return PLACE_OK;
     return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                        "a product of type %d, %lld x %lld x %lld", whole->dtype,
-                        (long long)whole->m, (long long)whole->n, (long long)whole->k);
+                        "a product of type %d for type %d, %lld x %lld x %lld", whole->dtype,
+                        result, (long long)whole->m, (long long)whole->n, (long long)whole->k);
 }
 
-int32_t place_product(struct place_context *context, int32_t statement, int32_t dtype,
-                      int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
-                      const void *a, int64_t lda, const void *b, int64_t ldb, int32_t beta, void *c,
-                      int64_t ldc) {
-    RECORD_CALL(product);
-    struct product whole = {dtype, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc};
-    int32_t status = check_product(context, statement, &whole);
-    if (status)
-        return status;
-    describe(context, statement, &whole);
-    struct tiled_product tiled = {.whole = whole, .tile = tile_edges(context, m, n, k)};
+/* ---- by the library ---- */
+
+static int32_t multiply_by_library(struct place_context *context, int32_t statement,
+                                   const struct product *whole) {
+    int64_t m = whole->m, n = whole->n, k = whole->k;
+    struct tiled_product tiled = {.whole = *whole, .tile = tile_edges(context, m, n, k)};
     tiled.abreast = (n + tiled.tile.columns - 1) / tiled.tile.columns;
     int64_t down = (m + tiled.tile.rows - 1) / tiled.tile.rows;
     team_run(context->team, down * tiled.abreast, 1, multiply_tiles, &tiled);
@@ -125,6 +129,8 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
                         "memory?",
                         product_description(), (long long)m, (long long)n, (long long)k);
 }
+
+/* ---- by our own kernel ---- */
 
 /* How many blocks a panel has room for, so that their tree is made while it is there. */
 static int64_t blocks_at_once(const struct row_blocks *k) {
@@ -140,6 +146,13 @@ static int64_t sums_apart(const struct block_product *p, int64_t n, bool added) 
     return n <= p->blocks_at_once ? own : own + sums_apart(p, n / 2, true);
 }
 
+/* And of the whole, which is such a sum itself where it is rounded to end in another type. */
+static int64_t sums_of_tile(const struct block_product *p) {
+    if (p->result == computed_in(p->operands, p->result))
+        return sums_apart(p, p->k.blocks, p->accumulate);
+    return 1 + sums_apart(p, p->k.blocks, false);
+}
+
 static void cut_further(struct edges *edges, const struct block_product *p, int64_t tiles,
                         int64_t least_edge) {
     while (tiles_of(*edges, p->m, p->n) < tiles && larger(edges->rows, edges->columns) > least_edge)
@@ -153,10 +166,11 @@ _Static_assert((WAITING_SUMS + 1) * EDGE_MULTIPLE * PLACE_PRODUCT_COLUMN_BYTES <
 /* Tiles are as large as there is room for, unless threads would then have too few to share: large
  * ones some for each, small ones, where copies of the operands cost more, one. */
 static struct edges own_tile_edges(const struct place_context *context,
-                                   const struct block_product *p, int64_t width) {
+                                   const struct block_product *p) {
     enum { LEAST_EDGE = 64, LARGE_EDGE = 256, LARGE_TILES_PER_THREAD = 2 };
     const int64_t room = PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES;
-    int64_t sums = sums_apart(p, p->k.blocks, p->accumulate), threads = team_threads(context->team);
+    int64_t sums = sums_of_tile(p), threads = team_threads(context->team);
+    int64_t width = width_of(computed_in(p->operands, p->result));
     struct edges edges = {larger(1, p->m), larger(1, p->n)};
     while (edges.columns * width > PLACE_PRODUCT_COLUMN_BYTES)
         edges.columns = half_edge(edges.columns);
@@ -168,36 +182,69 @@ static struct edges own_tile_edges(const struct place_context *context,
     return edges;
 }
 
+static int32_t multiply_ourselves(struct place_context *context, int32_t statement,
+                                  const struct product *whole, int32_t result,
+                                  struct row_blocks cut, bool pairs) {
+    struct block_product product = {.operands = whole->dtype,
+                                    .result = (enum place_dtype)result,
+                                    .pairs = pairs,
+                                    .transpose_a = whole->transpose_a,
+                                    .transpose_b = whole->transpose_b,
+                                    .m = whole->m,
+                                    .n = whole->n,
+                                    .k = cut,
+                                    .a = whole->a,
+                                    .lda = whole->lda,
+                                    .b = whole->b,
+                                    .ldb = whole->ldb,
+                                    .accumulate = whole->beta,
+                                    .c = whole->c,
+                                    .ldc = whole->ldc,
+                                    .blocks_at_once = blocks_at_once(&cut)};
+    struct edges edges = own_tile_edges(context, &product);
+    product.rows = edges.rows;
+    product.columns = edges.columns;
+    int64_t tiles = whole->beta && whole->k == 0 ? 0 : tiles_of(edges, whole->m, whole->n);
+    return run_kernel(context, statement, KERNEL_block_product, computed_in(whole->dtype, result),
+                      tiles, 1, &product);
+}
+
+/* ---- the calls ---- */
+
+/* The library has products of one type throughout; of others those of bf16 are made in pairs where
+ * the CPU does that, at twice the speed of singles or more, whatever the shape. */
+int32_t place_product(struct place_context *context, int32_t statement, int32_t dtype,
+                      int32_t result, int32_t transpose_a, int32_t transpose_b, int64_t m,
+                      int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                      int32_t beta, void *c, int64_t ldc) {
+    RECORD_CALL(product);
+    struct product whole = {dtype, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc};
+    int32_t status = check_product(context, statement, &whole, result);
+    if (status)
+        return status;
+    describe(context, statement, &whole);
+    if (is_real(dtype) && dtype == result)
+        return multiply_by_library(context, statement, &whole);
+    bool pairs = dtype == PLACE_BF16 && result != PLACE_F64 && kernels_have_pairs(context->kernels);
+    return multiply_ourselves(context, statement, &whole, result, (struct row_blocks){1, 1, k},
+                              pairs);
+}
+
 int32_t place_product_blocks(struct place_context *context, int32_t statement, int32_t dtype,
-                             int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n,
-                             int64_t k, int64_t k_parts, int64_t k_blocks, const void *a,
+                             int32_t result, int32_t transpose_a, int32_t transpose_b, int64_t m,
+                             int64_t n, int64_t k, int64_t k_parts, int64_t k_blocks, const void *a,
                              int64_t lda, const void *b, int64_t ldb, int32_t beta, void *c,
                              int64_t ldc) {
     RECORD_CALL(product_blocks);
     struct product whole = {dtype, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc};
     struct row_blocks cut = {0};
-    int32_t status = cut_rows(context, statement, k, k_parts, k_blocks, &cut);
+    int32_t status = check_product(context, statement, &whole, result);
+    if (!status)
+        status = cut_rows(context, statement, k, k_parts, k_blocks, &cut);
     if (status)
         return status;
     describe(context, statement, &whole);
-    struct block_product product = {.transpose_a = transpose_a,
-                                    .transpose_b = transpose_b,
-                                    .m = m,
-                                    .n = n,
-                                    .k = cut,
-                                    .a = a,
-                                    .lda = lda,
-                                    .b = b,
-                                    .ldb = ldb,
-                                    .accumulate = beta,
-                                    .c = c,
-                                    .ldc = ldc,
-                                    .blocks_at_once = blocks_at_once(&cut)};
-    struct edges edges = own_tile_edges(context, &product, width_of(dtype));
-    product.rows = edges.rows;
-    product.columns = edges.columns;
-    int64_t tiles = beta && k == 0 ? 0 : tiles_of(edges, m, n);
-    return run_kernel(context, statement, KERNEL_block_product, dtype, tiles, 1, &product);
+    return multiply_ourselves(context, statement, &whole, result, cut, false);
 }
 
 /* Generated loops do not know of workspaces. */

@@ -5,15 +5,12 @@
 #include "runtime/context.h"
 #include "runtime/kernels/arguments.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/team.h"
 
 /* A type that kernels exist for. */
 static inline bool is_real(int32_t dtype) {
     return dtype == PLACE_F32 || dtype == PLACE_F64;
-}
-
-static inline int64_t width_of(int32_t dtype) {
-    return dtype == PLACE_F64 ? 8 : 4;
 }
 
 /* Rows of `length` elements per range, so that a range is some ten thousand elements: microseconds

@@ -30,6 +30,10 @@ const struct kernels *kernels_named(const char *version) {
     return NULL;
 }
 
+bool kernels_have_pairs(const struct kernels *kernels) {
+    return kernels == &kernels_v4 && __builtin_cpu_supports("avx512bf16");
+}
+
 const struct kernels *kernels_select(const char **message) {
     const char *wanted = getenv("PLACE_CPU");
     if (wanted != NULL && wanted[0] != '\0') {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/arguments.h"
+#include "runtime/kernels/pairs.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/kernels/vector.h"
 #include "runtime/workspace.h"
 
