@@ -438,7 +438,7 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
 static int unsupported_mode(enum mode mode, enum state state) {
     if (mode == MODE_OFFLOADED)
         return UNSUPPORTED_OFFLOADED;
-    if (mode == MODE_MATERIALIZED)
+    if (mode == MODE_MATERIALIZED && state != STATE_GRADIENTS)
         return UNSUPPORTED_MATERIALIZED;
     return mode == MODE_GATHERED && state == STATE_OPTIMIZER ? UNSUPPORTED_GATHERED_OPTIMIZER : -1;
 }

@@ -473,6 +473,7 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     draft.config->sequence_origin = draft.said[TRAIN_sequence].origin;
     draft.config->microbatch_origin = draft.said[TRAIN_microbatch].origin;
     draft.config->seed_origin = draft.said[TRAIN_seed].origin;
+    draft.config->clip_origin = draft.said[TRAIN_clip].origin;
     check_seed(r);
     draft.config->reproducible_origin = draft.said[TRAIN_reproducible].origin;
     if (r->diagnostics->n_errors == errors_before && !r->has_syntax_errors)

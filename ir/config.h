@@ -146,7 +146,7 @@ struct train_config {
     uint32_t reproducible_of;      // with it: dimensions that may be divided, bits 1 << dimension
     struct span reproducible_span; // of W alone
     struct origin origin, batch_origin, sequence_origin, microbatch_origin, reproducible_origin,
-        seed_origin;
+        seed_origin, clip_origin;
 };
 
 // ---- strategy ---------------------------------------------------------------------------------

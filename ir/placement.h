@@ -22,6 +22,8 @@ struct storage {
     uint32_t first;  // of these tensors
     bool trained;
     uint64_t cut; // axes that cut them, by their bits; the rest is of what these leave whole
+    // The statement that says where a state lives; NULL: none, it is stored on the device.
+    const struct mode_statement *lives[N_STATES];
     // The statement that says how a state is kept along an axis; NULL: none, it follows work.
     const struct mode_statement *modes[N_STATES][MAX_AXES];
     // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
@@ -41,6 +43,16 @@ struct storage {
     int64_t bucket_bytes;  // the most that one all_reduce of gradients carries
     struct element_types types;
 };
+
+static inline enum residency stored_residency(const struct storage *storage, enum state state) {
+    const struct mode_statement *mode = storage->lives[state];
+    return mode ? mode->residency : RESIDENCY_STORED;
+}
+
+// Whether the update takes each gradient as soon as it is whole, so that none is kept.
+static inline bool consumes_gradients(const struct storage *storage) {
+    return storage->trained && stored_residency(storage, STATE_GRADIENTS) == RESIDENCY_MATERIALIZED;
+}
 
 static inline enum extent stored_extent(const struct storage *storage, enum state state,
                                         unsigned axis) {

@@ -31,7 +31,8 @@ struct group {
     bool trained;
     bool layered; // there is one for each layer
     struct element_types types;
-    uint32_t first; // tensor
+    const struct mode_statement *lives[N_STATES]; // where each state does
+    uint32_t first;                               // tensor
     struct storage *storage;
 };
 
@@ -268,6 +269,9 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
                           .layered = tensor->layers > 0,
                           .types = types_of(w->placing, t),
                           .first = t};
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+        group.lives[state] = residency_of(&w->placing->modes, state, tensor->roles, tensor->n_roles,
+                                          w->placing->placement->ranges[w->range].begin);
     for (uint32_t i = 0; i < w->stretch->n; i++)
         if (speaks_of(w, w->stretch->numbers[i], tensor))
             group.spoken[group.n_spoken++] = w->stretch->numbers[i];
@@ -280,6 +284,7 @@ static bool is_stored_so(const struct group *group, const struct group *other) {
            group->split == other->split && group->trained == other->trained &&
            (group->layered == other->layered || group->storage->gather_layers == 1) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
+           memcmp(group->lives, other->lives, sizeof group->lives) == 0 &&
            memcmp(group->spoken, other->spoken, group->n_spoken * sizeof *group->spoken) == 0;
 }
 
@@ -293,6 +298,7 @@ static struct storage *place_tensor(struct weighing *w, uint32_t t) {
     group.storage = ARENA_NEW(arena, struct storage);
     *group.storage = (struct storage){
         .number = NO_ID, .trained = group.trained, .cut = group.cut, .types = group.types};
+    memcpy(group.storage->lives, group.lives, sizeof group.lives);
     ARENA_PUSH(arena, w->groups, w->n_groups, w->cap_groups, group);
     place_group(w, &group);
     return group.storage;
@@ -391,8 +397,9 @@ static void check_divided(struct placing *p) {
 }
 
 static bool derive(struct placing *p) {
-    static void (*const checks[])(struct placing *) = {check_states, check_island_states,
-                                                       check_wires, check_order, check_gathers};
+    static void (*const checks[])(struct placing *) = {check_states,        check_residencies,
+                                                       check_island_states, check_wires,
+                                                       check_order,         check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
     p->placement->islands = islands_of(p->config);

@@ -16,6 +16,7 @@
 //   batch.c     which batches divide
 //   sizes.c     which other sizes divide
 //   gathers.c   which layers are gathered together, and whether they fit
+//   residencies.c which states can be made when they are needed
 //   heard.c     what is said without effect
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -63,6 +64,7 @@ void check_order(struct placing *);
 void check_promised(struct placing *);
 void check_sums(struct placing *);
 void check_states(struct placing *);
+void check_residencies(struct placing *); // what is made when it is needed can be
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);
 void check_nesting(struct placing *, const struct storage *);

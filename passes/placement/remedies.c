@@ -186,3 +186,9 @@ void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
         propose_head(p, d, relax, relax->conditions, axes);
     propose_axes(p, d, mode, axes);
 }
+
+void propose_statement(struct placing *p, struct diagnostic *d, const struct mode_statement *behind,
+                       const char *statement) {
+    if (behind->own_text && behind->origin.kind == ORIGIN_STATEMENT)
+        propose_behind(p, d, behind->origin.span, statement);
+}

@@ -22,6 +22,9 @@ void propose_axes(struct placing *, struct diagnostic *, const struct mode_state
 // The first of two statements, if the second says no more.
 void propose_first(struct placing *, struct diagnostic *, const struct mode_statement *first,
                    const struct mode_statement *second);
+// A statement behind the strategy's own one.
+void propose_statement(struct placing *, struct diagnostic *, const struct mode_statement *behind,
+                       const char *statement);
 // A statement behind one inside `relax`, which needs this condition relaxed, too.
 void propose_relaxed(struct placing *, struct diagnostic *, const struct mode_statement *,
                      enum condition condition, const char *statement);

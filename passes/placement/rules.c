@@ -153,8 +153,9 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
 }
 
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
-    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED)
-        check_recomputed(p, mode); // of no other state: the front end refuses that
+    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED &&
+        mode->state == STATE_ACTIVATIONS)
+        check_recomputed(p, mode);
     if (!mode->sets_extent || !touches_axes(p, mode))
         return;
     if (mode->state == STATE_ACTIVATIONS)

@@ -13,7 +13,8 @@ static bool make_program(struct job *job, const struct config *config, struct pl
         .config = config, .diagnostics = diagnostics, .placement = &placement};
     return cut_ranges(job, &context) && recompute(job, &context) &&
            cut_gather_units(job, &context) && cut_at_gathers(job, &context) &&
-           hand_on(job, &context) && partition_noted(job_only(job), &context, notes);
+           hand_on(job, &context) && consume(job, &context) &&
+           partition_noted(job_only(job), &context, notes);
 }
 
 // What stands behind partition decides how units' own values share bytes.

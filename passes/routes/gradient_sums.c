@@ -301,6 +301,10 @@ void make_gradients(struct route_maker *m) {
     sums.reduce_last = axis_list_without(&sums.reduce_last, &storage->wire);
 
     int rest = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
+    if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
+        m->route->stations[rest].stacked = false;
+        m->route->stations[rest].slots = storage->gather_layers;
+    }
     int owned = m->route->owned = add_window(m, rest, ".window", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);

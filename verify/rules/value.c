@@ -182,8 +182,15 @@ static struct scaled term_of_result(struct context *c, unsigned result) {
     return result_term(c, result);
 }
 
+// A norm without a limit scales nothing, whatever it is.
+static bool is_one(const struct op *op) {
+    return op->kind == OP_CLIP_FACTOR && !op_attribute(op, ATTRIBUTE_MAX_NORM);
+}
+
 // What is not linear in zeros makes something of them, and more of more.
 struct scaled value_of_result(struct context *c, unsigned result) {
+    if (is_one(c->op))
+        return (struct scaled){term_constant(c->builder, NODE_ONE), SCALE_ONE};
     if (c->proof->ordered)
         return ordered_value(c, result);
     const struct judgement *given = c->operands;

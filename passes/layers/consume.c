@@ -1,0 +1,248 @@
+// Consume: gradients that are not kept are taken by the update as soon as they are whole.
+//
+// Input: the reference program. Output: the same program, in which what is done with the gradients of
+// a part of the model (their squares for the norm, the update) stands right behind the call of
+// backward that is the last to write them, in its loop:
+//
+//   for l = 0 .. 4 descending { call block_backward(...) -> (w.gradient = block.w.gradient[l], ...) }
+//   ...
+//   call finish(norm2 = norm2, step = step) -> (clip = clip, learning_rate = learning_rate, ...)
+//   for l = 0 .. 4 { call update_block(learning_rate = learning_rate, clip = clip, ...) }
+// becomes
+//   call rates(step = step) -> (clip = clip, learning_rate = learning_rate)
+//   for l = 0 .. 4 descending {
+//     call block_backward(...) -> (w.gradient = block.w.gradient[l], ...)
+//     call update_block(learning_rate = learning_rate, clip = clip, ...)
+//   }
+//   call finish(norm2 = norm2) -> (...)
+//
+// So one layer's gradients are there at a time (Lv et al., "Full Parameter Fine-tuning for Large
+// Language Models with Limited Resources", 2023). What a layer's update writes nobody reads again in
+// this step: backward has come by. Placement has refused what needs all gradients at once
+// (placement/residencies.c).
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/passes.h"
+#include "passes/reference/writer.h"
+
+struct consumer {
+    struct program *program;
+    struct placement placement;
+    struct block *body; // of the training step
+};
+
+static bool is_consumed(const struct consumer *c, buffer_id id) {
+    const struct buffer *buffer = &c->program->buffers[id];
+    return buffer->class == CLASS_GRADIENTS &&
+           consumes_gradients(storage_of(&c->placement, buffer));
+}
+
+// ---- what is moved ----------------------------------------------------------------------------
+
+static bool is_update(const struct consumer *c, const struct statement *s) {
+    struct statement_walk walk = walk_statements(&(struct block){(struct statement *)s, 1, 0});
+    const struct call *call = walk_next_call(&walk);
+    return call && c->program->job->units[call->unit].phase == PHASE_UPDATE;
+}
+
+// The first gradient that a statement of the update reads; NO_ID: it reads none that is consumed.
+static buffer_id consumed_by(const struct consumer *c, const struct statement *s) {
+    struct statement_walk walk = walk_statements(&(struct block){(struct statement *)s, 1, 0});
+    const struct call *call;
+    while (is_update(c, s) && (call = walk_next_call(&walk)))
+        for (uint32_t i = 0; i < c->program->job->units[call->unit].n_parameters; i++)
+            if (is_consumed(c, call->operands[i].buffer))
+                return call->operands[i].buffer;
+    return NO_ID;
+}
+
+// ---- where to ---------------------------------------------------------------------------------
+
+static bool writes(const struct consumer *c, const struct statement *s, buffer_id gradient) {
+    if (s->kind != STATEMENT_CALL || c->program->job->units[s->call.unit].phase != PHASE_BACKWARD)
+        return false;
+    for (uint32_t i = 0; i < c->program->job->units[s->call.unit].n_results; i++)
+        if (s->call.results[i].buffer == gradient)
+            return true;
+    return false;
+}
+
+// Where statements of one gradient come to stand, behind the last statement that writes it and what
+// already stands behind that.
+struct place {
+    struct block *block; // NULL: nowhere
+    uint32_t at;
+    int depth; // of the loops around
+};
+
+static void find_place(const struct consumer *c, struct block *block, buffer_id gradient, int depth,
+                       struct place *place) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_LOOP)
+            find_place(c, &s->loop.body, gradient, depth + 1, place);
+        else if (writes(c, s, gradient))
+            *place = (struct place){block, i + 1, depth};
+    }
+    while (place->block == block && place->at < block->n &&
+           block->statements[place->at].kind == STATEMENT_CALL &&
+           consumed_by(c, &block->statements[place->at]) != NO_ID)
+        place->at++;
+}
+
+// Layers have the number of the innermost loop's variable, there as here.
+static void number_layers(const struct consumer *c, struct statement *call, int variable) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, call, i)).at; i++)
+        for (unsigned k = 0; k < MAX_STACKS; k++)
+            if (access.at->indices[k].variable >= 0)
+                access.at->indices[k].variable = variable;
+}
+
+static void move_to_gradient(struct consumer *c, const struct statement *from, buffer_id gradient) {
+    struct place place = {0};
+    find_place(c, c->body, gradient, 0, &place);
+    CHECK(place.block);
+    struct statement_walk walk = walk_statements(&(struct block){(struct statement *)from, 1, 0});
+    while (walk_next(&walk)) {
+        if (walk.statement->kind == STATEMENT_LOOP)
+            continue;
+        struct statement moved = statement_clone(c->program->arena, c->program, walk.statement);
+        number_layers(c, &moved, place.depth - 1);
+        block_insert(c->program->arena, place.block, place.at++, moved);
+    }
+}
+
+// ---- what must be there before ----------------------------------------------------------------
+
+static uint32_t first_backward(const struct consumer *c) {
+    for (uint32_t i = 0; i < c->body->n; i++) {
+        struct statement_walk walk =
+            walk_statements(&(struct block){&c->body->statements[i], 1, 0});
+        const struct call *call;
+        while ((call = walk_next_call(&walk)))
+            if (c->program->job->units[call->unit].phase == PHASE_BACKWARD)
+                return i;
+    }
+    return c->body->n;
+}
+
+// Does the op make a scalar of the step's number alone? So do rates, and a factor without a limit.
+static bool is_known_before(const struct op *op) {
+    return op->kind == OP_LEARNING_RATE ||
+           (op->kind == OP_CLIP_FACTOR && !op_attribute(op, ATTRIBUTE_MAX_NORM));
+}
+
+// The call of the unit that has all scalars of the step.
+static uint32_t find_finish(const struct consumer *c) {
+    for (uint32_t i = 0; i < c->body->n; i++) {
+        const struct statement *s = &c->body->statements[i];
+        if (s->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &c->program->job->units[s->call.unit];
+        for (uint32_t k = 0; k < unit->n_ops; k++)
+            if (unit->ops[k].kind == OP_CLIP_FACTOR)
+                return i;
+    }
+    CHECK(false);
+}
+
+static const struct op *producer_of_result(const struct unit *unit, uint32_t result) {
+    return unit_producer(unit, unit->results[result].value);
+}
+
+// Writes the scalars that are known before: they are made of the step's number, whatever the ops are
+// given in `finish`.
+static struct statement write_rates(struct consumer *c, const struct statement *finish) {
+    struct program *program = c->program;
+    const struct unit from = program->job->units[finish->call.unit]; // a copy: units move
+    struct reference step = reference_to(program_host_buffer(program, HOST_STEP));
+    struct writer writer = writer_in(program, finish->span);
+    begin_unit(&writer, "rates", PHASE_UPDATE);
+    value_id number = bind_operand(&writer, "step", step);
+    for (uint32_t i = 0; i < from.n_results; i++) {
+        const struct op *op = producer_of_result(&from, i);
+        if (!op || !is_known_before(op))
+            continue;
+        const struct op *made =
+            emit_with(&writer.emitter, op->kind, from.values[op->results[0]].name, OPERANDS(number),
+                      op->attributes, op->n_attributes);
+        bind_result(&writer, made->results[0], finish->call.results[i]);
+    }
+    return writer.call;
+}
+
+// `finish` keeps what is known behind backward only.
+static void write_finish_anew(struct consumer *c, struct statement *finish) {
+    const struct unit from = c->program->job->units[finish->call.unit];
+    struct writer writer = writer_in(c->program, finish->span);
+    begin_unit(&writer, arena_format(c->program->arena, "%s_later", from.name), PHASE_UPDATE);
+    value_id *here = ARENA_ARRAY(c->program->arena, value_id, from.n_values);
+    for (uint32_t i = 0; i < from.n_parameters; i++)
+        here[i] = bind_operand(&writer, from.values[i].name, finish->call.operands[i]);
+    for (uint32_t i = 0; i < from.n_ops; i++) {
+        const struct op *op = &from.ops[i];
+        value_id operands[MAX_OPERANDS];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            operands[k] = here[op->operands[k]];
+        if (is_known_before(op))
+            continue;
+        const struct op *made = emit_copy(&writer.emitter, &from, op, operands);
+        for (unsigned k = 0; k < op->n_results; k++)
+            here[op->results[k]] = made->results[k];
+    }
+    for (uint32_t i = 0; i < from.n_results; i++)
+        if (!is_known_before(producer_of_result(&from, i)))
+            bind_result(&writer, here[from.results[i].value], finish->call.results[i]);
+    *finish = writer.call;
+}
+
+// ---- the pass ---------------------------------------------------------------------------------
+
+static void take_out(struct block *block, uint32_t at) {
+    memmove(&block->statements[at], &block->statements[at + 1],
+            (block->n - at - 1) * sizeof *block->statements);
+    block->n--;
+}
+
+// What rates and sums of squares need stands before backward.
+static void prepare(struct consumer *c) {
+    uint32_t finish = find_finish(c);
+    struct statement rates = write_rates(c, &c->body->statements[finish]);
+    write_finish_anew(c, &c->body->statements[finish]);
+    for (uint32_t i = 0; i < c->body->n; i++) {
+        struct statement zero = c->body->statements[i];
+        if (zero.kind != STATEMENT_ZERO || i < first_backward(c))
+            continue;
+        take_out(c->body, i);
+        block_insert(c->program->arena, c->body, first_backward(c), zero);
+    }
+    block_insert(c->program->arena, c->body, first_backward(c), rates);
+}
+
+bool consume(struct job *job, const struct pass_context *context) {
+    struct consumer c = {.program = job_only(job)};
+    c.body = &c.program->steps[STEP_TRAIN].body;
+    if (!placement_for(c.program, context, &c.placement))
+        return false;
+    bool any = false;
+    for (buffer_id b = 0; b < c.program->n_buffers; b++)
+        any |= is_consumed(&c, b);
+    if (!any || !c.program->steps[STEP_TRAIN].present)
+        return true;
+    prepare(&c);
+    struct block moved = {0};
+    for (uint32_t i = 0; i < c.body->n;) {
+        if (consumed_by(&c, &c.body->statements[i]) == NO_ID) {
+            i++;
+            continue;
+        }
+        block_push(c.program->arena, &moved, c.body->statements[i]);
+        take_out(c.body, i);
+    }
+    for (uint32_t i = 0; i < moved.n; i++)
+        move_to_gradient(&c, &moved.statements[i], consumed_by(&c, &moved.statements[i]));
+    job_number(job);
+    return true;
+}

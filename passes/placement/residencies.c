@@ -1,0 +1,106 @@
+// place, residencies: which states can be made when they are needed, in place of being kept.
+//
+//   gradients   are taken by the update as soon as they are whole (layers/consume.c). What needs all
+//               of them first, or more than one call for one of them, cannot be had with that.
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+
+// The statement that made it so, and what to do: keep the state.
+static void help_store(struct diagnostic *d, const struct mode_statement *mode) {
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "keep them: `%s : stored`", state_names[mode->state]);
+    if (mode->origin.kind == ORIGIN_STATEMENT && mode->own_text && mode->said == 0)
+        diagnostic_edit(d, origin_span(&mode->origin), "stored");
+}
+
+static struct diagnostic *report_not_made(struct placing *p, const struct mode_statement *mode,
+                                          const char *why) {
+    return report(p->diagnostics, E314, origin_span(&mode->origin),
+                  "%s cannot be taken one by one as they are made: %s", state_names[mode->state],
+                  why);
+}
+
+static void check_norm(struct placing *p, const struct mode_statement *mode) {
+    const struct train_config *train = &p->config->train;
+    if (train->clip == 0)
+        return;
+    struct diagnostic *d =
+        report_not_made(p, mode, "clipping needs the norm of all of them before the first update");
+    diagnostic_label(d, origin_span(&train->clip_origin), "gradients are clipped by their norm");
+    help_store(d, mode);
+}
+
+static void check_accumulation(struct placing *p, const struct mode_statement *mode) {
+    if (p->placement->microbatches == 1)
+        return;
+    struct diagnostic *d = report_not_made(
+        p, mode,
+        arena_format(p->arena, "they are whole behind the last of %lld microbatches only",
+                     (long long)p->placement->microbatches));
+    diagnostic_label(d, origin_span(&p->config->train.microbatch_origin),
+                     "this makes the microbatches");
+    help_store(d, mode);
+}
+
+// How many calls of the training step write a tensor's gradient.
+static unsigned writers_of(const struct placing *p, uint32_t tensor) {
+    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
+    const struct call *call;
+    unsigned n = 0;
+    while ((call = walk_next_call(&walk))) {
+        const struct unit *unit = &p->program->job->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_results; i++) {
+            const struct buffer *buffer = &p->program->buffers[call->results[i].buffer];
+            n += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
+        }
+    }
+    return n;
+}
+
+static bool has_path(const struct tensor *tensor, const struct selector *selector) {
+    return selector_matches(selector, tensor->roles, tensor->n_roles);
+}
+
+// A table that stands at both ends of the model gets its gradient from both.
+static void check_contributions(struct placing *p, const struct mode_statement *mode) {
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
+        const struct storage *storage = p->placement->tensors[t].storage;
+        if (storage->lives[mode->state] != mode || !tensor->trainable ||
+            !has_path(tensor, &mode->selector) || writers_of(p, t) < 2)
+            continue;
+        struct diagnostic *d = report_not_made(
+            p, mode, arena_format(p->arena, "%s gets another summand later", tensor->name));
+        const char *kept =
+            arena_format(p->arena, "gradients.%s : stored", role_names[tensor->roles[0]]);
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "keep this one: `%s`", kept);
+        propose_statement(p, d, mode, kept);
+        return;
+    }
+}
+
+static bool is_reached(const struct placing *p, const struct mode_statement *mode) {
+    for (uint32_t i = 0; i < p->placement->n_storages; i++)
+        if (p->placement->storages[i]->trained &&
+            p->placement->storages[i]->lives[mode->state] == mode)
+            return true;
+    return false;
+}
+
+void check_residencies(struct placing *p) {
+    static void (*const checks[])(struct placing *, const struct mode_statement *) = {
+        check_norm, check_accumulation, check_contributions};
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        bool consumed = mode->state == STATE_GRADIENTS && mode->sets_residency &&
+                        mode->residency == RESIDENCY_MATERIALIZED;
+        if (!consumed || !is_reached(p, mode))
+            continue;
+        for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+            if (p->diagnostics->n_errors == errors)
+                checks[i](p, mode);
+    }
+}
