@@ -83,9 +83,35 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     }
 }
 
+// Gradients that are taken one by one as they are made, or are kept until all are there. Reported once.
+static void check_consumed(struct compilation *c, const struct placement *placement) {
+    const bool *consumed = consumed_gradients(&c->arena, c->final);
+    for (buffer_id id = 0; id < c->final->n_buffers; id++) {
+        const struct buffer *buffer = &c->final->buffers[id];
+        if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
+            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen)
+            continue;
+        const struct storage *storage = storage_of(placement, buffer);
+        if (consumes_gradients(storage) == consumed[id])
+            continue;
+        const struct mode_statement *declared = storage->lives[STATE_GRADIENTS];
+        struct diagnostic *d =
+            report(c->diagnostics, E621, buffer->span, "this program %s the gradients of `%s`",
+                   consumed[id] ? "does not keep" : "keeps until all are there",
+                   c->final->job->tensors[buffer->tensor].name);
+        diagnostic_label(
+            d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span, "%s",
+            declared ? "declared here: they are `materialized`"
+                     : "nothing is declared: they are `stored`");
+        diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+        return;
+    }
+}
+
 void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
             if (c->final->job->mesh.axes[axis].size > 1)
                 check_state_storage(c, placement, (enum state)state, axis);
+    check_consumed(c, placement);
 }

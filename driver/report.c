@@ -72,6 +72,32 @@ static const struct handed_on *find_handed_on(struct compilation *c) {
     return all;
 }
 
+static bool writes_output(const struct program *program, const struct call *call,
+                          enum host_role role) {
+    for (uint32_t i = 0; i < program->job->units[call->unit].n_results; i++)
+        if (program->buffers[call->results[i].buffer].host == role)
+            return true;
+    return false;
+}
+
+const bool *consumed_gradients(struct arena *arena, const struct program *program) {
+    bool *consumed = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        const struct unit *unit = &program->job->units[call->unit];
+        bool updates = false;
+        if (writes_output(program, call, HOST_GRAD_NORM))
+            break;
+        for (uint32_t i = 0; i < unit->n_results; i++)
+            updates |= program->buffers[call->results[i].buffer].class == CLASS_PARAMETERS;
+        for (uint32_t i = 0; i < unit->n_parameters && updates; i++) {
+            buffer_id whole = buffer_whole(program, call->operands[i].buffer);
+            consumed[whole] |= program->buffers[whole].class == CLASS_GRADIENTS;
+        }
+    }
+    return consumed;
+}
+
 static uint32_t role_number(struct compilation *c, struct placement_table *table,
                             const uint8_t *roles, unsigned n_roles) {
     struct placement_role role = {.path = role_path(&c->arena, roles, n_roles)};
@@ -89,8 +115,8 @@ static void add_row(struct compilation *c, struct placement_table *table, struct
                     struct row_tensor of) {
     const struct layers *in = &row.layers;
     const char *says = arena_format(
-        &c->arena, "%d %u %" PRId64 ":%" PRId64 ":%" PRId64 " %x %x %x %d", (int)row.state,
-        row.role, in->begin, in->end, in->step, (unsigned)row.found->sharded,
+        &c->arena, "%d %d %u %" PRId64 ":%" PRId64 ":%" PRId64 " %x %x %x %d", (int)row.state,
+        (int)row.residency, row.role, in->begin, in->end, in->step, (unsigned)row.found->sharded,
         (unsigned)row.found->gathered, (unsigned)row.found->data, (int)row.buffer->dtype);
     uint32_t at = names_find(&table->row_of, says);
     if (at == NOT_NAMED) {
@@ -108,7 +134,7 @@ static void add_row(struct compilation *c, struct placement_table *table, struct
 
 // A window has no bytes of its own and is in no row.
 static void add_buffer(struct compilation *c, struct placement_table *table,
-                       const struct handed_on *handed, buffer_id id) {
+                       const struct handed_on *handed, const bool *consumed, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
     enum state state = class_states[buffer->class];
     bool activation = buffer->class == CLASS_ACTIVATIONS && handed[id].found;
@@ -130,6 +156,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .role = activation ? role_number(c, table, whole_layer, 1)
                                    : role_number(c, table, tensor->roles, tensor->n_roles),
                 .layers = layers,
+                .residency = consumed[id] ? RESIDENCY_MATERIALIZED : RESIDENCY_STORED,
                 .buffer = buffer,
                 .found = &c->verdict.buffers[id],
                 .bytes = buffer_bytes(c->final, buffer),
@@ -140,8 +167,15 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
 
 // ---- letters ----------------------------------------------------------------------------------
 
-enum letter { LETTER_R, LETTER_S, LETTER_GATHERED, N_LETTERS };
-static const char *const letter_texts[N_LETTERS] = {"R", "S", "S*"};
+// A letter says an extent and, joined to it, where else than on the device the state lives. What is
+// said alone is of what is whole.
+enum letter { LETTER_R, LETTER_S, LETTER_GATHERED, N_EXTENT_LETTERS };
+enum { N_LETTERS = N_EXTENT_LETTERS * N_RESIDENCIES };
+static const char *const letter_texts[N_RESIDENCIES][N_EXTENT_LETTERS] = {
+    [RESIDENCY_STORED] = {"R", "S", "S*"},
+    [RESIDENCY_MATERIALIZED] = {"M", "S+M", "S*+M"},
+    [RESIDENCY_OFFLOADED] = {"O", "S+O", "S*+O"},
+};
 
 static enum letter letter_of(const struct placement_row *row, unsigned axis) {
     uint32_t bit = UINT32_C(1) << axis;
@@ -155,7 +189,11 @@ static enum letter letter_of(const struct placement_row *row, unsigned axis) {
 }
 
 const char *mode_letter(const struct placement_row *row, unsigned axis) {
-    return letter_texts[letter_of(row, axis)];
+    return letter_texts[row->residency][letter_of(row, axis)];
+}
+
+static unsigned letter_number(const struct placement_row *row, unsigned axis) {
+    return row->residency * N_EXTENT_LETTERS + letter_of(row, axis);
 }
 
 // How many bytes have each letter.
@@ -164,11 +202,11 @@ struct letter_bytes {
 };
 
 static const char *letter_of_most(const struct letter_bytes *bytes) {
-    enum letter most = LETTER_R;
-    for (enum letter letter = LETTER_S; letter < N_LETTERS; letter++)
+    unsigned most = 0;
+    for (unsigned letter = 1; letter < N_LETTERS; letter++)
         if (bytes->of[letter] > bytes->of[most])
             most = letter;
-    return letter_texts[most];
+    return letter_texts[most / N_EXTENT_LETTERS][most % N_EXTENT_LETTERS];
 }
 
 static const char *state_letter(const struct placement_table *table, enum state state,
@@ -176,7 +214,7 @@ static const char *state_letter(const struct placement_table *table, enum state 
     struct letter_bytes bytes = {{0}};
     for (uint32_t i = 0; i < table->n; i++)
         if (table->rows[i].state == state)
-            bytes.of[letter_of(&table->rows[i], axis)] += table->rows[i].stored_bytes;
+            bytes.of[letter_number(&table->rows[i], axis)] += table->rows[i].stored_bytes;
     return letter_of_most(&bytes);
 }
 
@@ -191,7 +229,7 @@ const char *tensor_letter(const struct placement_table *table, uint32_t role, en
         const struct placement_row *row = &table->rows[at];
         for (uint32_t i = 0; i < row->n_tensors; i++)
             if (row->tensors[i].tensor == tensor) {
-                bytes.of[letter_of(row, axis)] += row->tensors[i].bytes;
+                bytes.of[letter_number(row, axis)] += row->tensors[i].bytes;
                 kept = true;
             }
     }
@@ -263,10 +301,11 @@ static void sort_roles(struct placement_table *table) {
 struct placement_table placement_rows(struct compilation *c) {
     struct placement_table table = {.row_of.arena = &c->arena, .role_of.arena = &c->arena};
     const struct handed_on *handed = find_handed_on(c);
+    const bool *consumed = consumed_gradients(&c->arena, c->final);
     for (int state = 0; state < N_STATES; state++)
         for (buffer_id id = 0; id < c->final->n_buffers; id++)
             if (class_states[c->final->buffers[id].class] == (enum state)state)
-                add_buffer(c, &table, handed, id);
+                add_buffer(c, &table, handed, consumed, id);
     find_work(c, &table);
     sort_roles(&table);
     for (int state = 0; state < N_STATES; state++)

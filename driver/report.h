@@ -19,6 +19,7 @@ struct placement_row {
     enum state state;
     uint32_t role;
     struct layers layers;
+    enum residency residency;
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes;              // of all its buffers, on one device
@@ -40,6 +41,8 @@ struct placement_table {
     const char *most_bytes[N_STATES][MAX_AXES]; // the letters that most bytes of a state have
 };
 struct placement_table placement_rows(struct compilation *);
+// Whether each buffer holds gradients that are updated with before the norm of all is known.
+const bool *consumed_gradients(struct arena *, const struct program *);
 
 // "layers.attention.qkv"
 const char *role_path(struct arena *, const uint8_t *roles, unsigned n);

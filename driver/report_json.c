@@ -139,6 +139,12 @@ static json_t *row_axis_json(const struct placement_row *row, unsigned axis) {
                      text_or_null(by));
 }
 
+static const char *const residency_names[N_RESIDENCIES] = {
+    [RESIDENCY_STORED] = "stored",
+    [RESIDENCY_MATERIALIZED] = "materialized",
+    [RESIDENCY_OFFLOADED] = "offloaded",
+};
+
 // One object for each row of the table, with how it is cut on each axis.
 static json_t *placement_json(struct compilation *c, const struct placement_table *table) {
     const struct mesh *mesh = &c->final->job->mesh;
@@ -153,12 +159,12 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
             in->end ? arena_format(&c->arena, "%" PRId64 ":%" PRId64, in->begin, in->end) : NULL;
         if (in->step > 1)
             layers = arena_format(&c->arena, "%s:%" PRId64, layers, in->step);
-        json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state",
-                                               state_names[row->state], "role",
-                                               table->roles[row->role].path, "layers",
-                                               text_or_null(layers), "axes", axes, "residency",
-                                               "stored", "dtype", dtype_names[row->buffer->dtype],
-                                               "bytes", (json_int_t)row->bytes));
+        json_array_append_new(
+            array,
+            json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state", state_names[row->state],
+                      "role", table->roles[row->role].path, "layers", text_or_null(layers), "axes",
+                      axes, "residency", residency_names[row->residency], "dtype",
+                      dtype_names[row->buffer->dtype], "bytes", (json_int_t)row->bytes));
     }
     return array;
 }

@@ -152,7 +152,7 @@ struct train_config {
 // ---- strategy ---------------------------------------------------------------------------------
 
 enum extent { EXTENT_REPLICATED, EXTENT_SHARDED, EXTENT_GATHERED };
-enum residency { RESIDENCY_STORED, RESIDENCY_MATERIALIZED, RESIDENCY_OFFLOADED };
+enum residency { RESIDENCY_STORED, RESIDENCY_MATERIALIZED, RESIDENCY_OFFLOADED, N_RESIDENCIES };
 enum gather_unit { UNIT_TENSOR, UNIT_LAYER, UNIT_LAYERS, UNIT_STAGE, UNIT_MODEL };
 enum cut_by { CUT_FLAT, CUT_TENSOR, CUT_DIMENSION };
 enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT, REDUCE_NEVER };
