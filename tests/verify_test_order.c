@@ -601,10 +601,10 @@ static const struct deviation deviations[] = {
      "parts of a tensor"},
 };
 
-static bool is_judged_right(const struct deviation *d) {
+static bool is_judged_right(const char *one_device, const struct deviation *d) {
     struct trial t = {0};
     t.diagnostics = diagnostics_new(&t.arena, &t.sources);
-    trial_read(&t, reference);
+    trial_read(&t, one_device);
     t.reference = t.program;
     trial_read(&t, program_edit(&t.arena, final, d->edits));
     trial_judge(&t);
@@ -615,11 +615,74 @@ static bool is_judged_right(const struct deviation *d) {
 static void another_order_is_refused(void **state) {
     unsigned n_failed = 0;
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
-        n_failed += !is_judged_right(&deviations[i]);
+        n_failed += !is_judged_right(reference, &deviations[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+// ---- rounding ---------------------------------------------------------------------------------
+
+#define BEND            "%y = silu(%x) : " ROW " out"
+#define BEND_BY(ops)    REPLACE(BEND, ops "%y = silu(%c) : " ROW " out")
+#define BEND_ROUNDED    BEND_BY("%n = cast(%x) : bf16[hidden=6]\n%c = cast(%n) : " ROW "\n")
+#define BENT(type)      "%s = silu(%x) : " type "[hidden=6]\n"
+#define BEND_TWICE(ops) BEND_BY(ops "%n = cast(%s) : bf16[hidden=6]\n%c = cast(%n) : " ROW "\n")
+#define LEAF            "%y = sum_rows(%a) {keep=1} : " ROW " out"
+#define LEAF_OF(type, rounded)                                                                     \
+    REPLACE(LEAF, "%s = sum_rows(%a) {keep=1} : " type "[hidden=6]\n" rounded                      \
+                  "%y = cast(%n) : " ROW " out")
+#define SQUARES_ROUNDED(share)                                                                     \
+    REPLACE("%y = square_bins(%x, %b)",                                                            \
+            "%n = cast(%x) : bf16[" share "]\n%c = cast(%n) : f32[" share                          \
+            "]\n%y = square_bins(%c, %b)")
+
+// One device rounds, too.
+static const struct {
+    struct edit one_device[2];
+    struct deviation of;
+} roundings[] = {
+    {{BEND_ROUNDED}, {"what is whole, rounded", {BEND_ROUNDED}, NULL, NULL, NULL}},
+    {{BEND_ROUNDED},
+     {"more digits than one device has",
+      {REPLACE(BEND, BEND)},
+      "E416",
+      "%y = silu(%x)",
+      "which one device does not compute"}},
+    {{BEND_TWICE(BENT("bf16"))},
+     {"rounded once, when it is made or behind", {BEND_TWICE(BENT("f32"))}, NULL, NULL, NULL}},
+    {{BEND_TWICE(BENT("f32"))},
+     {"computed in more digits",
+      {BEND_TWICE("%w = cast(%x) : f64[hidden=6]\n%s = silu(%w) : f64[hidden=6]\n")},
+      "E416",
+      "%s = silu(%w)",
+      NULL}},
+    {{SQUARES_ROUNDED("hidden=6")},
+     {"part by part", {SQUARES_ROUNDED("flat=4")}, NULL, NULL, NULL}},
+    {{LEAF_OF("f32", "%n = cast(%s) : bf16[hidden=6]\n")},
+     {"what is to be summed, rounded",
+      {LEAF_OF("f32", "%n = cast(%s) : bf16[hidden=6]\n")},
+      "E416",
+      "%n = cast(%s)",
+      "rounds to bf16 what is"}},
+    {{LEAF_OF("bf16", "%n = cast(%s) : " ROW "\n")},
+     {"what is to be summed, rounded when it is made",
+      {LEAF_OF("bf16", "%n = cast(%s) : " ROW "\n")},
+      "E416",
+      "%s = sum_rows(%a)",
+      "rounds to bf16 what is"}},
+};
+
+static void rounding_is_an_op(void **state) {
+    unsigned n_failed = 0;
+    struct arena arena = {0};
+    for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++)
+        n_failed += !is_judged_right(program_edit(&arena, reference, roundings[i].one_device),
+                                     &roundings[i].of);
+    arena_free(&arena);
     assert_int_equal(n_failed, 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(another_order_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(another_order_is_refused),
+                                       cmocka_unit_test(rounding_is_an_op)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

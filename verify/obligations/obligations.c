@@ -117,7 +117,12 @@ void types_check(struct check *c) {
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
         enum dtype least = least_type(&m->program->job->policy, buffer->class);
-        check_add_fault(c, narrow_fault(m, buffer, least, "is declared"));
+        const struct fault *fault = narrow_fault(m, buffer, least, "is declared");
+        buffer_id other = is_state_buffer(buffer) ? expected_state(c, buffer) : NO_ID;
+        if (!fault && other != NO_ID)
+            fault = narrow_fault(m, buffer, c->reference.program->buffers[other].dtype,
+                                 "one device keeps");
+        check_add_fault(c, fault);
     }
 }
 
@@ -246,8 +251,6 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                       state_text(m, buffer, 0)));
         return;
     }
-    if (!m->proof->ordered && buffer->class == whole->class)
-        check_add_fault(c, narrow_fault(m, buffer, whole->dtype, "one device keeps"));
     if (m->proof->ordered && buffer->dtype != whole->dtype)
         check_add_fault(c, fault_make(m->proof, E416, buffer->span, NULL,
                                       "`%s` is kept in %s, on one device in %s: what is computed "

@@ -264,17 +264,25 @@ static enum dtype declared_type(const struct proof *p, const struct exchange *ex
     return state ? policy->gather : DTYPE_NONE;
 }
 
+static void insist_wider(struct proof *p, const struct judgement *value, enum dtype least,
+                         struct span span) {
+    struct fault *fault = fault_make(p, E415, value->narrowed ? *value->narrowed : span, NULL,
+                                     "this %s %s, narrower than %s, which is declared",
+                                     value->narrowed ? "is sent rounded to" : "collective sends",
+                                     width_text(value->width), dtype_names[least]);
+    if (value->narrowed)
+        fault_also(fault, span, "here it is sent");
+    fault_insist(p, fault);
+}
+
 void precision_sent(struct proof *p, const struct exchange *exchange, struct judgement *value,
                     struct span span) {
     enum dtype least = declared_type(p, exchange, value);
     if (p->ordered || least == DTYPE_NONE || value->dtype == DTYPE_I32)
         return;
-    if (!dtype_holds(value->dtype, least))
-        fault_insist(p, fault_make(p, E415, span, NULL,
-                                   "this collective sends %s, narrower than %s, which is declared",
-                                   dtype_names[value->dtype], dtype_names[least]));
+    if (!width_holds(value->width, width_of(least)))
+        insist_wider(p, value, least, span);
     else if ((is_gradient(p, value->value.of) || is_parameter(p, value->value.of)) &&
-             mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1 &&
-             width_holds(value->width, width_of(least)))
+             mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1)
         value->sent = true;
 }

@@ -1,0 +1,374 @@
+// Element types: a small training in several of them, the same on two devices with two microbatches
+// each, and edits after which some value has fewer digits than one device's, or more. Each mistake is
+// told at the statement that took the digits. Without the rule that says so it would be accepted
+// (tools/verifier_rules.py deletes each).
+//
+// Parameters are bf16 with a master copy in f32, products read bf16, the stream behind them and the
+// gradient are f32. Over devices gradients are summed in bf16, and a parameter that is kept in f32
+// is gathered in bf16, as the policy says.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/trial.h"
+
+#define W    "[vocab=3, hidden=4]"
+#define ROWS "[batch=2, sequence=2, hidden=4]"
+
+#define POLICY                                                                                     \
+    "policy parameters = bf16 master = f32 moments = f32 gradients = f32 compute = bf16\n"         \
+    "  accumulate = f32 gather = bf16 reduce = bf16 reproducible = 0\narena 100000\n"
+#define TENSORS                                                                                    \
+    "tensor table " W " role embedding init ones saved \"t\"\n"                                    \
+    "tensor w " W " role norm init ones saved \"w\"\n"                                             \
+    "tensor gain [hidden=4] role norm init ones saved \"g\"\n"                                     \
+    "tensor slope [hidden=4] role norm init ones saved \"s\"\n"
+#define STATES                                                                                     \
+    "buffer table : parameters bf16" W " of table at 1024\n"                                       \
+    "buffer w : parameters bf16" W " of w at 2048\n"                                               \
+    "buffer w.master : master f32" W " of w at 3072\n"                                             \
+    "buffer w.m : moment1 f32" W " of w at 4096\n"                                                 \
+    "buffer w.v : moment2 f32" W " of w at 5120\n"                                                 \
+    "buffer w.grad : gradients f32" W " of w at 6144\n"                                            \
+    "buffer gain : parameters bf16[hidden=4] of gain at 7168\n"                                    \
+    "buffer n : input f64[] host step at 8192\n"                                                   \
+    "buffer loss : output f64[] host loss at 9216\n"                                               \
+    "buffer grad_norm : output f64[] host grad_norm at 10240\n"
+
+// What the unit makes of `batch` sequences; `slope`: its bias in f32, of the parameter of that name.
+#define WORK(batch, slope)                                                                         \
+    "%i = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
+    "%e = embedding(%x, %t, %i) : bf16[batch=" batch ", sequence=2, hidden=4]\n"                   \
+    "%y, %rstd = rms_norm(%e, %gain) {eps=0.5} : bf16[batch=" batch ", sequence=2, hidden=4],"     \
+    " f32[batch=" batch ", sequence=2]\n"                                                          \
+    "%r = add(%e, %y) : f32[batch=" batch ", sequence=2, hidden=4]\n" slope                        \
+    "%s = add_bias(%r, %bias) : f32[batch=" batch ", sequence=2, hidden=4]\n"                      \
+    "%u = silu(%s) : f32[batch=" batch ", sequence=2, hidden=4]\n"                                 \
+    "%h = cast(%u) : bf16[batch=" batch ", sequence=2, hidden=4]\n"                                \
+    "%logits = einsum(%h, %w) {labels=\"bsh,vh->bsv\"} : bf16[batch=" batch                        \
+    ", sequence=2, vocab=3]\n"                                                                     \
+    "%l, %lse = cross_entropy(%logits, %z, %i) : f64[], f32[batch=" batch ", sequence=2]\n"        \
+    "%d = cross_entropy_backward(%logits, %z, %lse, %i, %n) : bf16[batch=" batch                   \
+    ", sequence=2, vocab=3]\n"
+#define PARAMETERS(batch)                                                                          \
+    "parameter %x : i32[batch=" batch ", sequence=2] parameter %z : i32[batch=" batch              \
+    ", sequence=2]\nparameter %t : bf16" W " parameter %w : bf16" W                                \
+    " parameter %gain : bf16[hidden=4]\nparameter %n : f64[] "
+#define UPDATE                                                                                     \
+    "unit main.update { phase update parameter %p : f32" W " parameter %m : f32" W                 \
+    " parameter %v : f32" W "\nparameter %g : f32" W " parameter %n : f64[]\n"                     \
+    "result %q in %p result %k in %m result %o in %v result %c\n"                                  \
+    "%q, %k, %o = adamw(%p, %m, %v, %g, %n, %n, %n) {beta1=0.9, beta2=0.99, eps=0.5, "             \
+    "weight_decay=0.5}\n  : f32" W " in %p, f32" W " in %m, f32" W " in %v\n"                      \
+    "%c = cast(%q) : bf16" W " out }\n"                                                            \
+    "unit main.norm { phase update parameter %g : f32" W " result %y\n"                            \
+    "%s = square_sum(%g) : f64[]\n%y = square_root(%s) : f64[] out }\n"
+#define END                                                                                        \
+    "call norm(g = w.grad) -> (y = grad_norm)\n"                                                   \
+    "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n}\n}\n"
+
+static const char reference[] =
+    "step main {\nsizes batch = 8 sequence = 2 microbatches = 1 layers = 1 vocab = 3\n" POLICY
+        TENSORS STATES "buffer slope : parameters f32[hidden=4] of slope at 11264\n"
+    "buffer tokens : input i32[batch=8, sequence=2] host tokens at 12288\n"
+    "buffer targets : input i32[batch=8, sequence=2] host targets at 13312\n"
+    "train {\ncall work(x = tokens, z = targets, t = table, w = w, gain = gain, n = n, "
+    "slope = slope) -> (l = loss, g = w.grad)\n" END "unit main.work { phase forward " PARAMETERS(
+        "8") "parameter %slope : f32[hidden=4] result %l "
+             "result %g\n" WORK("8", "%bias = cast(%slope) : "
+                                     "f32[hidden=4]\n") "%g = einsum(%d, %h) "
+                                                        "{labels=\"bsv,bsh->"
+                                                        "vh\"} : f32" W " out }\n" UPDATE;
+
+static const char final[] =
+    "step main {\naxis a = 2\nsizes batch = 8 sequence = 2 microbatches = 2 layers = 1 vocab = "
+    "3\n" POLICY TENSORS STATES "buffer slope : parameters f32[hidden=4] flat/a of slope at 11264\n"
+    "buffer slope.n : transient bf16[hidden=4] flat/a at 14336\n"
+    "buffer slope.g : transient bf16[hidden=4] at 15360\n"
+    "buffer w.sum : transient f32" W " at 16384\n"
+    "buffer w.wire : transient bf16" W " at 17408\n"
+    "buffer w.copy : transient bf16" W " at 18432\n"
+    "buffer tokens : input i32[batch=8/a, sequence=2] host tokens microbatches 2 at 12288\n"
+    "buffer targets : input i32[batch=8/a, sequence=2] host targets microbatches 2 at 13312\n"
+    "train {\ncall narrow_slope(x = slope) -> (y = slope.n)\n"
+    "start all_gather over a as gather[0] { slope.n -> slope.g }\nwait gather[0]\n"
+    "zero w.sum\nzero loss\nfor m = 0 .. 2 {\ncall work(x = tokens[m], z = targets[m], t = table, "
+    "w = w, gain = gain, n = n, slope = slope.g, loss = loss, sum = w.sum)\n}\n"
+    "call pack(x = w.sum) -> (y = w.wire)\n"
+    "start all_reduce over a as sum[0] { w.wire -> w.wire }\nwait sum[0]\n"
+    "start all_reduce over a as sums[0] { loss -> loss }\nwait sums[0]\n"
+    "call unpack(x = w.wire) -> (y = w.grad)\n" END
+    "unit main.narrow_slope { phase forward parameter %x : f32[flat=2] result %y\n"
+    "%y = cast(%x) : bf16[flat=2] out }\n"
+    "unit main.pack { phase backward parameter %x : f32" W " result %y\n"
+    "%y = cast(%x) : bf16" W " out }\n"
+    "unit main.unpack { phase backward parameter %x : bf16" W " result %y\n"
+    "%y = cast(%x) : f32" W " out }\n"
+    "unit main.work { phase forward " PARAMETERS(
+        "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] parameter %sum : f32" W "\n"
+             "result %k in %loss result %g in %sum\n" WORK(
+                 "2", "%bias = cast(%slope) : f32[hidden=4]\n") "%k = accumulate(%loss, %l) : "
+                                                                "f64[] in %loss\n"
+                                                                "%dw = einsum(%d, %h) "
+                                                                "{labels=\"bsv,bsh->vh\"} : f32" W
+                                                                "\n"
+                                                                "%g = accumulate(%sum, %dw) : f32" W
+                                                                " in %sum }\n" UPDATE;
+
+struct rounding {
+    const char *name;
+    struct edit edits[7];
+    const char *code, *at, *says; // NULL: accepted; anything
+};
+
+// The value through bf16 and back, before what reads it.
+#define ROUNDED(of, shape, reader, read)                                                           \
+    REPLACE(reader,                                                                                \
+            "%short = cast(" of ") : bf16" shape "\n%long = cast(%short) : f32" shape "\n" read)
+// The bits of `from`, rounded, in the place of those of `to`.
+#define COPY_ROUNDED(from, to)                                                                     \
+    "call pack(x = " from ") -> (y = w.copy)\ncall unpack(x = w.copy) -> (y = " to ")\n"
+#define CALL_UPDATE "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n"
+#define ALL_REDUCE_W(what)                                                                         \
+    "start all_reduce over a as sum[0] { " what " -> " what " }\nwait sum[0]\n"
+#define SENT "call pack(x = w.sum) -> (y = w.wire)\n" ALL_REDUCE_W("w.wire")
+#define CROSS_ENTROPY                                                                              \
+    "%l, %lse = cross_entropy(%logits, %z, %i) : f64[], f32[batch=2, sequence=2]\n"
+// The loss as devices with parts of the vocabulary compute it, of whatever log-sum-exp.
+#define LOSS_OF(lse)                                                                               \
+    "%most = row_max(%logits) : f32[batch=2, sequence=2]\n"                                        \
+    "%e.sum = sum_exp(%logits, %most) : f32[batch=2, sequence=2]\n"                                \
+    "%lse = log_shift(%e.sum, %most) : f32[batch=2, sequence=2]\n"                                 \
+    "%picked = pick(%logits, %z, %i) : f32[batch=2, sequence=2]\n" lse
+
+static const struct rounding roundings[] = {
+    {"as it is", {{EDIT_END, NULL, NULL, 0, 0}}, NULL, NULL, NULL},
+
+    // What is sent.
+    {"a gradient sent in bf16 where f32 is declared",
+     {REPLACE("reduce = bf16", "reduce = f32")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "declared"},
+    {"a parameter gathered in bf16 where f32 is declared",
+     {REPLACE("gather = bf16", "gather = f32")},
+     "E415",
+     "%y = cast(%x) : bf16[flat=2]",
+     "declared"},
+    {"a gradient sent in f16 where bf16 is declared",
+     {REPLACE("buffer w.wire : transient bf16", "buffer w.wire : transient f16"),
+      REPLACE("%y = cast(%x) : bf16" W, "%y = cast(%x) : f16" W),
+      REPLACE("unit main.unpack { phase backward parameter %x : bf16",
+              "unit main.unpack { phase backward parameter %x : f16")},
+     "E415",
+     "%y = cast(%x) : f16",
+     "declared"},
+    {"a gradient rounded when it has been sent",
+     {REPLACE(SENT, ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.wire)\n")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"a gradient rounded and not sent",
+     {REPLACE(CALL_UPDATE, COPY_ROUNDED("w.grad", "w.grad") CALL_UPDATE),
+      REPLACE(SENT, ALL_REDUCE_W("w.sum")),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
+      REPLACE("unit main.pack {", "unit main.keep { phase backward parameter %x : f32" W
+                                  " result %y\n%y = cast(%x) : f32" W " out }\nunit main.pack {")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"a gradient and a parameter sent in f32",
+     {REPLACE_ALL("slope.n : transient bf16", "slope.n : transient f32"),
+      REPLACE("slope.g : transient bf16", "slope.g : transient f32"),
+      REPLACE("%y = cast(%x) : bf16[flat=2]", "%y = cast(%x) : f32[flat=2]"),
+      REPLACE("parameter %slope : bf16", "parameter %slope : f32"),
+      REPLACE("buffer w.wire : transient bf16", "buffer w.wire : transient f32"),
+      REPLACE("%y = cast(%x) : bf16" W, "%y = cast(%x) : f32" W),
+      REPLACE("unit main.unpack { phase backward parameter %x : bf16",
+              "unit main.unpack { phase backward parameter %x : f32")},
+     NULL,
+     NULL,
+     NULL},
+
+    // Sums of gradients.
+    {"an accumulator in bf16",
+     {REPLACE("buffer w.sum : transient f32", "buffer w.sum : transient bf16"),
+      REPLACE("parameter %sum : f32", "parameter %sum : bf16"),
+      REPLACE("%g = accumulate(%sum, %dw) : f32", "%g = accumulate(%sum, %dw) : bf16"),
+      REPLACE("unit main.pack { phase backward parameter %x : f32",
+              "unit main.pack { phase backward parameter %x : bf16")},
+     "E415",
+     "%g = accumulate",
+     "read in f32"},
+    {"what a microbatch gives in bf16",
+     {REPLACE("%dw = einsum(%d, %h) {labels=\"bsv,bsh->vh\"} : f32",
+              "%dw = einsum(%d, %h) {labels=\"bsv,bsh->vh\"} : bf16")},
+     "E415",
+     "%dw = einsum",
+     "read in f32"},
+    {"what a microbatch gives rounded before it is added",
+     {ROUNDED("%dw", W, "%g = accumulate(%sum, %dw)", "%g = accumulate(%sum, %long)")},
+     "E415",
+     "%short = cast(%dw)",
+     "read in f32"},
+    {"the norm of a gradient rounded anew",
+     {REPLACE("%s = square_sum(%g)", "%short = cast(%g) : f16" W "\n%s = square_sum(%short)")},
+     "E415",
+     "%short = cast(%g)",
+     "read in f32"},
+    {"the norm of a gradient in the type in which it was sent",
+     {ROUNDED("%g", W, "%s = square_sum(%g)", "%s = square_sum(%long)")},
+     NULL,
+     NULL,
+     NULL},
+
+    // States.
+    {"a master copy made of its parameter",
+     {REPLACE(CALL_UPDATE, "call unpack(x = w) -> (y = w.master)\n" CALL_UPDATE)},
+     "E415",
+     "%q, %k, %o = adamw",
+     "is given `p` in bf16, on one device in f32"},
+    {"a master copy rounded before its update",
+     {REPLACE(CALL_UPDATE, COPY_ROUNDED("w.master", "w.master") CALL_UPDATE)},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"a master copy rounded behind its update",
+     {REPLACE(CALL_UPDATE, CALL_UPDATE COPY_ROUNDED("w.master", "w.master"))},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "ends the step rounded to bf16"},
+    {"a moment rounded behind its update",
+     {REPLACE(CALL_UPDATE, CALL_UPDATE COPY_ROUNDED("w.m", "w.m"))},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "ends the step rounded to bf16"},
+    {"a moment that is kept in bf16",
+     {REPLACE("buffer w.m : moment1 f32", "buffer w.m : moment1 bf16"),
+      REPLACE("moments = f32", "moments = bf16"),
+      REPLACE("parameter %m : f32", "parameter %m : bf16"),
+      REPLACE("in %p, f32" W " in %m", "in %p, bf16" W " in %m")},
+     "E415",
+     "w.m : moment1",
+     "one device keeps"},
+    {"a parameter rounded further than it is kept",
+     {REPLACE("%c = cast(%q) : bf16", "%f = cast(%q) : f16" W "\n%c = cast(%f) : bf16")},
+     "E415",
+     "%c = cast(%f)",
+     "ends the step rounded"},
+
+    // Statistics, the loss, the stream and products.
+    {"a log-sum-exp rounded before the backward pass",
+     {ROUNDED("%lse", "[batch=2, sequence=2]", "%d = cross_entropy_backward(%logits, %z, %lse,",
+              "%d = cross_entropy_backward(%logits, %z, %long,")},
+     "E415",
+     "%short = cast(%lse)",
+     "read in f32"},
+    {"the loss put together of its parts",
+     {REPLACE(CROSS_ENTROPY, LOSS_OF("%l = token_loss(%lse, %picked, %z) : f64[]\n"))},
+     NULL,
+     NULL,
+     NULL},
+    {"the loss of a rounded log-sum-exp",
+     {REPLACE(CROSS_ENTROPY, LOSS_OF("%short = cast(%lse) : bf16[batch=2, sequence=2]\n"
+                                     "%long = cast(%short) : f32[batch=2, sequence=2]\n"
+                                     "%l = token_loss(%long, %picked, %z) : f64[]\n"))},
+     "E415",
+     "%short = cast(%lse)",
+     "read in f32"},
+    {"a sum of exponentials that is rounded",
+     {REPLACE(CROSS_ENTROPY, LOSS_OF("%l = token_loss(%lse, %picked, %z) : f64[]\n")),
+      ROUNDED("%e.sum", "[batch=2, sequence=2]", "%lse = log_shift(%e.sum,",
+              "%lse = log_shift(%long,")},
+     "E415",
+     "%short = cast(%e.sum)",
+     "read in f32"},
+    {"a loss rounded for its sum",
+     {REPLACE("%k = accumulate(%loss, %l)",
+              "%short = cast(%l) : f32[]\n%long = cast(%short) : f64[]\n"
+              "%k = accumulate(%loss, %long)")},
+     "E415",
+     "%short = cast(%l)",
+     "read in f64"},
+    {"the stream in bf16",
+     {REPLACE("%r = add(%e, %y) : f32", "%r = add(%e, %y) : bf16")},
+     "E415",
+     "%r = add(%e, %y)",
+     "read in f32"},
+    {"an addition to the stream in bf16",
+     {REPLACE("%s = add_bias(%r, %bias) : f32", "%s = add_bias(%r, %bias) : bf16")},
+     "E415",
+     "%s = add_bias",
+     "read in f32"},
+    {"half the stream's rounding before its sum",
+     {ROUNDED("%r", ROWS, "%s = add_bias(%r, %bias)", "%s = add_bias(%long, %bias)")},
+     "E415",
+     "%short = cast(%r)",
+     "read in f32"},
+    {"what is added to the stream in another order",
+     {REPLACE("%r = add(%e, %y) : f32" ROWS, "%r = add_bias(%y, %bias) : f32" ROWS),
+      REPLACE("%s = add_bias(%r, %bias)", "%s = add(%r, %e)"),
+      REPLACE("%bias = cast(%slope) : f32[hidden=4]\n", ""),
+      REPLACE("%r = add_bias(%y", "%bias = cast(%slope) : f32[hidden=4]\n%r = add_bias(%y")},
+     NULL,
+     NULL,
+     NULL},
+    {"the same in bf16",
+     {REPLACE("%r = add(%e, %y) : f32" ROWS, "%r = add_bias(%y, %bias) : bf16" ROWS),
+      REPLACE("%s = add_bias(%r, %bias)", "%s = add(%r, %e)"),
+      REPLACE("%bias = cast(%slope) : f32[hidden=4]\n", ""),
+      REPLACE("%r = add_bias(%y", "%bias = cast(%slope) : f32[hidden=4]\n%r = add_bias(%y")},
+     "E415",
+     "%r = add_bias",
+     "read in f32"},
+    {"made in the type in which it is read",
+     {REPLACE("%u = silu(%s) : f32", "%u = silu(%s) : bf16")},
+     NULL,
+     NULL,
+     NULL},
+    {"products of more digits",
+     {REPLACE("%h = cast(%u) : bf16", "%h = cast(%u) : f32"),
+      REPLACE("%logits = einsum(%h, %w)",
+              "%w.wide = cast(%w) : f32" W "\n%logits = einsum(%h, %w.wide)"),
+      REPLACE("{labels=\"bsh,vh->bsv\"} : bf16", "{labels=\"bsh,vh->bsv\"} : f32"),
+      REPLACE("%lse, %i, %n) : bf16", "%lse, %i, %n) : f32")},
+     NULL,
+     NULL,
+     NULL},
+    {"what a product reads in f16",
+     {REPLACE("%h = cast(%u) : bf16",
+              "%h.short = cast(%u) : f16" ROWS "\n%h = cast(%h.short) : bf16")},
+     "E415",
+     "%h = cast(%h.short)",
+     "read in bf16"},
+    {"rounded where nobody reads it",
+     {REPLACE("%u = silu(%s)", "%unread = cast(%s) : bf16" ROWS "\n%u = silu(%s)")},
+     NULL,
+     NULL,
+     NULL},
+};
+
+static bool is_judged_right(const struct rounding *r) {
+    struct trial t = {0};
+    t.diagnostics = diagnostics_new(&t.arena, &t.sources);
+    trial_read(&t, reference);
+    t.reference = t.program;
+    trial_read(&t, program_edit(&t.arena, final, r->edits));
+    trial_judge(&t);
+    struct expected_verdict expected = {r->code, r->at, r->says};
+    return trial_end(&t, trial_is_as_expected(&t, expected), r->name, expected);
+}
+
+static void each_rounding_is_judged(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++)
+        n_failed += !is_judged_right(&roundings[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_rounding_is_judged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
