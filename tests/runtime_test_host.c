@@ -15,9 +15,11 @@
 #include "runtime/host/entries.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/log.h"
+#include "runtime/host/parts.h"
 #include "runtime/host/random.h"
 #include "runtime/team.h"
 #include "runtime/transport/collective.h"
+#include "tests/elements.h"
 
 /* A mesh a=7, b=3, c=2: over a, nothing below divides. */
 static struct place_axis axes[] = {{"a", 7, 6}, {"b", 3, 2}, {"c", 2, 1}};
@@ -189,6 +191,137 @@ static void initial_values_do_not_depend_on_the_layout(void **state) {
     assert_true(whole[0][0] != whole[1][0]);
 }
 
+/* A buffer of [4, 5, 6] in each of three layers. */
+static struct place_buffer buffer_of(enum place_class class, enum place_dtype dtype,
+                                     int64_t offset_bytes) {
+    struct place_buffer buffer = make_buffer(0);
+    buffer.class = class;
+    buffer.dtype = dtype;
+    buffer.stride_bytes = WHOLE * dtype_size(dtype);
+    buffer.offset_bytes = offset_bytes;
+    return buffer;
+}
+
+static struct format format_of(enum place_dtype dtype) {
+    return dtype == PLACE_BF16 ? format_bf16 : dtype == PLACE_F16 ? format_f16 : format_f32;
+}
+
+static double element_at(const void *at, enum place_dtype dtype, int64_t i) {
+    if (dtype == PLACE_F64)
+        return ((const double *)at)[i];
+    return dtype_size(dtype) == 2 ? format_value(format_of(dtype), ((const uint16_t *)at)[i])
+                                  : ((const float *)at)[i];
+}
+
+static double rounded_to(enum place_dtype dtype, double x) {
+    return dtype == PLACE_F64 ? x : format_round(format_of(dtype), x);
+}
+
+/* Initializes parameters beside the copy that is updated; `held`: all of both, as doubles. */
+static void initialize_beside(enum place_dtype dtype, enum place_dtype copy, double *held[2]) {
+    struct place_buffer buffers[2] = {buffer_of(PLACE_PARAMETERS, dtype, 0),
+                                      buffer_of(PLACE_MASTER, copy, 3 * WHOLE * dtype_size(dtype))};
+    whole.n_buffers = 2;
+    whole.buffers = buffers;
+    whole.arena_bytes = 3 * WHOLE * (dtype_size(dtype) + dtype_size(copy));
+    struct place_context context = {.program = &program};
+    context_set_rank(&context, 0);
+    context.team = team_create(1, 64);
+    assert_int_equal(arena_map(&context), PLACE_OK);
+    assert_int_equal(arena_initialize(&context, 7), PLACE_OK);
+    for (int b = 0; b < 2; b++)
+        for (int64_t i = 0; i < 3 * WHOLE; i++)
+            held[b][i] = element_at((char *)context.head.arena + buffers[b].offset_bytes,
+                                    buffers[b].dtype, i);
+    arena_end(&context);
+}
+
+/* Values are drawn in double and rounded to the copy, and that is rounded to the parameters. */
+static void parameters_begin_as_their_copies(void **state) {
+    static const enum place_dtype types[] = {PLACE_F64, PLACE_F32, PLACE_BF16, PLACE_F16};
+    static double drawn[2][3 * WHOLE], made[2][3 * WHOLE];
+    initialize_beside(PLACE_F64, PLACE_F64, (double *[2]){drawn[0], drawn[1]});
+    for (int t = 1; t < 4; t++)
+        for (int copy = 0; copy <= t && copy < 2; copy++) {
+            initialize_beside(types[t], types[copy], (double *[2]){made[0], made[1]});
+            for (int64_t i = 0; i < 3 * WHOLE; i++) {
+                double first = rounded_to(types[copy], drawn[0][i]);
+                assert_true(made[1][i] == first);
+                assert_true(made[0][i] == rounded_to(types[t], first));
+            }
+        }
+}
+
+/* ---- elements of files ------------------------------------------------------------------------
+ */
+
+static const struct {
+    enum stored_type stored;
+    enum place_dtype dtype;
+} stored_types[] = {{STORED_F16, PLACE_F16},
+                    {STORED_BF16, PLACE_BF16},
+                    {STORED_F32, PLACE_F32},
+                    {STORED_F64, PLACE_F64}};
+
+static void put(char *at, enum place_dtype dtype, int64_t i, double value) {
+    uint32_t bits = dtype == PLACE_F64 ? 0 : format_bits(format_of(dtype), value);
+    const void *from = dtype == PLACE_F64 ? (void *)&value : (void *)&bits;
+    memcpy(at + i * dtype_size(dtype), from, (size_t)dtype_size(dtype));
+}
+
+/* A tensor that is stored in one type is read to another: whether all values stay what they were is
+ * known before, and else each is rounded once. */
+static void check_read(int stored, int held) {
+    enum place_dtype from = stored_types[stored].dtype, to = stored_types[held].dtype;
+    struct place_buffer buffer = buffer_of(PLACE_PARAMETERS, to, 0);
+    struct place_context context = arena_of(&buffer, 0);
+    struct entries entries;
+    assert_true(entries_list(&program, ENTRIES_PARAMETERS, &entries));
+    char bytes[WHOLE * 8];
+    for (int64_t i = 0; i < WHOLE; i++)
+        put(bytes, from, i, rounded_to(from, pow(-1.7, (double)(i % 40) - 28)));
+    FILE *file = tmpfile();
+    assert_int_equal(fwrite(bytes, (size_t)dtype_size(from), WHOLE, file), WHOLE);
+    fflush(file);
+    struct place_in_file place = {fileno(file), 0, stored_types[stored].stored};
+    struct panel *panel = panel_new();
+    content_sum sum = 0;
+    assert_int_equal(
+        part_read(&context, panel, &entries.items[1], entries.items[1].components, &place, &sum),
+        0);
+    bool exact = true;
+    for (int64_t i = 0; i < WHOLE; i++) {
+        double was = element_at(bytes, from, i);
+        double is = element_at(layout_item(&context, &buffer, 1), to, i);
+        assert_true(is == rounded_to(to, was));
+        exact &= is == was;
+    }
+    assert_int_equal(can_be_widened(stored_types[stored].stored, to), exact);
+    fclose(file);
+    panel_free(panel);
+    entries_free(&entries);
+    arena_end(&context);
+}
+
+static void elements_of_files_are_converted(void **state) {
+    for (int stored = 0; stored < 4; stored++)
+        for (int held = 0; held < 4; held++)
+            check_read(stored, held);
+}
+
+static void what_is_no_finite_number_is_found(void **state) {
+    static const struct {
+        enum place_dtype dtype;
+        uint16_t largest;
+    } types[] = {{PLACE_BF16, 0x7f7f}, {PLACE_F16, 0x7bff}};
+    for (int t = 0; t < 2; t++)
+        for (uint32_t bits = 0; bits <= 0xffff; bits++) {
+            uint16_t elements[3] = {0, (uint16_t)bits, 0x8000};
+            assert_int_equal(elements_are_finite(types[t].dtype, elements, 3),
+                             (bits & 0x7fff) <= types[t].largest);
+        }
+}
+
 static void the_touched_extent_is_exact(void **state) {
     struct place_buffer buffer = make_buffer(0);
     struct place_context context = arena_of(&buffer, 0);
@@ -196,6 +329,9 @@ static void the_touched_extent_is_exact(void **state) {
     static const int64_t ends[] = {1, 7, 8, 9, 1000, 2879, 2880};
     assert_int_equal(arena_touched_bytes(&context), 0);
     assert_true(isnan(*(double *)bytes) && isnan(*(float *)bytes));
+    for (int64_t i = 0; i < 4; i++)
+        assert_true(isnan(element_at(bytes, PLACE_BF16, i)) &&
+                    isnan(element_at(bytes, PLACE_F16, i)));
     for (int i = 0; i < 7; i++) {
         bytes[ends[i] - 1] = 3;
         assert_int_equal(arena_touched_bytes(&context), ends[i]);
@@ -510,6 +646,9 @@ int main(void) {
         cmocka_unit_test(walks_follow_the_cut_dimensions),
         cmocka_unit_test(arenas_begin_where_huge_pages_do),
         cmocka_unit_test(initial_values_do_not_depend_on_the_layout),
+        cmocka_unit_test(parameters_begin_as_their_copies),
+        cmocka_unit_test(elements_of_files_are_converted),
+        cmocka_unit_test(what_is_no_finite_number_is_found),
         cmocka_unit_test(the_touched_extent_is_exact),
         cmocka_unit_test(philox_gives_the_published_words),
         cmocka_unit_test(normal_numbers_have_their_moments),

@@ -7,11 +7,12 @@
 #include "runtime/host/arena.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/team.h"
 #include "runtime/transport/collective.h"
 
-/* A NaN as two f32, as an f64, and as bf16; negative as i32. */
-static const uint64_t canary = UINT64_C(0xfff5a5a5fff5a5a5);
+/* A NaN as two f32, as an f64, and as four bf16 or f16; negative as i32. */
+static const uint64_t canary = UINT64_C(0xfff5fff5fff5fff5);
 enum {
     FILL_GRAIN = 1 << 16, /* words of a tile */
     HUGE_PAGE_BYTES = 2 << 20,
@@ -81,25 +82,26 @@ int64_t arena_touched_bytes(const struct place_context *context) {
 
 /* ---- initial values ------------------------------------------------------------------------- */
 
-static void store(enum place_dtype dtype, void *item, int64_t index, const double *values,
-                  int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        if (dtype == PLACE_F64)
-            ((double *)item)[index + i] = values[i];
-        else
-            ((float *)item)[index + i] = (float)values[i];
-    }
-}
+enum { INIT_GRAIN = 4096, INIT_BLOCK = 256 };
 
 struct initialization {
     const struct place_tensor *tensor;
     enum place_dtype dtype;
+    enum place_dtype first; /* what values are rounded to before: the type of the copy that is
+                             * updated, of which parameters are made */
     uint64_t keys[PLACE_FUSED_LIMIT]; /* of the tensor's parts */
     uint32_t layer;
     void *item;
     struct layout_run run;
 };
-enum { INIT_GRAIN = 4096, INIT_BLOCK = 256 };
+
+/* Rounds once, or to the copy's type first. */
+static void store(const struct initialization *init, int64_t index, double *values, int64_t count) {
+    double first[INIT_BLOCK];
+    round_row_f64(init->first, first, values, count);
+    widen_row_f64(init->first, values, first, count);
+    round_row_f64(init->dtype, (char *)init->item + index * width_of(init->dtype), values, count);
+}
 
 static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
     const struct initialization *init = arguments;
@@ -115,8 +117,20 @@ static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *w
         else
             for (int64_t i = 0; i < count; i++)
                 values[i] = init->tensor->init == PLACE_INIT_ONES;
-        store(init->dtype, init->item, init->run.local + at, values, count);
+        store(init, init->run.local + at, values, count);
     }
+}
+
+/* The type of the copy that is updated of a tensor's parameters, whoever has one; else their own. */
+static enum place_dtype updated_dtype(const struct place_program *program,
+                                      const struct place_buffer *buffer) {
+    for (int32_t p = 0; p < program->n_parts; p++)
+        for (int32_t i = 0; i < program->parts[p].n_buffers; i++) {
+            const struct place_buffer *other = &program->parts[p].buffers[i];
+            if (other->class == PLACE_MASTER && other->tensor == buffer->tensor)
+                return other->dtype;
+        }
+    return buffer->dtype;
 }
 
 /* A value is a function of (seed, tensor's name, layer, index in the whole tensor): every layout of
@@ -127,6 +141,7 @@ static void initialize_item(struct place_context *context, const struct place_bu
     struct initialization init = {
         .tensor = tensor,
         .dtype = buffer->dtype,
+        .first = updated_dtype(context->program, buffer),
         .layer = (uint32_t)(tensor->layers ? buffer->first_item + item * buffer->item_step : 0),
         .item = layout_item(context, buffer, item),
     };
@@ -154,7 +169,7 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
         const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class > PLACE_MASTER && buffer->class != PLACE_ANCHOR)
             continue;
-        if (buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)
+        if (buffer->dtype == PLACE_I32)
             return context_fail(context, -1, PLACE_ERROR_HOST,
                                 "parameters of buffer %s have a type that cannot be initialized",
                                 buffer->name);

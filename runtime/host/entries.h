@@ -32,6 +32,9 @@ struct component {
     struct component *next;
 };
 enum { ENTRY_NAME_BYTES = 512 };
+
+/* In front of the name of the copy that is updated, where parameters have the name. */
+#define MASTER_PREFIX "master/"
 struct entry {
     char name[ENTRY_NAME_BYTES];
     enum place_dtype dtype;

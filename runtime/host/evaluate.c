@@ -10,6 +10,7 @@
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
 #include "runtime/host/step.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
@@ -115,7 +116,7 @@ static void own_logits(struct place_context *context, int64_t position, double *
     const struct place_buffer *logits = &part->buffers[part->wellknown.logits];
     if (!layout_is_first_copy(program, logits, context->rank))
         return;
-    const void *item = layout_item(context, logits, 0);
+    const char *item = layout_item(context, logits, 0);
     int64_t begin = position * program->vocab, end = begin + program->vocab;
     struct layout_walk walk = layout_walk_begin(program, logits, context->rank);
     struct layout_run run;
@@ -123,8 +124,8 @@ static void own_logits(struct place_context *context, int64_t position, double *
         for (int64_t i = 0; i < run.length; i++) {
             int64_t global = run.global + i, local = run.local + i;
             if (global >= begin && global < end)
-                row[global - begin] = logits->dtype == PLACE_F64 ? ((const double *)item)[local]
-                                                                 : ((const float *)item)[local];
+                widen_row_f64(logits->dtype, &row[global - begin],
+                              item + local * width_of(logits->dtype), 1);
         }
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/parts.h"
 #include "runtime/host/segments.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/transport/collective.h"
 
 enum {
@@ -232,49 +233,33 @@ size_t stored_bytes(enum stored_type type, size_t held) {
     }
 }
 
-bool can_be_widened(enum stored_type from, enum place_dtype to) {
-    switch (from) {
-    case STORED_F16:
-    case STORED_F32:
-        return to == PLACE_F32 || to == PLACE_F64;
-    case STORED_BF16:
-        return to == PLACE_F32 || to == PLACE_F64 || to == PLACE_BF16;
-    case STORED_F64:
-        return to == PLACE_F64;
-    default:
-        return from == STORED_AS_HELD;
-    }
+/* Whether the types are one. */
+static bool is_as_held(enum stored_type type, enum place_dtype held) {
+    static const enum stored_type types[] = {[PLACE_F32] = STORED_F32,
+                                             [PLACE_F64] = STORED_F64,
+                                             [PLACE_BF16] = STORED_BF16,
+                                             [PLACE_I32] = STORED_OTHER,
+                                             [PLACE_F16] = STORED_F16};
+    return type == STORED_AS_HELD || type == types[held];
 }
 
-/* Exact: every such number is a single. */
-static float single_of_half(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31,
-             fraction = half & 1023, bits;
-    float value;
-    if (exponent == 0) { /* of units 2^-24, also 0 */
-        value = (float)fraction * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    bits = exponent == 31 ? 0xff : exponent + 112;
-    bits = sign | bits << 23 | fraction << 13;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+bool can_be_widened(enum stored_type from, enum place_dtype to) {
+    if (from == STORED_OTHER || to == PLACE_I32)
+        return false;
+    return is_as_held(from, to) || to == PLACE_F64 || (to == PLACE_F32 && from != STORED_F64);
 }
 
 static double value_of(enum stored_type type, const char *from) {
     uint16_t half;
-    uint32_t bits;
     float single;
     double value;
     switch (type) {
     case STORED_F16:
         memcpy(&half, from, 2);
-        return single_of_half(half);
+        return single_of_f16(half);
     case STORED_BF16:
         memcpy(&half, from, 2);
-        bits = (uint32_t)half << 16;
-        memcpy(&single, &bits, 4);
-        return single;
+        return single_of_bf16(half);
     case STORED_F32:
         memcpy(&single, from, 4);
         return single;
@@ -284,17 +269,20 @@ static double value_of(enum stored_type type, const char *from) {
     }
 }
 
-/* Widens in place, from the last to the first, since what is held is at least as wide. */
-static void widen(struct panel *panel, enum stored_type type, enum place_dtype held) {
-    size_t from = stored_bytes(type, 0), to = (size_t)dtype_size(held);
-    if (type == STORED_AS_HELD || from == to)
+static void convert_element(struct panel *panel, int64_t i, enum stored_type type,
+                            enum place_dtype held) {
+    double value = value_of(type, panel->data + i * (int64_t)stored_bytes(type, 0));
+    round_row_f64(held, panel->data + i * dtype_size(held), &value, 1);
+}
+
+/* Converts in place: from the last to the first where what is held is wider, else the other way. */
+static void convert(struct panel *panel, enum stored_type type, enum place_dtype held) {
+    int64_t n = panel->end - panel->begin;
+    if (is_as_held(type, held))
         return;
-    for (int64_t i = panel->end - panel->begin; i-- > 0;) {
-        double value = value_of(type, panel->data + i * (int64_t)from);
-        float single = (float)value;
-        memcpy(panel->data + i * (int64_t)to, held == PLACE_F64 ? (void *)&value : (void *)&single,
-               to);
-    }
+    for (int64_t i = 0; i < n; i++)
+        convert_element(panel, (int64_t)stored_bytes(type, 0) < dtype_size(held) ? n - 1 - i : i,
+                        type, held);
 }
 
 /* Reads what is marked, and short gaps along with it. */
@@ -326,7 +314,7 @@ int part_read(struct place_context *context, struct panel *panel, const struct e
             continue;
         if (read_marked(panel, stored_bytes(file->type, element), file) != 0)
             return -1;
-        widen(panel, file->type, entry->dtype);
+        convert(panel, file->type, entry->dtype);
         visit(context, panel, entry, component, GIVE);
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n)
             *sum += sum_of(panel, element, at, n);

@@ -47,7 +47,7 @@ bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n
 /* Whether all that the context's rank has of a component are finite numbers. */
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component);
-/* Reads it, and widens it where it is stored narrower; the sum is of what is held. A file that has
+/* Reads it, and widens or rounds it where it is stored in another type; the sum is of what is held. A file that has
  * become shorter: -1 with errno 0. */
 int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
               const struct component *component, const struct place_in_file *file,

@@ -91,8 +91,6 @@ static bool is_alike(const struct entry *a, const struct entry *b) {
            memcmp(a->shape, b->shape, (size_t)a->n_shape * sizeof a->shape[0]) == 0;
 }
 
-#define MASTER_PREFIX "master/"
-
 /* The copy that is updated is the most exact there is; where a program keeps none beside its
  * parameters, they are it. */
 static int32_t find_source(const struct entries *there, const struct entry *entry) {

@@ -260,6 +260,14 @@ static void print_resumption(const struct session *session) {
         weights_print(&session->weights, session->options->from);
 }
 
+/* Who makes products of bf16 in any order, where there are some: no library. */
+static const char *bf16_products(const struct session *session) {
+    if (!session->program->bf16_products)
+        return "";
+    return kernels_have_pairs(session->kernels) ? ", of bf16 own by AVX512_BF16"
+                                                : ", of bf16 own in fp32";
+}
+
 static void print_header(const struct session *session, const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
     char arena[32], messages[32], transport[64] = "local";
@@ -272,10 +280,7 @@ static void print_header(const struct session *session, const struct launch *lau
            plural_s(program->devices), session->threads, plural_s(session->threads), cores,
            plural_s(cores), transport, program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s%s; kernels: x86-64-%s; memory: %s per rank",
-           program->library_products ? product_description() : "own",
-           !program->bf16_products                ? ""
-           : kernels_have_pairs(session->kernels) ? ", of bf16 own, by AVX512_BF16"
-                                                  : ", of bf16 own, in fp32",
+           program->library_products ? product_description() : "own", bf16_products(session),
            session->kernels->version,
            format_bytes(arena, sizeof arena, program_arena_bytes(program)));
     if (message_bytes(session) > 0)

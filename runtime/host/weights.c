@@ -68,6 +68,25 @@ static int refuse_missing(const char *path, const char *name, char *message, siz
     return -1;
 }
 
+/* The type that values have before they are an entry's: parameters are made of the copy that is
+ * updated, where there is one. */
+static enum place_dtype first_dtype(const struct weights *weights, const struct entry *entry) {
+    char name[ENTRY_NAME_BYTES + sizeof MASTER_PREFIX];
+    snprintf(name, sizeof name, MASTER_PREFIX "%s", parameter_name(entry));
+    int32_t master = entries_find(&weights->entries, name);
+    return master >= 0 && entry->components->buffer->class == PLACE_PARAMETERS
+               ? weights->entries.items[master].dtype
+               : entry->dtype;
+}
+
+static const char *remedy_for(enum stored_type type) {
+    if (type == STORED_F64)
+        return "; say `precision = fp64`";
+    return type == STORED_F32
+               ? "; say `master = fp32` in `precision`, and it is rounded for each use"
+               : "";
+}
+
 static int match_entry(struct weights *weights, int32_t i, const char *path, char *message,
                        size_t message_bytes) {
     const struct entry *entry = &weights->entries.items[i];
@@ -90,11 +109,10 @@ static int match_entry(struct weights *weights, int32_t i, const char *path, cha
                  path, source->name, is, wanted);
         return -1;
     }
-    if (!can_be_widened(source->type, entry->dtype)) {
+    if (!can_be_widened(source->type, first_dtype(weights, entry))) {
         snprintf(message, message_bytes,
                  "%s: %s is %s there, and %s in this program, which cannot hold it%s", path,
-                 source->name, is, wanted,
-                 source->type == STORED_F64 ? "; say `precision = fp64`" : "");
+                 source->name, is, wanted, remedy_for(source->type));
         return -1;
     }
     return 0;
