@@ -60,6 +60,13 @@ static bool roles_alike(const uint8_t *a, unsigned n_a, const uint8_t *b, unsign
     return n_a == n_b && memcmp(a, b, n_a) == 0;
 }
 
+static bool tensor_types_alike(const struct job *job_a, const struct tensor *a,
+                               const struct job *job_b, const struct tensor *b) {
+    return tensor_gradients(job_a, a) == tensor_gradients(job_b, b) &&
+           tensor_gather(job_a, a) == tensor_gather(job_b, b) &&
+           tensor_reduce(job_a, a) == tensor_reduce(job_b, b);
+}
+
 static bool tensors_alike(const struct tensor *a, const struct tensor *b) {
     if (!same_text(a->name, b->name) || !dims_alike(a->dims, a->rank, b->dims, b->rank) ||
         !roles_alike(a->roles, a->n_roles, b->roles, b->n_roles) || a->layers != b->layers ||
@@ -265,7 +272,8 @@ bool job_is_alike(const struct job *a, const struct job *b) {
         a->n_tensors != b->n_tensors || a->n_units != b->n_units || a->n_programs != b->n_programs)
         return false;
     for (uint32_t i = 0; i < a->n_tensors; i++)
-        if (!tensors_alike(&a->tensors[i], &b->tensors[i]))
+        if (!tensors_alike(&a->tensors[i], &b->tensors[i]) ||
+            !tensor_types_alike(a, &a->tensors[i], b, &b->tensors[i]))
             return false;
     for (uint32_t i = 0; i < a->n_units; i++)
         if (!units_alike(&a->units[i], &b->units[i]))

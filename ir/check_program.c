@@ -4,7 +4,7 @@
 #include "ir/checker.h"
 
 // The parts of a fused tensor fill its dimension `part`.
-static const char *check_tensor(struct checker *c, const struct tensor *tensor) {
+static const char *check_tensor_parts(struct checker *c, const struct tensor *tensor) {
     int64_t parts = 0, size = 0;
     unsigned n = 0;
     for (unsigned d = 0; d < tensor->rank; d++)
@@ -22,6 +22,14 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
                                                 "tensor %s: its parts do not fill one dimension "
                                                 "`part`",
                                                 tensor->name);
+}
+
+static const char *check_tensor(struct checker *c, const struct tensor *tensor) {
+    const enum dtype types[] = {tensor->gradients, tensor->gather, tensor->reduce};
+    for (unsigned i = 0; i < 3; i++)
+        if (types[i] != DTYPE_NONE && !dtype_is_floating(types[i]))
+            return arena_format(c->arena, "tensor %s travels as integers", tensor->name);
+    return check_tensor_parts(c, tensor);
 }
 
 static const char *check_buffers(struct checker *c, const struct program *program) {

@@ -51,6 +51,18 @@ uint32_t job_add_unit(struct job *job, const char *name, struct span span) {
     return job->n_units - 1;
 }
 
+enum dtype tensor_gradients(const struct job *job, const struct tensor *tensor) {
+    return tensor->gradients ? tensor->gradients : job->policy.gradients;
+}
+
+enum dtype tensor_gather(const struct job *job, const struct tensor *tensor) {
+    return tensor->gather ? tensor->gather : job->policy.gather;
+}
+
+enum dtype tensor_reduce(const struct job *job, const struct tensor *tensor) {
+    return tensor->reduce ? tensor->reduce : job->policy.reduce;
+}
+
 uint32_t job_find_tensor(const struct job *job, const char *name) {
     for (uint32_t i = 0; i < job->n_tensors; i++)
         if (strcmp(job->tensors[i].name, name) == 0)

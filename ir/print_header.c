@@ -63,6 +63,20 @@ void print_policy(struct printer *p) {
     end_line(p);
 }
 
+// Types of gradients, and of what travels, where the policy does not say them.
+static void put_tensor_types(struct printer *p, const struct tensor *tensor) {
+    const struct policy *policy = &p->job->policy;
+    const struct {
+        const char *what;
+        enum dtype own, shared;
+    } rows[] = {{"gradients", tensor->gradients, policy->gradients},
+                {"gather", tensor->gather, policy->gather},
+                {"reduce", tensor->reduce, policy->reduce}};
+    for (unsigned i = 0; i < 3; i++)
+        if (rows[i].own != DTYPE_NONE && rows[i].own != rows[i].shared)
+            put(p, " %s %s", rows[i].what, dtype_names[rows[i].own]);
+}
+
 // What is as it is by default is left out, so that most tensors are one line.
 void print_tensor(struct printer *p, const struct tensor *tensor) {
     put(p, "tensor %s ", tensor->name);
@@ -82,6 +96,7 @@ void print_tensor(struct printer *p, const struct tensor *tensor) {
     }
     if (!tensor->trainable)
         put(p, " frozen");
+    put_tensor_types(p, tensor);
     if (tensor->saved_name) {
         break_before(p, (int)strlen(tensor->saved_name) + 40);
         put(p, " saved \"%s\"", tensor->saved_name);

@@ -17,6 +17,8 @@ static const char program_sample[] =
     "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"
     "       saved \"h.%d.w\" columns 1 5 transposed\n"
     "  tensor block.g [hidden=6] role norm layers 3 init ones frozen\n"
+    "  tensor block.n [hidden=6] role norm layers 3 init ones gradients f32 gather bf16 reduce "
+    "f64\n"
     "  tensor both [hidden=6, part=3] role mlp init zeros\n"
     "       parts one 1, two 2\n"
     "  buffer words : input i32[batch=8/replica*shard, sequence=4] host tokens microbatches 2 "
