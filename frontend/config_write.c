@@ -330,10 +330,11 @@ static const char *lacking_field(struct config_writer *writer) {
 
 struct config_json frontend_config_json(struct arena *arena, const struct config *config) {
     json_t *kept = config->model.kept_json ? json_loads(config->model.kept_json, 0, NULL) : NULL;
-    struct config_writer writer = {.arena = arena,
-                                   .model = &config->model,
-                                   .parameters = config->train.precision.parameters,
-                                   .kept = kept};
+    struct config_writer writer = {
+        .arena = arena,
+        .model = &config->model,
+        .parameters = precision_type(&config->train.precision, PRECISION_PARAMETERS, NULL, 0),
+        .kept = kept};
     struct config_json json = {.text = find_kind(&writer, true) ? writer.text : NULL};
     json.unseen = find_kind(&writer, false) ? unseen_of(&writer) : NULL;
     json.lacks = json.text ? NULL : lacking_field(&writer);

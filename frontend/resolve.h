@@ -199,6 +199,20 @@ bool is_optimizer_argument(const char *name);
 // False: no optimizer has such an argument, and that is reported.
 bool check_optimizer_argument(struct resolver *r, struct ast_name name);
 
+// ---- precision (resolve_precision.c) ----------------------------------------------------------
+// What `precision` says while it is read. `said`: as a whole, at `span`.
+struct precision_draft {
+    struct precision_config *config;
+    uint32_t cap_rules;
+    bool said;
+    struct span span;
+};
+// Nothing is said; `span` is where that is shown.
+void begin_precision(struct precision_draft *, struct span span);
+// A word for all uses, a block with a field for each, or one field by its path.
+void take_precision(struct resolver *r, struct precision_draft *, const struct ast_field *field,
+                    const struct origin *origin);
+
 static inline struct origin origin_statement(struct span span) {
     return (struct origin){.kind = ORIGIN_STATEMENT, .span = span};
 }

@@ -1,4 +1,5 @@
-// The `train` block: the sizes of a step, optimizers by selector, precision.
+// The `train` block: the sizes of a step, and optimizers by selector. Its precision is
+// resolve_precision.c's.
 //
 // Optimizers are a list of rules, the most general first; which of them holds for a tensor is asked
 // when there are tensors (optimizer_rule_of). A rule inherits what it does not say from the longest
@@ -39,8 +40,7 @@ struct train_draft {
     struct field_said said[N_TRAIN_FIELDS];
     struct drafted_rule *rules;
     uint32_t n_rules, rules_capacity;
-    bool precision_said;
-    struct span precision_span;
+    struct precision_draft precision;
 };
 
 // True if every tensor that `inner` selects by its roles is one that `outer` does: the roles of
@@ -50,14 +50,6 @@ static bool is_within(const struct selector *inner, const struct selector *outer
     for (uint32_t i = 0; i < inner->n_roles && k < outer->n_roles; i++)
         k += inner->roles[i] == outer->roles[k];
     return k == outer->n_roles && !outer->has_slice;
-}
-
-// Whether two selectors select the same, however they are spelt: `[0:4]` and `[:4]` of four layers
-// are one.
-static bool same_selector(const struct selector *a, const struct selector *b) {
-    return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
-           a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&
-           a->slice_end == b->slice_end && a->slice_step == b->slice_step;
 }
 
 // A rule for the tensors that the selector matches. That of the command line stands in the place of
@@ -70,7 +62,7 @@ static void take_optimizer(struct resolver *r, struct train_draft *draft,
     if (!resolve_selector(r, path, 1, &everything, selector))
         return;
     uint32_t at = 0;
-    while (at < draft->n_rules && !same_selector(&draft->rules[at].rule.selector, selector))
+    while (at < draft->n_rules && !selector_equal(&draft->rules[at].rule.selector, selector))
         at++;
     if (at == draft->n_rules)
         ARENA_PUSH(r->arena, draft->rules, draft->n_rules, draft->rules_capacity, drafted);
@@ -128,7 +120,7 @@ static void set_argument(struct resolver *r, struct train_draft *draft,
         return;
     for (uint32_t i = 0; i < draft->n_rules; i++) {
         struct drafted_rule *drafted = &draft->rules[i];
-        if (!same_selector(&drafted->rule.selector, &selector))
+        if (!selector_equal(&drafted->rule.selector, &selector))
             continue;
         bool takes = drafted->value->kind == AST_CALL || drafted->value->kind == AST_NAME;
         if (takes) // else what it is is reported when it is read
@@ -215,141 +207,6 @@ static void read_optimizers(struct resolver *r, struct train_draft *draft) {
     }
 }
 
-// ---- precision --------------------------------------------------------------------------------
-
-// Every type that the language has; `none` is for the master copy alone.
-static const char *const type_words[] = {
-#define TYPE_WORD(text) text,
-#include "frontend/words.def"
-};
-enum {
-    N_TYPE_WORDS = sizeof type_words / sizeof *type_words,
-    TYPE_NONE_WORD = 2,
-    FIRST_UNSUPPORTED_TYPE
-};
-
-static const struct {
-    const char *name;
-    size_t offset;
-} precision_rows[] = {
-#define PRECISION_FIELD(name) {#name, offsetof(struct precision_config, name)},
-#define EXPERT_FIELD(name)    {#name, SIZE_MAX},
-#include "frontend/precision_fields.def"
-#undef PRECISION_FIELD
-#undef EXPERT_FIELD
-};
-enum {
-#define PRECISION_FIELD(name) PRECISION_##name,
-#define EXPERT_FIELD(name)    PRECISION_##name,
-#include "frontend/precision_fields.def"
-#undef PRECISION_FIELD
-#undef EXPERT_FIELD
-    N_PRECISION_ROWS
-};
-
-// All uses in one type; parameters that are wide enough serve as their own master copy.
-static void set_precision(struct precision_config *precision, enum dtype dtype) {
-    for (int i = 0; i < N_PRECISION_ROWS; i++)
-        if (precision_rows[i].offset != SIZE_MAX && i != PRECISION_master)
-            *(enum dtype *)((char *)precision + precision_rows[i].offset) = dtype;
-    precision->master = DTYPE_NONE;
-}
-
-// A type by its name; false: reported.
-static bool read_type(struct resolver *r, const struct ast_value *value, const char *what,
-                      bool none_allowed, enum dtype *out) {
-    int word = value->kind == AST_NAME ? table_find(type_words, N_TYPE_WORDS, value->name) : -1;
-    if (word >= FIRST_UNSUPPORTED_TYPE) {
-        report_unsupported(r, value->span, UNSUPPORTED_MIXED_PRECISION);
-        return false;
-    }
-    // Types that are not built are not offered.
-    if (!read_choice(r, value, what, type_words, TYPE_NONE_WORD + none_allowed, &word))
-        return false;
-    if (word == TYPE_NONE_WORD) {
-        *out = DTYPE_NONE;
-        return true;
-    }
-    *out = word == 0 ? DTYPE_F32 : DTYPE_F64;
-    return true;
-}
-
-// Types by selector are read, and refused where they stand. `said`: where each field was.
-static void take_precision_path(struct resolver *r, struct precision_config *precision,
-                                const struct ast_field *field, const struct ast_path *path,
-                                struct span *said) {
-    struct ast_name name = path->items[0].name;
-    const char *names[N_PRECISION_ROWS];
-    for (int i = 0; i < N_PRECISION_ROWS; i++)
-        names[i] = precision_rows[i].name;
-    int row = table_find(names, N_PRECISION_ROWS, name.text);
-    if (row < 0) {
-        report_unknown(r, E104, name, "field of `precision`", names, N_PRECISION_ROWS);
-        return;
-    }
-    enum dtype type;
-    const char *what = arena_format(r->arena, "`%s`", name.text);
-    if (!read_type(r, field->value, what, row == PRECISION_master, &type))
-        return;
-    if (path->n > 1) {
-        report_unsupported(r, path->span, UNSUPPORTED_PRECISION_SELECTOR);
-    } else if (said[row].source != NO_SOURCE) {
-        report_twice(r, path->span, said[row], what);
-    } else if (precision_rows[row].offset == SIZE_MAX) {
-        report_unsupported(r, path->span, UNSUPPORTED_EXPERT_MODEL);
-    } else {
-        *(enum dtype *)((char *)precision + precision_rows[row].offset) = type;
-        said[row] = path->span;
-    }
-}
-
-// All fields in one type: what is compiled today. A master copy in the parameters' own type is
-// none.
-static void check_uniform(struct resolver *r, struct precision_config *precision,
-                          struct span span) {
-    if (precision->master == precision->parameters)
-        precision->master = DTYPE_NONE;
-    bool uniform = precision->master == DTYPE_NONE;
-    for (int i = 0; i < N_PRECISION_ROWS; i++)
-        if (precision_rows[i].offset != SIZE_MAX && i != PRECISION_master)
-            uniform &= *(enum dtype *)((char *)precision + precision_rows[i].offset) ==
-                       precision->parameters;
-    if (!uniform)
-        report_unsupported(r, span, UNSUPPORTED_MIXED_PRECISION);
-}
-
-// A word for all uses, or a block with a field for each.
-static void take_precision(struct resolver *r, struct train_draft *draft,
-                           const struct ast_field *field, const struct origin *origin) {
-    struct precision_config *precision = &draft->config->precision;
-    if (draft->precision_said && origin->kind == ORIGIN_STATEMENT) {
-        report_twice(r, field->span, draft->precision_span, "`precision`");
-        return;
-    }
-    uint32_t errors_before = r->diagnostics->n_errors;
-    draft->precision_said = true;
-    draft->precision_span = field->span;
-    precision->origin = *origin;
-    if (field->value) {
-        enum dtype dtype;
-        if (read_type(r, field->value, "`precision`", false, &dtype))
-            set_precision(precision, dtype);
-        return;
-    }
-    struct span said[N_PRECISION_ROWS];
-    for (int i = 0; i < N_PRECISION_ROWS; i++)
-        said[i] = span_nowhere();
-    for (uint32_t i = 0; i < field->block.n; i++) {
-        const struct ast_field *inner = &field->block.items[i];
-        if (!inner->value)
-            report(r->diagnostics, E104, inner->span, "`precision` has no block inside");
-        for (uint32_t k = 0; k < inner->paths.n && inner->value; k++)
-            take_precision_path(r, precision, inner, &inner->paths.items[k], said);
-    }
-    if (r->diagnostics->n_errors == errors_before)
-        check_uniform(r, precision, field->span);
-}
-
 // ---- the block --------------------------------------------------------------------------------
 
 // A field's name is the first step of its first path: `optimizer.norm` is an `optimizer`.
@@ -382,7 +239,7 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
     if (here.kind == ORIGIN_STATEMENT)
         here.span = field->span;
     if (is_field(field, "precision")) {
-        take_precision(r, draft, field, &here);
+        take_precision(r, &draft->precision, field, &here);
     } else if (is_field(field, "optimizer")) {
         for (uint32_t i = 0; i < field->paths.n && field->value; i++) {
             const struct ast_path *path = &field->paths.items[i];
@@ -456,11 +313,8 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     uint32_t errors_before = r->diagnostics->n_errors;
     struct train_draft draft = {.config = &r->config->train};
     draft.config->origin = origin_statement(found->item->name.span);
-    set_precision(&draft.config->precision, DTYPE_F32);
-    draft.config->precision.origin =
-        (struct origin){.kind = ORIGIN_DEFAULT,
-                        .span = found->item->name.span,
-                        .text = "without `precision` all types are fp32"};
+    draft.precision.config = &draft.config->precision;
+    begin_precision(&draft.precision, found->item->name.span);
     const struct ast_block *block = &found->item->train;
     struct origin origin = origin_statement(block->span);
     for (uint32_t i = 0; i < block->n; i++)

@@ -122,6 +122,13 @@ struct selector {
     struct span span;
 };
 
+// Do the selector's roles stand in the path, in this order? Steps may be left out between them
+// ("attention.up" meets layers.attention.qkv.up), so one role alone matches at every depth. The
+// slice on `layers` is not looked at: it selects among a tensor's copies, not among tensors.
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
+// Whether two select the same, however they are spelt: `[0:4]` and `[:4]` of four layers are one.
+bool selector_equal(const struct selector *a, const struct selector *b);
+
 struct optimizer_rule { // the longest selector wins; rule 0 has the empty selector
     struct selector selector;
     struct optimizer_config optimizer;
@@ -129,9 +136,29 @@ struct optimizer_rule { // the longest selector wins; rule 0 has the empty selec
     struct origin origin;
 };
 
+enum precision_use {
+#define PRECISION_FIELD(NAME, text) PRECISION_##NAME,
+#define EXPERT_FIELD(text)
+#include "ir/precision_fields.def"
+#undef PRECISION_FIELD
+#undef EXPERT_FIELD
+    N_PRECISION_USES
+};
+extern const char *const precision_names[N_PRECISION_USES];
+
+// `compute.norm = fp32`: of a part of the model. The longest selector that matches holds.
+struct precision_rule {
+    enum precision_use use;
+    struct selector selector;
+    enum dtype type; // NONE: no master
+    struct origin origin;
+};
 struct precision_config {
-    enum dtype parameters, moments, gradients, activations, compute, accumulate, gather, reduce;
-    enum dtype master; // DTYPE_NONE: the parameters serve
+    enum dtype all; // where nothing is said of parameters, moments, gradients, compute
+    enum dtype of_all[N_PRECISION_USES];     // said without a selector; NONE: nothing, or no master
+    struct origin origins[N_PRECISION_USES]; // of these
+    struct precision_rule *rules;
+    uint32_t n_rules;
     struct origin origin;
 };
 
@@ -232,6 +259,36 @@ struct config {
     struct strategy_config strategy;
     uint64_t total_devices;
 };
+
+// ---- element types (ir/precision.c) ------------------------------------------------------------
+
+// The one of two that has no value that the other lacks; of two of which neither is, the second.
+enum dtype dtype_narrower(enum dtype, enum dtype);
+enum dtype dtype_wider(enum dtype,
+                       enum dtype); // the one that has all values of the other, likewise
+// What an op adds up in, and keeps statistics in, whose operands and results have the type.
+enum dtype dtype_added_up_in(enum dtype);
+// The type that holds for what has these roles (none: for all that no selector names). MASTER: NONE
+// where parameters serve.
+enum dtype precision_type(const struct precision_config *, enum precision_use, const uint8_t *roles,
+                          unsigned n_roles);
+// Whether all is of one type that everything computes in by itself, fp32 or fp64.
+bool precision_is_uniform(const struct precision_config *);
+const char *dtype_word(enum dtype); // as a file calls it: "fp32"
+// What an op with these roles works on, or a tensor is used in: norms in `activations` or as
+// `compute` says of norms, all else in `compute`.
+enum dtype precision_of_work(const struct precision_config *, const uint8_t *roles,
+                             unsigned n_roles);
+// Which of the two says it.
+enum precision_use precision_work_use(const struct precision_config *, const uint8_t *roles,
+                                      unsigned n_roles);
+bool precision_rule_selects(const struct precision_rule *, const uint8_t *roles, unsigned n_roles);
+// The rule with a selector that holds; NULL: none does.
+const struct precision_rule *precision_rule_of(const struct precision_config *, enum precision_use,
+                                               const uint8_t *roles, unsigned n_roles);
+// Where the type comes from; of what is not said, what the block or the lack of it does.
+const struct origin *precision_origin(const struct precision_config *, enum precision_use,
+                                      const uint8_t *roles, unsigned n_roles);
 
 // ---- as text (ir/model_text.c) ----------------------------------------------------------------
 

@@ -32,9 +32,7 @@ struct trial {
 };
 
 static void set_precision(struct config *config, enum dtype dtype) {
-    struct precision_config *p = &config->train.precision;
-    p->parameters = p->moments = p->gradients = p->activations = dtype;
-    p->compute = p->accumulate = p->gather = p->reduce = dtype;
+    config->train.precision.all = dtype;
 }
 
 static char *item_at(const struct trial *t, const char *name, int64_t item) {
@@ -78,7 +76,7 @@ static void load_parameter(struct trial *t, const struct tensor *tensor) {
     const double *values = expected_tensor(t, "parameter", tensor);
     for (int64_t layer = 0; layer < item_count(tensor); layer++)
         for (int64_t i = 0; i < n; i++)
-            set_number(item_at(t, tensor->name, layer), t->config.train.precision.parameters, i,
+            set_number(item_at(t, tensor->name, layer), t->config.train.precision.all, i,
                        values[layer * n + i]);
 }
 
@@ -134,8 +132,7 @@ static void check_gradient(struct trial *t, const struct tensor *tensor) {
     for (int64_t layer = 0; layer < item_count(tensor); layer++) {
         double scale = reference_gradient_scale(&t->arena, &t->data, t->program, tensor, layer);
         for (int64_t i = 0; i < n; i++) {
-            double found =
-                get_number(item_at(t, name, layer), t->config.train.precision.gradients, i);
+            double found = get_number(item_at(t, name, layer), t->config.train.precision.all, i);
             double wanted = expected[layer * n + i];
             if (!(fabs(found - wanted) <= t->tolerance * scale))
                 fail_msg("%s[%lld], entry %lld: %.15g, PyTorch has %.15g", name, (long long)layer,

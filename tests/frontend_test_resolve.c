@@ -193,8 +193,9 @@ static void test_optimizers_inherit(void **state) {
         if (first == ROLE_NORM)
             assert_true(rule->optimizer.weight_decay == 0);
     }
-    assert_int_equal(train->precision.gradients, DTYPE_F64);
-    assert_int_equal(train->precision.master, DTYPE_NONE);
+    const struct precision_config *precision = &train->precision;
+    assert_int_equal(precision_type(precision, PRECISION_GRADIENTS, NULL, 0), DTYPE_F64);
+    assert_int_equal(precision_type(precision, PRECISION_MASTER, NULL, 0), DTYPE_NONE);
     arena_free(&r.arena);
 }
 

@@ -23,7 +23,7 @@ TABLES = [
     ("frontend/model_fields.def", r"^MODEL_FIELD\((\w+),", "model.{}"),
     ("frontend/model_kinds.def", r'^MODEL_KIND\(\w+, "(\w+)"', "kind.{}"),
     ("frontend/train_fields.def", r"^\w+_FIELD\((\w+)", "train.{}"),
-    ("frontend/precision_fields.def", r"^\w+_FIELD\((\w+)", "precision.{}"),
+    ("ir/precision_fields.def", r'^\w+_FIELD\((?:\w+, )?"(\w+)"', "precision.{}"),
     ("frontend/device_fields.def", r"^\w+_FIELD\((\w+),", "device.{}"),
     ("frontend/optimizers.def", r'^OPTIMIZER\(\w+, "(\w+)"\)', "optimizer.{}"),
     ("frontend/optimizers.def", r'^SCHEDULE\("(\w+)",', "schedule.{}"),

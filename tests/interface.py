@@ -42,7 +42,7 @@ TABLES = [
     ("frontend/train_fields.def", r"\w+_FIELD\((\w+)", "{}", EDITORS),
     ("frontend/model_fields.def", r"\w+_FIELD\((\w+)", "{}", EDITORS),
     ("frontend/device_fields.def", r"\w+_FIELD\((\w+)", "{}", EDITORS),
-    ("frontend/precision_fields.def", r"\w+_FIELD\((\w+)", "{}", EDITORS),
+    ("ir/precision_fields.def", r'\w+_FIELD\((?:\w+, )?"(\w+)"', "{}", EDITORS),
     ("frontend/optimizers.def", r'(?:OPTIMIZER\(\w+, |SCHEDULE\(|ARGUMENT\("\w+", )"(\w+)"', "{}", EDITORS),
     ("frontend/schedules.def", r'METHOD\("(\w+)"', "{}", EDITORS),
     ("frontend/modes.def", r'(?:MODE|OPTION|RELAXED_OPTION)\(\w+, "(\w+)"', "{}", EDITORS),

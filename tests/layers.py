@@ -33,10 +33,11 @@ C_LIBRARY = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|__cpu_features2|__(mul|div|udiv|mod|umod)[a-z]*[st]i[34]|__float.*|__fix.*")
 CONSTANT_SECTIONS = re.compile(r"\.(data\.rel\.ro|rodata|text|tm_clone|eh_frame|init_array|fini_array)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/([^"]+)"', re.M)
-# What others may include of a folder: the header of its name. Of ir that is a vocabulary in several; of the
+# What others may include of a folder: the header of its name. Of ir that is a vocabulary in several, and a table of words that a file and the compiler share; of the
 # runtime also what generated code and it agree on, and how files are written that are there whole or not at all. Every other header is between the files of its folder.
 EXPOSED = {
-    "ir": {"ir.h", "route.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "names.h", "placement.h", "source.h",
+    "ir": {"ir.h", "route.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "names.h", "placement.h",
+           "precision_fields.def", "source.h",
            "span.h", "interpreter/interpreter.h"},
     "frontend": {"frontend.h"},
     "passes": {"passes.h"},

@@ -138,8 +138,11 @@ static void check_entries(struct trial *trial, uint32_t parameter, const double 
 // Derives the backward unit, runs it on forward's values, and compares every result.
 static void finish(struct trial *trial) {
     struct program *program = trial->program;
+    enum dtype types[64];
+    for (uint32_t i = 0; i < program->job->units[0].n_parameters; i++)
+        types[i] = program->job->units[0].values[i].type.dtype;
     struct backward backward =
-        derive_backward(program, 0, "u_backward", trial->given, trial->wanted, trial->added);
+        derive_backward(program, 0, "u_backward", trial->given, trial->wanted, trial->added, types);
     assert_int_not_equal(backward.unit, NO_ID);
     const struct unit *unit = &program->job->units[backward.unit];
     struct arena scratch = {0};

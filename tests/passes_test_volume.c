@@ -27,9 +27,7 @@ static void make_124M(struct config *config, bool tied) {
     config->train.sequence = 256;
     config->train.batch = config->mesh.axes[0].size;
     config->train.microbatch = 1;
-    struct precision_config *p = &config->train.precision;
-    p->parameters = p->moments = p->gradients = p->activations = p->compute = p->accumulate =
-        p->gather = p->reduce = DTYPE_F32;
+    config->train.precision.all = DTYPE_F32;
 }
 
 struct volume {

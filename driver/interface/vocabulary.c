@@ -48,9 +48,9 @@ static const char *const fields[] = {
 #include "frontend/device_fields.def"
 #undef DEVICE_FIELD
 #undef HOST_FIELD
-#define PRECISION_FIELD(name) #name,
-#define EXPERT_FIELD(name)    #name,
-#include "frontend/precision_fields.def"
+#define PRECISION_FIELD(NAME, text) text,
+#define EXPERT_FIELD(text)          text,
+#include "ir/precision_fields.def"
 #undef PRECISION_FIELD
 #undef EXPERT_FIELD
 #define ARGUMENT(of, name) name,

@@ -95,7 +95,7 @@ static struct reference forward_value(struct segment *s, value_id v) {
 
 // Cheap in any case; a part only where what it is taken from is kept anyway.
 static bool is_cheap(const struct segment *s, const struct op *op) {
-    return is_computed_again(op->kind) &&
+    return is_computed_again(s->forward, op) &&
            (!op_moves_elements(op->kind) || s->here[op->operands[0]] != NO_ID);
 }
 

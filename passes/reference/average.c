@@ -17,8 +17,22 @@
 #include "passes/reference/islands.h"
 #include "passes/reference/writer.h"
 
-static bool is_averaged(const struct program *program, const struct buffer *buffer, bool layers) {
-    return buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable &&
+// The buffer of a class that holds the tensor of another buffer; NO_ID: there is none.
+static buffer_id of_tensor(const struct program *program, enum buffer_class class, buffer_id like) {
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (program->buffers[i].class == class &&
+            program->buffers[i].tensor == program->buffers[like].tensor)
+            return i;
+    return NO_ID;
+}
+
+// Where parameters have a master, that is what is averaged.
+static bool is_averaged(const struct program *program, buffer_id id, bool layers) {
+    const struct buffer *buffer = &program->buffers[id];
+    bool is_updated =
+        buffer->class == CLASS_MASTER ||
+        (buffer->class == CLASS_PARAMETERS && of_tensor(program, CLASS_MASTER, id) == NO_ID);
+    return is_updated && program->job->tensors[buffer->tensor].trainable &&
            layers == (buffer_stack(buffer, STACK_LAYERS) != NULL);
 }
 
@@ -68,6 +82,17 @@ static const char *inherit(struct averager *a, buffer_id parameter, const char *
     return arena_format(a->program->arena, "%s.%s", tensor->name, suffix);
 }
 
+// What a master leaves of itself in the parameter's type.
+static void round_master(struct averager *a, buffer_id from, value_id made) {
+    struct program *program = a->program;
+    if (program->buffers[from].class != CLASS_MASTER)
+        return;
+    buffer_id parameter = of_tensor(program, CLASS_PARAMETERS, from);
+    value_id rounded = emit_as(&a->writer.emitter, program->buffers[parameter].dtype, OP_CAST,
+                               inherit(a, from, "rounded"), OPERANDS(made));
+    bind_result(&a->writer, rounded, item_of_layer(program, parameter));
+}
+
 static void append_division(struct averager *a, const buffer_id *parameters, uint32_t n) {
     struct axis_list islands = islands_of(a->config);
     struct attribute divisor = {.name = ATTRIBUTE_DIVISOR,
@@ -77,10 +102,11 @@ static void append_division(struct averager *a, const buffer_id *parameters, uin
         bind_buffer(a, parameters[i]);
     for (uint32_t i = 0; i < n; i++) {
         const char *name = inherit(a, parameters[i], "average");
-        bind_in_place(
-            &a->writer,
-            emit_with(&a->writer.emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0],
-            i);
+        value_id mean =
+            emit_with(&a->writer.emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0];
+        bind_in_place(&a->writer, mean, i);
+        if (a->mode->outer.kind == OPTIMIZER_NONE)
+            round_master(a, parameters[i], mean);
     }
     push_call(a);
 }
@@ -95,6 +121,12 @@ static buffer_id add_state(struct averager *a, buffer_id parameter, enum buffer_
     buffer.class = class;
     buffer.dtype = dtype;
     return program_add_buffer(a->program, buffer);
+}
+
+static enum dtype moment_type(const struct averager *a, buffer_id parameter) {
+    const struct tensor *tensor = &a->program->job->tensors[a->program->buffers[parameter].tensor];
+    return precision_type(&a->config->train.precision, PRECISION_MOMENTS, tensor->roles,
+                          tensor->n_roles);
 }
 
 static value_id weighted_sum(struct averager *a, const char *name, value_id x, double weight_x,
@@ -129,6 +161,7 @@ static void emit_outer(struct averager *a, buffer_id parameter, const struct ste
         &a->writer,
         emit(&a->writer.emitter, OP_CAST, inherit(a, parameter, "anchored"), OPERANDS(made)),
         anchor);
+    round_master(a, parameter, made);
 }
 
 static void append_outer(struct averager *a, const buffer_id *parameters, uint32_t n) {
@@ -140,7 +173,7 @@ static void append_outer(struct averager *a, const buffer_id *parameters, uint32
             a, add_state(a, parameters[i], CLASS_ANCHOR, a->program->buffers[parameters[i]].dtype));
         if (a->mode->outer.momentum != 0)
             at[i].momentum = bind_buffer(a, add_state(a, parameters[i], CLASS_OUTER_MOMENTUM,
-                                                      a->config->train.precision.moments));
+                                                      moment_type(a, parameters[i])));
     }
     for (uint32_t i = 0; i < n; i++)
         emit_outer(a, parameters[i], &at[i]);
@@ -154,7 +187,7 @@ static void append_averages(struct averager *a) {
     buffer_id *parameters = ARENA_ARRAY(program->arena, buffer_id, program->n_buffers);
     uint32_t n = 0;
     for (buffer_id i = 0; i < program->n_buffers; i++)
-        if (is_averaged(program, &program->buffers[i], a->layers))
+        if (is_averaged(program, i, a->layers))
             parameters[n++] = i;
     if (n == 0)
         return;

@@ -102,11 +102,12 @@ static struct statement build_embedding(struct builder *b, buffer_id tokens) {
         value_id at_rows = emit_iota(e, "position_rows", DIM_POSITIONS, b->model->sequence_limit);
         value_id steps = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
         value_id position = emit(e, OP_EMBEDDING, "position", OPERANDS(steps, positions, at_rows));
-        const char *name = b->model->dropout > 0 ? "sum" : "y";
-        y = emit(e, OP_ADD_BIAS, name, OPERANDS(y, position));
+        bool is_last = b->model->dropout == 0;
+        y = emit_as(e, is_last ? stream_type(b) : unrounded_type(b), OP_ADD_BIAS,
+                    is_last ? "y" : "sum", OPERANDS(y, position));
     }
-    y = add_dropout(b, "y", y, SITE_EMBEDDING);
-    bind_result(&b->writer, y, reference_to(b->hidden));
+    y = add_dropout(b, "y", y, SITE_EMBEDDING, stream_type(b));
+    bind_result(&b->writer, value_as(b, y, stream_type(b)), reference_to(b->hidden));
     return b->writer.call;
 }
 
@@ -135,11 +136,14 @@ static struct statement build_head(struct builder *b, buffer_id targets, buffer_
     bind_parameter(b, table);
     value_id n = add_norm(b, "norm", x, PARAMETER_NORM_GAIN, PARAMETER_NORM_BIAS);
     emit_roles(e, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
-    value_id logits = emit_einsum(e, "logits", "bsh,vh->bsv", n, b->values[table]);
+    enum dtype type = work_type(b);
+    n = value_as(b, n, type);
+    value_id weight = emit_to(e, b->values[table], type);
+    value_id logits = emit_einsum(e, "logits", "bsh,vh->bsv", n, weight, type);
     value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
     value_id loss = emit(e, OP_CROSS_ENTROPY, "loss", OPERANDS(logits, ids, rows));
     bind_result(&b->writer, loss, reference_to(loss_sum));
-    buffer_id to = add_host_buffer(b, HOST_LOGITS, b->config->train.precision.activations);
+    buffer_id to = add_host_buffer(b, HOST_LOGITS, type);
     bind_result(&b->writer, logits, reference_to(to));
     return b->writer.call;
 }
@@ -192,14 +196,17 @@ static void set_sizes(struct program *program, const struct config *config) {
                                          .microbatches = 1,
                                          .layers = config->model.layers,
                                          .vocab = config->model.vocab};
-    program->job->policy = (struct policy){.parameters = precision->parameters,
-                                           .master = precision->master,
-                                           .moments = precision->moments,
-                                           .gradients = precision->gradients,
-                                           .compute = precision->compute,
-                                           .accumulate = precision->accumulate,
-                                           .gather = precision->gather,
-                                           .reduce = precision->reduce,
+    enum dtype types[N_PRECISION_USES];
+    for (int i = 0; i < N_PRECISION_USES; i++)
+        types[i] = precision_type(precision, (enum precision_use)i, NULL, 0);
+    program->job->policy = (struct policy){.parameters = types[PRECISION_PARAMETERS],
+                                           .master = types[PRECISION_MASTER],
+                                           .moments = types[PRECISION_MOMENTS],
+                                           .gradients = types[PRECISION_GRADIENTS],
+                                           .compute = types[PRECISION_COMPUTE],
+                                           .accumulate = types[PRECISION_ACCUMULATE],
+                                           .gather = types[PRECISION_GATHER],
+                                           .reduce = types[PRECISION_REDUCE],
                                            .reproducible = config->train.reproducible,
                                            .reproducible_of = config->train.reproducible_of,
                                            .microbatch = ordered ? config->train.microbatch : 0};
@@ -222,8 +229,7 @@ bool build(struct job *job, const struct pass_context *context) {
     buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);
     buffer_id loss_sum = add_scalar(&b, "loss_sum", CLASS_TRANSIENT);
     buffer_id loss = add_host_buffer(&b, HOST_LOSS, DTYPE_F64);
-    b.hidden =
-        add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
+    b.hidden = add_buffer(&b, "hidden", CLASS_ACTIVATIONS, stream_type(&b), stream, 3);
     program->buffers[b.hidden].stacks = stacked(STACK_LAYERS, config->model.layers + 1);
 
     struct forward_calls calls;
@@ -240,5 +246,6 @@ bool build(struct job *job, const struct pass_context *context) {
     push_forward(&b, STEP_EVALUATE, &calls, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
     job_number(program->job);
-    return check_optimizers(program, config, context->diagnostics);
+    bool optimizers = check_optimizers(program, config, context->diagnostics);
+    return check_precision(program, config, context->diagnostics) && optimizers;
 }

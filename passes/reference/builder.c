@@ -2,6 +2,8 @@
 // builder.h.
 #include "passes/reference/builder.h"
 
+#include <string.h>
+
 #include "passes/reference/tensors.h"
 
 void bind_parameter(struct builder *b, enum parameter id) {
@@ -22,12 +24,38 @@ value_id value_of_parameter(struct builder *b, enum parameter id) {
     if (b->parameters[id] == NO_ID)
         return NO_ID;
     emit_roles(&b->writer.emitter, roles[0], roles[1], roles[2], roles[3]);
-    return b->values[id];
+    return emit_to(&b->writer.emitter, b->values[id], work_type(b));
+}
+
+enum dtype work_type(const struct builder *b) {
+    const struct emitter *e = &b->writer.emitter;
+    return precision_of_work(&b->config->train.precision, e->roles, e->n_roles);
+}
+
+enum dtype unrounded_type(const struct builder *b) {
+    return dtype_added_up_in(work_type(b));
+}
+
+enum dtype stream_type(const struct builder *b) {
+    return precision_type(&b->config->train.precision, PRECISION_ACTIVATIONS, NULL, 0);
+}
+
+value_id value_as(struct builder *b, value_id x, enum dtype type) {
+    struct emitter *e = &b->writer.emitter, at = *e;
+    const struct op *maker = unit_producer(e->unit, x);
+    if (maker) {
+        e->n_roles = maker->n_roles;
+        memcpy(e->roles, maker->roles, sizeof e->roles);
+    }
+    value_id made = emit_to(e, x, type);
+    *e = at;
+    return made;
 }
 
 value_id add_rms_norm(struct builder *b, const char *name, value_id x, enum parameter gain) {
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
     value_id g = value_of_parameter(b, gain);
+    x = value_as(b, x, work_type(b));
     return emit_with(&b->writer.emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
 }
 
@@ -38,6 +66,7 @@ value_id add_norm(struct builder *b, const char *name, value_id x, enum paramete
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
     value_id g = value_of_parameter(b, gain);
     value_id c = value_of_parameter(b, bias);
+    x = value_as(b, x, work_type(b));
     return emit_with(&b->writer.emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)
         ->results[0];
 }
@@ -51,7 +80,8 @@ void bind_draws(struct builder *b, struct index layer) {
     b->draw.positions = b->draw.columns = NO_ID;
 }
 
-value_id add_dropout(struct builder *b, const char *name, value_id x, enum dropout_site site) {
+value_id add_dropout(struct builder *b, const char *name, value_id x, enum dropout_site site,
+                     enum dtype type) {
     struct emitter *e = &b->writer.emitter;
     if (b->model->dropout == 0)
         return x;
@@ -64,19 +94,21 @@ value_id add_dropout(struct builder *b, const char *name, value_id x, enum dropo
         {.name = ATTRIBUTE_PROBABILITY, .real = b->model->dropout},
         {.name = ATTRIBUTE_SITE, .integer = site},
     };
-    return emit_with(e, OP_DROPOUT, name,
-                     OPERANDS(x, b->draw.samples, b->draw.positions, b->draw.columns, b->draw.layer,
-                              b->draw.key),
-                     attributes, 2)
+    return emit_typed(e, OP_DROPOUT, name,
+                      OPERANDS(x, b->draw.samples, b->draw.positions, b->draw.columns,
+                               b->draw.layer, b->draw.key),
+                      attributes, 2, &type)
         ->results[0];
 }
 
 value_id add_linear(struct builder *b, const char *name, const char *labels, value_id x,
                     enum parameter weight, enum parameter bias) {
     value_id w = value_of_parameter(b, weight);
+    enum dtype type = work_type(b);
+    x = value_as(b, x, type);
     if (b->parameters[bias] == NO_ID)
-        return emit_einsum(&b->writer.emitter, name, labels, x, w);
+        return emit_einsum(&b->writer.emitter, name, labels, x, w, type);
     const char *product = arena_format(b->program->arena, "%s.product", name);
-    value_id y = emit_einsum(&b->writer.emitter, product, labels, x, w);
+    value_id y = emit_einsum(&b->writer.emitter, product, labels, x, w, type);
     return emit(&b->writer.emitter, OP_ADD_BIAS, name, OPERANDS(y, value_of_parameter(b, bias)));
 }

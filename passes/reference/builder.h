@@ -25,9 +25,19 @@ struct builder {
 // Makes a model's parameter, or all of a role, the unit's; nothing if this model has none.
 void bind_parameter(struct builder *, enum parameter);
 void bind_parameters(struct builder *, enum role);
-// A parameter's value in this unit, or NO_ID. The ops that follow get its roles: an op belongs
-// where its parameter belongs.
+// A parameter's value in this unit, in the element type that its part of the model works in, or
+// NO_ID. The ops that follow get its roles: an op belongs where its parameter belongs.
 value_id value_of_parameter(struct builder *, enum parameter);
+
+// The element type that ops with the present roles work in.
+enum dtype work_type(const struct builder *);
+// What the op that follows makes where only elementwise ops read it and backward does not: it is not
+// rounded.
+enum dtype unrounded_type(const struct builder *);
+// A value in an element type; a cast has the roles of what made the value, so that it stays there.
+value_id value_as(struct builder *, value_id, enum dtype);
+// What layers hand on has one type.
+enum dtype stream_type(const struct builder *);
 
 // A norm of all positions as the model has it, and the one of root mean squares alone.
 value_id add_norm(struct builder *, const char *name, value_id x, enum parameter gain,
@@ -44,7 +54,9 @@ enum dropout_site { SITE_EMBEDDING, SITE_ATTENTION, SITE_MLP };
 
 // What a unit needs to draw: one reference for all of its sites. `layer`: whose it is.
 void bind_draws(struct builder *, struct index layer);
-value_id add_dropout(struct builder *, const char *name, value_id x, enum dropout_site);
+// `type`: of the result. Without dropout x itself, as it is.
+value_id add_dropout(struct builder *, const char *name, value_id x, enum dropout_site,
+                     enum dtype type);
 
 // The two halves of a layer, each with its residual sum.
 value_id add_attention(struct builder *, value_id x);

@@ -66,6 +66,13 @@ static void mark_active(struct tape *tape, const struct block *block) {
 
 // ---- where gradients lie -----------------------------------------------------------------------
 
+static enum dtype gradient_type(const struct program *program, buffer_id of) {
+    const struct buffer *buffer = &program->buffers[of];
+    return buffer->tensor == NO_ID
+               ? buffer->dtype
+               : tensor_gradients(program->job, &program->job->tensors[buffer->tensor]);
+}
+
 // A tensor's gradient is a state of its own. What layers hand on needs its cotangent for two layers
 // at a time only: the one that is read and the one that is made.
 static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
@@ -75,7 +82,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     if (buffer.tensor != NO_ID) {
         buffer.name = arena_format(program->arena, "%s.gradient", buffer.name);
         buffer.class = CLASS_GRADIENTS;
-        buffer.dtype = program->job->policy.gradients;
+        buffer.dtype = gradient_type(program, of);
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
         buffer.host = HOST_NONE;
@@ -152,6 +159,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
     bool *given = ARENA_ARRAY(arena, bool, n_results);
     bool *wanted = ARENA_ARRAY(arena, bool, n_parameters);
     bool *added = ARENA_ARRAY(arena, bool, n_parameters);
+    enum dtype *types = ARENA_ARRAY(arena, enum dtype, n_parameters);
     bool reached = false;
     for (uint32_t i = 0; i < n_results; i++) {
         given[i] = tape->cotangent[call->results[i].buffer] != NO_ID;
@@ -160,6 +168,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
     for (uint32_t i = 0; i < n_parameters; i++) {
         buffer_id buffer = call->operands[i].buffer;
         wanted[i] = tape->active[buffer];
+        types[i] = gradient_type(program, buffer);
         // Activations have one reader, so their gradients have one summand.
         added[i] = wanted[i] && program->buffers[buffer].tensor != NO_ID &&
                    tape->cotangent[buffer] != NO_ID;
@@ -167,7 +176,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
     if (!reached)
         return;
     struct backward backward = derive_backward(
-        program, call->unit, backward_name(program, unit->name), given, wanted, added);
+        program, call->unit, backward_name(program, unit->name), given, wanted, added, types);
     if (backward.unit == NO_ID)
         return;
     uint32_t n_in = program->job->units[backward.unit].n_parameters;

@@ -19,21 +19,30 @@ void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, 
 }
 
 // The op inherits roles and span; types follow from its signature, or it was our mistake.
-struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
-                     const value_id *operands, unsigned n_operands,
-                     const struct attribute *attributes, unsigned n_attributes) {
+struct op *emit_typed(struct emitter *emitter, enum op_kind kind, const char *name,
+                      const value_id *operands, unsigned n_operands,
+                      const struct attribute *attributes, unsigned n_attributes,
+                      const enum dtype *types) {
     struct op *op =
         unit_add_op(emitter->arena, emitter->unit, kind, name, operands, n_operands, emitter->span);
     for (unsigned i = 0; i < n_attributes; i++)
         op_set(emitter->arena, op, attributes[i]);
     op->n_roles = emitter->n_roles;
     memcpy(op->roles, emitter->roles, sizeof op->roles);
+    for (unsigned i = 0; i < op->n_results && types; i++)
+        emitter->unit->values[op->results[i]].type.dtype = types[i];
     const char *why;
     bool fits = op_infer_types(emitter->arena, emitter->unit, op, &why);
     if (!fits)
         fprintf(stderr, "%s: %s: %s\n", emitter->unit->name, name, why);
     CHECK(fits);
     return op;
+}
+
+struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
+                     const value_id *operands, unsigned n_operands,
+                     const struct attribute *attributes, unsigned n_attributes) {
+    return emit_typed(emitter, kind, name, operands, n_operands, attributes, n_attributes, NULL);
 }
 
 const struct op *emit_copy(struct emitter *emitter, const struct unit *from, const struct op *op,
@@ -61,15 +70,39 @@ value_id emit(struct emitter *emitter, enum op_kind kind, const char *name,
     return emit_with(emitter, kind, name, operands, n_operands, NULL, 0)->results[0];
 }
 
-value_id emit_einsum(struct emitter *emitter, const char *name, const char *labels, value_id a,
-                     value_id b) {
-    struct attribute attribute = {.name = ATTRIBUTE_LABELS, .word = labels};
-    return emit_with(emitter, OP_EINSUM, name, OPERANDS(a, b), &attribute, 1)->results[0];
+value_id emit_as(struct emitter *emitter, enum dtype type, enum op_kind kind, const char *name,
+                 const value_id *operands, unsigned n_operands) {
+    return emit_typed(emitter, kind, name, operands, n_operands, NULL, 0, &type)->results[0];
 }
 
-value_id emit_sum_rows(struct emitter *emitter, const char *name, value_id x, int keep) {
+// The cast of a value to a type, where the unit has one already; NO_ID: it has not.
+static value_id find_cast(const struct unit *unit, value_id x, enum dtype type) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].kind == OP_CAST && unit->ops[i].operands[0] == x &&
+            unit->values[unit->ops[i].results[0]].type.dtype == type)
+            return unit->ops[i].results[0];
+    return NO_ID;
+}
+
+value_id emit_to(struct emitter *emitter, value_id x, enum dtype type) {
+    const struct value *value = &emitter->unit->values[x];
+    if (value->type.dtype == type)
+        return x;
+    value_id made = find_cast(emitter->unit, x, type);
+    const char *name = arena_format(emitter->arena, "%s.%s", value->name, dtype_names[type]);
+    return made != NO_ID ? made : emit_as(emitter, type, OP_CAST, name, OPERANDS(x));
+}
+
+value_id emit_einsum(struct emitter *emitter, const char *name, const char *labels, value_id a,
+                     value_id b, enum dtype type) {
+    struct attribute attribute = {.name = ATTRIBUTE_LABELS, .word = labels};
+    return emit_typed(emitter, OP_EINSUM, name, OPERANDS(a, b), &attribute, 1, &type)->results[0];
+}
+
+value_id emit_sum_rows(struct emitter *emitter, const char *name, value_id x, int keep,
+                       enum dtype type) {
     struct attribute attribute = {.name = ATTRIBUTE_KEEP, .integer = keep};
-    return emit_with(emitter, OP_SUM_ROWS, name, OPERANDS(x), &attribute, 1)->results[0];
+    return emit_typed(emitter, OP_SUM_ROWS, name, OPERANDS(x), &attribute, 1, &type)->results[0];
 }
 
 // The one op whose shape is no matter of operands.

@@ -27,6 +27,11 @@ void emit_roles(struct emitter *, enum role a, enum role b, enum role c, enum ro
 struct op *emit_with(struct emitter *, enum op_kind kind, const char *name,
                      const value_id *operands, unsigned n_operands,
                      const struct attribute *attributes, unsigned n_attributes);
+// The same with the element types of its results, as far as its row leaves them free.
+struct op *emit_typed(struct emitter *, enum op_kind kind, const char *name,
+                      const value_id *operands, unsigned n_operands,
+                      const struct attribute *attributes, unsigned n_attributes,
+                      const enum dtype *types);
 // The same op as one of another unit, on operands of this one, with its roles, span, types and, as
 // far as they are free here, names.
 const struct op *emit_copy(struct emitter *, const struct unit *from, const struct op *op,
@@ -34,9 +39,13 @@ const struct op *emit_copy(struct emitter *, const struct unit *from, const stru
 // Emits an op without attributes: returns the first result.
 value_id emit(struct emitter *, enum op_kind kind, const char *name, const value_id *operands,
               unsigned n_operands);
-value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a,
-                     value_id b);
-value_id emit_sum_rows(struct emitter *, const char *name, value_id x, int keep);
+value_id emit_as(struct emitter *, enum dtype type, enum op_kind kind, const char *name,
+                 const value_id *operands, unsigned n_operands); // of this element type
+// The value in an element type: itself where it has it, the unit's cast of it where there is one.
+value_id emit_to(struct emitter *, value_id x, enum dtype type);
+value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a, value_id b,
+                     enum dtype type);
+value_id emit_sum_rows(struct emitter *, const char *name, value_id x, int keep, enum dtype type);
 // `h.0_2`: the part of a buffer that is of a range of layers.
 const char *range_name(struct arena *, const char *name, const struct layer_range *);
 // `keep_hidden_0_2`, of a unit that does something with a buffer. Names of units are words, as a

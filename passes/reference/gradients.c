@@ -20,6 +20,7 @@ struct reverse {
     value_id *here;      // of forward's values: the parameter that it is, or NO_ID
     value_id *again;     // of forward's values: computed again, or NO_ID (not yet)
     value_id *cotangent; // of forward's values: the sum of the cotangents so far, or NO_ID (zero)
+    enum dtype *types;   // of forward's values: the element type in which a cotangent of it is made
     struct backward_operand *operands;
     uint32_t n_operands, cap_operands;
 };
@@ -50,9 +51,27 @@ static value_id cotangent(const struct reverse *r, const struct op *op) {
     return r->cotangent[op->results[0]];
 }
 
+// The same in the element type that a value of forward has, for rules whose op wants it so.
+static value_id cotangent_like(struct reverse *r, const struct op *op, value_id forward) {
+    return emit_to(&r->emitter, cotangent(r, op), r->forward->values[forward].type.dtype);
+}
+
+// The element type of the cotangent of operand `i`.
+static enum dtype type_of(const struct reverse *r, const struct op *op, unsigned i) {
+    return r->types[op->operands[i]];
+}
+
+// The parameter of the unit of which a value is the cast; the value itself, where it is none.
+static value_id cast_parameter(const struct unit *unit, value_id value) {
+    const struct op *op = unit_producer(unit, value);
+    bool is_cast = op && op->kind == OP_CAST && op->operands[0] < unit->n_parameters;
+    return is_cast ? op->operands[0] : value;
+}
+
 // The name of the cotangent of operand `i`.
 static const char *gradient_name(struct reverse *r, const struct op *op, unsigned i) {
-    return name_with(r->emitter.arena, r->forward->values[op->operands[i]].name, ".gradient");
+    value_id of = cast_parameter(r->forward, op->operands[i]);
+    return name_with(r->emitter.arena, r->forward->values[of].name, ".gradient");
 }
 
 // The name that an op with several results was given: "attention.norm" of "attention.norm.y".
@@ -72,7 +91,9 @@ static void contribute(struct reverse *r, const struct op *op, unsigned i, value
     if (!needs(r, op, i))
         return;
     *sum = *sum == NO_ID ? term
-                         : emit(&r->emitter, OP_ADD, gradient_name(r, op, i), OPERANDS(*sum, term));
+
+                         : emit_as(&r->emitter, type_of(r, op, i), OP_ADD, gradient_name(r, op, i),
+                                   OPERANDS(*sum, term));
 }
 
 // ---- rules ------------------------------------------------------------------------------------
@@ -84,16 +105,18 @@ static void einsum(struct reverse *r, const struct op *op) {
     const char *comma = strchr(labels, ','), *arrow = strstr(labels, "->");
     int a = (int)(comma - labels), b = (int)(arrow - comma - 1);
     struct arena *arena = r->emitter.arena;
-    value_id dc = cotangent(r, op);
+    value_id dc = cotangent_like(r, op, op->operands[0]);
     if (needs(r, op, 0)) {
         const char *to_a = arena_format(arena, "%s,%.*s->%.*s", arrow + 2, b, comma + 1, a, labels);
         contribute(r, op, 0,
-                   emit_einsum(&r->emitter, gradient_name(r, op, 0), to_a, dc, operand(r, op, 1)));
+                   emit_einsum(&r->emitter, gradient_name(r, op, 0), to_a, dc, operand(r, op, 1),
+                               type_of(r, op, 0)));
     }
     if (needs(r, op, 1)) {
         const char *to_b = arena_format(arena, "%.*s,%s->%.*s", a, labels, arrow + 2, b, comma + 1);
         contribute(r, op, 1,
-                   emit_einsum(&r->emitter, gradient_name(r, op, 1), to_b, operand(r, op, 0), dc));
+                   emit_einsum(&r->emitter, gradient_name(r, op, 1), to_b, operand(r, op, 0), dc,
+                               type_of(r, op, 1)));
     }
 }
 
@@ -107,8 +130,8 @@ static void mul(struct reverse *r, const struct op *op) {
     for (unsigned i = 0; i < 2; i++)
         if (needs(r, op, i))
             contribute(r, op, i,
-                       emit(&r->emitter, OP_MUL, gradient_name(r, op, i),
-                            OPERANDS(cotangent(r, op), operand(r, op, 1 - i))));
+                       emit_as(&r->emitter, type_of(r, op, i), OP_MUL, gradient_name(r, op, i),
+                               OPERANDS(cotangent(r, op), operand(r, op, 1 - i))));
 }
 
 // The bias was repeated over the leading dimensions, so its cotangent is summed over them.
@@ -117,22 +140,35 @@ static void add_bias(struct reverse *r, const struct op *op) {
     contribute(r, op, 0, cotangent(r, op));
     if (needs(r, op, 1))
         contribute(r, op, 1,
-                   emit_sum_rows(&r->emitter, gradient_name(r, op, 1), cotangent(r, op), keep));
+                   emit_sum_rows(&r->emitter, gradient_name(r, op, 1), cotangent(r, op), keep,
+                                 type_of(r, op, 1)));
+}
+
+// An op with forward's attributes that makes the cotangent of the first operand.
+static value_id like_forward(struct reverse *r, const struct op *op, enum op_kind kind,
+                             const value_id *operands, unsigned n) {
+    enum dtype type = type_of(r, op, 0);
+    return emit_typed(&r->emitter, kind, gradient_name(r, op, 0), operands, n, op->attributes,
+                      op->n_attributes, &type)
+        ->results[0];
+}
+
+// Rounded or not, it is the same value: whoever needs the cotangent in a type casts it.
+static void cast(struct reverse *r, const struct op *op) {
+    contribute(r, op, 0, cotangent(r, op));
 }
 
 // What was taken is put back where it was.
 static void take(struct reverse *r, const struct op *op) {
-    contribute(r, op, 0,
-               emit_with(&r->emitter, OP_PUT, gradient_name(r, op, 0),
-                         OPERANDS(cotangent(r, op), operand(r, op, 1)), op->attributes,
-                         op->n_attributes)
-                   ->results[0]);
+    value_id operands[] = {cotangent(r, op), operand(r, op, 1)};
+    contribute(r, op, 0, like_forward(r, op, OP_PUT, operands, 2));
 }
 
 static void move(struct reverse *r, const struct op *op) {
     value_id operands[] = {cotangent(r, op), operand(r, op, 2), operand(r, op, 1)};
-    struct op *made = emit_with(&r->emitter, OP_MOVE, gradient_name(r, op, 0), operands, 3,
-                                op->attributes, op->n_attributes);
+    enum dtype type = type_of(r, op, 0);
+    struct op *made = emit_typed(&r->emitter, OP_MOVE, gradient_name(r, op, 0), operands, 3,
+                                 op->attributes, op->n_attributes, &type);
     op_set_integer(r->emitter.arena, made, ATTRIBUTE_SHIFT, -op_integer(op, ATTRIBUTE_SHIFT, 0));
     contribute(r, op, 0, made->results[0]);
 }
@@ -141,16 +177,14 @@ static void move(struct reverse *r, const struct op *op) {
 static void scale(struct reverse *r, const struct op *op) {
     CHECK(!needs(r, op, 1));
     contribute(r, op, 0,
-               emit(&r->emitter, OP_SCALE, gradient_name(r, op, 0),
-                    OPERANDS(cotangent(r, op), operand(r, op, 1))));
+               emit_as(&r->emitter, type_of(r, op, 0), OP_SCALE, gradient_name(r, op, 0),
+                       OPERANDS(cotangent(r, op), operand(r, op, 1))));
 }
 
 // Activation functions: their backward op takes the input and the cotangent.
 static void elementwise(struct reverse *r, const struct op *op, enum op_kind backward) {
     value_id operands[] = {operand(r, op, 0), cotangent(r, op)};
-    const struct op *made = emit_with(&r->emitter, backward, gradient_name(r, op, 0), operands, 2,
-                                      op->attributes, op->n_attributes);
-    contribute(r, op, 0, made->results[0]);
+    contribute(r, op, 0, like_forward(r, op, backward, operands, 2));
 }
 
 static void gelu(struct reverse *r, const struct op *op) {
@@ -167,14 +201,19 @@ static void dropout(struct reverse *r, const struct op *op) {
     value_id operands[MAX_OPERANDS] = {cotangent(r, op)};
     for (unsigned i = 1; i < op->n_operands; i++)
         operands[i] = operand(r, op, i);
-    const struct op *made = emit_with(&r->emitter, OP_DROPOUT, gradient_name(r, op, 0), operands,
-                                      op->n_operands, op->attributes, op->n_attributes);
-    contribute(r, op, 0, made->results[0]);
+    contribute(r, op, 0, like_forward(r, op, OP_DROPOUT, operands, op->n_operands));
 }
 
 // Results of a backward op are the cotangents of the forward op's first operands, in their order.
-static void contribute_results(struct reverse *r, const struct op *op, const struct op *made) {
-    struct op copy = *made; // adding ops moves them
+static void contribute_results(struct reverse *r, const struct op *op, enum op_kind kind,
+                               const char *name, const value_id *operands, unsigned n,
+                               bool with_attributes) {
+    enum dtype types[MAX_RESULTS];
+    for (unsigned i = 0; i < op_result_count(kind); i++)
+        types[i] = type_of(r, op, i);
+    struct op copy = // adding ops moves them
+        *emit_typed(&r->emitter, kind, name, operands, n, op->attributes,
+                    with_attributes ? op->n_attributes : 0, types);
     for (unsigned i = 0; i < copy.n_results; i++)
         contribute(r, op, i, copy.results[i]);
 }
@@ -182,25 +221,20 @@ static void contribute_results(struct reverse *r, const struct op *op, const str
 // The norms' backward ops take no eps: it is in rstd.
 static void layer_norm(struct reverse *r, const struct op *op) {
     value_id operands[] = {operand(r, op, 0), operand(r, op, 1), result(r, op, 1), result(r, op, 2),
-                           cotangent(r, op)};
-    contribute_results(
-        r, op,
-        emit_with(&r->emitter, OP_LAYER_NORM_BACKWARD, op_name(r, op), operands, 5, NULL, 0));
+                           cotangent_like(r, op, op->results[0])};
+    contribute_results(r, op, OP_LAYER_NORM_BACKWARD, op_name(r, op), operands, 5, false);
 }
 
 static void rms_norm(struct reverse *r, const struct op *op) {
     value_id operands[] = {operand(r, op, 0), operand(r, op, 1), result(r, op, 1),
-                           cotangent(r, op)};
-    contribute_results(
-        r, op, emit_with(&r->emitter, OP_RMS_NORM_BACKWARD, op_name(r, op), operands, 4, NULL, 0));
+                           cotangent_like(r, op, op->results[0])};
+    contribute_results(r, op, OP_RMS_NORM_BACKWARD, op_name(r, op), operands, 4, false);
 }
 
 // A rotation is undone by the rotation back; its cotangent needs no value of forward.
 static void rope(struct reverse *r, const struct op *op) {
     value_id operands[] = {cotangent(r, op), operand(r, op, 1)};
-    contribute_results(r, op,
-                       emit_with(&r->emitter, OP_ROPE_BACKWARD, gradient_name(r, op, 0), operands,
-                                 2, op->attributes, op->n_attributes));
+    contribute_results(r, op, OP_ROPE_BACKWARD, gradient_name(r, op, 0), operands, 2, true);
 }
 
 // The scores are computed again from the output and the log-sum-exp of each row, tile by tile:
@@ -209,9 +243,7 @@ static void attention(struct reverse *r, const struct op *op) {
     value_id operands[] = {operand(r, op, 0), operand(r, op, 1), operand(r, op, 2),
                            result(r, op, 0),  result(r, op, 1),  cotangent(r, op),
                            operand(r, op, 3), operand(r, op, 4)};
-    contribute_results(r, op,
-                       emit_with(&r->emitter, OP_ATTENTION_BACKWARD, op_name(r, op), operands, 8,
-                                 op->attributes, op->n_attributes));
+    contribute_results(r, op, OP_ATTENTION_BACKWARD, op_name(r, op), operands, 8, true);
 }
 
 // Ids are integers; only the table has a gradient.
@@ -220,7 +252,8 @@ static void embedding(struct reverse *r, const struct op *op) {
         return;
     value_id operands[] = {operand(r, op, 0), cotangent(r, op), operand(r, op, 2)};
     contribute(r, op, 1,
-               emit(&r->emitter, OP_EMBEDDING_BACKWARD, gradient_name(r, op, 1), operands, 3));
+               emit_as(&r->emitter, type_of(r, op, 1), OP_EMBEDDING_BACKWARD,
+                       gradient_name(r, op, 1), operands, 3));
 }
 
 // The cotangent of the summed loss is the scale, 1 / tokens: the one place where it is applied.
@@ -253,8 +286,15 @@ static void inherit(struct reverse *r, const struct op *op) {
     r->emitter.span = op->span;
 }
 
-bool is_computed_again(enum op_kind kind) {
-    return computed_again[kind];
+// A cast that narrows what only forward has is cheaper to keep, in fewer bytes, than what it is of.
+static bool is_kept_cast(const struct unit *unit, const struct op *op) {
+    return op->kind == OP_CAST && op->operands[0] >= unit->n_parameters &&
+           dtype_holds(unit->values[op->operands[0]].type.dtype,
+                       unit->values[op->results[0]].type.dtype);
+}
+
+bool is_computed_again(const struct unit *unit, const struct op *op) {
+    return computed_again[op->kind] && !is_kept_cast(unit, op);
 }
 
 // A part is a value of its own for a kernel only: another elementwise loop takes it where it is.
@@ -269,16 +309,18 @@ static value_id read_value(struct reverse *r, value_id forward, const struct op 
         return r->here[forward];
     if (r->again[forward] != NO_ID)
         return r->again[forward];
-    CHECK(op && is_computed_again(op->kind));
+    CHECK(op && is_computed_again(r->forward, op));
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(r, op->operands[i], op);
     struct emitter at = r->emitter; // the reader's roles come back afterwards
     inherit(r, op);
-    const struct op *made = emit_with(&r->emitter, op->kind, r->forward->values[forward].name,
-                                      operands, op->n_operands, op->attributes, op->n_attributes);
+    const struct value *value_there = &r->forward->values[forward];
+    const struct op *made =
+        emit_typed(&r->emitter, op->kind, value_there->name, operands, op->n_operands,
+                   op->attributes, op->n_attributes, &value_there->type.dtype);
     value_id value = made->results[0];
-    r->emitter.unit->values[value].type = r->forward->values[forward].type;
+    r->emitter.unit->values[value].type = value_there->type;
     r->emitter = at;
     return r->again[forward] = value;
 }
@@ -294,7 +336,7 @@ static value_id add_operand(struct reverse *r, struct backward_operand operand, 
 
 static bool is_always_recomputed(const struct unit *unit, value_id value) {
     const struct op *op = unit_producer(unit, value);
-    return op && is_computed_again(op->kind) && !op_moves_elements(op->kind);
+    return op && is_computed_again(unit, op) && !op_moves_elements(op->kind);
 }
 
 // Forward's values that nobody reads after backward, and cotangents, may be overwritten; forward's
@@ -318,11 +360,13 @@ static void add_operands(struct reverse *r, const bool *given, const bool *added
                                           arena_format(arena, "%s.gradient", value->name),
                                           value->type, value->type.rank > 0);
     }
-    for (uint32_t i = 0; i < forward->n_parameters; i++)
+    for (uint32_t i = 0; i < forward->n_parameters; i++) {
+        struct tensor_type type = forward->values[i].type;
+        type.dtype = r->types[i];
         if (added[i])
             add_operand(r, (struct backward_operand){BACKWARD_SUM, i},
-                        arena_format(arena, "%s.sum", forward->values[i].name),
-                        forward->values[i].type, false);
+                        arena_format(arena, "%s.sum", forward->values[i].name), type, false);
+    }
 }
 
 static uint32_t find_sum(const struct reverse *r, uint32_t parameter) {
@@ -346,6 +390,7 @@ static uint32_t *add_results(struct reverse *r, const bool *wanted) {
             const char *name = arena_format(arena, "%s.total", r->forward->values[i].name);
             gradient = emit(&r->emitter, OP_ACCUMULATE, name, OPERANDS(sum, gradient));
         }
+        gradient = emit_to(&r->emitter, gradient, r->types[i]);
         results[unit->n_results] = i;
         unit_add_result(arena, unit, gradient, sum);
     }
@@ -409,8 +454,22 @@ static void find_needed(struct reverse *r, const bool *wanted) {
     }
 }
 
+// What is a parameter in another type, or rows of it, has its cotangent made in the type of the
+// parameter's gradient.
+static void find_types(struct reverse *r, const enum dtype *gradients) {
+    const struct unit *forward = r->forward;
+    for (value_id v = 0; v < forward->n_values; v++) {
+        value_id of = cast_parameter(forward, v);
+        r->types[v] = of < forward->n_parameters ? gradients[of] : forward->values[v].type.dtype;
+    }
+    for (uint32_t i = 0; i < forward->n_ops; i++)
+        if (forward->ops[i].kind == OP_EMBEDDING)
+            r->types[forward->ops[i].results[0]] = r->types[forward->ops[i].operands[1]];
+}
+
 struct backward derive_backward(struct program *program, uint32_t forward, const char *name,
-                                const bool *given, const bool *wanted, const bool *added) {
+                                const bool *given, const bool *wanted, const bool *added,
+                                const enum dtype *gradients) {
     struct arena *arena = program->arena;
     uint32_t id = job_add_unit(program->job, name, program->job->units[forward].span);
     const struct unit *from = &program->job->units[forward];
@@ -420,8 +479,10 @@ struct backward derive_backward(struct program *program, uint32_t forward, const
                         .needed = ARENA_ARRAY(arena, bool, from->n_values),
                         .here = ARENA_ARRAY(arena, value_id, from->n_values),
                         .again = ARENA_ARRAY(arena, value_id, from->n_values),
-                        .cotangent = ARENA_ARRAY(arena, value_id, from->n_values)};
+                        .cotangent = ARENA_ARRAY(arena, value_id, from->n_values),
+                        .types = ARENA_ARRAY(arena, enum dtype, from->n_values)};
     find_needed(&r, wanted);
+    find_types(&r, gradients);
     add_operands(&r, given, added);
     for (uint32_t i = from->n_ops; i-- > 0;) {
         const struct op *op = &from->ops[i];

@@ -25,10 +25,12 @@ struct backward {
 //   given   of each result of forward: is there a cotangent? The others have a cotangent of zero.
 //   wanted  of each parameter of forward: is its gradient wanted?
 //   added   of each parameter of forward: is its gradient added to a sum, in the sum's place?
+//   gradients  of each parameter of forward: the element type of its gradient
 struct backward derive_backward(struct program *, uint32_t forward, const char *name,
-                                const bool *given, const bool *wanted, const bool *added);
+                                const bool *given, const bool *wanted, const bool *added,
+                                const enum dtype *gradients);
 
-// Is the op's result cheaper to compute again than to keep (gradients.def)?
-bool is_computed_again(enum op_kind);
+// Is the result of an op of the unit cheaper to compute again than to keep (gradients.def)?
+bool is_computed_again(const struct unit *, const struct op *);
 
 #endif

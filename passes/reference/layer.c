@@ -84,6 +84,9 @@ value_id add_attention(struct builder *b, value_id x) {
     norm_heads(b, &of);
     emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE, ROLE_NONE);
     value_id positions = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
+    of.q = value_as(b, of.q, work_type(b));
+    of.k = value_as(b, of.k, work_type(b));
+    of.v = value_as(b, of.v, work_type(b));
     if (b->model->position == POSITION_ROPE) {
         of.q = add_rope(b, "attention.q.rotated", of.q, positions);
         of.k = add_rope(b, "attention.k.rotated", of.k, positions);
@@ -96,7 +99,7 @@ value_id add_attention(struct builder *b, value_id x) {
     value_id out = add_linear(b, "attention.out", "bsgrd,grdh->bsh", o, PARAMETER_OUT_WEIGHT,
                               PARAMETER_OUT_BIAS);
     emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_NONE, ROLE_NONE);
-    out = add_dropout(b, "attention.kept", out, SITE_ATTENTION);
+    out = add_dropout(b, "attention.kept", out, SITE_ATTENTION, unrounded_type(b));
     return emit(e, OP_ADD, "attention.y", OPERANDS(x, out));
 }
 
@@ -116,8 +119,8 @@ static value_id add_gated(struct builder *b, value_id n) {
         up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
     }
     emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
-    value_id opened = emit(e, OP_SILU, "mlp.silu", OPERANDS(gate));
-    return emit(e, OP_MUL, "mlp.activation", OPERANDS(opened, up));
+    value_id opened = emit_as(e, unrounded_type(b), OP_SILU, "mlp.silu", OPERANDS(gate));
+    return emit_as(e, work_type(b), OP_MUL, "mlp.activation", OPERANDS(opened, up));
 }
 
 static value_id add_activation(struct builder *b, value_id n) {
@@ -129,7 +132,9 @@ static value_id add_activation(struct builder *b, value_id n) {
     struct attribute approximate = {.name = ATTRIBUTE_APPROXIMATE,
                                     .word = b->model->activation == ACTIVATION_GELU_TANH ? "tanh"
                                                                                          : "erf"};
-    return emit_with(e, OP_GELU, "mlp.activation", OPERANDS(up), &approximate, 1)->results[0];
+    enum dtype type = work_type(b);
+    return emit_typed(e, OP_GELU, "mlp.activation", OPERANDS(up), &approximate, 1, &type)
+        ->results[0];
 }
 
 value_id add_mlp(struct builder *b, value_id x) {
@@ -138,6 +143,6 @@ value_id add_mlp(struct builder *b, value_id x) {
     value_id down = add_linear(b, "mlp.down", "bsf,fh->bsh", activation, PARAMETER_DOWN_WEIGHT,
                                PARAMETER_DOWN_BIAS);
     emit_roles(&b->writer.emitter, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
-    down = add_dropout(b, "mlp.kept", down, SITE_MLP);
+    down = add_dropout(b, "mlp.kept", down, SITE_MLP, unrounded_type(b));
     return emit(&b->writer.emitter, OP_ADD, "y", OPERANDS(x, down));
 }

@@ -32,23 +32,6 @@ static void check_selects(const struct rules *r, const struct optimizer_rule *ru
 
 // ---- two of equal rank ------------------------------------------------------------------------
 
-// The steps of a tensor's path that one of the selectors names: a longer selector than both, which
-// wins over them where they meet.
-static const char *both_selectors(const struct rules *r, const struct tensor *tensor,
-                                  const struct selector *a, const struct selector *b) {
-    const char *text = "optimizer";
-    unsigned of_a = 0, of_b = 0;
-    for (unsigned i = 0; i < tensor->n_roles; i++) {
-        bool in_a = of_a < a->n_roles && a->roles[of_a] == tensor->roles[i];
-        bool in_b = of_b < b->n_roles && b->roles[of_b] == tensor->roles[i];
-        of_a += in_a;
-        of_b += in_b;
-        if (in_a || in_b)
-            text = arena_format(r->program->arena, "%s.%s", text, role_names[tensor->roles[i]]);
-    }
-    return text;
-}
-
 static void report_rules_tie(const struct rules *r, const struct optimizer_rule *first,
                              const struct optimizer_rule *second, const struct tensor *tensor) {
     struct diagnostic *d = report(r->diagnostics, E305, origin_span(&second->origin),
@@ -60,7 +43,8 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
         diagnostic_help(d, "keep one of them");
     else
         diagnostic_help(d, "keep one of them, or say which holds for what both select: `%s = ...`",
-                        both_selectors(r, tensor, &first->selector, &second->selector));
+                        selectors_joined(r->program->arena, "optimizer", tensor, &first->selector,
+                                         &second->selector));
 }
 
 // Reports a tie once for the two, however many tensors both select. An even longer selector settles

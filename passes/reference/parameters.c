@@ -137,6 +137,29 @@ static struct tensor tensor_of(const struct config *config, enum parameter id) {
     return tensor;
 }
 
+// Element types are said of a tensor where they are not the policy's.
+static enum dtype own_type(enum dtype type, enum dtype shared) {
+    return type == shared ? DTYPE_NONE : type;
+}
+
+// A tied table is gathered for the embedding and the head alike.
+static void set_types(const struct program *program, const struct config *config,
+                      struct tensor *tensor) {
+    const struct precision_config *precision = &config->train.precision;
+    const struct policy *policy = &program->job->policy;
+    const uint8_t head[] = {ROLE_HEAD};
+    const uint8_t *roles = tensor->roles;
+    unsigned n = tensor->n_roles;
+    enum dtype gather = precision_type(precision, PRECISION_GATHER, roles, n);
+    if (config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB)
+        gather = dtype_wider(gather, precision_type(precision, PRECISION_GATHER, head, 1));
+    tensor->gather = own_type(gather, policy->gather);
+    tensor->gradients =
+        own_type(precision_type(precision, PRECISION_GRADIENTS, roles, n), policy->gradients);
+    tensor->reduce =
+        own_type(precision_type(precision, PRECISION_REDUCE, roles, n), policy->reduce);
+}
+
 // Tensors of one saved name share the saved tensor's last dimension, in the order of the table:
 // GPT-2 saves queries, keys and values as one matrix [hidden, q | k | v]. We hold them apart, since
 // a mesh may cut them differently.
@@ -188,7 +211,10 @@ void add_parameters(struct program *program, const struct config *config,
         if (!model_has(&config->model, parameter_rows[i].when))
             continue;
         struct tensor tensor = tensor_of(config, (enum parameter)i);
-        buffers[i] = add_buffer(program, &tensor, config->train.precision.parameters);
+        set_types(program, config, &tensor);
+        buffers[i] = add_buffer(program, &tensor,
+                                precision_type(&config->train.precision, PRECISION_PARAMETERS,
+                                               tensor.roles, tensor.n_roles));
     }
     set_saved_columns(program);
 }

@@ -3,14 +3,6 @@
 
 #include "ir/check.h"
 
-// A subsequence: every step of the selector is found, in order, in the tensor's path.
-bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles) {
-    unsigned step = 0;
-    for (unsigned i = 0; i < n_roles && step < selector->n_roles; i++)
-        step += roles[i] == selector->roles[step];
-    return step == selector->n_roles;
-}
-
 bool selector_covers(const struct selector *selector, int64_t layer) {
     return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
                                     (layer - selector->slice_begin) % selector->slice_step == 0);
@@ -47,6 +39,20 @@ struct diagnostic *report_selects_no(const char *words, struct diagnostics *diag
     if (tied && of)
         diagnostic_edit(d, at, "%s.embedding", of);
     return d;
+}
+
+const char *selectors_joined(struct arena *arena, const char *text, const struct tensor *tensor,
+                             const struct selector *a, const struct selector *b) {
+    unsigned of_a = 0, of_b = 0;
+    for (unsigned i = 0; i < tensor->n_roles; i++) {
+        bool in_a = of_a < a->n_roles && a->roles[of_a] == tensor->roles[i];
+        bool in_b = of_b < b->n_roles && b->roles[of_b] == tensor->roles[i];
+        of_a += in_a;
+        of_b += in_b;
+        if (in_a || in_b)
+            text = arena_format(arena, "%s.%s", text, role_names[tensor->roles[i]]);
+    }
+    return text;
 }
 
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,

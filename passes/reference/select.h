@@ -9,11 +9,6 @@
 #include "ir/ir.h"
 #include "passes/reference/by_layer.h"
 
-// Do the selector's roles stand in the path, in this order? Steps may be left out between them
-// ("attention.up" meets layers.attention.qkv.up), so one role alone matches at every depth. The
-// slice on `layers` is not looked at: it selects among a tensor's copies, not among tensors.
-bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
-
 // Is a layer among those that the selector's slice selects?
 bool selector_covers(const struct selector *selector, int64_t layer);
 
@@ -66,5 +61,14 @@ int64_t layers_recomputed_at_once(const struct modes_by_layer *, int64_t layer);
 // ---- optimizer_rules.c ------------------------------------------------------------------------
 // What the optimizers of the `train` block say of the tensors that are there. False: reported.
 bool check_optimizers(const struct program *, const struct config *, struct diagnostics *);
+
+// The steps of a tensor's path that one of two selectors names, behind `text`: a longer selector than
+// both, which wins over them where they meet.
+const char *selectors_joined(struct arena *, const char *text, const struct tensor *,
+                             const struct selector *, const struct selector *);
+
+// ---- precision_rules.c ------------------------------------------------------------------------
+// What `precision` says of the tensors and ops of the forward program. False: reported.
+bool check_precision(const struct program *, const struct config *, struct diagnostics *);
 
 #endif

@@ -32,7 +32,7 @@ struct rate {
 struct trained {
     const struct tensor *tensor;
     const struct optimizer_config *optimizer;
-    buffer_id parameter, gradient, moments[2];
+    buffer_id parameter, master, gradient, moments[2];
     buffer_id rate;
     enum group group;
 };
@@ -49,6 +49,10 @@ struct updater {
 };
 
 // ---- buffers -----------------------------------------------------------------------------------
+
+static const struct tensor *tensor_of(const struct updater *u, buffer_id of) {
+    return &u->program->job->tensors[u->program->buffers[of].tensor];
+}
 
 static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_class class) {
     struct buffer buffer = {.name = name,
@@ -68,13 +72,16 @@ static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
     return buffer;
 }
 
-// A moment lies as its parameter lies; the partition pass decides how much of it a device keeps.
-static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
+// A state of the optimizer lies as its parameter lies; the partition pass decides how much of it a
+// device keeps.
+static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_class class,
+                           enum precision_use use) {
+    const struct tensor *tensor = tensor_of(u, parameter);
     struct buffer buffer = u->program->buffers[parameter];
     buffer.name = name_with(u->program->arena, name_with(u->program->arena, buffer.name, "."),
                             class_names[class]);
     buffer.class = class;
-    buffer.dtype = u->config->train.precision.moments;
+    buffer.dtype = precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles);
     return program_add_buffer(u->program, buffer);
 }
 
@@ -109,21 +116,25 @@ static enum group group_of(const struct tensor *tensor) {
 
 static struct trained state_of(struct updater *u, buffer_id parameter) {
     struct program *program = u->program;
-    const struct tensor *tensor = &program->job->tensors[program->buffers[parameter].tensor];
+    const struct tensor *tensor = tensor_of(u, parameter);
     const char *name = name_with(program->arena, tensor->name, ".gradient");
     struct trained state = {.tensor = tensor,
                             .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
                             .parameter = parameter,
                             .gradient = program_find_buffer(program, name),
+                            .master = NO_ID,
                             .moments = {NO_ID, NO_ID},
                             .group = group_of(tensor)};
     CHECK(state.gradient != NO_ID);
     state.rate = rate_buffer(u, &state.optimizer->rate);
+    if (precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
+                       tensor->n_roles))
+        state.master = add_state(u, parameter, CLASS_MASTER, PRECISION_MASTER);
     if (state.optimizer->kind == OPTIMIZER_ADAMW) {
-        state.moments[0] = add_moment(u, parameter, CLASS_MOMENT1);
-        state.moments[1] = add_moment(u, parameter, CLASS_MOMENT2);
+        state.moments[0] = add_state(u, parameter, CLASS_MOMENT1, PRECISION_MOMENTS);
+        state.moments[1] = add_state(u, parameter, CLASS_MOMENT2, PRECISION_MOMENTS);
     } else if (state.optimizer->momentum != 0) {
-        state.moments[0] = add_moment(u, parameter, CLASS_MOMENTUM);
+        state.moments[0] = add_state(u, parameter, CLASS_MOMENTUM, PRECISION_MOMENTS);
     }
     return state;
 }
@@ -330,14 +341,18 @@ static double decay_of(const struct trained *state) {
     return decays ? state->optimizer->weight_decay : 0;
 }
 
-struct bound { // one tensor's values in its update unit
-    value_id parameter, gradient, moments[2];
+struct
+    bound { // one tensor's values in its update unit; `updated`: the parameter's, or its master's
+    value_id updated, gradient, moments[2];
 };
 
-// Binds parameter, moments, gradient, in this order, which keeps one tensor's rows together in the
-// text.
+// Binds what is updated, moments, gradient, in this order, which keeps one tensor's rows together in
+// the text.
 static struct bound bind_state(struct updater *u, const struct trained *state) {
-    struct bound bound = {.parameter = bind_buffer(u, short_name(u, state, ""), state->parameter)};
+    bool has_master = state->master != NO_ID;
+    struct bound bound = {.updated =
+                              bind_buffer(u, short_name(u, state, has_master ? ".master" : ""),
+                                          has_master ? state->master : state->parameter)};
     for (int i = 0; i < 2; i++)
         if (state->moments[i] != NO_ID) {
             enum buffer_class class = u->program->buffers[state->moments[i]].class;
@@ -346,6 +361,19 @@ static struct bound bind_state(struct updater *u, const struct trained *state) {
         }
     bound.gradient = bind_buffer(u, short_name(u, state, ".gradient"), state->gradient);
     return bound;
+}
+
+// What the optimizer made takes its place; where that is a master, the parameter is what is left of it
+// in the parameter's type.
+static void bind_updated(struct updater *u, const struct trained *state, const struct bound *at,
+                         value_id made) {
+    bind_in_place(&u->writer, made, at->updated);
+    if (state->master == NO_ID)
+        return;
+    enum dtype type = u->program->buffers[state->parameter].dtype;
+    value_id rounded = emit_as(&u->writer.emitter, type, OP_CAST, short_name(u, state, ".rounded"),
+                               OPERANDS(made));
+    bind_result(&u->writer, rounded, item_of_layer(u->program, state->parameter));
 }
 
 static void emit_adamw(struct updater *u, const struct trained *state, const struct bound *at,
@@ -359,9 +387,9 @@ static void emit_adamw(struct updater *u, const struct trained *state, const str
     };
     struct op made = *emit_with(
         &u->writer.emitter, OP_ADAMW, short_name(u, state, ".updated"),
-        OPERANDS(at->parameter, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
+        OPERANDS(at->updated, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
         attributes, 4);
-    bind_in_place(&u->writer, made.results[0], at->parameter);
+    bind_updated(u, state, at, made.results[0]);
     bind_in_place(&u->writer, made.results[1], at->moments[0]);
     bind_in_place(&u->writer, made.results[2], at->moments[1]);
 }
@@ -373,9 +401,9 @@ static void emit_sgd(struct updater *u, const struct trained *state, const struc
     struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)};
     if (o->momentum == 0) {
         value_id made = emit_with(&u->writer.emitter, OP_SGD, name,
-                                  OPERANDS(at->parameter, at->gradient, rate, clip), &decay, 1)
+                                  OPERANDS(at->updated, at->gradient, rate, clip), &decay, 1)
                             ->results[0];
-        bind_in_place(&u->writer, made, at->parameter);
+        bind_updated(u, state, at, made);
         return;
     }
     struct attribute attributes[] = {{.name = ATTRIBUTE_MOMENTUM, .real = o->momentum},
@@ -383,8 +411,8 @@ static void emit_sgd(struct updater *u, const struct trained *state, const struc
                                      {.name = ATTRIBUTE_NESTEROV, .integer = o->nesterov}};
     struct op made = *emit_with(
         &u->writer.emitter, OP_SGD_MOMENTUM, name,
-        OPERANDS(at->parameter, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
-    bind_in_place(&u->writer, made.results[0], at->parameter);
+        OPERANDS(at->updated, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
+    bind_updated(u, state, at, made.results[0]);
     bind_in_place(&u->writer, made.results[1], at->moments[0]);
 }
 

@@ -1,0 +1,125 @@
+// Which element type holds for what, by what a file says and leaves open (docs/language.md, "Element
+// types"). What is said of a part by a selector holds over what is said of all, the longer selector over
+// the shorter; what is left open follows what it is made of.
+#include "ir/config.h"
+
+const char *const precision_names[N_PRECISION_USES] = {
+#define PRECISION_FIELD(NAME, text) text,
+#define EXPERT_FIELD(text)
+#include "ir/precision_fields.def"
+#undef PRECISION_FIELD
+#undef EXPERT_FIELD
+};
+
+// A norm works in what layers hand on unless that is said of norms: of a part around one, `compute` is
+// said of its products.
+bool precision_rule_selects(const struct precision_rule *rule, const uint8_t *roles,
+                            unsigned n_roles) {
+    const struct selector *selector = &rule->selector;
+    bool is_norm = n_roles > 0 && roles[n_roles - 1] == ROLE_NORM;
+    if (rule->use == PRECISION_COMPUTE && is_norm &&
+        selector->roles[selector->n_roles - 1] != ROLE_NORM)
+        return false;
+    return selector_matches(selector, roles, n_roles);
+}
+
+const struct precision_rule *precision_rule_of(const struct precision_config *precision,
+                                               enum precision_use use, const uint8_t *roles,
+                                               unsigned n_roles) {
+    const struct precision_rule *best = NULL;
+    for (uint32_t i = 0; i < precision->n_rules; i++) {
+        const struct precision_rule *rule = &precision->rules[i];
+        if (rule->use == use && precision_rule_selects(rule, roles, n_roles) &&
+            (!best || rule->selector.n_roles > best->selector.n_roles))
+            best = rule;
+    }
+    return best;
+}
+
+enum dtype dtype_narrower(enum dtype a, enum dtype b) {
+    return dtype_holds(b, a) ? a : b;
+}
+
+enum dtype dtype_wider(enum dtype a, enum dtype b) {
+    return dtype_holds(a, b) ? a : b;
+}
+
+enum dtype dtype_added_up_in(enum dtype of) {
+    return of == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
+}
+
+enum precision_use precision_work_use(const struct precision_config *precision,
+                                      const uint8_t *roles, unsigned n_roles) {
+    bool is_norm = n_roles > 0 && roles[n_roles - 1] == ROLE_NORM;
+    return is_norm && !precision_rule_of(precision, PRECISION_COMPUTE, roles, n_roles)
+               ? PRECISION_ACTIVATIONS
+               : PRECISION_COMPUTE;
+}
+
+enum dtype precision_of_work(const struct precision_config *precision, const uint8_t *roles,
+                             unsigned n_roles) {
+    enum precision_use use = precision_work_use(precision, roles, n_roles);
+    return precision_type(precision, use, roles, n_roles);
+}
+
+// What nothing is said of.
+static enum dtype open_type(const struct precision_config *precision, enum precision_use use,
+                            const uint8_t *roles, unsigned n_roles) {
+    switch (use) {
+    case PRECISION_MASTER:
+        return DTYPE_NONE;
+    case PRECISION_ACTIVATIONS:
+        return precision_type(precision, PRECISION_COMPUTE, NULL, 0);
+    case PRECISION_ACCUMULATE:
+        return dtype_added_up_in(precision_of_work(precision, roles, n_roles));
+    case PRECISION_GATHER:
+        return precision_of_work(precision, roles, n_roles);
+    case PRECISION_REDUCE:
+        return precision_type(precision, PRECISION_GRADIENTS, roles, n_roles);
+    default:
+        return precision->all;
+    }
+}
+
+enum dtype precision_type(const struct precision_config *precision, enum precision_use use,
+                          const uint8_t *roles, unsigned n_roles) {
+    const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles);
+    enum dtype type = rule ? rule->type : precision->of_all[use];
+    if (type == DTYPE_NONE && !(rule && use == PRECISION_MASTER))
+        type = open_type(precision, use, roles, n_roles);
+    enum dtype kept = use == PRECISION_MASTER || use == PRECISION_GATHER
+                          ? precision_type(precision, PRECISION_PARAMETERS, roles, n_roles)
+                          : type;
+    if (use == PRECISION_GATHER) // more digits than parameters have would be zeros
+        return dtype_narrower(type, kept);
+    return use == PRECISION_MASTER && type == kept ? DTYPE_NONE : type;
+}
+
+const struct origin *precision_origin(const struct precision_config *precision,
+                                      enum precision_use use, const uint8_t *roles,
+                                      unsigned n_roles) {
+    const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles);
+    if (rule)
+        return &rule->origin;
+    return precision->of_all[use] ? &precision->origins[use] : &precision->origin;
+}
+
+bool precision_is_uniform(const struct precision_config *precision) {
+    enum dtype type = precision_type(precision, PRECISION_PARAMETERS, NULL, 0);
+    bool uniform = type == DTYPE_F32 || type == DTYPE_F64;
+    for (int i = 0; i < N_PRECISION_USES; i++)
+        uniform &= precision_type(precision, (enum precision_use)i, NULL, 0) ==
+                   (i == PRECISION_MASTER ? DTYPE_NONE : type);
+    for (uint32_t i = 0; i < precision->n_rules; i++)
+        uniform &= precision->rules[i].type == type || precision->rules[i].type == DTYPE_NONE;
+    return uniform;
+}
+
+const char *dtype_word(enum dtype dtype) {
+    static const char *const words[N_DTYPES] = {[DTYPE_NONE] = "none",
+                                                [DTYPE_F32] = "fp32",
+                                                [DTYPE_F64] = "fp64",
+                                                [DTYPE_BF16] = "bf16",
+                                                [DTYPE_F16] = "fp16"};
+    return words[dtype];
+}

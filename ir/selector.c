@@ -1,0 +1,18 @@
+// Selectors against what they select among; see config.h and docs/language.md.
+#include <string.h>
+
+#include "ir/config.h"
+
+// A subsequence: every step of the selector is found, in order, in the path.
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles) {
+    unsigned step = 0;
+    for (unsigned i = 0; i < n_roles && step < selector->n_roles; i++)
+        step += roles[i] == selector->roles[step];
+    return step == selector->n_roles;
+}
+
+bool selector_equal(const struct selector *a, const struct selector *b) {
+    return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
+           a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&
+           a->slice_end == b->slice_end && a->slice_step == b->slice_step;
+}

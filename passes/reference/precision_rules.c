@@ -1,0 +1,315 @@
+// What `precision` says of a model, asked once there are tensors and ops: each selector selects some of
+// them, of two that select the same the longer one wins, and the types that come of it have a meaning
+// together. Of what is said in vain a warning speaks.
+#include <string.h>
+
+#include "passes/reference/select.h"
+
+// What a type is said of: a tensor, or the ops of one part of the model.
+struct subject {
+    const char *name;
+    const uint8_t *roles;
+    unsigned n_roles;
+};
+
+struct rules {
+    const struct program *program;
+    const struct config *config;
+    const struct precision_config *precision;
+    struct diagnostics *diagnostics;
+    struct subject *tensors, *parts; // parts: one for each list of roles that some op has
+    uint32_t n_tensors, n_parts, cap_parts;
+};
+
+static enum dtype type_of(const struct rules *r, enum precision_use use, const struct subject *of) {
+    return precision_type(r->precision, use, of->roles, of->n_roles);
+}
+
+static const struct origin *origin_of(const struct rules *r, enum precision_use use,
+                                      const struct subject *of) {
+    return precision_origin(r->precision, use, of->roles, of->n_roles);
+}
+
+// As it is said, whatever comes of it; NONE: it is not.
+static enum dtype said_type(const struct rules *r, enum precision_use use,
+                            const struct subject *of) {
+    const struct precision_rule *rule =
+        precision_rule_of(r->precision, use, of->roles, of->n_roles);
+    return rule ? rule->type : r->precision->of_all[use];
+}
+
+// A report at what says one type, beside what says the other. `use`: of the first.
+static struct diagnostic *report_types(const struct rules *r, enum diagnostic_code code,
+                                       enum precision_use use, enum precision_use beside,
+                                       const struct subject *of, const char *message) {
+    const struct origin *origin = origin_of(r, use, of), *other = origin_of(r, beside, of);
+    const char *name = precision_names[beside], *type = dtype_word(type_of(r, beside, of));
+    struct diagnostic *d = report(r->diagnostics, code, origin_span(origin), "%s", message);
+    diagnostic_origin(d, origin);
+    if (said_type(r, beside, of) != DTYPE_NONE)
+        diagnostic_label(d, origin_span(other), "`%s` is %s", name, type);
+    else
+        diagnostic_note(d, "`%s` is %s where nothing is said of it", name, type);
+    return d;
+}
+
+static enum precision_use work_use(const struct rules *r, const struct subject *of) {
+    return precision_work_use(r->precision, of->roles, of->n_roles);
+}
+
+// ---- selectors --------------------------------------------------------------------------------
+
+static bool selects(const struct precision_rule *rule, const struct subject *of) {
+    return precision_rule_selects(rule, of->roles, of->n_roles);
+}
+
+static bool is_of_parts(enum precision_use use) {
+    return use == PRECISION_COMPUTE || use == PRECISION_ACCUMULATE;
+}
+
+static const struct subject *subjects_of(const struct rules *r, enum precision_use use,
+                                         uint32_t *n) {
+    *n = is_of_parts(use) ? r->n_parts : r->n_tensors;
+    return is_of_parts(use) ? r->parts : r->tensors;
+}
+
+// A unit is one text for all layers, so types cannot differ between layers yet; and what layers hand
+// on is of one type.
+static void check_selector(const struct rules *r, const struct precision_rule *rule) {
+    const char *use = precision_names[rule->use];
+    if (rule->use == PRECISION_ACTIVATIONS) {
+        struct diagnostic *d =
+            report(r->diagnostics, E320, origin_span(&rule->origin),
+                   "what layers hand on has one type: `%s` takes no selector", use);
+        diagnostic_help(d, "say what a part works in by `compute`, as in `compute.norm = fp32`");
+        return;
+    }
+    if (selector_is_partial(&rule->selector, r->config->model.layers))
+        report(r->diagnostics, E199, origin_span(&rule->origin),
+               "a precision for some of the layers only is not compiled yet");
+    uint32_t n;
+    const struct subject *subjects = subjects_of(r, rule->use, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (selects(rule, &subjects[i]))
+            return;
+    report_selects_no(is_of_parts(rule->use) ? "no part of" : "no tensor of", r->diagnostics,
+                      &r->config->model, &rule->selector, rule->selector.span, use);
+}
+
+// Neither of two equally long ones wins where both select, unless a longer one does. Reported once for the
+// two, however much both select.
+static void check_tie(const struct rules *r, const struct precision_rule *first,
+                      const struct precision_rule *second) {
+    if (first->use != second->use || first->type == second->type ||
+        first->selector.n_roles != second->selector.n_roles)
+        return;
+    uint32_t n;
+    const struct subject *subjects = subjects_of(r, first->use, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct precision_rule *best =
+            precision_rule_of(r->precision, first->use, subjects[i].roles, subjects[i].n_roles);
+        if (!selects(first, &subjects[i]) || !selects(second, &subjects[i]) ||
+            best->selector.n_roles > first->selector.n_roles)
+            continue;
+        struct diagnostic *d =
+            report(r->diagnostics, E305, origin_span(&second->origin),
+                   "two types of equal rank are given to `%s`", subjects[i].name);
+        diagnostic_say(d, "the other says this, of the same");
+        diagnostic_label(d, origin_span(&first->origin), "one says this");
+        diagnostic_origin(d, &second->origin);
+        diagnostic_help(d, "keep one of them, or say which holds for what both select");
+        return;
+    }
+}
+
+// Others hold for all that it selects.
+static void check_decides(const struct rules *r, const struct precision_rule *rule) {
+    uint32_t n;
+    const struct subject *subjects = subjects_of(r, rule->use, &n);
+    const struct precision_rule *instead = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct precision_rule *best =
+            precision_rule_of(r->precision, rule->use, subjects[i].roles, subjects[i].n_roles);
+        if (best == rule)
+            return;
+        if (selects(rule, &subjects[i]))
+            instead = best;
+    }
+    if (!instead)
+        return;
+    struct diagnostic *d =
+        report(r->diagnostics, W830, origin_span(&rule->origin), "this type holds for nothing");
+    diagnostic_say(d, "others hold for all that it selects");
+    diagnostic_label(d, origin_span(&instead->origin), "this one, among them");
+    diagnostic_help(d, "leave it out, or give it a longer selector");
+}
+
+// ---- types that have no meaning together ------------------------------------------------------
+
+// Each check looks at one subject. True: it has spoken, and what it would say of others is the same.
+
+static bool check_master(const struct rules *r, const struct subject *of) {
+    enum dtype master = said_type(r, PRECISION_MASTER, of);
+    enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
+    if (master == DTYPE_NONE || master == parameters || dtype_holds(master, parameters))
+        return false;
+    struct diagnostic *d = report_types(
+        r, E320, PRECISION_MASTER, PRECISION_PARAMETERS, of,
+        arena_format(r->program->arena, "a master in %s loses digits of parameters in %s",
+                     dtype_word(master), dtype_word(parameters)));
+    diagnostic_help(d,
+                    "a master keeps what parameters round off: say `master = %s`, or leave it out",
+                    parameters == DTYPE_F64 ? "none" : "fp32");
+    return true;
+}
+
+static bool check_useless_master(const struct rules *r, const struct subject *of) {
+    enum dtype master = said_type(r, PRECISION_MASTER, of);
+    if (master == DTYPE_NONE || master != type_of(r, PRECISION_PARAMETERS, of))
+        return false;
+    struct diagnostic *d = report_types(r, W830, PRECISION_MASTER, PRECISION_PARAMETERS, of,
+                                        "this master is not kept");
+    diagnostic_say(d, "parameters have the same type, and serve");
+    diagnostic_help(d, "leave it out");
+    return true;
+}
+
+// What is gathered is computed with, so it has all the digits that either has.
+static bool check_gather(const struct rules *r, const struct subject *of) {
+    enum dtype gather = type_of(r, PRECISION_GATHER, of);
+    enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    if (dtype_holds(gather, parameters) || dtype_holds(gather, work))
+        return false;
+    enum dtype least = dtype_narrower(work, parameters);
+    struct diagnostic *d = report_types(
+        r, E320, PRECISION_GATHER, work_use(r, of), of,
+        arena_format(r->program->arena,
+                     "parameters gathered in %s are not those that one device computes with, in %s",
+                     dtype_word(gather), dtype_word(least)));
+    diagnostic_help(d, "say `gather = %s`, or leave it out", dtype_word(least));
+    return true;
+}
+
+static bool check_useless_gather(const struct rules *r, const struct subject *of) {
+    enum dtype said = said_type(r, PRECISION_GATHER, of);
+    enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
+    if (said == DTYPE_NONE || said == parameters || !dtype_holds(said, parameters))
+        return false;
+    struct diagnostic *d =
+        report_types(r, W830, PRECISION_GATHER, PRECISION_PARAMETERS, of,
+                     arena_format(r->program->arena, "parameters in %s are gathered as they are",
+                                  dtype_word(parameters)));
+    diagnostic_say(d, "in %s they would travel with zeros", dtype_word(said));
+    diagnostic_help(d, "leave it out");
+    return true;
+}
+
+// Kernels add up in one type for each that they work in.
+static bool check_accumulate(const struct rules *r, const struct subject *of) {
+    enum dtype said = said_type(r, PRECISION_ACCUMULATE, of);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    enum dtype added_up = dtype_added_up_in(work);
+    if (said == DTYPE_NONE || said == added_up)
+        return false;
+    struct diagnostic *d = report_types(
+        r, E320, PRECISION_ACCUMULATE, work_use(r, of), of,
+        arena_format(r->program->arena, "products of %s are added up in %s, and in nothing else",
+                     dtype_word(work), dtype_word(added_up)));
+    diagnostic_help(d, "leave `accumulate` out%s",
+                    said == DTYPE_F64 ? ", or say `compute = fp64`" : "");
+    return true;
+}
+
+// Digits that no product adds up.
+static bool check_gradients(const struct rules *r, const struct subject *of) {
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    if (type_of(r, PRECISION_GRADIENTS, of) != DTYPE_F64 || work == DTYPE_F64)
+        return false;
+    struct diagnostic *d = report_types(
+        r, E320, PRECISION_GRADIENTS, work_use(r, of), of,
+        arena_format(r->program->arena, "gradients in fp64 are made by nothing that computes in %s",
+                     dtype_word(work)));
+    diagnostic_help(d, "say `gradients = fp32`, or `precision = fp64` of all");
+    return true;
+}
+
+static void check_each(const struct rules *r,
+                       bool (*check)(const struct rules *, const struct subject *)) {
+    for (uint32_t i = 0; i < r->n_tensors; i++)
+        if (check(r, &r->tensors[i]))
+            return;
+}
+
+static void check_each_part(const struct rules *r,
+                            bool (*check)(const struct rules *, const struct subject *)) {
+    for (uint32_t i = 0; i < r->n_parts; i++)
+        if (check(r, &r->parts[i]))
+            return;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+// `attention.core`
+static const char *part_name(struct arena *arena, const struct op *op) {
+    const char *name = role_names[op->roles[0]];
+    for (unsigned i = 1; i < op->n_roles; i++)
+        name = arena_format(arena, "%s.%s", name, role_names[op->roles[i]]);
+    return name;
+}
+
+static bool has_part(const struct rules *r, const struct op *op) {
+    for (uint32_t i = 0; i < r->n_parts; i++)
+        if (r->parts[i].n_roles == op->n_roles &&
+            memcmp(r->parts[i].roles, op->roles, op->n_roles) == 0)
+            return true;
+    return false;
+}
+
+static void find_subjects(struct rules *r) {
+    const struct job *job = r->program->job;
+    struct arena *arena = r->program->arena;
+    r->tensors = ARENA_ARRAY(arena, struct subject, job->n_tensors);
+    r->n_tensors = job->n_tensors;
+    for (uint32_t t = 0; t < job->n_tensors; t++) {
+        const struct tensor *tensor = &job->tensors[t];
+        r->tensors[t] = (struct subject){tensor->name, tensor->roles, tensor->n_roles};
+    }
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++) {
+            const struct op *op = &job->units[u].ops[i];
+            struct subject part = {.roles = op->roles, .n_roles = op->n_roles};
+            if (op->n_roles == 0 || has_part(r, op))
+                continue;
+            part.name = part_name(arena, op);
+            ARENA_PUSH(arena, r->parts, r->n_parts, r->cap_parts, part);
+        }
+}
+
+bool check_precision(const struct program *program, const struct config *config,
+                     struct diagnostics *diagnostics) {
+    struct rules r = {.program = program,
+                      .config = config,
+                      .precision = &config->train.precision,
+                      .diagnostics = diagnostics};
+    uint32_t errors = diagnostics->n_errors;
+    find_subjects(&r);
+    for (uint32_t i = 0; i < r.precision->n_rules; i++) {
+        check_selector(&r, &r.precision->rules[i]);
+        for (uint32_t k = 0; k < i; k++)
+            check_tie(&r, &r.precision->rules[k], &r.precision->rules[i]);
+    }
+    if (diagnostics->n_errors > errors)
+        return false;
+    check_each(&r, check_master);
+    check_each(&r, check_gather);
+    check_each(&r, check_gradients);
+    check_each_part(&r, check_accumulate);
+    if (diagnostics->n_errors > errors)
+        return false;
+    check_each(&r, check_useless_master);
+    check_each(&r, check_useless_gather);
+    for (uint32_t i = 0; i < r.precision->n_rules; i++)
+        check_decides(&r, &r.precision->rules[i]);
+    return true;
+}
