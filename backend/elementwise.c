@@ -417,7 +417,7 @@ static void emit_loop(struct emitter *e, const struct op *op, value_id absent) {
 }
 
 void emit_elementwise(struct emitter *e, const struct op *op) {
-    if (is_inline(e, op->results[0]) || op == e->begun)
+    if (is_inline(e, op->results[0]) || e->made[op - e->unit->ops])
         return;
     if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op))
         return;
@@ -426,6 +426,6 @@ void emit_elementwise(struct emitter *e, const struct op *op) {
 
 struct target begin_sum(struct emitter *e, const struct op *sum, value_id term) {
     emit_loop(e, sum, term);
-    e->begun = sum;
+    e->made[sum - e->unit->ops] = true;
     return (struct target){.place = place_of(e, sum->results[0]), .accumulate = constant_i32(e, 1)};
 }

@@ -51,7 +51,7 @@ struct emitter {
     LLVMValueRef frame;      // first byte of the unit's frame
     uint32_t *producers;     // op that makes a value, NO_ID for parameters
     uint32_t *accumulators;  // the accumulate op that takes an inline value as its term, or NO_ID
-    const struct op *begun;  // the sum that a product in front of it has made already, or NULL
+    bool *made;              // ops that another in front of them has made already
 };
 
 // ---- emitter.c --------------------------------------------------------------------------------
@@ -122,6 +122,9 @@ LLVMValueRef operand_place(struct emitter *, const struct op *, unsigned i);
 const struct tensor_type *value_type(const struct emitter *, value_id);
 bool is_inline(const struct emitter *, value_id);
 bool same_place(const struct emitter *, value_id a, value_id b);
+// Two values of which one may have died where the other begins, so that a plan may have given both
+// the same bytes.
+bool share_bytes(const struct emitter *, value_id a, value_id b);
 
 // Where a kernel leaves a result: the value's own place; or, when the value is inline and an op
 // that adds it takes it, the sum's place, to be added to. A place of NULL: nobody wants it.

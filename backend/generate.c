@@ -64,32 +64,43 @@ char *generate(struct arena *arena, const struct job *job, const struct backend_
 
 // ---- what cannot be generated -----------------------------------------------------------------
 
-// Loops and products widen what they read and round what they make; what is only moved is bytes.
-static bool takes_any_elements(const struct unit *unit, const struct op *op) {
-    if (op->kind == OP_CAST)
-        return dtype_is_floating(unit->values[op->results[0]].type.dtype);
-    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE || op->kind == OP_SLICE ||
-           op->kind == OP_EINSUM;
+// A kernel adds a term to a sum where it makes it, if both have the type that it is made in.
+static bool adds_what_is_computed(const struct unit *unit, const struct op *op) {
+    value_id term = op->operands[1];
+    enum dtype dtype = unit->values[term].type.dtype;
+    if (dtype == unit->values[op->results[0]].type.dtype && !dtype_is_narrow(dtype))
+        return true;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            if (unit->ops[i].results[k] == term)
+                return unit->values[term].storage != STORAGE_INLINE ||
+                       op_rows[unit->ops[i].kind].kernel == KERNEL_ELEMENTWISE;
+    return true;
 }
 
-// Kernels are made for elements of one type, of 32 bits or more.
-static bool elements_are_coded(const struct unit *unit, const struct op *op) {
+static bool has_one_wide_type(const struct unit *unit, const struct op *op) {
     enum dtype common = DTYPE_NONE;
-    if (takes_any_elements(unit, op))
-        return true;
     for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
         value_id value = i < op->n_operands ? op->operands[i] : op->results[i - op->n_operands];
         enum dtype dtype = unit->values[value].type.dtype;
-        char letter = op_element(op->kind, i);
-        if (dtype_is_narrow(dtype))
-            return false;
-        if (!dtype_is_floating(dtype) || letter == ELEMENT_SCALAR || letter == ELEMENT_DOUBLE)
+        if (!dtype_is_floating(dtype))
             continue;
-        if (common != DTYPE_NONE && dtype != common)
+        if (dtype_is_narrow(dtype) || (common != DTYPE_NONE && dtype != common))
             return false;
         common = dtype;
     }
     return true;
+}
+
+// Loops and kernels widen what they read and round what they make; codes of gradients are made of
+// elements of one type.
+static bool elements_are_coded(const struct unit *unit, const struct op *op) {
+    if (op->kind == OP_CAST)
+        return dtype_is_floating(unit->values[op->results[0]].type.dtype);
+    if (op_adds_term(op->kind))
+        return adds_what_is_computed(unit, op);
+    bool of_one_type = op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
+    return !of_one_type || has_one_wide_type(unit, op);
 }
 
 // An iota whose numbers follow one another: its first says them all.

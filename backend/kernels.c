@@ -15,9 +15,13 @@ static const struct tensor_type *operand_type(struct emitter *e, const struct op
     return value_type(e, op->operands[i]);
 }
 
-// Kernels compute in the type of one of their tensors; that operand is named.
+// Kernels are told the types of their tensors; one operand is named for all that are alike.
 static LLVMValueRef dtype_of(struct emitter *e, const struct op *op, unsigned operand) {
     return place_dtype_constant(e, operand_type(e, op, operand)->dtype);
+}
+
+static LLVMValueRef result_dtype(struct emitter *e, const struct op *op, unsigned result) {
+    return place_dtype_constant(e, value_type(e, op->results[result])->dtype);
 }
 
 static LLVMValueRef size_of(struct emitter *e, const struct op *op, unsigned operand,
@@ -117,8 +121,9 @@ static void emit_sum_rows(struct emitter *e, const struct op *op) {
     struct summed_rows summed = summed_rows(e, op);
     struct target y = result_target(e, op, 0);
     if (y.place)
-        CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
-                     summed.blocks, sizes_between(e, op, 0, row_dimensions(e->unit, op), rank),
+        CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), result_dtype(e, op, 0), summed.rows,
+                     summed.parts, summed.blocks,
+                     sizes_between(e, op, 0, row_dimensions(e->unit, op), rank),
                      operand_place(e, op, 0), y.place, y.accumulate);
 }
 
@@ -133,10 +138,11 @@ static void emit_layer_norm_backward(struct emitter *e, const struct op *op) {
     struct target gain_bias[] = {result_target(e, op, 1), result_target(e, op, 2)};
     struct summed_rows summed = summed_rows(e, op);
     LLVMValueRef accumulate = common_accumulate(e, op, gain_bias);
-    CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
-                 summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
-                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
-                 operand_place(e, op, 4), result_place(e, op, 0), place_or_null(e, gain_bias[0]),
+    CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), result_dtype(e, op, 1),
+                 result_dtype(e, op, 2), summed.rows, summed.parts, summed.blocks,
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
+                 result_place(e, op, 0), place_or_null(e, gain_bias[0]),
                  place_or_null(e, gain_bias[1]), accumulate);
 }
 
@@ -149,10 +155,10 @@ static void emit_rms_norm(struct emitter *e, const struct op *op) {
 static void emit_rms_norm_backward(struct emitter *e, const struct op *op) {
     struct target gain = result_target(e, op, 1);
     struct summed_rows summed = summed_rows(e, op);
-    CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
-                 summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
-                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
-                 result_place(e, op, 0), place_or_null(e, gain),
+    CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), result_dtype(e, op, 1),
+                 summed.rows, summed.parts, summed.blocks, last_size(e, op, 0),
+                 operand_place(e, op, 0), operand_place(e, op, 1), operand_place(e, op, 2),
+                 operand_place(e, op, 3), result_place(e, op, 0), place_or_null(e, gain),
                  gain.place ? gain.accumulate : constant_i32(e, 0));
 }
 
@@ -189,12 +195,13 @@ static void emit_rope(struct emitter *e, const struct op *op) {
 _Static_assert((int)LIMIT_HEAD_DIM == PLACE_HEAD_DIM_LIMIT, "limits.def and workspace.h agree");
 
 static void emit_attention(struct emitter *e, const struct op *op) {
-    CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
-                 size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
-                 size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
-                 operand_place(e, op, 1), operand_place(e, op, 2), positions(e, op, 3),
-                 first_position(e, op, 3), positions(e, op, 4), first_position(e, op, 4),
-                 real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0), result_place(e, op, 1));
+    CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), result_dtype(e, op, 0),
+                 size_of(e, op, 0, 0), size_of(e, op, 0, 1), size_of(e, op, 1, 1),
+                 size_of(e, op, 0, 2), size_of(e, op, 0, 3), size_of(e, op, 0, 4),
+                 operand_place(e, op, 0), operand_place(e, op, 1), operand_place(e, op, 2),
+                 positions(e, op, 3), first_position(e, op, 3), positions(e, op, 4),
+                 first_position(e, op, 4), real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0),
+                 result_place(e, op, 1));
 }
 
 static void emit_attention_merge(struct emitter *e, const struct op *op) {
@@ -207,14 +214,16 @@ static void emit_attention_merge(struct emitter *e, const struct op *op) {
 static void emit_attention_backward(struct emitter *e, const struct op *op) {
     const struct dim *queries = &operand_type(e, op, 0)->dims[1];
     int64_t block = op_block(op, queries->dimension);
-    CALL_RUNTIME(e, attention_backward, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
-                 size_of(e, op, 0, 1), constant_i64(e, block ? queries->size / block : 0),
-                 size_of(e, op, 1, 1), size_of(e, op, 0, 2), size_of(e, op, 0, 3),
-                 size_of(e, op, 0, 4), operand_place(e, op, 0), operand_place(e, op, 1),
-                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
-                 operand_place(e, op, 5), positions(e, op, 6), first_position(e, op, 6),
-                 positions(e, op, 7), first_position(e, op, 7), real(e, op, ATTRIBUTE_SCALE),
-                 result_place(e, op, 0), result_place(e, op, 1), result_place(e, op, 2));
+    CALL_RUNTIME(e, attention_backward, op->id, dtype_of(e, op, 0), dtype_of(e, op, 3),
+                 dtype_of(e, op, 5), result_dtype(e, op, 0), result_dtype(e, op, 1),
+                 result_dtype(e, op, 2), size_of(e, op, 0, 0), size_of(e, op, 0, 1),
+                 constant_i64(e, block ? queries->size / block : 0), size_of(e, op, 1, 1),
+                 size_of(e, op, 0, 2), size_of(e, op, 0, 3), size_of(e, op, 0, 4),
+                 operand_place(e, op, 0), operand_place(e, op, 1), operand_place(e, op, 2),
+                 operand_place(e, op, 3), operand_place(e, op, 4), operand_place(e, op, 5),
+                 positions(e, op, 6), first_position(e, op, 6), positions(e, op, 7),
+                 first_position(e, op, 7), real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0),
+                 result_place(e, op, 1), result_place(e, op, 2));
 }
 
 // ---- ends of the model ------------------------------------------------------------------------
@@ -233,10 +242,10 @@ static void emit_embedding_backward(struct emitter *e, const struct op *op) {
     if (table.as_one && LLVMIsNull(summed.blocks))
         summed.blocks = constant_i64(e, 1);
     if (table.place)
-        CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), summed.rows, summed.parts,
-                     summed.blocks, last_size(e, op, 1), operand_place(e, op, 0),
-                     iota_start(e, op->operands[2]), elements_of(e, op, 2), operand_place(e, op, 1),
-                     table.place, table.accumulate);
+        CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), result_dtype(e, op, 0),
+                     summed.rows, summed.parts, summed.blocks, last_size(e, op, 1),
+                     operand_place(e, op, 0), iota_start(e, op->operands[2]), elements_of(e, op, 2),
+                     operand_place(e, op, 1), table.place, table.accumulate);
 }
 
 // `rows` is an index operand that is always whole here, so that it is not passed.
@@ -313,17 +322,17 @@ static void emit_bin_sum(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, bin_sum, op->id, operand_place(e, op, 0), result_place(e, op, 0));
 }
 
-// The kernel that made the term adds it, or this does: a copy in even microbatches, a sum in odd
+// The kernel that made the term adds it, or this does: the term in even microbatches, a sum in odd
 // ones.
 static void emit_accumulate_pair(struct emitter *e, const struct op *op) {
     if (is_added_by_producer(e, op))
         return;
     LLVMValueRef total = updated_place(e, op, 0, 0), term = operand_place(e, op, 1);
     LLVMValueRef none = constant_i64(e, 0), elements = elements_of(e, op, 0);
-    LLVMValueRef bytes = constant_i64(e, type_bytes(operand_type(e, op, 0)));
     LLVMValueRef adds = LLVMBuildTrunc(e->builder, adds_to_sum(e, op), e->i1, "");
-    CALL_RUNTIME(e, copy, op->id, LLVMBuildSelect(e->builder, adds, none, bytes, ""), total, term);
-    CALL_RUNTIME(e, accumulate, op->id, dtype_of(e, op, 0),
+    CALL_RUNTIME(e, cast, op->id, dtype_of(e, op, 1), dtype_of(e, op, 0),
+                 LLVMBuildSelect(e->builder, adds, none, elements, ""), total, term);
+    CALL_RUNTIME(e, accumulate, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1),
                  LLVMBuildSelect(e->builder, adds, elements, none, ""), total, term);
 }
 
@@ -371,30 +380,77 @@ static void emit_learning_rate(struct emitter *e, const struct op *op) {
 
 // ---- updates ----------------------------------------------------------------------------------
 
+// Whether an op touches the bytes of a value, or reads elsewhere than it stands.
+static bool meets(const struct emitter *e, const struct op *op, value_id value) {
+    for (unsigned i = 0; i < op->n_operands + op->n_results; i++) {
+        value_id other = i < op->n_operands ? op->operands[i] : op->results[i - op->n_operands];
+        if (is_inline(e, other) || share_bytes(e, other, value))
+            return true;
+    }
+    return false;
+}
+
+// The cast of the parameters that an update has made, where the update's kernel may write it, too:
+// nothing on the way meets its place. Parameters that are rounded themselves are rounded first.
+static const struct op *cast_of_update(const struct emitter *e, const struct op *update) {
+    if (value_type(e, update->results[0])->dtype != op_computes_in(e->unit, update))
+        return NULL;
+    const struct op *end = e->unit->ops + e->unit->n_ops, *cast = update + 1;
+    while (cast < end && (cast->kind != OP_CAST || cast->operands[0] != update->results[0]))
+        cast++;
+    if (cast == end || is_inline(e, cast->results[0]) ||
+        !dtype_is_floating(value_type(e, cast->results[0])->dtype))
+        return NULL;
+    for (const struct op *op = update; op < cast; op++)
+        if (meets(e, op, cast->results[0]))
+            return NULL;
+    return cast;
+}
+
+// Parameters that an update writes a second time, in another type.
+struct rounded {
+    LLVMValueRef dtype, place;
+};
+
+static struct rounded round_update(struct emitter *e, const struct op *update) {
+    const struct op *cast = cast_of_update(e, update);
+    if (!cast)
+        return (struct rounded){dtype_of(e, update, 0), null_pointer(e)};
+    e->made[cast - e->unit->ops] = true;
+    return (struct rounded){result_dtype(e, cast, 0), result_place(e, cast, 0)};
+}
+
 // States are updated in place; the learning rate, the clip factor and the step are scalars in
 // memory.
 static void emit_adamw(struct emitter *e, const struct op *op) {
     LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
                  v = updated_place(e, op, 2, 2);
-    CALL_RUNTIME(e, adamw, op->id, dtype_of(e, op, 0), elements_of(e, op, 0), p, m, v,
-                 operand_place(e, op, 3), operand_place(e, op, 4), operand_place(e, op, 5),
-                 operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
+    struct rounded rounded = round_update(e, op);
+    CALL_RUNTIME(e, adamw, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
+                 dtype_of(e, op, 3), rounded.dtype, elements_of(e, op, 0), p, m, v,
+                 operand_place(e, op, 3), rounded.place, operand_place(e, op, 4),
+                 operand_place(e, op, 5), operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
                  real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_EPS),
                  real(e, op, ATTRIBUTE_WEIGHT_DECAY));
 }
 
 static void emit_sgd(struct emitter *e, const struct op *op) {
-    CALL_RUNTIME(e, sgd, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
-                 updated_place(e, op, 0, 0), operand_place(e, op, 1), operand_place(e, op, 2),
-                 operand_place(e, op, 3), real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+    LLVMValueRef p = updated_place(e, op, 0, 0);
+    struct rounded rounded = round_update(e, op);
+    CALL_RUNTIME(e, sgd, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), rounded.dtype,
+                 elements_of(e, op, 0), p, operand_place(e, op, 1), rounded.place,
+                 operand_place(e, op, 2), operand_place(e, op, 3),
+                 real(e, op, ATTRIBUTE_WEIGHT_DECAY));
 }
 
 static void emit_sgd_momentum(struct emitter *e, const struct op *op) {
     LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1);
-    CALL_RUNTIME(e, sgd_momentum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0), p, m,
-                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
-                 real(e, op, ATTRIBUTE_MOMENTUM), real(e, op, ATTRIBUTE_WEIGHT_DECAY),
-                 flag(e, op_integer(op, ATTRIBUTE_NESTEROV, 0)));
+    struct rounded rounded = round_update(e, op);
+    CALL_RUNTIME(
+        e, sgd_momentum, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
+        rounded.dtype, elements_of(e, op, 0), p, m, operand_place(e, op, 2), rounded.place,
+        operand_place(e, op, 3), operand_place(e, op, 4), real(e, op, ATTRIBUTE_MOMENTUM),
+        real(e, op, ATTRIBUTE_WEIGHT_DECAY), flag(e, op_integer(op, ATTRIBUTE_NESTEROV, 0)));
 }
 
 // ---- compressed gradients ---------------------------------------------------------------------

@@ -52,17 +52,6 @@ static bool has_term(const struct emitter *e, const struct op *sum, value_id val
     return false;
 }
 
-// Two values of which one may have died where the other begins, so that a plan may have given both
-// the same bytes.
-static bool share_bytes(const struct emitter *e, value_id a, value_id b) {
-    const struct value *x = &e->unit->values[value_root(e->unit, a)];
-    const struct value *y = &e->unit->values[value_root(e->unit, b)];
-    if (x->storage != STORAGE_FRAME || y->storage != STORAGE_FRAME)
-        return same_place(e, a, b);
-    return x->offset_bytes < y->offset_bytes + type_bytes(&y->type) &&
-           y->offset_bytes < x->offset_bytes + type_bytes(&x->type);
-}
-
 const struct op *sum_around(const struct emitter *e, const struct op *product) {
     const struct op *sum = next_emitted(e, product);
     value_id term = product->results[0];

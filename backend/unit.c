@@ -33,6 +33,7 @@ static uint32_t *id_array(struct emitter *e, uint32_t n) {
 static void index_ops(struct emitter *e, const struct unit *unit) {
     e->producers = id_array(e, unit->n_values);
     e->accumulators = id_array(e, unit->n_values);
+    e->made = ARENA_ARRAY(e->arena, bool, unit->n_ops + 1);
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
         for (unsigned k = 0; k < op->n_results; k++)

@@ -39,6 +39,15 @@ bool same_place(const struct emitter *e, value_id a, value_id b) {
     return x == y || (e->places[x] && e->places[x] == e->places[y]);
 }
 
+bool share_bytes(const struct emitter *e, value_id a, value_id b) {
+    const struct value *x = &e->unit->values[value_root(e->unit, a)];
+    const struct value *y = &e->unit->values[value_root(e->unit, b)];
+    if (x->storage != STORAGE_FRAME || y->storage != STORAGE_FRAME)
+        return same_place(e, a, b);
+    return x->offset_bytes < y->offset_bytes + type_bytes(&y->type) &&
+           y->offset_bytes < x->offset_bytes + type_bytes(&x->type);
+}
+
 struct target result_target(struct emitter *e, const struct op *op, unsigned i) {
     value_id result = op->results[i];
     if (!is_inline(e, result))

@@ -87,25 +87,27 @@ static void multiply(struct bench *b, struct way way) {
 }
 
 static void attention(struct bench *b) {
-    place_attention(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD, b->x[0],
-                    b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
+    place_attention(b->context, 0, PLACE_F32, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
+                    b->x[0], b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
 }
 
 static void attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, b->blocks, SEQUENCE, HEADS,
-                             1, HEAD, b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0,
-                             NULL, 0, 0.125, b->x[6], b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32,
+                             PLACE_F32, BATCH, SEQUENCE, b->blocks, SEQUENCE, HEADS, 1, HEAD,
+                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
+                             0.125, b->x[6], b->x[7], b->x[8]);
 }
 
 static void long_attention(struct bench *b) {
-    place_attention(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1], b->x[2],
-                    NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
+    place_attention(b->context, 0, PLACE_F32, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0],
+                    b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
 }
 
 static void long_attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, b->blocks, 2048, 2, 2, HEAD,
-                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
-                             0.125, b->x[6], b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32,
+                             PLACE_F32, 1, 2048, b->blocks, 2048, 2, 2, HEAD, b->x[0], b->x[1],
+                             b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125, b->x[6],
+                             b->x[7], b->x[8]);
 }
 
 static void rope(struct bench *b) {
@@ -119,8 +121,9 @@ static void layer_norm(struct bench *b) {
 }
 
 static void layer_norm_backward(struct bench *b) {
-    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN, b->x[0],
-                              b->x[1], b->x[4], b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
+    place_layer_norm_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, TOKENS, BATCH,
+                              b->blocks, HIDDEN, b->x[0], b->x[1], b->x[4], b->x[5], b->x[6],
+                              b->x[7], b->x[8], b->x[9], 0);
 }
 
 static void embedding(struct bench *b) {
@@ -129,8 +132,8 @@ static void embedding(struct bench *b) {
 }
 
 static void embedding_backward(struct bench *b) {
-    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN, b->tokens,
-                             0, VOCAB, b->x[0], b->x[1], 1);
+    place_embedding_backward(b->context, 0, PLACE_F32, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN,
+                             b->tokens, 0, VOCAB, b->x[0], b->x[1], 1);
 }
 
 static void cross_entropy(struct bench *b) {
@@ -144,8 +147,8 @@ static void cross_entropy_backward(struct bench *b) {
 }
 
 static void sum_rows(struct bench *b) {
-    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, 4 * HIDDEN, b->x[0], b->x[1],
-                   0);
+    place_sum_rows(b->context, 0, PLACE_F32, PLACE_F32, TOKENS, BATCH, b->blocks, 4 * HIDDEN,
+                   b->x[0], b->x[1], 0);
 }
 
 static void square_sum(struct bench *b) {
@@ -154,8 +157,8 @@ static void square_sum(struct bench *b) {
 
 static void adamw(struct bench *b) {
     const double rate = 1e-9, step = 10;
-    place_adamw(b->context, 0, PLACE_F32, MILLION, b->x[0], b->x[1], b->x[2], b->x[3], &rate, NULL,
-                &step, 0.9, 0.95, 1e-8, 0.1);
+    place_adamw(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, MILLION,
+                b->x[0], b->x[1], b->x[2], b->x[3], NULL, &rate, NULL, &step, 0.9, 0.95, 1e-8, 0.1);
 }
 
 static void apply_range(void *arguments, int64_t begin, int64_t end) {

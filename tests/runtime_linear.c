@@ -149,8 +149,8 @@ static int32_t forward(struct place_context *context, int backward) {
         TRY(place_cross_entropy_backward(context, 3, PLACE_F32, rows, VOCAB, 0, logits, targets,
                                          bytes_of(context, LSE, 0), bytes_of(context, SCALE, 0),
                                          dlogits));
-        TRY(place_embedding_backward(context, 3, PLACE_F32, rows, 1, 0, VOCAB, tokens, 0, VOCAB,
-                                     dlogits, bytes_of(context, GRADIENT, 0), m > 0));
+        TRY(place_embedding_backward(context, 3, PLACE_F32, PLACE_F32, rows, 1, 0, VOCAB, tokens, 0,
+                                     VOCAB, dlogits, bytes_of(context, GRADIENT, 0), m > 0));
     }
     TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, LOSS, LOSS, 0, 1));
     *(double *)bytes_of(context, LOSS, 0) *= *(double *)bytes_of(context, SCALE, 0);
@@ -228,8 +228,8 @@ static int32_t train(struct place_context *context) {
         *(double *)bytes_of(context, LOSS, 0) = -NAN;
     if (step == 3 && strcmp(fault, "nan norm") == 0)
         *norm = -NAN;
-    TRY(place_sgd(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, W, 0),
-                  bytes_of(context, G, 0), rate, NULL, 0));
+    TRY(place_sgd(context, 3, PLACE_F32, PLACE_F32, PLACE_F32, chunk_elements(),
+                  bytes_of(context, W, 0), bytes_of(context, G, 0), NULL, rate, NULL, 0));
     if (step == 3 && strcmp(fault, "drift") == 0 && context->rank == program.devices - 1)
         *(uint32_t *)bytes_of(context, W, 0) ^= 1;
     return PLACE_OK;

@@ -103,9 +103,9 @@ static void forward(struct place_context *context, int dtype, const struct shape
                     const void *k, const void *v, void *o, void *lse) {
     int32_t *queries = positions_of(s->query_start, s->query_jump, s->queries);
     int32_t *keys = positions_of(s->key_start, s->key_jump, s->keys);
-    CALL_OK(place_attention(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads, s->group,
-                            s->head_dim, q, k, v, queries, s->query_start, keys, s->key_start,
-                            scale_of(s), o, lse));
+    CALL_OK(place_attention(context, 0, dtype, dtype, s->batch, s->queries, s->keys, s->kv_heads,
+                            s->group, s->head_dim, q, k, v, queries, s->query_start, keys,
+                            s->key_start, scale_of(s), o, lse));
     free(queries), free(keys);
 }
 
@@ -183,10 +183,10 @@ static struct gradients backward(struct place_context *context, int dtype, const
     forward(context, dtype, s, q, k, v, o, lse);
     int32_t *query_positions = positions_of(s->query_start, s->query_jump, s->queries);
     int32_t *key_positions = positions_of(s->key_start, s->key_jump, s->keys);
-    CALL_OK(place_attention_backward(context, 0, dtype, s->batch, s->queries, 0, s->keys,
-                                     s->kv_heads, s->group, dim, q, k, v, o, lse, d_o,
-                                     query_positions, s->query_start, key_positions, s->key_start,
-                                     scale_of(s), g.dq, g.dk, g.dv));
+    CALL_OK(place_attention_backward(context, 0, dtype, dtype, dtype, dtype, dtype, dtype, s->batch,
+                                     s->queries, 0, s->keys, s->kv_heads, s->group, dim, q, k, v, o,
+                                     lse, d_o, query_positions, s->query_start, key_positions,
+                                     s->key_start, scale_of(s), g.dq, g.dk, g.dv));
     free(o), free(lse), free(query_positions), free(key_positions);
     return g;
 }
@@ -325,9 +325,9 @@ static void parts_of_the_keys_merge(void **state) {
 static void oversized_heads_are_refused(void **state) {
     struct place_context *context = context_of_this_cpu(1);
     float x = 0;
-    assert_refused(context,
-                   place_attention(context, 7, PLACE_F32, 1, 1, 1, 1, 1, PLACE_HEAD_DIM_LIMIT + 1,
-                                   &x, &x, &x, NULL, 0, NULL, 0, 1, &x, &x));
+    assert_refused(context, place_attention(context, 7, PLACE_F32, PLACE_F32, 1, 1, 1, 1, 1,
+                                            PLACE_HEAD_DIM_LIMIT + 1, &x, &x, &x, NULL, 0, NULL, 0,
+                                            1, &x, &x));
     assert_non_null(strstr(context->message, "statement 7"));
     context_free(context);
 }

@@ -78,13 +78,13 @@ static void attend(struct place_context *context, const struct shape *s, struct 
     c->o = nans(queries), c->lse = nans(queries / s->head_dim);
     c->dq = nans(queries), c->dk = nans(keys), c->dv = nans(keys);
     int32_t *positions = positions_of(s), *own = positions ? positions + c->first : NULL;
-    CALL_OK(place_attention(context, 0, s->dtype, s->batch, c->queries, keys_of(s), s->kv_heads,
-                            s->group, s->head_dim, c->q, c->k, c->v, own, c->first, positions, 0,
-                            0.5, c->o, c->lse));
-    CALL_OK(place_attention_backward(context, 0, s->dtype, s->batch, c->queries,
-                                     c->queries / s->length, keys_of(s), s->kv_heads, s->group,
-                                     s->head_dim, c->q, c->k, c->v, c->o, c->lse, c->d_o, own,
-                                     c->first, positions, 0, 0.5, c->dq, c->dk, c->dv));
+    CALL_OK(place_attention(context, 0, s->dtype, s->dtype, s->batch, c->queries, keys_of(s),
+                            s->kv_heads, s->group, s->head_dim, c->q, c->k, c->v, own, c->first,
+                            positions, 0, 0.5, c->o, c->lse));
+    CALL_OK(place_attention_backward(
+        context, 0, s->dtype, s->dtype, s->dtype, s->dtype, s->dtype, s->dtype, s->batch,
+        c->queries, c->queries / s->length, keys_of(s), s->kv_heads, s->group, s->head_dim, c->q,
+        c->k, c->v, c->o, c->lse, c->d_o, own, c->first, positions, 0, 0.5, c->dq, c->dk, c->dv));
     free(positions);
 }
 
@@ -197,9 +197,10 @@ static void check_against_no_blocks(struct place_context *context) {
         double *plain[3];
         for (int i = 0; i < 3; i++)
             plain[i] = nans(counts[i]);
-        CALL_OK(place_attention_backward(
-            context, 0, s.dtype, s.batch, c.queries, 0, c.queries, s.kv_heads, s.group, s.head_dim,
-            c.q, c.k, c.v, c.o, c.lse, c.d_o, NULL, 0, NULL, 0, 0.5, plain[0], plain[1], plain[2]));
+        CALL_OK(place_attention_backward(context, 0, s.dtype, s.dtype, s.dtype, s.dtype, s.dtype,
+                                         s.dtype, s.batch, c.queries, 0, c.queries, s.kv_heads,
+                                         s.group, s.head_dim, c.q, c.k, c.v, c.o, c.lse, c.d_o,
+                                         NULL, 0, NULL, 0, 0.5, plain[0], plain[1], plain[2]));
         for (int i = 0; i < 3; i++) {
             double *exact = zeros_f64(counts[i]);
             for (int64_t k = 0; k < counts[i]; k++)
@@ -218,7 +219,8 @@ static void blocks_give_the_same_gradients(void **state) {
 
 static int32_t backward_in_blocks(struct place_context *context, int64_t queries, int64_t blocks) {
     static float x[2 * PLACE_BLOCKS_LIMIT];
-    return place_attention_backward(context, 0, PLACE_F32, 1, queries, blocks, queries, 1, 1, 1, x,
+    return place_attention_backward(context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32,
+                                    PLACE_F32, PLACE_F32, 1, queries, blocks, queries, 1, 1, 1, x,
                                     x, x, x, x, x, NULL, 0, NULL, 0, 1, x, x, x);
 }
 

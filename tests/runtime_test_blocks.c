@@ -77,30 +77,30 @@ typedef void (*sum_function)(struct place_context *context, const struct rows *r
 
 static void sum_x(struct place_context *context, const struct rows *r, void *result,
                   int accumulate) {
-    CALL_OK(place_sum_rows(context, 0, r->dtype, count_of(r), r->parts, r->blocks, r->columns, r->x,
-                           result, accumulate));
+    CALL_OK(place_sum_rows(context, 0, r->dtype, r->dtype, count_of(r), r->parts, r->blocks,
+                           r->columns, r->x, result, accumulate));
 }
 
 static void sum_layer_norm(struct place_context *context, const struct rows *r, void *result,
                            int accumulate) {
     char *dbias = (char *)result + r->columns * width_of(r->dtype);
-    CALL_OK(place_layer_norm_backward(context, 0, r->dtype, count_of(r), r->parts, r->blocks,
-                                      r->columns, r->x, r->gain, r->mean, r->rstd, r->dy, NULL,
-                                      result, dbias, accumulate));
+    CALL_OK(place_layer_norm_backward(context, 0, r->dtype, r->dtype, r->dtype, count_of(r),
+                                      r->parts, r->blocks, r->columns, r->x, r->gain, r->mean,
+                                      r->rstd, r->dy, NULL, result, dbias, accumulate));
 }
 
 static void sum_rms_norm(struct place_context *context, const struct rows *r, void *result,
                          int accumulate) {
-    CALL_OK(place_rms_norm_backward(context, 0, r->dtype, count_of(r), r->parts, r->blocks,
-                                    r->columns, r->x, r->gain, r->rstd, r->dy, NULL, result,
-                                    accumulate));
+    CALL_OK(place_rms_norm_backward(context, 0, r->dtype, r->dtype, count_of(r), r->parts,
+                                    r->blocks, r->columns, r->x, r->gain, r->rstd, r->dy, NULL,
+                                    result, accumulate));
 }
 
 static void sum_embedding(struct place_context *context, const struct rows *r, void *result,
                           int accumulate) {
-    CALL_OK(place_embedding_backward(context, 0, r->dtype, count_of(r), r->parts, r->blocks,
-                                     r->columns, r->tokens, FIRST_TOKEN, ENTRIES, r->dy, result,
-                                     accumulate));
+    CALL_OK(place_embedding_backward(context, 0, r->dtype, r->dtype, count_of(r), r->parts,
+                                     r->blocks, r->columns, r->tokens, FIRST_TOKEN, ENTRIES, r->dy,
+                                     result, accumulate));
 }
 
 static void sum_loss(struct place_context *context, const struct rows *r, void *result,
@@ -168,7 +168,7 @@ static void check_sum(int which, struct place_context *const teams[3], const str
                          (long long)r->blocks, devices);
         }
     sums[which].sum(teams[2], r, after.data, 1);
-    CALL_OK(place_accumulate(teams[0], 0, dtype, count, before.data, joined));
+    CALL_OK(place_accumulate(teams[0], 0, dtype, dtype, count, before.data, joined));
     assert_memory_equal(before.data, after.data, bytes);
     free(whole), free(joined);
     tensor_free(&before), tensor_free(&after);
@@ -193,14 +193,15 @@ static void rms_norm_rows(struct place_context *context, const struct rows *r, v
 }
 
 static void norm_gradients(struct place_context *context, const struct rows *r, void *result) {
-    CALL_OK(place_layer_norm_backward(context, 0, r->dtype, count_of(r), r->parts, r->blocks,
-                                      r->columns, r->x, r->gain, r->mean, r->rstd, r->dy, result,
-                                      NULL, NULL, 0));
+    CALL_OK(place_layer_norm_backward(context, 0, r->dtype, r->dtype, r->dtype, count_of(r),
+                                      r->parts, r->blocks, r->columns, r->x, r->gain, r->mean,
+                                      r->rstd, r->dy, result, NULL, NULL, 0));
 }
 
 static void rms_norm_gradients(struct place_context *context, const struct rows *r, void *result) {
-    CALL_OK(place_rms_norm_backward(context, 0, r->dtype, count_of(r), r->parts, r->blocks,
-                                    r->columns, r->x, r->gain, r->rstd, r->dy, result, NULL, 0));
+    CALL_OK(place_rms_norm_backward(context, 0, r->dtype, r->dtype, count_of(r), r->parts,
+                                    r->blocks, r->columns, r->x, r->gain, r->rstd, r->dy, result,
+                                    NULL, 0));
 }
 
 static void greatest_of_rows(struct place_context *context, const struct rows *r, void *result) {
@@ -307,13 +308,14 @@ static void large_tables_are_summed_alike(void **state) {
     sum_embedding(context, &r, wide[0], 0);
     sum_embedding(context, &halves[0], wide[1], 0);
     sum_embedding(context, &halves[1], wide[2], 0);
-    CALL_OK(place_accumulate(context, 0, PLACE_F32, ENTRIES * COLUMNS, wide[1], wide[2]));
+    CALL_OK(
+        place_accumulate(context, 0, PLACE_F32, PLACE_F32, ENTRIES * COLUMNS, wide[1], wide[2]));
     assert_memory_equal(wide[0], wide[1], sizeof(float) * ENTRIES * COLUMNS);
     memset(one, 0xff, sizeof *one * TABLE * 8);
     for (int i = 0; i < ROWS; i++)
         r.tokens[i] = i % 2 ? TABLE - 1 : 4096;
-    CALL_OK(place_embedding_backward(context, 0, PLACE_F32, ROWS, 1, 4, 8, r.tokens, 0, TABLE, r.dy,
-                                     one, 0));
+    CALL_OK(place_embedding_backward(context, 0, PLACE_F32, PLACE_F32, ROWS, 1, 4, 8, r.tokens, 0,
+                                     TABLE, r.dy, one, 0));
     for (int k = 0; k < 8; k++)
         for (int odd = 0; odd < 2; odd++) {
             const float *dy = (const float *)r.dy + 8 * odd + k;
@@ -330,7 +332,7 @@ static void large_tables_are_summed_alike(void **state) {
 
 static int32_t sum_of_rows(struct place_context *context, int64_t rows, int64_t blocks) {
     static double x[2 * PLACE_BLOCKS_LIMIT], y;
-    return place_sum_rows(context, 0, PLACE_F64, rows, 1, blocks, 1, x, &y, 0);
+    return place_sum_rows(context, 0, PLACE_F64, PLACE_F64, rows, 1, blocks, 1, x, &y, 0);
 }
 
 static void blocks_that_do_not_fit_are_refused(void **state) {
@@ -338,7 +340,8 @@ static void blocks_that_do_not_fit_are_refused(void **state) {
     struct place_context *context = context_of_this_cpu(1);
     double x[12] = {0}, y;
     for (int64_t parts = 0; parts <= 5; parts += 5)
-        assert_refused(context, place_sum_rows(context, 0, PLACE_F64, 12, parts, 1, 1, x, &y, 0));
+        assert_refused(context,
+                       place_sum_rows(context, 0, PLACE_F64, PLACE_F64, 12, parts, 1, 1, x, &y, 0));
     context_free(context);
 }
 

@@ -94,16 +94,18 @@ static void check_layer_norm_backward(struct place_context *context, struct norm
     CALL_OK(place_layer_norm(context, 0, PLACE_F64, n->rows, n->hidden, n->x, n->gain, n->bias,
                              epsilon, y, mean, rstd));
     memcpy(dx, n->weight, sizeof(double) * (size_t)count); /* dx over dy */
-    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, n->rows, 1, 0, n->hidden, n->x,
-                                      n->gain, mean, rstd, dx, dx, dgain, dbias, 0));
+    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, PLACE_F64, PLACE_F64, n->rows, 1, 0,
+                                      n->hidden, n->x, n->gain, mean, rstd, dx, dx, dgain, dbias,
+                                      0));
     check_norm_differences(n, n->x, count, dx);
     check_norm_differences(n, n->gain, n->hidden, dgain);
     check_norm_differences(n, n->bias, n->hidden, dbias);
     double *twice = zeros_f64(n->hidden);
     for (int64_t i = 0; i < n->hidden; i++)
         twice[i] = 2 * dgain[i];
-    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, n->rows, 1, 0, n->hidden, n->x,
-                                      n->gain, mean, rstd, n->weight, NULL, dgain, NULL, 1));
+    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, PLACE_F64, PLACE_F64, n->rows, 1, 0,
+                                      n->hidden, n->x, n->gain, mean, rstd, n->weight, NULL, dgain,
+                                      NULL, 1));
     assert_close("accumulated", dgain, PLACE_F64, twice, n->hidden, 1e-12);
     free(y), free(mean), free(rstd), free(dx), free(dgain), free(dbias), free(twice);
 }
@@ -114,8 +116,8 @@ static void check_rms_norm_backward(struct place_context *context, struct norm_c
     double *dx = zeros_f64(count), *dgain = zeros_f64(n->hidden);
     CALL_OK(
         place_rms_norm(context, 0, PLACE_F64, n->rows, n->hidden, n->x, n->gain, epsilon, y, rstd));
-    CALL_OK(place_rms_norm_backward(context, 0, PLACE_F64, n->rows, 1, 0, n->hidden, n->x, n->gain,
-                                    rstd, n->weight, dx, dgain, 0));
+    CALL_OK(place_rms_norm_backward(context, 0, PLACE_F64, PLACE_F64, n->rows, 1, 0, n->hidden,
+                                    n->x, n->gain, rstd, n->weight, dx, dgain, 0));
     struct norm_case without_bias = *n;
     without_bias.bias = NULL;
     check_norm_differences(&without_bias, n->x, count, dx);
@@ -153,11 +155,12 @@ static void check_float_norm_backward(struct place_context *context, int dtype, 
     struct tensor rstd = tensor_random(dtype, rows, 5);
     double *dx = zeros_f64(count), *dgain = zeros_f64(hidden), *dbias = zeros_f64(hidden);
     void *dx32 = zeros_f64(count), *dgain32 = zeros_f64(hidden), *dbias32 = zeros_f64(hidden);
-    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, rows, 1, 0, hidden, x.exact,
-                                      gain.exact, mean.exact, rstd.exact, dy.exact, dx, dgain,
-                                      dbias, 0));
-    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, rows, 1, 0, hidden, x.data, gain.data,
-                                      mean.data, rstd.data, dy.data, dx32, dgain32, dbias32, 0));
+    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F64, PLACE_F64, PLACE_F64, rows, 1, 0,
+                                      hidden, x.exact, gain.exact, mean.exact, rstd.exact, dy.exact,
+                                      dx, dgain, dbias, 0));
+    CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, PLACE_F32, PLACE_F32, rows, 1, 0,
+                                      hidden, x.data, gain.data, mean.data, rstd.data, dy.data,
+                                      dx32, dgain32, dbias32, 0));
     assert_close("dx", dx32, dtype, dx, count, 1e-4);
     assert_close("dgain", dgain32, dtype, dgain, hidden, 1e-4);
     assert_close("dbias", dbias32, dtype, dbias, hidden, 1e-4);
@@ -196,8 +199,8 @@ static void check_embedding(struct place_context *context, int dtype, int64_t ro
     CALL_OK(
         place_embedding(context, 0, dtype, rows, hidden, tokens, START, COUNT, table.data, found));
     assert_close("embedding", found, dtype, y, rows * hidden, 0);
-    CALL_OK(place_embedding_backward(context, 0, dtype, rows, 1, 0, hidden, tokens, START, COUNT,
-                                     dy.data, sum.data, 1));
+    CALL_OK(place_embedding_backward(context, 0, dtype, dtype, rows, 1, 0, hidden, tokens, START,
+                                     COUNT, dy.data, sum.data, 1));
     assert_close("dtable", sum.data, dtype, sum.exact, COUNT * hidden, tolerance_of(dtype));
     free(tokens), free(y), free(found);
     tensor_free(&table), tensor_free(&dy), tensor_free(&sum);
@@ -213,7 +216,8 @@ static void check_embedding_shapes(struct place_context *context) {
     const int32_t expected[6] = {40, 41, 42, 43, 44, 45};
     assert_memory_equal(ids, expected, sizeof ids);
     double table[6] = {9, 9, 9, 9, 9, 9}, dy[2] = {1, 2};
-    CALL_OK(place_embedding_backward(context, 0, PLACE_F64, 1, 1, 0, 2, ids, 39, 3, dy, table, 0));
+    CALL_OK(place_embedding_backward(context, 0, PLACE_F64, PLACE_F64, 1, 1, 0, 2, ids, 39, 3, dy,
+                                     table, 0));
     const double overwritten[6] = {0, 0, 1, 2, 0, 0};
     assert_close("overwritten", table, PLACE_F64, overwritten, 6, 0);
 }
@@ -317,7 +321,7 @@ static void check_blocks_of_sum(struct place_context *context, int dtype, int64_
     for (int half = 0; half < 2; half++) {
         take_columns(&c, half * VOCAB / 2, VOCAB / 2);
         CALL_OK(place_sum_exp(context, 0, dtype, rows, VOCAB / 2, BLOCK, c.part, c.shift, c.made));
-        CALL_OK(place_accumulate(context, 0, dtype, rows, c.picked, c.made));
+        CALL_OK(place_accumulate(context, 0, dtype, dtype, rows, c.picked, c.made));
     }
     assert_memory_equal(c.sum, c.picked, (size_t)rows * (dtype == PLACE_F64 ? 8 : 4));
     /* in more than are summed, in 4 with some left over, in 13 */
@@ -416,9 +420,9 @@ static void check_sums(struct place_context *context, int dtype, int64_t rows, i
         z.exact[i] += x.exact[i];
         square += x.exact[i] * x.exact[i];
     }
-    CALL_OK(place_sum_rows(context, 0, dtype, rows, 1, 0, columns, x.data, y.data, 1));
+    CALL_OK(place_sum_rows(context, 0, dtype, dtype, rows, 1, 0, columns, x.data, y.data, 1));
     assert_close("sum_rows", y.data, dtype, y.exact, columns, tolerance_of(dtype) * 10);
-    CALL_OK(place_accumulate(context, 0, dtype, count, z.data, x.data));
+    CALL_OK(place_accumulate(context, 0, dtype, dtype, count, z.data, x.data));
     assert_close("accumulate", z.data, dtype, z.exact, count, tolerance_of(dtype));
     CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 1));
     assert_true(fabs(found - square) < 1e-9 * square);
@@ -587,10 +591,12 @@ static void teams_give_equal_bits(void **state) {
     double squares[2];
     for (int i = 0; i < 2; i++) {
         struct place_context *context = i == 0 ? one : two;
-        CALL_OK(place_sum_rows(context, 0, PLACE_F32, ROWS, 1, 0, COLUMNS, x.data, results[i], 0));
-        CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, ROWS, 1, 0, COLUMNS, x.data,
-                                          gain.data, stats.data, stats.data, x.data, NULL,
-                                          results[i] + COLUMNS, results[i] + 2 * COLUMNS, 0));
+        CALL_OK(place_sum_rows(context, 0, PLACE_F32, PLACE_F32, ROWS, 1, 0, COLUMNS, x.data,
+                               results[i], 0));
+        CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, PLACE_F32, PLACE_F32, ROWS, 1, 0,
+                                          COLUMNS, x.data, gain.data, stats.data, stats.data,
+                                          x.data, NULL, results[i] + COLUMNS,
+                                          results[i] + 2 * COLUMNS, 0));
         CALL_OK(place_square_sum(context, 0, PLACE_F32, ROWS * COLUMNS, x.data, &squares[i], 0));
     }
     assert_memory_equal(results[0], results[1], sizeof results[0]);

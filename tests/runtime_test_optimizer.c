@@ -40,8 +40,9 @@ static void check_adamw(struct place_context *context, int dtype, double decay) 
     const double rate = 0.01, clip = 0.5;
     for (double step = 1; step <= STEPS; step++) {
         adamw_by_definition(&s, rate, clip, step, decay);
-        CALL_OK(place_adamw(context, 0, dtype, COUNT, s.p.data, s.m.data, s.v.data, s.g.data, &rate,
-                            &clip, &step, 0.9, 0.95, 1e-8, decay));
+        CALL_OK(place_adamw(context, 0, dtype, dtype, dtype, dtype, dtype, COUNT, s.p.data,
+                            s.m.data, s.v.data, s.g.data, NULL, &rate, &clip, &step, 0.9, 0.95,
+                            1e-8, decay));
     }
     assert_close("p", s.p.data, dtype, s.p.exact, COUNT, tolerance_of(dtype));
     assert_close("m", s.m.data, dtype, s.m.exact, COUNT, tolerance_of(dtype));
@@ -70,10 +71,12 @@ static void check_sgd(struct place_context *context, int dtype, double momentum,
             s.p.exact[i] -= rate * (nesterov ? g + momentum * s.m.exact[i] : s.m.exact[i]);
         }
         if (momentum == 0)
-            CALL_OK(place_sgd(context, 0, dtype, COUNT, s.p.data, s.g.data, &rate, NULL, decay));
+            CALL_OK(place_sgd(context, 0, dtype, dtype, dtype, COUNT, s.p.data, s.g.data, NULL,
+                              &rate, NULL, decay));
         else
-            CALL_OK(place_sgd_momentum(context, 0, dtype, COUNT, s.p.data, s.m.data, s.g.data,
-                                       &rate, NULL, momentum, decay, nesterov));
+            CALL_OK(place_sgd_momentum(context, 0, dtype, dtype, dtype, dtype, COUNT, s.p.data,
+                                       s.m.data, s.g.data, NULL, &rate, NULL, momentum, decay,
+                                       nesterov));
     }
     assert_close("p", s.p.data, dtype, s.p.exact, COUNT, tolerance_of(dtype));
     state_free(&s);

@@ -43,7 +43,8 @@ static int close_rank(void **state) {
 }
 
 static void add(int32_t statement) {
-    assert_int_equal(place_accumulate(&context, statement, PLACE_F32, COUNT, target, source), 0);
+    assert_int_equal(
+        place_accumulate(&context, statement, PLACE_F32, PLACE_F32, COUNT, target, source), 0);
 }
 
 static void calls_count_in_profiled_steps(void **state) {

@@ -1,5 +1,5 @@
 /* What the calls hand to their tile functions. Tensors are of the kernel's type unless their C type
- * says more; shapes are those of runtime/calls.def. */
+ * says more, or that they have a type of their own; shapes are those of runtime/calls.def. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +12,17 @@ static inline int64_t smaller(int64_t a, int64_t b) {
 
 static inline int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
+}
+
+/* A tensor whose elements may have another type than the kernel's, in which they are computed with.
+ * No place: there is none. */
+struct elements {
+    void *at;
+    int32_t dtype;
+};
+
+static inline struct elements elements_of(const void *at, int32_t dtype) {
+    return (struct elements){(void *)at, dtype};
 }
 
 /* c = op(a) op(b), or is added to. A tile's panels take PLACE_PRODUCT_PANEL_BYTES of the workspace,
@@ -53,20 +64,18 @@ enum use_of_sum { OVERWRITTEN, CONTINUED, ADDED };
 /* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
 struct norm {
     int64_t rows, hidden;
-    const void *x, *gain, *bias;
+    struct elements x, gain, bias;
     double epsilon;
-    void *y;
+    struct elements y;
     void *mean, *rstd;
-    const void *dy;
-    void *dx, *dgain, *dbias;
+    struct elements dy, dx, dgain, dbias;
     struct row_blocks blocks; /* of the rows that dgain and dbias are summed over */
     int accumulate;
 };
 
 struct rope {
     int64_t batch, sequence, heads, head_dim;
-    const void *x;
-    void *y;
+    struct elements x, y;
     const int32_t *positions; /* null: from start on */
     int64_t start;
     int inverse;
@@ -77,47 +86,47 @@ struct attention {
     int64_t batch, queries, keys, kv_heads, group, head_dim;
     int64_t keys_at_once; /* loaded together, so that their sums fit the workspace */
     int64_t block;        /* queries of one; read by the backward pass */
-    const void *q, *k, *v;
+    int64_t dq_rows;      /* of queries, that the workspace has room for; likewise */
+    struct elements q, k, v;
     const int32_t *query_positions, *key_positions; /* null: from the start on */
     int64_t query_start, key_start;
     double scale;
-    void *o, *lse;
-    const void *d_o;
-    void *dq, *dk, *dv;
+    struct elements o;
+    void *lse;
+    struct elements d_o, dq, dk, dv;
 };
 
 struct attention_merge {
     int64_t head_dim;
-    const void *o1, *lse1, *o2, *lse2;
-    void *o, *lse;
+    struct elements o1, o2, o;
+    const void *lse1, *lse2;
+    void *lse;
 };
 
 struct embedding {
     int64_t rows, hidden;
     const int32_t *tokens;
     int64_t start, count;
-    const void *table;
-    void *y;
-    const void *dy;
-    void *dtable;
+    struct elements table, y, dy, dtable;
     struct row_blocks blocks;
     int accumulate;
 };
 
 struct cross_entropy {
     int64_t rows, vocab, start;
-    const void *logits;
+    struct elements logits;
     const int32_t *targets;
     void *lse;
     double scale;
-    void *dlogits;
+    struct elements dlogits;
 };
 
 /* One number per row of a part of the vocabulary. */
 struct vocabulary_part {
     int64_t rows, vocab, start;
     int64_t block; /* of sum_exp */
-    const void *x, *shift;
+    struct elements x;
+    const void *shift;
     const int32_t *ids;
     void *y;
 };
@@ -125,8 +134,7 @@ struct vocabulary_part {
 struct sum_rows {
     struct row_blocks rows;
     int64_t columns;
-    const void *x;
-    void *y;
+    struct elements x, y;
     int accumulate;
 };
 
@@ -136,13 +144,13 @@ enum { SQUARE_SUM_PIECES = 64 };
 
 struct square_sum {
     int64_t count, piece;
-    const void *x;
+    struct elements x;
     double partial[SQUARE_SUM_PIECES];
 };
 
 struct square_bins {
     int64_t count, piece;
-    const void *x;
+    struct elements x;
     double bins[SQUARE_SUM_PIECES][PLACE_SQUARE_BINS];
 };
 
@@ -155,18 +163,18 @@ struct compress {
     uint32_t *code; /* decompress: only read */
 };
 
+/* Sums and conversions, element by element. */
 struct accumulate {
-    void *target;
-    const void *source;
+    struct elements target, source;
 };
 
 struct optimizer {
-    void *p, *m, *v;
-    const void *g;
-    double clip;         /* factor of g */
-    double rate;         /* of sgd */
-    double momentum;     /* of sgd_momentum */
-    double weight_decay; /* of sgd: added to g; of adamw: 1 - rate * decay, a factor of p */
+    struct elements p, m, v, g;
+    struct elements rounded; /* p again, in another type; or none */
+    double clip;             /* factor of g */
+    double rate;             /* of sgd */
+    double momentum;         /* of sgd_momentum */
+    double weight_decay;     /* of sgd: added to g; of adamw: 1 - rate * decay, a factor of p */
     double beta1, beta2, epsilon;  /* of adamw */
     double step_size, root_factor; /* of adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
 };

@@ -5,14 +5,18 @@
 enum { COLUMNS_PER_RANGE = 64, BYTES_PER_RANGE = 1 << 17 };
 
 int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t dtype,
-                       int64_t rows, int64_t parts, int64_t blocks, int64_t columns, const void *x,
-                       void *y, int32_t accumulate) {
+                       int32_t y_dtype, int64_t rows, int64_t parts, int64_t blocks,
+                       int64_t columns, const void *x, void *y, int32_t accumulate) {
     RECORD_CALL(sum_rows);
-    struct sum_rows sum = {.columns = columns, .x = x, .y = y, .accumulate = accumulate};
+    struct sum_rows sum = {.columns = columns,
+                           .x = elements_of(x, dtype),
+                           .y = elements_of(y, y_dtype),
+                           .accumulate = accumulate};
     int32_t status = cut_rows(context, statement, rows, parts, blocks, &sum.rows);
     if (status)
         return status;
-    return run_kernel(context, statement, KERNEL_sum_rows, dtype, columns, COLUMNS_PER_RANGE, &sum);
+    return run_kernel(context, statement, KERNEL_sum_rows, COMPUTED_IN(dtype, y_dtype), columns,
+                      COLUMNS_PER_RANGE, &sum);
 }
 
 /* Elements of a piece, of which every range has some. */
@@ -27,9 +31,9 @@ static int64_t pieces_per_range(int64_t piece) {
 int32_t place_square_sum(struct place_context *context, int32_t statement, int32_t dtype,
                          int64_t count, const void *x, void *result, int32_t accumulate) {
     RECORD_CALL(square_sum);
-    struct square_sum sum = {.count = count, .piece = piece_of(count), .x = x};
-    int32_t status = run_kernel(context, statement, KERNEL_square_sum, dtype, SQUARE_SUM_PIECES,
-                                pieces_per_range(sum.piece), &sum);
+    struct square_sum sum = {.count = count, .piece = piece_of(count), .x = elements_of(x, dtype)};
+    int32_t status = run_kernel(context, statement, KERNEL_square_sum, COMPUTED_IN(dtype),
+                                SQUARE_SUM_PIECES, pieces_per_range(sum.piece), &sum);
     if (status != PLACE_OK)
         return status;
     double total = 0;
@@ -42,9 +46,9 @@ int32_t place_square_sum(struct place_context *context, int32_t statement, int32
 int32_t place_square_bins(struct place_context *context, int32_t statement, int32_t dtype,
                           int64_t count, const void *x, void *bins) {
     RECORD_CALL(square_bins);
-    struct square_bins sum = {.count = count, .piece = piece_of(count), .x = x};
-    int32_t status = run_kernel(context, statement, KERNEL_square_bins, dtype, SQUARE_SUM_PIECES,
-                                pieces_per_range(sum.piece), &sum);
+    struct square_bins sum = {.count = count, .piece = piece_of(count), .x = elements_of(x, dtype)};
+    int32_t status = run_kernel(context, statement, KERNEL_square_bins, COMPUTED_IN(dtype),
+                                SQUARE_SUM_PIECES, pieces_per_range(sum.piece), &sum);
     if (status != PLACE_OK)
         return status;
     memset(bins, 0, PLACE_SQUARE_BINS * sizeof(double));
@@ -69,15 +73,21 @@ int32_t place_bin_sum(struct place_context *context, int32_t statement, const vo
     return PLACE_OK;
 }
 
-int32_t place_accumulate(struct place_context *context, int32_t statement, int32_t dtype,
-                         int64_t count, void *target, const void *source) {
-    RECORD_CALL(accumulate);
-    struct accumulate accumulate = {.target = target, .source = source};
-    return run_kernel(context, statement, KERNEL_accumulate, dtype, count, ELEMENTS_PER_RANGE,
-                      &accumulate);
+static int32_t run_elements(struct place_context *context, int32_t statement, enum kernel kernel,
+                            int64_t count, struct elements target, struct elements source) {
+    struct accumulate both = {.target = target, .source = source};
+    return run_kernel(context, statement, kernel, COMPUTED_IN(target.dtype, source.dtype), count,
+                      ELEMENTS_PER_RANGE, &both);
 }
 
-/* The operands of copies and conversions, which need no version of their own. */
+int32_t place_accumulate(struct place_context *context, int32_t statement, int32_t dtype,
+                         int32_t source_dtype, int64_t count, void *target, const void *source) {
+    RECORD_CALL(accumulate);
+    return run_elements(context, statement, KERNEL_accumulate, count, elements_of(target, dtype),
+                        elements_of(source, source_dtype));
+}
+
+/* The operands of copies, which need no version of their own. */
 struct transfer {
     char *target;
     const char *source;
@@ -99,18 +109,6 @@ static void copy_rows(void *arguments, int64_t begin, int64_t end, void *workspa
     for (int64_t row = begin; row < end; row++)
         memcpy(transfer->target + row * transfer->target_stride,
                transfer->source + row * transfer->source_stride, (size_t)transfer->width);
-}
-
-static void narrow_range(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    const struct transfer *transfer = arguments;
-    for (int64_t i = begin; i < end; i++)
-        ((float *)transfer->target)[i] = (float)((const double *)transfer->source)[i];
-}
-
-static void widen_range(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    const struct transfer *transfer = arguments;
-    for (int64_t i = begin; i < end; i++)
-        ((double *)transfer->target)[i] = ((const float *)transfer->source)[i];
 }
 
 int32_t place_fill_zero(struct place_context *context, int32_t statement, int64_t bytes,
@@ -151,17 +149,15 @@ int32_t place_copy_rows(struct place_context *context, int32_t statement, int64_
 int32_t place_cast(struct place_context *context, int32_t statement, int32_t source_dtype,
                    int32_t target_dtype, int64_t count, void *target, const void *source) {
     RECORD_CALL(cast);
-    if (!is_real(source_dtype) || !is_real(target_dtype))
+    if (COMPUTED_IN(source_dtype, target_dtype) < 0)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "no conversion from type %d to %d", source_dtype, target_dtype);
     if (source_dtype == target_dtype) {
         copy_bytes(context, count * width_of(source_dtype), target, source);
         return PLACE_OK;
     }
-    struct transfer transfer = {.target = target, .source = source};
-    team_run(context->team, count, ELEMENTS_PER_RANGE,
-             source_dtype == PLACE_F64 ? narrow_range : widen_range, &transfer);
-    return PLACE_OK;
+    return run_elements(context, statement, KERNEL_cast, count, elements_of(target, target_dtype),
+                        elements_of(source, source_dtype));
 }
 
 /* Addition commutes, so that kept + sum may be made where sum is. */
@@ -171,11 +167,9 @@ int32_t place_carry(struct place_context *context, int32_t statement, int32_t dt
     int64_t j = (int64_t) * (const double *)microbatch, ones = (INT64_C(1) << level) - 1;
     if ((j & ones) != ones)
         return PLACE_OK;
-    if (j >> level & 1) {
-        struct accumulate accumulate = {.target = sum, .source = kept};
-        return run_kernel(context, statement, KERNEL_accumulate, dtype, count, ELEMENTS_PER_RANGE,
-                          &accumulate);
-    }
+    if (j >> level & 1)
+        return run_elements(context, statement, KERNEL_accumulate, count, elements_of(sum, dtype),
+                            elements_of(kept, dtype));
     copy_bytes(context, count * width_of(dtype), kept, sum);
     return PLACE_OK;
 }

@@ -12,9 +12,9 @@ int32_t place_embedding(struct place_context *context, int32_t statement, int32_
                                   .tokens = tokens,
                                   .start = start,
                                   .count = count,
-                                  .table = table,
-                                  .y = y};
-    return run_kernel(context, statement, KERNEL_embedding_forward, dtype, rows,
+                                  .table = elements_of(table, dtype),
+                                  .y = elements_of(y, dtype)};
+    return run_kernel(context, statement, KERNEL_embedding_forward, COMPUTED_IN(dtype), rows,
                       rows_per_range(hidden), &embedding);
 }
 
@@ -26,25 +26,26 @@ static int64_t entries_per_range(int64_t count, int64_t rows, int64_t hidden) {
 }
 
 int32_t place_embedding_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                                 int64_t rows, int64_t parts, int64_t blocks, int64_t hidden,
-                                 const void *tokens, int64_t start, int64_t count, const void *dy,
-                                 void *dtable, int32_t accumulate) {
+                                 int32_t table_dtype, int64_t rows, int64_t parts, int64_t blocks,
+                                 int64_t hidden, const void *tokens, int64_t start, int64_t count,
+                                 const void *dy, void *dtable, int32_t accumulate) {
     RECORD_CALL(embedding_backward);
     struct embedding embedding = {.rows = rows,
                                   .hidden = hidden,
                                   .tokens = tokens,
                                   .start = start,
                                   .count = count,
-                                  .dy = dy,
-                                  .dtable = dtable,
+                                  .dy = elements_of(dy, dtype),
+                                  .dtable = elements_of(dtable, table_dtype),
                                   .accumulate = accumulate};
     int32_t status = cut_rows(context, statement, rows, parts, blocks, &embedding.blocks);
     if (status)
         return status;
-    if (blocks > 0)
-        return run_kernel(context, statement, KERNEL_embedding_backward_blocks, dtype, count,
+    int32_t computed = COMPUTED_IN(dtype, table_dtype);
+    if (blocks > 0 || table_dtype != computed) /* entry by entry, each rounded when it is whole */
+        return run_kernel(context, statement, KERNEL_embedding_backward_blocks, computed, count,
                           entries_per_range(count, rows, hidden), &embedding);
-    return run_kernel(context, statement, KERNEL_embedding_backward, dtype, hidden,
+    return run_kernel(context, statement, KERNEL_embedding_backward, computed, hidden,
                       COLUMNS_PER_RANGE, &embedding);
 }
 

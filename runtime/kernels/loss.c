@@ -3,16 +3,22 @@
 #include "runtime/kernels/run.h"
 
 static double real_at(const void *array, int32_t dtype, int64_t i) {
-    return dtype == PLACE_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+    double x;
+    widen_row_f64(dtype, &x, (const char *)array + i * width_of(dtype), 1);
+    return x;
 }
 
 int32_t place_cross_entropy(struct place_context *context, int32_t statement, int32_t dtype,
                             int64_t rows, int64_t vocab, const void *logits, const void *targets,
                             void *loss, int32_t accumulate, void *lse) {
     RECORD_CALL(cross_entropy);
-    struct cross_entropy entropy = {
-        .rows = rows, .vocab = vocab, .logits = logits, .targets = targets, .lse = lse};
-    int32_t status = run_kernel(context, statement, KERNEL_cross_entropy_forward, dtype, rows,
+    struct cross_entropy entropy = {.rows = rows,
+                                    .vocab = vocab,
+                                    .logits = elements_of(logits, dtype),
+                                    .targets = targets,
+                                    .lse = lse};
+    int32_t computed = COMPUTED_IN(dtype);
+    int32_t status = run_kernel(context, statement, KERNEL_cross_entropy_forward, computed, rows,
                                 rows_per_range(8 * vocab), &entropy);
     if (status != PLACE_OK)
         return status;
@@ -24,7 +30,7 @@ int32_t place_cross_entropy(struct place_context *context, int32_t statement, in
                                 "token %lld is not in the vocabulary of %lld", (long long)target,
                                 (long long)vocab);
         if (target >= 0)
-            sum += real_at(lse, dtype, row) - real_at(logits, dtype, row * vocab + target);
+            sum += real_at(lse, computed, row) - real_at(logits, dtype, row * vocab + target);
     }
     *(double *)loss = sum + (accumulate ? *(double *)loss : 0);
     return PLACE_OK;
@@ -38,21 +44,22 @@ int32_t place_cross_entropy_backward(struct place_context *context, int32_t stat
     struct cross_entropy entropy = {.rows = rows,
                                     .vocab = vocab,
                                     .start = start,
-                                    .logits = logits,
+                                    .logits = elements_of(logits, dtype),
                                     .targets = targets,
                                     .lse = (void *)lse,
                                     .scale = *(const double *)scale,
-                                    .dlogits = dlogits};
-    return run_kernel(context, statement, KERNEL_cross_entropy_backward, dtype, rows,
+                                    .dlogits = elements_of(dlogits, dtype)};
+    return run_kernel(context, statement, KERNEL_cross_entropy_backward, COMPUTED_IN(dtype), rows,
                       rows_per_range(8 * vocab), &entropy);
 }
 
 int32_t place_row_max(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                       int64_t vocab, const void *x, void *y) {
     RECORD_CALL(row_max);
-    struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .y = y};
-    return run_kernel(context, statement, KERNEL_row_max, dtype, rows, rows_per_range(vocab),
-                      &part);
+    struct vocabulary_part part = {
+        .rows = rows, .vocab = vocab, .x = elements_of(x, dtype), .y = y};
+    return run_kernel(context, statement, KERNEL_row_max, COMPUTED_IN(dtype), rows,
+                      rows_per_range(vocab), &part);
 }
 
 int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
@@ -62,18 +69,27 @@ int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t 
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "a sum over %lld in blocks of %lld", (long long)vocab,
                             (long long)block);
-    struct vocabulary_part part = {
-        .rows = rows, .vocab = vocab, .block = block, .x = x, .shift = shift, .y = y};
-    return run_kernel(context, statement, KERNEL_sum_exp, dtype, rows, rows_per_range(8 * vocab),
-                      &part);
+    struct vocabulary_part part = {.rows = rows,
+                                   .vocab = vocab,
+                                   .block = block,
+                                   .x = elements_of(x, dtype),
+                                   .shift = shift,
+                                   .y = y};
+    return run_kernel(context, statement, KERNEL_sum_exp, COMPUTED_IN(dtype), rows,
+                      rows_per_range(8 * vocab), &part);
 }
 
 int32_t place_pick(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                    int64_t vocab, int64_t start, const void *x, const void *ids, void *y) {
     RECORD_CALL(pick);
-    struct vocabulary_part part = {
-        .rows = rows, .vocab = vocab, .start = start, .x = x, .ids = ids, .y = y};
-    return run_kernel(context, statement, KERNEL_pick, dtype, rows, rows_per_range(1), &part);
+    struct vocabulary_part part = {.rows = rows,
+                                   .vocab = vocab,
+                                   .start = start,
+                                   .x = elements_of(x, dtype),
+                                   .ids = ids,
+                                   .y = y};
+    return run_kernel(context, statement, KERNEL_pick, COMPUTED_IN(dtype), rows, rows_per_range(1),
+                      &part);
 }
 
 int32_t place_token_loss(struct place_context *context, int32_t statement, int32_t dtype,

@@ -12,16 +12,28 @@ static double clip_of(const void *clip) {
     return clip == NULL ? 1 : scalar(clip);
 }
 
-int32_t place_adamw(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
-                    void *p, void *m, void *v, const void *g, const void *rate, const void *clip,
-                    const void *step, double beta1, double beta2, double epsilon,
-                    double weight_decay) {
+/* What is rounded is p as it was computed, so p keeps all digits of that. */
+static int32_t run_update(struct place_context *context, int32_t statement, enum kernel kernel,
+                          int32_t computed, int64_t count, struct optimizer *o) {
+    if (o->rounded.at != NULL && (o->p.dtype != computed || COMPUTED_IN(o->rounded.dtype) < 0))
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "parameters of type %d cannot be rounded to type %d in their update",
+                            o->p.dtype, o->rounded.dtype);
+    return run_kernel(context, statement, kernel, computed, count, ELEMENTS_PER_RANGE, o);
+}
+
+int32_t place_adamw(struct place_context *context, int32_t statement, int32_t p_dtype,
+                    int32_t m_dtype, int32_t v_dtype, int32_t g_dtype, int32_t rounded_dtype,
+                    int64_t count, void *p, void *m, void *v, const void *g, void *rounded,
+                    const void *rate, const void *clip, const void *step, double beta1,
+                    double beta2, double epsilon, double weight_decay) {
     RECORD_CALL(adamw);
     struct optimizer optimizer = {
-        .p = p,
-        .m = m,
-        .v = v,
-        .g = g,
+        .p = elements_of(p, p_dtype),
+        .m = elements_of(m, m_dtype),
+        .v = elements_of(v, v_dtype),
+        .g = elements_of(g, g_dtype),
+        .rounded = elements_of(rounded, rounded_dtype),
         .clip = clip_of(clip),
         .weight_decay = 1 - scalar(rate) * weight_decay,
         .beta1 = beta1,
@@ -30,32 +42,40 @@ int32_t place_adamw(struct place_context *context, int32_t statement, int32_t dt
         .step_size = scalar(rate) / (1 - pow(beta1, scalar(step))),
         .root_factor = 1 / sqrt(1 - pow(beta2, scalar(step))),
     };
-    return run_kernel(context, statement, KERNEL_adamw, dtype, count, ELEMENTS_PER_RANGE,
+    return run_update(context, statement, KERNEL_adamw,
+                      COMPUTED_IN(p_dtype, m_dtype, v_dtype, g_dtype), count, &optimizer);
+}
+
+int32_t place_sgd(struct place_context *context, int32_t statement, int32_t p_dtype,
+                  int32_t g_dtype, int32_t rounded_dtype, int64_t count, void *p, const void *g,
+                  void *rounded, const void *rate, const void *clip, double weight_decay) {
+    RECORD_CALL(sgd);
+    struct optimizer optimizer = {.p = elements_of(p, p_dtype),
+                                  .g = elements_of(g, g_dtype),
+                                  .rounded = elements_of(rounded, rounded_dtype),
+                                  .clip = clip_of(clip),
+                                  .rate = scalar(rate),
+                                  .weight_decay = weight_decay};
+    return run_update(context, statement, KERNEL_sgd, COMPUTED_IN(p_dtype, g_dtype), count,
                       &optimizer);
 }
 
-int32_t place_sgd(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
-                  void *p, const void *g, const void *rate, const void *clip, double weight_decay) {
-    RECORD_CALL(sgd);
-    struct optimizer optimizer = {
-        .p = p, .g = g, .clip = clip_of(clip), .rate = scalar(rate), .weight_decay = weight_decay};
-    return run_kernel(context, statement, KERNEL_sgd, dtype, count, ELEMENTS_PER_RANGE, &optimizer);
-}
-
-int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int32_t dtype,
-                           int64_t count, void *p, void *m, const void *g, const void *rate,
+int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int32_t p_dtype,
+                           int32_t m_dtype, int32_t g_dtype, int32_t rounded_dtype, int64_t count,
+                           void *p, void *m, const void *g, void *rounded, const void *rate,
                            const void *clip, double momentum, double weight_decay,
                            int32_t nesterov) {
     RECORD_CALL(sgd_momentum);
-    struct optimizer optimizer = {.p = p,
-                                  .m = m,
-                                  .g = g,
+    struct optimizer optimizer = {.p = elements_of(p, p_dtype),
+                                  .m = elements_of(m, m_dtype),
+                                  .g = elements_of(g, g_dtype),
+                                  .rounded = elements_of(rounded, rounded_dtype),
                                   .clip = clip_of(clip),
                                   .rate = scalar(rate),
                                   .momentum = momentum,
                                   .weight_decay = weight_decay};
-    return run_kernel(context, statement, nesterov ? KERNEL_sgd_nesterov : KERNEL_sgd_momentum,
-                      dtype, count, ELEMENTS_PER_RANGE, &optimizer);
+    return run_update(context, statement, nesterov ? KERNEL_sgd_nesterov : KERNEL_sgd_momentum,
+                      COMPUTED_IN(p_dtype, m_dtype, g_dtype), count, &optimizer);
 }
 
 /* What is left of the way down after a share x of its steps. */

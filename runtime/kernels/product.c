@@ -93,19 +93,10 @@ static void describe(const struct place_context *context, int32_t statement,
                                                           .added = whole->beta});
 }
 
-/* What sums of such operands, which end in such a result, are made in. */
-static enum place_dtype computed_in(int32_t operands, int32_t result) {
-    return operands == PLACE_F64 || result == PLACE_F64 ? PLACE_F64 : PLACE_F32;
-}
-
-static bool is_floating(int32_t dtype) {
-    return is_real(dtype) || dtype == PLACE_BF16 || dtype == PLACE_F16;
-}
-
 static int32_t check_product(struct place_context *context, int32_t statement,
                              const struct product *whole, int32_t result) {
     int64_t longest = larger(larger(whole->m, whole->n), whole->k);
-    if (is_floating(whole->dtype) && is_floating(result) &&
+    if (COMPUTED_IN(whole->dtype, result) >= 0 &&
         larger(larger(longest, whole->lda), larger(whole->ldb, whole->ldc)) <= INT32_MAX)
         return PLACE_OK;
     return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
@@ -148,7 +139,7 @@ static int64_t sums_apart(const struct block_product *p, int64_t n, bool added) 
 
 /* And of the whole, which is such a sum itself where it is rounded to end in another type. */
 static int64_t sums_of_tile(const struct block_product *p) {
-    if (p->result == computed_in(p->operands, p->result))
+    if ((int32_t)p->result == COMPUTED_IN(p->operands, p->result))
         return sums_apart(p, p->k.blocks, p->accumulate);
     return 1 + sums_apart(p, p->k.blocks, false);
 }
@@ -170,7 +161,7 @@ static struct edges own_tile_edges(const struct place_context *context,
     enum { LEAST_EDGE = 64, LARGE_EDGE = 256, LARGE_TILES_PER_THREAD = 2 };
     const int64_t room = PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES;
     int64_t sums = sums_of_tile(p), threads = team_threads(context->team);
-    int64_t width = width_of(computed_in(p->operands, p->result));
+    int64_t width = width_of(COMPUTED_IN(p->operands, p->result));
     struct edges edges = {larger(1, p->m), larger(1, p->n)};
     while (edges.columns * width > PLACE_PRODUCT_COLUMN_BYTES)
         edges.columns = half_edge(edges.columns);
@@ -205,7 +196,7 @@ static int32_t multiply_ourselves(struct place_context *context, int32_t stateme
     product.rows = edges.rows;
     product.columns = edges.columns;
     int64_t tiles = whole->beta && whole->k == 0 ? 0 : tiles_of(edges, whole->m, whole->n);
-    return run_kernel(context, statement, KERNEL_block_product, computed_in(whole->dtype, result),
+    return run_kernel(context, statement, KERNEL_block_product, COMPUTED_IN(whole->dtype, result),
                       tiles, 1, &product);
 }
 

@@ -13,6 +13,20 @@ static inline bool is_real(int32_t dtype) {
     return dtype == PLACE_F32 || dtype == PLACE_F64;
 }
 
+/* What tensors of several types are computed in; -1: not at all. */
+static inline int32_t computed_in(const int32_t *dtypes, int n) {
+    int32_t computed = PLACE_F32;
+    for (int i = 0; i < n; i++)
+        if (dtypes[i] == PLACE_F64 && computed == PLACE_F32)
+            computed = PLACE_F64;
+        else if (!is_real(dtypes[i]) && dtypes[i] != PLACE_BF16 && dtypes[i] != PLACE_F16)
+            computed = -1;
+    return computed;
+}
+#define COMPUTED_IN(...)                                                                           \
+    computed_in((const int32_t[]){__VA_ARGS__},                                                    \
+                (int)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
+
 /* Rows of `length` elements per range, so that a range is some ten thousand elements: microseconds
  * of work, many times what handing it out costs. Depends on the shape only. */
 static inline int64_t rows_per_range(int64_t length) {

@@ -1,0 +1,292 @@
+/* Kernels of elements of 16 bits: each gives, to the bit, what the same kernel gives in f32, rounded
+ * once. So does every version of the kernels. */
+#include "elements.h"
+#include "runtime_kernel_fixture.h"
+
+#define CALL_OK(call) assert_int_equal(call, PLACE_OK)
+
+/* A tensor of a call: `kind` is t (of the type under test), w (of f32, in which is computed), d
+ * (f64), i (tokens). */
+struct operand {
+    int64_t count;
+    char kind;
+};
+enum { MOST_OPERANDS = 14 };
+typedef void (*body)(struct place_context *context, int32_t dtype, void *const *a);
+
+/* Numbers that the narrow type has. Kernels meet no negative second moment or rstd. */
+static double number_of(struct format f, const struct operand *operand, uint64_t *seed) {
+    double x = random_number(seed);
+    return operand->kind == 't' ? format_round(f, x) : fabs(x) + 0.25;
+}
+
+static void *make(struct format f, int32_t dtype, const struct operand *operand, uint64_t seed) {
+    char *data = must(calloc((size_t)operand->count + 1, sizeof(double)));
+    for (int64_t i = 0; i < operand->count; i++) {
+        double x = number_of(f, operand, &seed);
+        if (operand->kind == 'i')
+            ((int32_t *)data)[i] = (int32_t)(x * 1e6) % 7 - 1;
+        else if (operand->kind == 'd')
+            ((double *)data)[i] = x;
+        else if (operand->kind == 'w' || dtype == PLACE_F32)
+            ((float *)data)[i] = (float)x;
+        else
+            ((uint16_t *)data)[i] = (uint16_t)format_bits(f, x);
+    }
+    return data;
+}
+
+static void assert_rounded(struct format f, const struct operand *operand, int number,
+                           const void *narrow, const void *wide) {
+    for (int64_t i = 0; i < operand->count && operand->kind == 't'; i++) {
+        double x = ((const float *)wide)[i];
+        if (((const uint16_t *)narrow)[i] != format_bits(f, format_round(f, x)))
+            fail_msg("element %lld of operand %d is %.9g, not %.9g", (long long)i, number,
+                     format_value(f, ((const uint16_t *)narrow)[i]), x);
+    }
+    if (operand->kind != 't')
+        assert_memory_equal(narrow, wide, (size_t)operand->count * (operand->kind == 'd' ? 8 : 4));
+}
+
+static void check(struct place_context *context, body run, const struct operand *operands, int n) {
+    const int32_t dtypes[] = {PLACE_BF16, PLACE_F16};
+    for (int t = 0; t < 2; t++) {
+        struct format f = t ? format_f16 : format_bf16;
+        void *narrow[MOST_OPERANDS], *wide[MOST_OPERANDS];
+        for (int i = 0; i < n; i++) {
+            narrow[i] = make(f, dtypes[t], &operands[i], (uint64_t)i + 1);
+            wide[i] = make(f, PLACE_F32, &operands[i], (uint64_t)i + 1);
+        }
+        run(context, dtypes[t], narrow);
+        run(context, PLACE_F32, wide);
+        for (int i = 0; i < n; i++) {
+            assert_rounded(f, &operands[i], i, narrow[i], wide[i]);
+            free(narrow[i]), free(wide[i]);
+        }
+    }
+}
+#define CHECK_KERNEL(context, body, ...)                                                           \
+    check(context, body, (const struct operand[]){__VA_ARGS__},                                    \
+          sizeof((const struct operand[]){__VA_ARGS__}) / sizeof(struct operand))
+
+/* ---- norms ---- */
+
+enum { ROWS = 24, HIDDEN = 203, ALL = ROWS * HIDDEN };
+
+static void layer_norm(struct place_context *context, int32_t dtype, void *const *a) {
+    CALL_OK(place_layer_norm(context, 0, dtype, ROWS, HIDDEN, a[0], a[1], a[2], 1e-5, a[3], a[4],
+                             a[5]));
+    CALL_OK(place_rms_norm(context, 0, dtype, ROWS, HIDDEN, a[0], a[1], 1e-5, a[6], a[7]));
+}
+
+static void norm_backward(struct place_context *context, int32_t dtype, void *const *a) {
+    CALL_OK(place_layer_norm_backward(context, 0, dtype, PLACE_F32, dtype, ROWS, 1, 4, HIDDEN, a[0],
+                                      a[1], a[2], a[3], a[4], a[5], a[6], a[7], 0));
+    CALL_OK(place_rms_norm_backward(context, 0, dtype, dtype, ROWS, 1, 0, HIDDEN, a[0], a[1], a[3],
+                                    a[4], a[4], a[8], 1)); /* dx over dy */
+}
+
+static void norms(struct place_context *context) {
+    CHECK_KERNEL(context, layer_norm, {ALL, 't'}, {HIDDEN, 't'}, {HIDDEN, 't'}, {ALL, 't'},
+                 {ROWS, 'w'}, {ROWS, 'w'}, {ALL, 't'}, {ROWS, 'w'});
+    CHECK_KERNEL(context, norm_backward, {ALL, 't'}, {HIDDEN, 't'}, {ROWS, 'w'}, {ROWS, 'w'},
+                 {ALL, 't'}, {ALL, 't'}, {HIDDEN, 'w'}, {HIDDEN, 't'}, {HIDDEN, 't'});
+}
+
+/* ---- positions and attention ---- */
+
+static void rope(struct place_context *context, int32_t dtype, void *const *a) {
+    CALL_OK(place_rope(context, 0, dtype, 2, 10, 3, 20, a[0], NULL, 5, 1e4, 1, 1, 4, 1, 0, a[1]));
+    CALL_OK(place_rope(context, 0, dtype, 2, 10, 3, 20, a[0], NULL, 5, 1e4, 1, 1, 4, 1, 1, a[0]));
+}
+
+/* Gradients of queries fit the workspace, or are made by themselves; their number says which. */
+struct heads {
+    int64_t sequence, kv_heads, group, head_dim;
+};
+static struct heads heads;
+
+static void attend(struct place_context *context, int32_t dtype, void *const *a) {
+    struct heads h = heads;
+    CALL_OK(place_attention(context, 0, dtype, dtype, 1, h.sequence, h.sequence, h.kv_heads,
+                            h.group, h.head_dim, a[0], a[1], a[2], NULL, 0, NULL, 0, 0.3, a[3],
+                            a[4]));
+    CALL_OK(place_attention(context, 0, dtype, PLACE_F32, 1, h.sequence, h.sequence, h.kv_heads,
+                            h.group, h.head_dim, a[0], a[1], a[2], NULL, 0, NULL, 0, 0.3, a[5],
+                            a[6]));
+    CALL_OK(place_attention_merge(context, 0, dtype, h.sequence * h.kv_heads * h.group, h.head_dim,
+                                  a[0], a[4], a[7], a[6], a[7], a[8]));
+}
+
+/* Gradients of o as it was made, which is not what comes out of the kernel above in f32. */
+static void attend_backward(struct place_context *context, int32_t dtype, void *const *a) {
+    struct heads h = heads;
+    for (int i = 0; i < 2; i++) /* in blocks, too */
+        CALL_OK(place_attention_backward(
+            context, 0, dtype, dtype, dtype, dtype, i ? dtype : PLACE_F32, dtype, 1, h.sequence,
+            8 * i, h.sequence, h.kv_heads, h.group, h.head_dim, a[0], a[1], a[2], a[3], a[4], a[5],
+            NULL, 0, NULL, 0, 0.3, a[6 + 3 * i], a[7 + 3 * i], a[8 + 3 * i]));
+}
+
+static void attention(struct place_context *context) {
+    CHECK_KERNEL(context, rope, {1200, 't'}, {1200, 't'});
+    static const struct heads cases[] = {{40, 2, 2, 12}, {200, 1, 1, 48}, {200, 1, 5, 256}};
+    for (int i = 0; i < 3; i++) {
+        heads = cases[i];
+        int64_t rows = heads.sequence * heads.kv_heads * heads.group, q = rows * heads.head_dim;
+        int64_t k = q / heads.group;
+        CHECK_KERNEL(context, attend, {q, 't'}, {k, 't'}, {k, 't'}, {q, 't'}, {rows, 'w'}, {q, 'w'},
+                     {rows, 'w'}, {q, 't'}, {rows, 'w'});
+        CHECK_KERNEL(context, attend_backward, {q, 't'}, {k, 't'}, {k, 't'}, {q, 't'}, {rows, 'w'},
+                     {q, 't'}, {q, 't'}, {k, 'w'}, {k, 't'}, {q, 't'}, {k, 't'}, {k, 't'});
+    }
+}
+
+/* ---- ends of the model ---- */
+
+enum { VOCAB = 2500, TABLE = 9 * HIDDEN }; /* more logits than are widened at once */
+
+static void embed(struct place_context *context, int32_t dtype, void *const *a) {
+    CALL_OK(place_embedding(context, 0, dtype, ROWS, HIDDEN, a[0], 1, 4, a[1], a[2]));
+    for (int i = 0; i < 2; i++) {
+        CALL_OK(place_embedding_backward(context, 0, dtype, dtype, ROWS, 1, 4 * i, HIDDEN, a[0], 0,
+                                         9, a[3], a[4 + i], i));
+        CALL_OK(place_embedding_backward(context, 0, dtype, PLACE_F32, ROWS, 1, 4 * i, HIDDEN, a[0],
+                                         0, 9, a[3], a[6 + i], i));
+    }
+}
+
+static void lose(struct place_context *context, int32_t dtype, void *const *a) {
+    CALL_OK(place_cross_entropy(context, 0, dtype, ROWS, VOCAB, a[0], a[1], a[2], 0, a[3]));
+    CALL_OK(place_row_max(context, 0, dtype, ROWS, VOCAB, a[0], a[4]));
+    CALL_OK(place_sum_exp(context, 0, dtype, ROWS, VOCAB, VOCAB / 4, a[0], a[4], a[5]));
+    CALL_OK(place_pick(context, 0, dtype, ROWS, VOCAB, 0, a[0], a[1], a[6]));
+    CALL_OK(place_cross_entropy_backward(context, 0, dtype, ROWS, VOCAB, 0, a[0], a[1], a[3], a[7],
+                                         a[8]));
+}
+
+static void ends(struct place_context *context) {
+    CHECK_KERNEL(context, embed, {ROWS, 'i'}, {TABLE, 't'}, {ALL, 't'}, {ALL, 't'}, {TABLE, 't'},
+                 {TABLE, 't'}, {TABLE, 'w'}, {TABLE, 'w'});
+    CHECK_KERNEL(context, lose, {ROWS * VOCAB, 't'}, {ROWS, 'i'}, {1, 'd'}, {ROWS, 'w'},
+                 {ROWS, 'w'}, {ROWS, 'w'}, {ROWS, 'w'}, {1, 'd'}, {ROWS * VOCAB, 't'});
+}
+
+/* ---- sums and updates ---- */
+
+enum { COUNT = 20000 }; /* more than a range */
+
+static void sums(struct place_context *context, int32_t dtype, void *const *a) {
+    double three = 3;
+    CALL_OK(place_sum_rows(context, 0, dtype, dtype, ROWS, 1, 4, HIDDEN, a[0], a[1], 1));
+    CALL_OK(place_sum_rows(context, 0, dtype, PLACE_F32, ROWS, 1, 0, HIDDEN, a[0], a[2], 0));
+    CALL_OK(place_square_sum(context, 0, dtype, ALL, a[0], a[3], 0));
+    CALL_OK(place_square_bins(context, 0, dtype, ALL, a[0], a[4]));
+    CALL_OK(place_accumulate(context, 0, dtype, dtype, COUNT, a[5], a[6]));
+    CALL_OK(place_accumulate(context, 0, PLACE_F32, dtype, COUNT, a[7], a[6]));
+    CALL_OK(place_cast(context, 0, dtype, PLACE_F32, COUNT, a[8], a[6]));
+    CALL_OK(place_cast(context, 0, PLACE_F32, dtype, COUNT, a[9], a[7]));
+    CALL_OK(place_carry(context, 0, dtype, COUNT, 1, a[10], a[11], &three));
+}
+
+/* Master and moments in f32 or in the narrow type, gradients in the narrow one; and the parameters
+ * that are rounded in the same pass. */
+static void update(struct place_context *context, int32_t dtype, void *const *a) {
+    double rate = 0.01, clip = 0.75, step = 3;
+    CALL_OK(place_adamw(context, 0, PLACE_F32, dtype, PLACE_F32, dtype, dtype, COUNT, a[0], a[1],
+                        a[2], a[3], a[4], &rate, &clip, &step, 0.9, 0.95, 1e-8, 0.1));
+    CALL_OK(place_adamw(context, 0, dtype, PLACE_F32, PLACE_F32, dtype, dtype, COUNT, a[5], a[6],
+                        a[7], a[3], NULL, &rate, &clip, &step, 0.9, 0.95, 1e-8, 0.1));
+    CALL_OK(
+        place_sgd(context, 0, PLACE_F32, dtype, dtype, COUNT, a[8], a[3], a[9], &rate, &clip, 0.1));
+    for (int nesterov = 0; nesterov < 2; nesterov++)
+        CALL_OK(place_sgd_momentum(context, 0, PLACE_F32, dtype, dtype, dtype, COUNT,
+                                   a[10 + nesterov], a[12 + nesterov], a[3], a[9], &rate, &clip,
+                                   0.9, 0.1, nesterov));
+}
+
+static void sums_and_updates(struct place_context *context) {
+    CHECK_KERNEL(context, sums, {ALL, 't'}, {HIDDEN, 't'}, {HIDDEN, 'w'}, {1, 'd'},
+                 {PLACE_SQUARE_BINS, 'd'}, {COUNT, 't'}, {COUNT, 't'}, {COUNT, 'w'}, {COUNT, 'w'},
+                 {COUNT, 't'}, {COUNT, 't'}, {COUNT, 't'});
+    CHECK_KERNEL(context, update, {COUNT, 'w'}, {COUNT, 't'}, {COUNT, 'w'}, {COUNT, 't'},
+                 {COUNT, 't'}, {COUNT, 't'}, {COUNT, 'w'}, {COUNT, 'w'}, {COUNT, 'w'}, {COUNT, 't'},
+                 {COUNT, 'w'}, {COUNT, 'w'}, {COUNT, 't'}, {COUNT, 't'});
+}
+
+static void norms_round_once(void **state) {
+    in_each_version(norms);
+}
+
+static void attention_rounds_once(void **state) {
+    in_each_version(attention);
+}
+
+static void ends_of_the_model_round_once(void **state) {
+    in_each_version(ends);
+}
+
+static void sums_and_updates_round_once(void **state) {
+    in_each_version(sums_and_updates);
+}
+
+/* ---- conversions ---- */
+
+/* Every number of the narrow types, and what lies between two of them. */
+static void convert(struct place_context *context) {
+    for (int t = 0; t < 2; t++) {
+        struct format f = t ? format_f16 : format_bf16;
+        int32_t dtype = t ? PLACE_F16 : PLACE_BF16;
+        enum { N = 4 << 16 };
+        float *wide = must(malloc(N * sizeof *wide));
+        uint16_t *narrow = must(malloc(N * sizeof *narrow));
+        for (uint32_t i = 0; i < N; i++) {
+            double x = format_value(f, i >> 2);
+            double half = isfinite(x) ? copysign(format_unit(f, x) / 2, x) : 0;
+            wide[i] = (float)(i % 4 == 0 ? x : (x + half) * (1 + (i % 4 - 2.) * 0x1p-22));
+        }
+        CALL_OK(place_cast(context, 0, PLACE_F32, dtype, N, narrow, wide));
+        for (int i = 0; i < N; i++)
+            if (isnan(wide[i]))
+                assert_true(isnan(format_value(f, narrow[i])));
+            else if (narrow[i] != format_bits(f, format_round(f, wide[i])))
+                fail_msg("%.9g became %.9g", wide[i], format_value(f, narrow[i]));
+        for (uint32_t i = 0; i < 1 << 16; i++)
+            narrow[i] = (uint16_t)i;
+        CALL_OK(place_cast(context, 0, dtype, PLACE_F32, 1 << 16, wide, narrow));
+        for (uint32_t i = 0; i < 1 << 16; i++) {
+            double x = format_value(f, i);
+            assert_true(isnan(x) ? isnan(wide[i])
+                                 : wide[i] == x && !signbit(wide[i]) == !signbit(x));
+        }
+        free(wide), free(narrow);
+    }
+}
+
+static void conversions(void **state) {
+    in_each_version(convert);
+}
+
+/* What is rounded must be there with all its digits. */
+static void narrow_parameters_are_not_rounded_again(void **state) {
+    struct place_context *context = context_of_this_cpu(1);
+    uint16_t x = 0;
+    double one = 1;
+    assert_int_equal(
+        place_sgd(context, 7, PLACE_BF16, PLACE_BF16, PLACE_F16, 1, &x, &x, &x, &one, NULL, 0),
+        PLACE_ERROR_ARGUMENT);
+    assert_non_null(strstr(context->message, "cannot be rounded"));
+    context_free(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(norms_round_once),
+        cmocka_unit_test(attention_rounds_once),
+        cmocka_unit_test(ends_of_the_model_round_once),
+        cmocka_unit_test(sums_and_updates_round_once),
+        cmocka_unit_test(narrow_parameters_are_not_rounded_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
