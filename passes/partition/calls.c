@@ -103,11 +103,11 @@ static struct reference bind_result(struct draft *draft, struct making_call *c,
             draft->states[r.buffer].type = c->types[in_parameter];
         return c->operands[in_parameter];
     }
-    if (buffer->class != CLASS_GRADIENTS)
+    if (!is_tensor_state(buffer))
         return bind_value_result(draft, c, r, &use->results[i]);
     struct way *way = way_of(draft, buffer);
     draft->states[r.buffer].type = use->results[i];
-    return station_item(draft, c->at, way, way->route.used, r, c->whole->call.unit);
+    return station_item(draft, c->at, way, station_of(c, way), r, c->whole->call.unit);
 }
 
 // A microbatch's gradient that goes through a transient, or is summed over devices where it is, is
@@ -132,7 +132,8 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     const struct buffer *buffer = reference_buffer(plan, r);
     bool carries = levels_of_counter(plan) > 0;
     bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;
-    if (c->unit->results[i].in_parameter != NO_ID || is_whole)
+    // A parameter that is rounded from its master lies as that does.
+    if (c->unit->results[i].in_parameter != NO_ID || is_whole || buffer->class == CLASS_PARAMETERS)
         return (struct wanted_result){.as_made = true,
                                       .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED};
     if (crosses_pieces(plan, r))

@@ -187,11 +187,13 @@ static void emit_local(struct maker *m, const struct op *op, const value_id *ope
 // Ops on flat shards, as in updates and norms: every tensor is cut alike, and so is what is made
 // element by element. Anything else is made of this device's own elements.
 static void make_flat(struct maker *m, const struct op *op, unsigned flat_operand) {
-    const struct sharding flat = m->forms[op->operands[flat_operand]].items[0].type, whole = {0};
+    struct sharding flat = m->forms[op->operands[flat_operand]].items[0].type;
+    const struct sharding whole = {0};
     struct op_labels labels;
     struct sharding types[MAX_RESULTS] = {0};
     value_id operands[MAX_OPERANDS];
     CHECK(op_labels_of(m->from, op, &labels));
+    flat.dtype = DTYPE_NONE; // how operands are cut alike; their types are their own
     for (unsigned i = 0; i < op->n_operands; i++) {
         bool alike = strcmp(labels.operands[i], labels.operands[flat_operand]) == 0;
         operands[i] = bring(m, op->operands[i], alike ? &flat : &whole, op);

@@ -9,7 +9,7 @@
 // Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
 static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
                               const struct placed_tensor *placed) {
-    return divided_elements(p, tensor, placed) * dtype_bytes[p->program->job->policy.gather];
+    return divided_elements(p, tensor, placed) * dtype_bytes[placed->storage->types.gathered];
 }
 
 static const struct origin *gather_origin(const struct storage *storage) {

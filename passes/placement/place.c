@@ -246,8 +246,11 @@ static uint64_t split_axes(const struct placing *p, const struct placed_tensor *
 }
 
 static struct element_types types_of(const struct placing *p, uint32_t t) {
-    const struct policy *policy = &p->program->job->policy;
-    struct element_types types = {.gathered = policy->gather, .reduced = policy->reduce};
+    const struct job *job = p->program->job;
+    const struct tensor *tensor = &job->tensors[t];
+    struct element_types types = {.gradients = tensor_reduce(job, tensor),
+                                  .gathered = tensor_gather(job, tensor),
+                                  .reduced = tensor_reduce(job, tensor)};
     for (uint32_t b = 0; b < p->program->n_buffers; b++) {
         const struct buffer *buffer = &p->program->buffers[b];
         if (buffer->tensor == t && buffer->class == CLASS_PARAMETERS)

@@ -264,6 +264,14 @@ static enum dtype declared_type(const struct proof *p, const struct exchange *ex
     return state ? policy->gather : DTYPE_NONE;
 }
 
+// The digits that it must have: a gradient those that are kept of it, if fewer than it is summed in.
+static struct width declared_width(const struct proof *p, const struct judgement *value,
+                                   enum dtype least) {
+    enum dtype kept = p->program->job->policy.gradients;
+    return is_gradient(p, value->value.of) ? width_meet(width_of(least), width_of(kept))
+                                           : width_of(least);
+}
+
 static void insist_wider(struct proof *p, const struct judgement *value, enum dtype least,
                          struct span span) {
     struct fault *fault = fault_make(p, E415, value->narrowed ? *value->narrowed : span, NULL,
@@ -280,7 +288,8 @@ void precision_sent(struct proof *p, const struct exchange *exchange, struct jud
     enum dtype least = declared_type(p, exchange, value);
     if (p->ordered || least == DTYPE_NONE || value->dtype == DTYPE_I32)
         return;
-    if (!width_holds(value->width, width_of(least)))
+    if (!width_holds(value->width, declared_width(p, value, least)) ||
+        !dtype_holds((enum dtype)value->dtype, least))
         insist_wider(p, value, least, span);
     else if ((is_gradient(p, value->value.of) || is_parameter(p, value->value.of)) &&
              mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1)
