@@ -104,6 +104,10 @@ static void describe_tensors(struct arena *arena, const struct job *job,
     out->tensors = tensors;
 }
 
+_Static_assert((int)PLACE_DEVICE == (int)TIER_DEVICE && (int)PLACE_HOST == (int)TIER_HOST &&
+                   (int)PLACE_DISK == (int)TIER_DISK && (int)PLACE_N_TIERS == (int)N_TIERS,
+               "enum place_tier follows ir/tiers.def");
+
 // ---- buffers ----------------------------------------------------------------------------------
 
 static enum place_dtype describe_dtype(enum dtype dtype) {
@@ -139,6 +143,7 @@ static struct place_buffer describe_buffer(const struct program *program,
         .tensor = index_or_none(buffer->tensor),
         .class = (enum place_class)buffer->class,
         .dtype = describe_dtype(buffer->dtype),
+        .tier = (enum place_tier)buffer->tier,
         .rank = buffer->rank,
         .flat = describe_axes(&buffer->layout.flat),
         .count = buffer_items(buffer),
@@ -237,6 +242,8 @@ static const char *statement_text(struct describer *d, const struct program *pro
     case STATEMENT_CALL:
         return arena_format(d->arena, "call %s", program->job->units[s->call.unit].name);
     case STATEMENT_START:
+        if (is_copy(&s->start))
+            return arena_format(d->arena, "copy %s", step->handles[s->start.handle].name);
         return arena_format(d->arena, "%s %s", collective_names[s->start.exchange.kind],
                             mesh_axes_text(&d->job->mesh, &s->start.exchange.axes, d->arena));
     case STATEMENT_WAIT:
@@ -351,8 +358,8 @@ static struct place_part describe_part(struct arena *arena, const struct program
                              .axes = describe_axes(&program->part.axes),
                              .begin = program->part.begin,
                              .end = program->part.end,
-                             .arena_bytes = program->arena_bytes,
                              .memory = memory ? *memory : (struct place_memory){0}};
+    memcpy(out.arena_bytes, program->arena_bytes, sizeof out.arena_bytes);
     describe_buffers(arena, program, &out);
     describe_effects(arena, program, &out);
     find_wellknown(program, &out.wellknown);

@@ -113,8 +113,8 @@ static void print_buffers(FILE *to, const struct place_part *p, int32_t part) {
         const struct place_buffer *b = &p->buffers[i];
         fputs("    {", to);
         print_field(to, "name", b->name);
-        fprintf(to, ".tensor = %d, .class = %d, .dtype = %d, .rank = %d,", b->tensor, (int)b->class,
-                (int)b->dtype, b->rank);
+        fprintf(to, ".tensor = %d, .class = %d, .dtype = %d, .tier = %d, .rank = %d,", b->tensor,
+                (int)b->class, (int)b->dtype, (int)b->tier, b->rank);
         if (b->rank > 0)
             print_dimensions(to, b);
         fputs("\n     ", to);
@@ -197,8 +197,9 @@ static void print_part(FILE *to, const struct place_part *p, const struct job *j
     fputs("    {", to);
     print_field(to, "name", p->name);
     print_axes(to, "axes", &p->axes);
-    fprintf(to, ".begin = %" PRId64 ", .end = %" PRId64 ", .arena_bytes = %" PRId64 ",\n", p->begin,
-            p->end, p->arena_bytes);
+    fprintf(to, ".begin = %" PRId64 ", .end = %" PRId64, p->begin, p->end);
+    fprintf(to, ", .arena_bytes = {%" PRId64 ", %" PRId64 ", %" PRId64 "},\n",
+            p->arena_bytes[PLACE_DEVICE], p->arena_bytes[PLACE_HOST], p->arena_bytes[PLACE_DISK]);
     fprintf(to, "     .n_buffers = %d, .buffers = buffers_%u,\n", p->n_buffers, number);
     fprintf(to, "     .n_effects = %d, .effects = effects_%u,\n", p->n_effects, number);
     fprintf(to,

@@ -167,7 +167,6 @@ LLVMTypeRef function_type(struct emitter *e, unsigned n_pointers) {
     return LLVMFunctionType(e->i32, types, n_pointers + 1, false);
 }
 
-// The arena is loaded once, in the entry; everything behind it is constant offsets.
 void function_begin(struct emitter *e, LLVMValueRef llvm) {
     struct function *f = &e->function;
     *f = (struct function){.llvm = llvm, .context = LLVMGetParam(llvm, 0)};
@@ -179,7 +178,6 @@ void function_begin(struct emitter *e, LLVMValueRef llvm) {
     f->failure_status = LLVMBuildPhi(e->builder, e->i32, "status");
     LLVMBuildRet(e->builder, f->failure_status);
     LLVMPositionBuilderAtEnd(e->builder, f->entry);
-    f->arena = LLVMBuildLoad2(e->builder, e->pointer, f->context, "arena");
     LLVMBuildBr(e->builder, body);
     LLVMPositionBuilderAtEnd(e->builder, body);
 }

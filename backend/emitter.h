@@ -3,8 +3,8 @@
 // LLVM context, and only reads the program.
 //
 // Generated functions have the shape `int32_t f(struct place_context *, ...)`: they return the
-// status of the first runtime call that fails. All addresses are the arena's base (first member of
-// the context) plus a constant, plus index times a constant.
+// status of the first runtime call that fails. All addresses are the base of an arena (first members
+// of the context) plus a constant, plus index times a constant.
 #ifndef PLACE_BACKEND_EMITTER_H
 #define PLACE_BACKEND_EMITTER_H
 
@@ -23,7 +23,6 @@ enum runtime_call {
 struct function {
     LLVMValueRef llvm;
     LLVMValueRef context;        // struct place_context *
-    LLVMValueRef arena;          // its arena's first byte
     LLVMBasicBlockRef entry;     // where stack slots go
     LLVMBasicBlockRef failure;   // returns the status that arrives there
     LLVMValueRef failure_status; // the phi of that block
@@ -187,6 +186,15 @@ struct piece piece_of(const struct exchange *, const struct mesh *, const struct
                       const struct tensor_type *to);
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *, enum dtype, const struct piece *pieces, uint32_t n);
+
+// copies.c: a copy between tiers.
+struct copy {
+    LLVMValueRef from, to;
+    int64_t bytes;
+    enum tier from_tier, to_tier;
+};
+void start_copy(struct emitter *, uint32_t statement, LLVMValueRef handle,
+                const struct copy *copies, uint32_t n);
 
 // math.c: the runtime's own exp, tanh, erf ... by their names in runtime/math, on f32 or f64.
 LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);

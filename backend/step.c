@@ -10,6 +10,7 @@ struct schedule {
     enum step_kind kind;
     const struct step *step;
     LLVMValueRef variables[LIMIT_LOOP_DEPTH];
+    LLVMValueRef arenas[N_TIERS];
     LLVMValueRef told; // the same in memory, for begin_statement
     unsigned depth;
 };
@@ -51,7 +52,7 @@ static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer
                                  LLVMValueRef item) {
     struct emitter *e = s->e;
     CHECK(buffer->offset_bytes >= 0);
-    LLVMValueRef first = offset_pointer(e, e->function.arena, buffer->offset_bytes);
+    LLVMValueRef first = offset_pointer(e, s->arenas[buffer->tier], buffer->offset_bytes);
     LLVMValueRef stride = constant_i64(e, buffer_item_bytes(e->program, buffer));
     LLVMValueRef at = LLVMBuildMul(e->builder, item, stride, "");
     return element_pointer(e, e->i8, first, at);
@@ -90,7 +91,7 @@ static void emit_call(struct schedule *s, const struct statement *statement) {
             arguments[n++] = reference_pointer(s, call->results[i]);
     if (unit->frame_bytes > 0) {
         const struct buffer *frame = &e->program->buffers[program_frame(e->program, call->unit)];
-        arguments[n++] = offset_pointer(e, e->function.arena, frame->offset_bytes);
+        arguments[n++] = offset_pointer(e, s->arenas[frame->tier], frame->offset_bytes);
     }
     CHECK(n == count + 1);
     LLVMValueRef callee = declare_unit(e, unit);
@@ -123,6 +124,42 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
     enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
     start_collective(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
                      &transfer->exchange, dtype, pieces, transfer->n_pieces);
+}
+
+// Elements, without the padding behind an item.
+static void emit_copy(struct schedule *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    const struct transfer *transfer = &statement->start;
+    struct copy *copies = ARENA_ARRAY(e->arena, struct copy, transfer->n_pieces);
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct transfer_piece *piece = &transfer->pieces[i];
+        const struct buffer *from = &e->program->buffers[piece->from.buffer];
+        struct tensor_type type = buffer_type(e->program, from);
+        copies[i] = (struct copy){.from = reference_pointer(s, piece->from),
+                                  .to = reference_pointer(s, piece->to),
+                                  .bytes = type_bytes(&type),
+                                  .from_tier = from->tier,
+                                  .to_tier = e->program->buffers[piece->to.buffer].tier};
+    }
+    start_copy(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index), copies,
+               transfer->n_pieces);
+}
+
+// What the starts of a handle begin, which is one or the other.
+static bool is_handle_of_copies(const struct step *step, uint32_t handle) {
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_START && walk.statement->start.handle == handle)
+            return is_copy(&walk.statement->start);
+    return false;
+}
+
+static void emit_wait(struct schedule *s, const struct statement *statement) {
+    LLVMValueRef handle = handle_value(s, statement->wait.handle, statement->wait.index);
+    if (is_handle_of_copies(s->step, statement->wait.handle))
+        CALL_RUNTIME(s->e, copy_wait, statement->id, handle);
+    else
+        CALL_RUNTIME(s->e, collective_wait, statement->id, handle);
 }
 
 // Padding too: what is gathered or reduced with it must be zero.
@@ -170,11 +207,13 @@ static void emit_statement(struct schedule *s, const struct statement *statement
         emit_call(s, statement);
         break;
     case STATEMENT_START:
-        emit_start(s, statement);
+        if (is_copy(&statement->start))
+            emit_copy(s, statement);
+        else
+            emit_start(s, statement);
         break;
     case STATEMENT_WAIT:
-        CALL_RUNTIME(s->e, collective_wait, statement->id,
-                     handle_value(s, statement->wait.handle, statement->wait.index));
+        emit_wait(s, statement);
         break;
     case STATEMENT_ZERO:
         emit_zero(s, statement);
@@ -189,9 +228,20 @@ static void emit_block(struct schedule *s, const struct block *block) {
         emit_statement(s, &block->statements[i]);
 }
 
+// Arenas are loaded once; everything behind them is constant offsets.
+static void load_arenas(struct schedule *s) {
+    struct emitter *e = s->e;
+    for (int tier = 0; tier < N_TIERS; tier++) {
+        LLVMValueRef at =
+            element_pointer(e, e->pointer, e->function.context, constant_i64(e, tier));
+        s->arenas[tier] = LLVMBuildLoad2(e->builder, e->pointer, at, tier_names[tier]);
+    }
+}
+
 static void emit_step(struct emitter *e, enum step_kind kind, const char *name) {
     struct schedule schedule = {.e = e, .kind = kind, .step = &e->program->steps[kind]};
     function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
+    load_arenas(&schedule);
     schedule.told = stack_array(e, e->i64, LIMIT_LOOP_DEPTH);
     emit_block(&schedule, &schedule.step->body);
     function_end(e);

@@ -160,7 +160,9 @@ static const char *verdict_cell(struct columns *all, const struct column *column
 }
 
 static const char *peak_cell(struct columns *all, const struct column *column, const void *what) {
-    return column->right ? bytes_text(&all->arena, (double)column->c.account->peak) : NULL;
+    return column->right
+               ? bytes_text(&all->arena, (double)column->c.account->arenas[TIER_DEVICE].peak)
+               : NULL;
 }
 
 static const char *axes_text(const struct columns *all, const struct column *column,

@@ -90,9 +90,23 @@ static bool run_final(struct compilation *c) {
 
 // ---- judgement --------------------------------------------------------------------------------
 
+// E701, W801: what the plan needs of the host against what that has for a device.
+static void check_host_memory(struct compilation *c) {
+    int64_t limit = c->config.device.host_memory_bytes;
+    int64_t peak = c->account->arenas[TIER_HOST].peak;
+    if (!limit || peak * 10 <= limit * 8)
+        return;
+    struct diagnostic *d =
+        report(c->diagnostics, peak > limit ? E701 : W801, c->config.strategy.name_span,
+               "this strategy needs %s of the host for every device; `host_memory` of `%s` is %s",
+               bytes_text(&c->arena, (double)peak), c->config.device.name,
+               bytes_text(&c->arena, (double)limit));
+    diagnostic_note_at(d, c->config.device.origin.span, "the device is declared here");
+}
+
 // E701, W801: what the plan needs against what the device has.
 static void check_memory(struct compilation *c) {
-    int64_t limit = c->config.device.memory_bytes, peak = c->account->peak;
+    int64_t limit = c->config.device.memory_bytes, peak = c->account->arenas[TIER_DEVICE].peak;
     if (!limit || peak * 10 <= limit * 8)
         return;
     const char *needs = bytes_text(&c->arena, (double)peak);
@@ -101,12 +115,13 @@ static void check_memory(struct compilation *c) {
         c->diagnostics, peak > limit ? E701 : W801, c->config.strategy.name_span,
         "this strategy needs %s on every device; `%s` has %s", needs, c->config.device.name, has);
     diagnostic_note_at(d, c->config.device.origin.span, "the device is declared here");
-    diagnostic_note(d, "parameters %s, optimizer %s, gradients %s, activations %s, transient %s",
-                    bytes_text(&c->arena, (double)c->account->states[STATE_PARAMETERS]),
-                    bytes_text(&c->arena, (double)c->account->states[STATE_OPTIMIZER]),
-                    bytes_text(&c->arena, (double)c->account->states[STATE_GRADIENTS]),
-                    bytes_text(&c->arena, (double)c->account->states[STATE_ACTIVATIONS]),
-                    bytes_text(&c->arena, (double)c->account->transient));
+    diagnostic_note(
+        d, "parameters %s, optimizer %s, gradients %s, activations %s, transient %s",
+        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_PARAMETERS]),
+        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_OPTIMIZER]),
+        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_GRADIENTS]),
+        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_ACTIVATIONS]),
+        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].transient));
 }
 
 // E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.
@@ -134,6 +149,7 @@ static bool run_judge(struct compilation *c) {
     followed_free(c->followed);
     c->followed = NULL;
     check_memory(c);
+    check_host_memory(c);
     if (c->account->too_long.statements)
         report_too_long(c->diagnostics, &c->account->too_long);
     else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {

@@ -21,12 +21,13 @@ static const int64_t *predicted_bytes(struct compilation *c) {
 // The entries are missing: a jit has their addresses, an executable its linker.
 struct place_program *describe_program(struct compilation *c) {
     const struct account *account = c->account;
-    const struct place_memory memory = {.peak = account->peak,
-                                        .parameters = account->states[STATE_PARAMETERS],
-                                        .optimizer = account->states[STATE_OPTIMIZER],
-                                        .gradients = account->states[STATE_GRADIENTS],
-                                        .activations = account->states[STATE_ACTIVATIONS],
-                                        .transient = account->transient};
+    const struct place_memory memory = {
+        .peak = account->arenas[TIER_DEVICE].peak,
+        .parameters = account->arenas[TIER_DEVICE].states[STATE_PARAMETERS],
+        .optimizer = account->arenas[TIER_DEVICE].states[STATE_OPTIMIZER],
+        .gradients = account->arenas[TIER_DEVICE].states[STATE_GRADIENTS],
+        .activations = account->arenas[TIER_DEVICE].states[STATE_ACTIVATIONS],
+        .transient = account->arenas[TIER_DEVICE].transient};
     struct config_json json = frontend_config_json(&c->arena, &c->config);
     struct descriptor_facts facts = {
         .config = &c->config,

@@ -196,13 +196,15 @@ static json_t *relaxed_json(struct compilation *c) {
 
 // What is alive at once when that is most, item by item; beyond the contract.
 static json_t *live_json(struct compilation *c) {
-    const struct account_live *a = &c->account->live;
+    const struct account_live *a = &c->account->live[TIER_DEVICE];
     struct source_place place = source_place(&c->sources, a->span);
     json_t *live = json_object();
     json_object_set_new(live, "peak", json_integer(a->sum));
     for (int state = 0; state < N_STATES; state++)
         json_object_set_new(live, state_names[state], json_integer(a->states[state]));
     json_object_set_new(live, "transient", json_integer(a->transient));
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        json_object_set_new(live, tier_names[i], json_integer(c->account->live[i].sum));
     json_object_set_new(live, "statement", json_integer(a->statement));
     json_object_set_new(live, "line", place.file ? json_integer(place.line) : json_null());
     return live;
@@ -222,19 +224,20 @@ static json_t *alone_json(const struct account *account) {
 // sum to the peak.
 static json_t *memory_values(struct compilation *c) {
     const struct account *a = c->account;
+    const struct account_arena *device = &a->arenas[TIER_DEVICE];
     json_t *memory = json_object();
-    json_object_set_new(memory, "peak", json_integer(a->peak));
+    json_object_set_new(memory, "peak", json_integer(device->peak));
     for (int state = 0; state < N_STATES; state++)
-        json_object_set_new(memory, state_names[state], json_integer(a->states[state]));
-    json_object_set_new(memory, "transient", json_integer(a->transient));
+        json_object_set_new(memory, state_names[state], json_integer(device->states[state]));
+    json_object_set_new(memory, "transient", json_integer(device->transient));
     json_t *held = json_object(); // beyond the contract: from step to step, at any moment
     for (int state = 0; state < N_STATES; state++)
         json_object_set_new(held, state_names[state], json_integer(a->held[state]));
     json_object_set_new(memory, "held", held);
     json_object_set_new(memory, "live", live_json(c));
     json_object_set_new(memory, "alone", alone_json(a));
-    json_object_set_new(memory, "host", json_integer(0));
-    json_object_set_new(memory, "disk", json_integer(0));
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        json_object_set_new(memory, tier_names[i], json_integer(a->arenas[i].peak));
     int64_t limit = c->config.device.memory_bytes;
     json_object_set_new(memory, "limit", limit ? json_integer(limit) : json_null());
     struct source_place place = source_place(&c->sources, a->peak_span);
@@ -283,6 +286,14 @@ static json_t *communication_json(struct compilation *c) {
     return array;
 }
 
+// Bytes that one device copies in one step, to and from what is further away.
+static json_t *copied_json(const struct account *account) {
+    json_t *copied = json_object();
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        json_object_set_new(copied, tier_names[i], json_integer(account->copied[i]));
+    return copied;
+}
+
 // What only a program that is right has, be it too large for the device; of any other these keys
 // are null.
 static void set_program(struct compilation *c, json_t *root) {
@@ -292,12 +303,13 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
     json_object_set_new(root, "communication_total", json_integer(c->account->total_bytes));
+    json_object_set_new(root, "copied", copied_json(c->account));
     json_object_set_new(root, "time", time_json(c));
 }
 
 static void set_unknown(json_t *root) {
-    static const char *const names[] = {"modes",         "placement",           "memory",
-                                        "communication", "communication_total", "time"};
+    static const char *const names[] = {
+        "modes", "placement", "memory", "communication", "communication_total", "copied", "time"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_object_set_new(root, names[i], json_null());
 }

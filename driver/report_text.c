@@ -117,6 +117,24 @@ static const char *unit_at_peak(const struct compilation *c) {
     return NULL;
 }
 
+// Prints what is kept elsewhere, at its own fullest moment.
+static void print_elsewhere(struct compilation *c, enum tier tier, FILE *to) {
+    const struct account_arena *arena = &c->account->arenas[tier];
+    const char *states = "";
+    int64_t limit = tier == TIER_HOST ? c->config.device.host_memory_bytes : 0;
+    if (arena->peak == 0)
+        return;
+    for (int state = 0; state < N_STATES; state++)
+        if (arena->states[state])
+            states =
+                arena_format(&c->arena, "%s%s%s", states, *states ? ", " : "", state_names[state]);
+    fprintf(to, "    %-12s %12s", arena_format(&c->arena, "on %s", tier_names[tier]),
+            bytes_text(&c->arena, (double)arena->peak));
+    if (limit)
+        fprintf(to, "   of %s", bytes_text(&c->arena, (double)limit));
+    fprintf(to, "%s%s\n", *states ? "   " : "", states);
+}
+
 // What each step would take alone. What all do in one arena may take more.
 static void print_steps_alone(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
@@ -139,14 +157,18 @@ static void print_memory(struct compilation *c, FILE *to) {
     fprintf(to, "\n");
     for (int state = 0; state < N_STATES; state++)
         fprintf(to, "    %-12s %12s\n", state_names[state],
-                bytes_text(&c->arena, (double)account->states[state]));
-    fprintf(to, "    %-12s %12s\n", "transient", bytes_text(&c->arena, (double)account->transient));
-    fprintf(to, "    %-12s %12s", "peak", bytes_text(&c->arena, (double)account->peak));
+                bytes_text(&c->arena, (double)account->arenas[TIER_DEVICE].states[state]));
+    fprintf(to, "    %-12s %12s\n", "transient",
+            bytes_text(&c->arena, (double)account->arenas[TIER_DEVICE].transient));
+    fprintf(to, "    %-12s %12s", "peak",
+            bytes_text(&c->arena, (double)account->arenas[TIER_DEVICE].peak));
     int64_t limit = c->config.device.memory_bytes;
     if (limit)
         fprintf(to, "   of %s", bytes_text(&c->arena, (double)limit));
     fprintf(to, "\n");
     print_steps_alone(c, to);
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        print_elsewhere(c, i, to);
 }
 
 // Prints what is sent over the axes, in the order of the step.
@@ -222,6 +244,25 @@ static void print_communication(struct compilation *c, FILE *to) {
             bytes_text(&c->arena, bytes / (double)every));
 }
 
+// Prints a line for each way between tiers and what goes there.
+static void print_copies(struct compilation *c, FILE *to) {
+    const struct account *account = c->account;
+    int64_t bytes = 0;
+    if (account->n_copies == 0)
+        return;
+    fprintf(to, "\n  copied by a device in one step\n");
+    for (uint32_t i = 0; i < account->n_copies; i++) {
+        const struct account_copy *copy = &account->copies[i];
+        fprintf(to, "      %-8s %-14s %-21s %7" PRId64 " times %12s\n", phase_names[copy->phase],
+                arena_format(&c->arena, "%s to %s", tier_names[copy->from], tier_names[copy->to]),
+                copy->state == N_STATES ? "transient" : state_names[copy->state], copy->count,
+                bytes_text(&c->arena, (double)copy->bytes));
+        bytes += copy->bytes;
+    }
+    print_sum(c, "in all", bytes, to);
+    fprintf(to, "\n");
+}
+
 void report_text(struct compilation *c, const struct options *options, FILE *to) {
     fprintf(to, "%s: ", c->path);
     if (c->library) {
@@ -237,5 +278,6 @@ void report_text(struct compilation *c, const struct options *options, FILE *to)
     report_modes(c, &table, to);
     print_memory(c, to);
     print_communication(c, to);
+    print_copies(c, to);
     report_time(c, options, to);
 }

@@ -41,9 +41,10 @@ struct part {
     const char *at;   // at what speed, and what of it
     const char *most; // what takes most of it; NULL: nothing is told apart
 };
-enum { COMPUTE, MEMORY, FIRST_AXIS };
+enum { COMPUTE, MEMORY, HOST_LINK };
 struct parts {
-    struct part items[FIRST_AXIS + MAX_AXES];
+    struct part items[HOST_LINK + 1 + MAX_AXES];
+    unsigned first_axis; // behind the link to the host, where anything is copied
     unsigned n;
 };
 
@@ -71,12 +72,17 @@ static const char *slowest_text(struct compilation *c, const struct axis_time *a
 
 static struct parts parts_of(struct compilation *c, const struct step_time *time) {
     const struct device_config *device = &c->config.device;
-    struct parts parts = {.n = FIRST_AXIS};
+    struct parts parts = {.n = HOST_LINK};
     parts.items[COMPUTE] =
         (struct part){"compute", time->compute_s, compute_text(c, &time->work), NULL};
     parts.items[MEMORY] =
         (struct part){"memory", time->memory_s,
                       moved_text(c, device->bandwidth_bytes_per_s, time->work.moved_bytes), NULL};
+    if (time->host_link_bytes > 0)
+        parts.items[parts.n++] = (struct part){
+            "host_link", time->host_link_s,
+            moved_text(c, device->host_link_bytes_per_s, time->host_link_bytes), NULL};
+    parts.first_axis = parts.n;
     for (uint32_t i = 0; i < c->final->job->mesh.n_axes; i++) {
         const struct mesh_axis *axis = &c->final->job->mesh.axes[i];
         const struct axis_time *of = &time->axes[i];
@@ -120,19 +126,22 @@ static void print_lacking(struct compilation *c, const struct parts *parts, cons
                           FILE *to) {
     const char *links = "";
     unsigned n = 0;
-    for (unsigned i = FIRST_AXIS; i < parts->n; i++)
+    for (unsigned i = parts->first_axis; i < parts->n; i++)
         if (lacks(parts, i))
             links = arena_format(&c->arena, "%s%s%s", links, n++ ? ", " : "", parts->items[i].name);
-    if (n && n == parts->n - FIRST_AXIS)
+    if (n && n == parts->n - parts->first_axis)
         links = "links";
     else if (n)
         links = arena_format(&c->arena, "a link of %s", links);
-    const char *compute = lacks(parts, COMPUTE) ? "`compute`" : "";
-    const char *memory = lacks(parts, MEMORY) ? "`bandwidth`" : "";
-    if (!n && !*compute && !*memory)
-        return;
-    fprintf(to, "%s%s%s%s%s%s\n", begin, compute, *compute && (*memory || n) ? ", " : "", memory,
-            *memory && n ? ", " : "", links);
+    const char *words[] = {
+        lacks(parts, COMPUTE) ? "`compute`" : "", lacks(parts, MEMORY) ? "`bandwidth`" : "",
+        parts->first_axis > HOST_LINK && lacks(parts, HOST_LINK) ? "`host_link`" : "", links};
+    const char *all = "";
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (*words[i])
+            all = arena_format(&c->arena, "%s%s%s", all, *all ? ", " : "", words[i]);
+    if (*all)
+        fprintf(to, "%s%s\n", begin, all);
 }
 
 // The share, in percent, of what all devices could compute meanwhile that one device would have to
@@ -209,7 +218,7 @@ static void print_decides(struct compilation *c, const struct options *options,
     else
         fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n",
                 found.first->name, times, found.second->name);
-    if (found.first - parts->items >= FIRST_AXIS)
+    if (found.first - parts->items >= parts->first_axis)
         print_change(c, options, found.first->seconds, to);
 }
 

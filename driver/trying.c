@@ -22,7 +22,7 @@ bool try_edits(struct compilation *c, const struct options *options, const struc
     bool right = is_right_but_for_memory(&trial);
     if (right)
         *tried =
-            (struct tried){.peak = trial.account->peak,
+            (struct tried){.peak = trial.account->arenas[TIER_DEVICE].peak,
                            .sent = trial.account->total_bytes,
                            .time = account_time(trial.final, trial.account, &trial.config.device)};
     compilation_free(&trial);

@@ -93,8 +93,9 @@ static bool layouts_alike(const struct buffer *a, const struct buffer *b) {
 static bool buffers_alike(const struct pair *p, const struct buffer *a, const struct buffer *b) {
     bool windows = a->window_of != NO_ID, tensors = a->tensor != NO_ID;
     if (!same_text(a->name, b->name) || a->class != b->class || a->dtype != b->dtype ||
-        a->host != b->host || !dims_alike(a->dims, a->rank, b->dims, b->rank) ||
-        !layouts_alike(a, b) || !stacks_equal(&a->stacks, &b->stacks) ||
+        a->host != b->host || a->tier != b->tier ||
+        !dims_alike(a->dims, a->rank, b->dims, b->rank) || !layouts_alike(a, b) ||
+        !stacks_equal(&a->stacks, &b->stacks) ||
         round_up(1, a->pad_elements) != round_up(1, b->pad_elements) ||
         windows != (b->window_of != NO_ID) || tensors != (b->tensor != NO_ID))
         return false;

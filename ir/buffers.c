@@ -73,6 +73,15 @@ buffer_id buffer_whole(const struct program *program, buffer_id id) {
     return whole == NO_ID ? id : whole;
 }
 
+enum tier call_tier(const struct program *program, const struct call *call) {
+    const struct statement statement = {.kind = STATEMENT_CALL, .call = *call};
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(program, &statement, i)).at; i++)
+        if (program->buffers[access.at->buffer].rank > 0)
+            return program->buffers[access.at->buffer].tier;
+    return TIER_DEVICE;
+}
+
 bool buffer_is_persistent(const struct buffer *buffer) {
     return class_persistent[buffer->class];
 }

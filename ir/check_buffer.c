@@ -24,8 +24,8 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         parent->layout.flat.n < buffer->layout.flat.n &&
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&
-        stacks_equal(&parent->stacks, &buffer->stacks) && parent->dtype == buffer->dtype &&
-        same_dimensions(parent, buffer);
+        parent->tier == buffer->tier && stacks_equal(&parent->stacks, &buffer->stacks) &&
+        parent->dtype == buffer->dtype && same_dimensions(parent, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);
@@ -117,6 +117,17 @@ static const char *check_parted_cuts(struct checker *c, const struct buffer *buf
                : NULL;
 }
 
+// Scalars, and what the host fills and reads around a step, are on the device alone.
+static const char *check_tier(struct checker *c, const struct buffer *buffer) {
+    bool elsewhere = buffer->tier != TIER_DEVICE;
+    bool of_host =
+        buffer->class == CLASS_INPUT || buffer->class == CLASS_OUTPUT || buffer->host != HOST_NONE;
+    if (!elsewhere || (buffer->rank > 0 && !of_host))
+        return NULL;
+    return arena_format(c->arena, "buffer %s is on %s, where no %s may be", buffer->name,
+                        tier_names[buffer->tier], of_host ? "input or output of a step" : "scalar");
+}
+
 // Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor.
 const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     if (buffer->tensor != NO_ID && buffer->tensor >= c->job->n_tensors)
@@ -146,5 +157,6 @@ const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     if (!wrong && buffer->window_of != NO_ID)
         wrong = check_window(c, buffer);
     wrong = wrong ? wrong : check_host(c, buffer);
+    wrong = wrong ? wrong : check_tier(c, buffer);
     return wrong ? wrong : check_parted_cuts(c, buffer);
 }

@@ -25,14 +25,15 @@ struct plan_checker {
 static const char *check_offset(struct plan_checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     int64_t bytes = buffer_bytes(program, buffer);
+    int64_t arena_bytes = program->arena_bytes[buffer->tier];
     if (buffer->window_of != NO_ID)
         return NULL;
-    if (buffer->offset_bytes < 0 || buffer->offset_bytes > program->arena_bytes - bytes)
+    if (buffer->offset_bytes < 0 || buffer->offset_bytes > arena_bytes - bytes)
         return arena_format(c->arena,
                             "buffer %s takes the bytes from %" PRId64 " to %" PRId64
                             " of an arena that has %" PRId64,
                             buffer->name, buffer->offset_bytes, buffer->offset_bytes + bytes,
-                            program->arena_bytes);
+                            arena_bytes);
     if (buffer->offset_bytes % dtype_bytes[buffer->dtype])
         return arena_format(
             c->arena, "buffer %s does not begin at a multiple of its elements' size", buffer->name);

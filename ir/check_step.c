@@ -50,8 +50,42 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
                         buffer->name, tensor_type_text(c->arena, &type));
 }
 
+// What a call names is in one place, but for scalars; and the calls of a unit run in one, since its
+// frame is there.
+static const char *check_call_tier(struct checker *c, const struct statement *statement) {
+    const struct call *call = &statement->call;
+    enum tier runs_on = call_tier(c->program, call);
+    const char *name = c->job->units[call->unit].name;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, statement, i)).at; i++) {
+        const struct buffer *buffer = &c->program->buffers[access.at->buffer];
+        if (buffer->tier == TIER_DISK)
+            return arena_format(c->arena,
+                                "unit %s is given `%s`, which is on disk: copy it to where the "
+                                "unit runs",
+                                name, buffer->name);
+        if (buffer->rank > 0 && buffer->tier != runs_on)
+            return arena_format(c->arena,
+                                "unit %s is given `%s` on %s, and other buffers on %s: it runs "
+                                "where all of them are",
+                                name, buffer->name, tier_names[buffer->tier], tier_names[runs_on]);
+    }
+    buffer_id frame = program_frame(c->program, call->unit);
+    if (frame != NO_ID && c->program->buffers[frame].tier != runs_on)
+        return arena_format(c->arena, "unit %s runs on %s, and its frame is on %s", name,
+                            tier_names[runs_on], tier_names[c->program->buffers[frame].tier]);
+    c->runs_on[call->unit] |= (uint8_t)(1u << runs_on);
+    return (c->runs_on[call->unit] & (c->runs_on[call->unit] - 1)) == 0
+               ? NULL
+               : arena_format(c->arena,
+                              "unit %s runs on the device here and on the host there: give one "
+                              "of them a unit of its own",
+                              name);
+}
+
 // Operands and results alike: a result in a parameter's place is the operand's buffer again.
-static const char *check_call(struct checker *c, const struct call *call) {
+static const char *check_call(struct checker *c, const struct statement *statement) {
+    const struct call *call = &statement->call;
     if (call->unit >= c->job->n_units)
         return "a call of no unit";
     const struct unit *unit = &c->job->units[call->unit];
@@ -65,7 +99,27 @@ static const char *check_call(struct checker *c, const struct call *call) {
         if (wrong)
             return wrong;
     }
-    return NULL;
+    return check_call_tier(c, statement);
+}
+
+static const struct buffer *buffer_at(const struct checker *c, const struct reference *at) {
+    return &c->program->buffers[at->buffer];
+}
+
+// A copy goes from one tier to another, a collective from device to device.
+static const char *check_ways(struct checker *c, const struct transfer *start,
+                              const struct transfer_piece *piece) {
+    const struct buffer *from = buffer_at(c, &piece->from), *to = buffer_at(c, &piece->to);
+    if (is_copy(start))
+        return from->tier != to->tier
+                   ? NULL
+                   : arena_format(c->arena, "a copy of %s to %s, which are both on %s", from->name,
+                                  to->name, tier_names[from->tier]);
+    const struct buffer *away = from->tier != TIER_DEVICE ? from : to;
+    return away->tier == TIER_DEVICE
+               ? NULL
+               : arena_format(c->arena, "a collective of %s, which is on %s: copy it to the device",
+                              away->name, tier_names[away->tier]);
 }
 
 static const char *check_piece(struct checker *c, const struct transfer *start,
@@ -75,36 +129,49 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     if (wrong)
         return wrong;
     const struct program *program = c->program;
-    const struct buffer *from = &program->buffers[piece->from.buffer];
-    const struct buffer *to = &program->buffers[piece->to.buffer];
+    const struct buffer *from = buffer_at(c, &piece->from), *to = buffer_at(c, &piece->to);
     struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
     wrong = exchange_check(&start->exchange, from->dtype);
+    wrong = wrong ? wrong : check_ways(c, start, piece);
     if (wrong)
         return wrong;
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
     int64_t parts = mesh_group_size(&c->job->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
                 size_times(parts, type_bytes(&from_type)) <= buffer_item_bytes(program, to);
-    return room && exchange_fits(&start->exchange, &c->job->mesh, &from_type, &to_type)
-               ? NULL
+    return room && exchange_fits(&start->exchange, &c->job->mesh, &from_type, &to_type) ? NULL
+           : is_copy(start)
+               ? arena_format(c->arena, "a copy of %s to %s, which are of different types",
+                              from->name, to->name)
                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
                               from->name, to->name, collective_names[start->exchange.kind]);
 }
 
-// Pieces travel side by side in one collective, so they have one element type.
+// A wait does not say what it waits for, so a handle is of one or the other.
+static const char *check_handle(struct checker *c, const struct transfer *start) {
+    enum { COLLECTIVES = 1, COPIES = 2 };
+    c->carries[start->handle] |= is_copy(start) ? COPIES : COLLECTIVES;
+    return c->carries[start->handle] != (COLLECTIVES | COPIES)
+               ? NULL
+               : arena_format(c->arena, "`%s` is of copies and of collectives",
+                              c->step->handles[start->handle].name);
+}
+
+// Pieces travel side by side in one collective, so they have one element type; in a copy each goes by
+// itself.
 static const char *check_start(struct checker *c, const struct transfer *start) {
-    if (start->exchange.axes.n == 0 || start->handle >= c->step->n_handles ||
+    if ((start->exchange.axes.n == 0) != is_copy(start) || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
         return "a collective without axes, or with a slot that its handle does not have";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)
             return wrong;
-        if (c->program->buffers[start->pieces[i].from.buffer].dtype !=
-            c->program->buffers[start->pieces[0].from.buffer].dtype)
+        if (!is_copy(start) && buffer_at(c, &start->pieces[i].from)->dtype !=
+                                   buffer_at(c, &start->pieces[0].from)->dtype)
             return "a collective of pieces of different types";
     }
-    return NULL;
+    return check_handle(c, start);
 }
 
 static const char *check_block(struct checker *c, const struct block *block);
@@ -138,6 +205,14 @@ static const char *check_free(struct checker *c, const struct statement *stateme
     return wrong;
 }
 
+static const char *check_zero(struct checker *c, struct reference at) {
+    const char *wrong = check_reference(c, at);
+    if (wrong || buffer_at(c, &at)->tier != TIER_DISK)
+        return wrong;
+    return arena_format(c->arena, "%s is on disk, where only copies write",
+                        buffer_at(c, &at)->name);
+}
+
 // `at` follows along, so that whatever is wrong is shown at its statement.
 static const char *check_statement(struct checker *c, const struct statement *statement) {
     c->at = statement->span;
@@ -145,7 +220,7 @@ static const char *check_statement(struct checker *c, const struct statement *st
     case STATEMENT_LOOP:
         return check_loop(c, &statement->loop);
     case STATEMENT_CALL:
-        return check_call(c, &statement->call);
+        return check_call(c, statement);
     case STATEMENT_START:
         return check_start(c, &statement->start);
     case STATEMENT_WAIT:
@@ -154,7 +229,7 @@ static const char *check_statement(struct checker *c, const struct statement *st
             return "a wait for a slot that its handle does not have";
         return NULL;
     case STATEMENT_ZERO:
-        return check_reference(c, statement->zero);
+        return check_zero(c, statement->zero);
     case STATEMENT_FREE:
         return check_free(c, statement);
     }
@@ -172,8 +247,10 @@ static const char *check_block(struct checker *c, const struct block *block) {
 
 const char *check_steps(struct checker *c) {
     const char *wrong = NULL;
+    c->runs_on = ARENA_ARRAY(c->arena, uint8_t, c->job->n_units + 1);
     for (int s = 0; s < N_STEPS && !wrong; s++) {
         c->step = &c->program->steps[s];
+        c->carries = ARENA_ARRAY(c->arena, uint8_t, c->step->n_handles + 1);
         wrong = check_block(c, &c->step->body);
     }
     return wrong;

@@ -12,8 +12,8 @@ struct exchange exchange_flat(enum collective_kind kind, const struct axis_list 
 
 enum collective_kind op_collective(enum op_kind kind) {
     switch (kind) {
-#define COLLECTIVE(name, text)                                                                     \
-    case OP_##name:                                                                                \
+#define COLLECTIVE(name, text, op)                                                                 \
+    case op:                                                                                       \
         return COLLECTIVE_##name;
 #include "ir/collectives.def"
 #undef COLLECTIVE
@@ -44,6 +44,8 @@ const char *exchange_check(const struct exchange *exchange, enum dtype dtype) {
     bool reduces =
         exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     bool joins = exchange->kind == COLLECTIVE_ALL_TO_ALL;
+    if (exchange->kind == COLLECTIVE_COPY && exchange->dim >= 0)
+        return "a copy changes no dimension: it takes no `dim`";
     if (exchange->kind == COLLECTIVE_ALL_REDUCE && exchange->dim >= 0)
         return "an all_reduce changes no dimension: it takes no `dim`";
     if (exchange->kind == COLLECTIVE_PERMUTE && exchange->dim >= 0)
@@ -210,7 +212,7 @@ struct axis_list *job_groups(const struct job *job, struct arena *arena, uint32_
         for (int s = 0; s < N_STEPS; s++) {
             struct statement_walk walk = walk_statements(&job->programs[i]->steps[s].body);
             while (walk_next(&walk))
-                if (walk.statement->kind == STATEMENT_START)
+                if (walk.statement->kind == STATEMENT_START && !is_copy(&walk.statement->start))
                     add_group(&groups, &walk.statement->start.exchange.axes);
         }
     *n = groups.n;

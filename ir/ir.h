@@ -67,6 +67,13 @@ enum buffer_class {
     N_CLASSES
 };
 
+enum tier {
+#define TIER(name, text, what, limit) TIER_##name,
+#include "ir/tiers.def"
+#undef TIER
+    N_TIERS
+};
+
 enum host_role {
     HOST_NONE, // the host does not know it
 #define HOST_ROLE(name, text, class, dtype, stack, d0, d1, d2, what) HOST_##name,
@@ -159,6 +166,12 @@ extern const char *const condition_names[N_CONDITIONS];
 extern const char *const class_names[N_CLASSES];
 extern const enum state class_states[N_CLASSES]; // N_STATES: counted as transient
 extern const bool class_persistent[N_CLASSES];
+struct tier_row {
+    const char *text, *what;
+    const char *limit; // field of `device`; "": none
+};
+extern const struct tier_row tier_rows[N_TIERS];
+extern const char *const tier_names[N_TIERS];
 enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS, N_STACK_KINDS };
 extern const char *const stack_names[N_STACK_KINDS]; // "" of NONE
 // A row of host_roles.def; that of HOST_NONE is empty.
@@ -343,7 +356,8 @@ struct buffer {
     int64_t pad_elements; // an item is a multiple of so many: a shard's elements, which may be cut
                           // again, and the room of what is no shard; 0 and 1: no padding
     buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
-    int64_t offset_bytes; // in the arena; -1: not planned, or a window
+    enum tier tier;       // a window's is its whole's
+    int64_t offset_bytes; // in the tier's arena; -1: not planned, or a window
     struct span span;
 };
 
@@ -453,7 +467,7 @@ enum statement_kind {
     STATEMENT_FREE,
 };
 enum collective_kind {
-#define COLLECTIVE(name, text) COLLECTIVE_##name,
+#define COLLECTIVE(name, text, op) COLLECTIVE_##name,
 #include "ir/collectives.def"
 #undef COLLECTIVE
     N_COLLECTIVES
@@ -495,10 +509,10 @@ extern const char *const rate_names[N_RATES];
 enum rate_curve op_rate(const struct op *); // N_RATES: it says none
 int64_t op_rate_decay(const struct op *);   // steps that it falls; said, or all behind the warm-up
 
-// What a collective does with the values that the members of its group give it.
+// What a collective does with the values that the members of its group give it. A copy has no group.
 struct exchange {
     enum collective_kind kind;
-    struct axis_list axes;
+    struct axis_list axes;    // COPY: none
     int dim;                  // that is gathered, scattered or split; -1: flat, or not cut
     int concat_dim;           // ALL_TO_ALL: that is joined; else -1
     int64_t shift;            // PERMUTE: member i gives to member i + shift, modulo the group
@@ -524,13 +538,16 @@ struct call {
 struct transfer_piece {
     struct reference from, to; // equal: in place
 };
-struct transfer { // one collective of several pieces side by side
+struct transfer { // one collective, or copy, of several pieces side by side
     struct exchange exchange;
     uint32_t handle; // into the step's handles; in flight from start to wait
     struct index handle_index;
     struct transfer_piece *pieces;
     uint32_t n_pieces;
 };
+static inline bool is_copy(const struct transfer *transfer) {
+    return transfer->exchange.kind == COLLECTIVE_COPY;
+}
 struct statement {
     enum statement_kind kind;
     uint32_t id;
@@ -612,7 +629,7 @@ struct program {
     buffer_id *frames; // by unit: the transient buffer that holds its frame (program_frame)
     uint32_t n_frames;
     struct step steps[N_STEPS];
-    int64_t arena_bytes; // -1: not planned
+    int64_t arena_bytes[N_TIERS]; // -1: not planned
 };
 
 // What all devices of a mesh do: a program for each part of them that does something different, and
@@ -825,6 +842,9 @@ struct axis_list buffer_inner_axes(const struct buffer *);
 // The buffer that has the bytes: a window's is the one in which it lies.
 buffer_id buffer_whole(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
+// Where a call runs: where the buffers are that it names. Scalars, which have no dimension, are on the
+// device, and calls anywhere read and write them; a call that names nothing else runs there.
+enum tier call_tier(const struct program *, const struct call *);
 bool buffer_outlives_step(const struct buffer *); // it is persistent, or the host fills or reads it
 // A buffer's stacks of one kind, of so many places; a buffer with one slot is not stacked.
 struct stacks stacked(enum stack_kind, int64_t count);

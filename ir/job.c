@@ -6,12 +6,17 @@
 
 #include "ir/check.h"
 
+static void forget_arenas(struct program *program) {
+    for (int i = 0; i < N_TIERS; i++)
+        program->arena_bytes[i] = -1;
+}
+
 struct program *job_add_program(struct job *job, struct mesh_part part) {
     struct program *program = ARENA_NEW(job->arena, struct program);
     program->arena = job->arena;
     program->job = job;
     program->part = part;
-    program->arena_bytes = -1;
+    forget_arenas(program);
     ARENA_PUSH(job->arena, job->programs, job->n_programs, job->cap_programs, program);
     return program;
 }
@@ -131,7 +136,7 @@ static bool program_needs_plan(const struct program *program) {
     for (uint32_t i = 0; i < program->n_buffers; i++)
         if (program->buffers[i].window_of == NO_ID && program->buffers[i].offset_bytes < 0)
             return true;
-    return program->arena_bytes < 0;
+    return program->arena_bytes[TIER_DEVICE] < 0;
 }
 
 // One place without an offset is enough: what is left of a plan that a person edited fits nothing.
@@ -161,7 +166,7 @@ static void drop_places(struct job *job, bool inline_too) {
         program->n_frames = 0;
         for (uint32_t k = 0; k < program->n_buffers; k++)
             program->buffers[k].offset_bytes = -1;
-        program->arena_bytes = -1;
+        forget_arenas(program);
     }
 }
 

@@ -48,7 +48,7 @@ static void parse_line(struct parser *p, bool in_part) {
 static struct program *program_of(struct parser *p, struct mesh_part part) {
     struct program *first = p->job->programs[0];
     if (!first->part.name) {
-        if (first->n_buffers || first->arena_bytes >= 0)
+        if (first->n_buffers || first->arena_bytes[TIER_DEVICE] >= 0)
             text_fail_at(p, part.span.begin, part.span.end,
                          "arena, buffers and steps stand inside the parts, where there are parts");
         first->part = part;

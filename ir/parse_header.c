@@ -237,8 +237,12 @@ static void parse_stacks(struct parser *p, struct buffer *buffer) {
         FAIL(p, "a comma stands between what the items of a buffer stand for");
 }
 
+static enum tier parse_tier(struct parser *p) {
+    return (enum tier)text_choice(p, tier_names, N_TIERS, "where bytes may be");
+}
+
 // `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACKS pad N window of BUFFER
-// at OFFSET`. Tensors and wholes stand above what refers to them.
+// on TIER at OFFSET`. Tensors and wholes stand above what refers to them.
 static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct buffer buffer = {
@@ -278,8 +282,12 @@ static void parse_buffer(struct parser *p) {
         if (buffer.window_of == NO_ID) {
             text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
             text_fail_at(p, at.begin, at.end, "there is no buffer of this name above");
+        } else {
+            buffer.tier = p->program->buffers[buffer.window_of].tier;
         }
     }
+    if (text_accept_word(p, "on"))
+        buffer.tier = parse_tier(p);
     if (text_accept_word(p, "at"))
         buffer.offset_bytes = text_bytes(p);
     buffer.span = text_span(p, begin);
@@ -302,8 +310,22 @@ struct mesh_part parse_part_head(struct parser *p) {
     return part;
 }
 
+// `arena 4096, 512 on host, 64 on disk`
 static void parse_arena(struct parser *p) {
-    p->program->arena_bytes = text_bytes(p);
+    int64_t *bytes = p->program->arena_bytes;
+    bytes[TIER_DEVICE] = text_bytes(p);
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        bytes[i] = 0;
+    while (!text_failed(p) && text_accept(p, ',')) {
+        struct token at = p->token;
+        int64_t more = text_bytes(p);
+        text_expect_word(p, "on");
+        enum tier tier = parse_tier(p);
+        if (!text_failed(p) && bytes[tier])
+            text_fail_at(p, at.begin, p->last_end, "the arena on %s is given twice",
+                         tier_names[tier]);
+        bytes[tier] = more;
+    }
 }
 
 // The lines of a step, but for its schedules, by the word that each begins with; those of a part
@@ -323,9 +345,9 @@ enum { N_LINES = sizeof lines / sizeof *lines };
 // Words of a line that is not at its end stand in one order, each once.
 static void fail_no_line(struct parser *p) {
     static const char *const inner[] = {
-        "flat",  "of",      "host",   "layers", "microbatches", "around", "from",      "by",
-        "slots", "pad",     "window", "at",     "role",         "init",   "parts",     "frozen",
-        "saved", "columns", "link",   "relax",  "wire",         "zigzag", "transposed"};
+        "flat",   "of",    "host",    "layers", "microbatches", "around", "from",   "by",
+        "slots",  "pad",   "window",  "on",     "at",           "role",   "init",   "parts",
+        "frozen", "saved", "columns", "link",   "relax",        "wire",   "zigzag", "transposed"};
     const char *names[N_LINES + N_STEPS + 1] = {"part"};
     size_t n = 1;
     if (text_at_word(p, "part"))

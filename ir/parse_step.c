@@ -154,9 +154,11 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
 // Handles are declared by their first use, with as many slots as any use of them needs.
 static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
     struct exchange *exchange = &start->exchange;
-    exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
-    text_expect_word(p, "over");
-    exchange->axes = text_axes(p);
+    exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective or a copy");
+    if (!is_copy(start)) {
+        text_expect_word(p, "over");
+        exchange->axes = text_axes(p);
+    }
     exchange->dim = exchange->concat_dim = -1;
     if (text_accept_word(p, "dim"))
         exchange->dim = (int)text_integer(p);

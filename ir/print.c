@@ -26,9 +26,12 @@ static void print_program(struct printer *p, const struct program *program) {
 }
 
 static void print_arena(struct printer *p, const struct program *program) {
-    if (program->arena_bytes < 0)
+    if (program->arena_bytes[TIER_DEVICE] < 0)
         return;
-    put(p, "arena %" PRId64, program->arena_bytes);
+    put(p, "arena %" PRId64, program->arena_bytes[TIER_DEVICE]);
+    for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
+        if (program->arena_bytes[i] > 0)
+            put(p, ", %" PRId64 " on %s", program->arena_bytes[i], tier_names[i]);
     end_line(p);
 }
 

@@ -147,6 +147,8 @@ void print_buffer(struct printer *p, const struct buffer *buffer) {
         break_before(p, (int)strlen(parent) + 11);
         put(p, " window of %s", parent);
     }
+    if (buffer->tier != TIER_DEVICE && buffer->window_of == NO_ID)
+        put(p, " on %s", tier_names[buffer->tier]);
     if (buffer->offset_bytes >= 0)
         put(p, " at %" PRId64, buffer->offset_bytes);
     put_spanned_end(p, buffer->span);

@@ -52,7 +52,8 @@ static void print_call(struct printer *p, const struct call *call) {
 // All pieces, since each may be edited away; `dim` only where the whole is not cut flat.
 static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
     const struct exchange *exchange = &start->exchange;
-    put(p, "start %s over ", collective_names[exchange->kind]);
+    put(p, "start %s", collective_names[exchange->kind]);
+    put(p, is_copy(start) ? "" : " over ");
     put_axes(p, &exchange->axes);
     if (exchange->dim >= 0)
         put(p, " dim %d", exchange->dim);

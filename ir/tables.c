@@ -130,9 +130,19 @@ const char *const rate_names[N_RATES] = {
 };
 
 const char *const collective_names[N_COLLECTIVES] = {
-#define COLLECTIVE(name, text) text,
+#define COLLECTIVE(name, text, op) text,
 #include "ir/collectives.def"
 #undef COLLECTIVE
+};
+const struct tier_row tier_rows[N_TIERS] = {
+#define TIER(name, text, what, limit) {text, what, limit},
+#include "ir/tiers.def"
+#undef TIER
+};
+const char *const tier_names[N_TIERS] = {
+#define TIER(name, text, what, limit) text,
+#include "ir/tiers.def"
+#undef TIER
 };
 const char *const phase_names[N_PHASES] = {"forward", "backward", "update"};
 const char *const step_names[N_STEPS] = {"train", "evaluate", "average"};

@@ -129,6 +129,22 @@ struct account_transfer {
     struct span span;
 };
 
+// What a device copies between tiers in a training step, from one to another; executions
+// together.
+struct account_copy {
+    enum tier from, to;
+    enum state state; // of what is copied
+    enum phase phase; // of the call that comes next, of what goes out of the last
+    int64_t count, bytes;
+    struct span span;
+};
+
+// What is in the arena of a tier at the moment when that is most: bytes of each state, and of the
+// arena what is of none; they sum to `peak`, for a byte that buffers share counts once.
+struct account_arena {
+    int64_t states[N_STATES], transient, peak;
+};
+
 // Bytes that are alive at one moment of the training step, and all of them.
 struct account_live {
     int64_t states[N_STATES], transient, sum;
@@ -145,21 +161,20 @@ struct too_long {
 void report_too_long(struct diagnostics *diagnostics, const struct too_long *too_long); // E491
 
 struct account {
-    // What is alive at the moment when that is most: bytes of each state, and of the arena what is
-    // of none; they sum to `peak`, for a byte that buffers share counts once.
-    int64_t states[N_STATES], transient, peak;
-    enum step_kind peak_step;
-    uint32_t peak_statement; // id of the statement at that moment
+    struct account_arena arenas[N_TIERS];
+    enum step_kind peak_step; // of the device's arena
+    uint32_t peak_statement;  // id of the statement at that moment
     struct span peak_span;
-    // What a plan for each step alone would take; 0: there is none. A plan for all of them may take
+    // What a plan of the device for each step alone would take; 0: there is none. A plan for all of them may take
     // more, since what several use lies in one place.
     int64_t alone[N_STEPS];
     // What is alive at once when that is most, item by item from its first write to its last use.
     // What the arena has beyond it are gaps, and items of a stack whose turn has not come or is
     // over.
-    struct account_live live;
+    struct account_live live[N_TIERS];
     struct too_long too_long; // then `live` is of no moment
-    // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
+    // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate),
+    // wherever they are.
     int64_t held[N_STATES];
     struct account_transfer *transfers;
     uint32_t n_transfers;
@@ -167,6 +182,11 @@ struct account {
     // most.
     int64_t *sent;
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
+    struct account_copy *copies;
+    uint32_t n_copies;
+    // Their bytes in a training step, by the tier that is further away: what goes to and from
+    // the host, and the disk.
+    int64_t copied[N_TIERS];
 };
 
 // `program` is final, planned and numbered. Never fails.
@@ -184,12 +204,13 @@ struct hop_account *account_routes(const struct program *program, const struct r
                                    struct arena *arena);
 
 // account/live.c: what is alive at every statement that the training step executes, in order, but
-// for frees. And the moment when that is most, the first of equal ones, without following all.
+// for frees, on the device. And the moment when that is most in a tier, the first of equal ones,
+// without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program,
                                        const struct followed *followed, // NULL: not known
-                                       struct too_long *too_long);
+                                       enum tier, struct too_long *too_long);
 
 // account/time.c: how long a step takes at least, from what a device does and what the file says of
 // devices and links. Seconds are negative where the file does not say it.
@@ -214,6 +235,7 @@ struct axis_time {
 struct step_time {
     struct step_work work;
     double compute_s, memory_s;
+    double host_link_bytes, host_link_s; // of copies between the device and what is beyond it
     struct axis_time axes[MAX_AXES];
     // The longest of what is known, and the sum of it.
     double best_s, worst_s;

@@ -8,6 +8,8 @@ struct team;      /* the rank's threads: runtime/team.h */
 struct kernels;   /* the version of the kernels that this CPU runs: runtime/kernels/kernels.h */
 struct transport; /* runtime/transport/transport.h */
 struct live;      /* runtime/live.h */
+struct disk;      /* its bytes on disk: runtime/disk.h */
+struct copier;    /* its thread that copies between tiers: runtime/copier.h */
 
 enum { CONTEXT_MESSAGE_BYTES = 1024 };
 
@@ -22,6 +24,8 @@ struct place_context {
     struct local_rank *local; /* its place among the ranks of this process (transport/local.c) */
     struct mpi_rank *mpi;     /* and between processes (transport/mpi.c); null: there is one */
     struct live *live;        /* what its statements make alive; null: nobody counts */
+    struct disk *disk;        /* null: it keeps nothing there */
+    struct copier *copier;    /* null: its program copies nothing */
     struct recorder recorder;
     /* The first failure of this rank; later ones are consequences. While `holds` is set a failure
      * is taken down in `held`, and nobody is told: the ranks go on together until they can all end

@@ -49,7 +49,7 @@ struct live {
     struct range *ranges; /* scratch of `unused` */
     int32_t borrowed;     /* buffer that dies with the statement that works; -1: none */
     bool ever_changed;
-    struct live_bytes always, now;
+    struct live_bytes always[PLACE_N_TIERS], now[PLACE_N_TIERS];
     struct live_report report;
     live_observer *observer;
     void *observer_data;
@@ -79,15 +79,16 @@ static int64_t common_bytes(struct range a, struct range b) {
 }
 
 static bool share_bytes(const struct place_buffer *a, const struct place_buffer *b) {
-    return a->window_of < 0 && b->window_of < 0 &&
+    return a->window_of < 0 && b->window_of < 0 && a->tier == b->tier &&
            common_bytes(range_of_items(a, 0, a->count), range_of_items(b, 0, b->count)) > 0;
 }
 
 /* ---- what is alive -------------------------------------------------------------------------- */
 
-static void count(struct live *live, enum place_class class, int64_t bytes) {
-    live->now.states[live_state_of(class)] += bytes;
-    live->now.sum += bytes;
+static void count(struct live *live, const struct place_buffer *buffer, int64_t bytes) {
+    struct live_bytes *now = &live->now[buffer->tier];
+    now->states[live_state_of(buffer->class)] += bytes;
+    now->sum += bytes;
 }
 
 /* Bytes of the range that belong to items of the buffer that are alive. */
@@ -125,9 +126,9 @@ static void make_alive(struct live *live, int32_t buffer, int64_t item) {
     live->ever_changed |= !live->ever[at];
     live->ever[at] = true;
     live->n_alive[buffer]++;
-    count(live, b->class, b->stride_bytes);
-    if (range.end > live->report.end)
-        live->report.end = range.end;
+    count(live, b, b->stride_bytes);
+    if (range.end > live->report.end[b->tier])
+        live->report.end[b->tier] = range.end;
 }
 
 static void make_free(struct live *live, int32_t buffer, int64_t item) {
@@ -137,7 +138,7 @@ static void make_free(struct live *live, int32_t buffer, int64_t item) {
         return;
     live->alive[at] = false;
     live->n_alive[buffer]--;
-    count(live, b->class, -b->stride_bytes);
+    count(live, b, -b->stride_bytes);
 }
 
 static int64_t value_of(const struct place_index *index, const int64_t *variables) {
@@ -179,18 +180,21 @@ void live_begin_statement(struct live *live, int32_t statement, const int64_t *v
     return_borrowed(live);
     for (int32_t i = live->first_effect[statement]; i < live->first_effect[statement + 1]; i++)
         apply(live, &live->part->effects[i], variables);
-    if (live->now.sum > live->report.peak.sum) {
-        live->report.peak = live->now;
-        live->report.peak_statement = statement;
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++) {
+        if (live->now[tier].sum <= live->report.peak[tier].sum)
+            continue;
+        live->report.peak[tier] = live->now[tier];
+        if (tier == PLACE_DEVICE)
+            live->report.peak_statement = statement;
     }
     if (live->observer)
-        live->observer(live->observer_data, statement, variables, &live->now);
+        live->observer(live->observer_data, statement, variables, &live->now[PLACE_DEVICE]);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 void live_begin_step(struct live *live) {
-    live->report.peak = live->always;
+    memcpy(live->report.peak, live->always, sizeof live->always);
     live->report.peak_statement = -1;
 }
 
@@ -202,28 +206,39 @@ static int by_begin(const void *a, const void *b) {
 enum { ALIGNMENT = 64 }; /* of buffers: what lies between two of them is nobody's */
 
 /* What lies in no item that was ever alive, up to alignment. */
-static int64_t find_unused(struct live *live) {
+static int64_t unused_of(struct live *live, enum place_tier tier) {
     const struct place_part *part = live->part;
-    int64_t n = 0, used = 0, covered = 0;
+    int64_t n = 0, used = 0, covered = 0, end = part->arena_bytes[tier];
     for (int32_t i = 0; i < part->n_buffers; i++)
-        for (int64_t item = 0; item < live->first_item[i + 1] - live->first_item[i]; item++)
+        for (int64_t item = 0;
+             part->buffers[i].tier == tier && item < live->first_item[i + 1] - live->first_item[i];
+             item++)
             if (live->ever[live->first_item[i] + item])
                 live->ranges[n++] = range_of_items(&part->buffers[i], item, 1);
     qsort(live->ranges, (size_t)n, sizeof *live->ranges, by_begin);
     for (int64_t i = 0; i < n; i++) {
         struct range range = live->ranges[i];
         range.end = (range.end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        range.end = range.end < part->arena_bytes ? range.end : part->arena_bytes;
+        range.end = range.end < end ? range.end : end;
         range.begin = range.begin > covered ? range.begin : covered;
         used += range.end > range.begin ? range.end - range.begin : 0;
         covered = range.end > covered ? range.end : covered;
     }
-    return part->arena_bytes - used;
+    return end - used;
+}
+
+static int64_t find_unused(struct live *live) {
+    int64_t unused = 0;
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++)
+        unused += unused_of(live, (enum place_tier)tier);
+    return unused;
 }
 
 struct live_report live_end_step(struct live *live) {
     return_borrowed(live);
-    live->report.unfreed = live->now.sum - live->always.sum;
+    live->report.unfreed = 0;
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++)
+        live->report.unfreed += live->now[tier].sum - live->always[tier].sum;
     for (int32_t i = 0; live->report.unfreed && i < live->part->n_buffers; i++)
         for (int64_t item = 0; live->n_alive[i] && item < live->part->buffers[i].count; item++)
             if (!is_always_alive(&live->part->buffers[i]))
@@ -310,7 +325,7 @@ struct live *live_new(const struct place_program *program, const struct place_pa
         for (int64_t item = 0; item < live->first_item[i + 1] - live->first_item[i]; item++)
             if (is_always_alive(&part->buffers[i]))
                 make_alive(live, i, item);
-    live->always = live->now;
+    memcpy(live->always, live->now, sizeof live->now);
     return live;
 }
 

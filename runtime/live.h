@@ -1,4 +1,4 @@
-/* What is alive in a rank's arena, counted from the statements that it executes: the second of two
+/* What is alive in a rank's arenas, counted from the statements that it executes: the second of two
  * counts of memory held. The other is how far the arena was written to (host/arena.h). Neither
  * knows the plan: what a statement makes alive or frees stands in the descriptor's effects.
  *
@@ -29,13 +29,13 @@ struct live_bytes {
 
 struct live_report {
     /* In the step: */
-    struct live_bytes peak; /* when the most was alive */
-    int32_t peak_statement; /* -1: none executed */
-    int64_t unfreed;        /* alive when it ended, and freed by no statement */
+    struct live_bytes peak[PLACE_N_TIERS]; /* when the most was alive there */
+    int32_t peak_statement;                /* of the device's; -1: none executed */
+    int64_t unfreed;                       /* alive when it ended, and freed by no statement */
     /* In this step and those before: */
-    int64_t end;         /* of the last byte that was alive at some time */
+    int64_t end[PLACE_N_TIERS]; /* of the last byte that was alive at some time */
     int64_t overlapping; /* most bytes of an item that belonged to others that were alive too */
-    int64_t unused;      /* bytes of the arena that were never alive */
+    int64_t unused;      /* bytes of the arenas that were never alive */
 };
 
 struct live;
@@ -49,7 +49,7 @@ void live_begin_step(struct live *live);
 void live_begin_statement(struct live *live, int32_t statement, const int64_t *variables);
 struct live_report live_end_step(struct live *live);
 
-/* Called for every executed statement with what is alive while it works. */
+/* Called for every executed statement with what is alive on the device while it works. */
 typedef void live_observer(void *data, int32_t statement, const int64_t *variables,
                            const struct live_bytes *alive);
 void live_observe(struct live *live, live_observer *observer, void *data);

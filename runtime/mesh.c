@@ -69,10 +69,10 @@ const struct place_part *part_that_tells(const struct place_program *program) {
     return program->parts;
 }
 
-int64_t program_arena_bytes(const struct place_program *program) {
+int64_t program_arena_bytes(const struct place_program *program, enum place_tier tier) {
     int64_t most = 0;
     for (int32_t i = 0; i < program->n_parts; i++)
-        if (program->parts[i].arena_bytes > most)
-            most = program->parts[i].arena_bytes;
+        if (program->parts[i].arena_bytes[tier] > most)
+            most = program->parts[i].arena_bytes[tier];
     return most;
 }

@@ -22,5 +22,5 @@ int32_t rank_at(const struct place_program *program, const struct place_axes *ax
                 int32_t rank);
 /* The part that tells the host of a step: the first that has its loss, else the first. */
 const struct place_part *part_that_tells(const struct place_program *program);
-/* The most bytes that a device's arena has. */
-int64_t program_arena_bytes(const struct place_program *program);
+/* The most bytes that a device's arena of a tier has. */
+int64_t program_arena_bytes(const struct place_program *program, enum place_tier tier);

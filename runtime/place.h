@@ -58,11 +58,21 @@ enum place_schedule {
     PLACE_SQRT = 3,
 };
 
+/* Where bytes are, the nearest first; the order of ir/tiers.def. */
+enum place_tier {
+    PLACE_DEVICE,
+    PLACE_HOST,
+    PLACE_DISK,
+    PLACE_N_TIERS,
+};
+
 /* ---- what generated code sees of a rank ----------------------------------------------------- */
 
 /* The first members of every struct place_context; generated code reads these and nothing else. */
 struct place_context_head {
-    void *arena;                           /* place_program.arena_bytes, aligned to 4096 */
+    /* The arena of each tier, aligned to 4096. That of the disk is null: what is there has an offset in a file
+     * in place of an address. */
+    void *arenas[PLACE_N_TIERS];
     int64_t coordinates[PLACE_AXES_LIMIT]; /* of this rank along every axis; 0 beyond the mesh's */
 };
 /* One rank's state. Its first member is a struct place_context_head. */
@@ -108,6 +118,16 @@ struct place_piece {
     int64_t chunk;     /* elements */
     int64_t valid;     /* elements of the whole that are not padding */
     int64_t dst_outer; /* of an all_to_all */
+};
+
+/* ---- copies between tiers ------------------------------------------------------------------- */
+
+/* Bytes that go from one tier of the rank to another. */
+struct place_copy {
+    const void *src;
+    void *dst;
+    int64_t bytes;
+    int32_t from, to; /* enum place_tier, not the same */
 };
 
 /* ---- the descriptor ------------------------------------------------------------------------- */
@@ -227,6 +247,7 @@ struct place_buffer {
     int32_t tensor; /* index into tensors; -1: of none */
     enum place_class class;
     enum place_dtype dtype;
+    enum place_tier tier;
     int32_t rank;
     struct place_dimension dims[PLACE_RANK_LIMIT];
     struct place_axes flat;
@@ -239,7 +260,7 @@ struct place_buffer {
     int64_t first_item;
     int64_t item_step; /* of layers, at least 1 */
     int64_t stride_bytes;
-    int64_t offset_bytes; /* not read for a window */
+    int64_t offset_bytes; /* in the arena of its tier; not read for a window */
     /* -1, or the buffer of which this is the device's own flat chunk: item i lies inside item i of
      * that buffer at the device's place along the axes of `flat` behind those that cut the buffer
      * itself, which are the first. A window has no bytes of its own. */
@@ -316,7 +337,7 @@ struct place_part {
     const char *name; /* null: all devices are one part */
     struct place_axes axes;
     int64_t begin, end;
-    int64_t arena_bytes; /* of every device */
+    int64_t arena_bytes[PLACE_N_TIERS]; /* of every device */
     int32_t n_buffers;
     const struct place_buffer *buffers;
     int32_t n_effects;
@@ -405,18 +426,19 @@ struct place_run_options {
     const char *checkpoint; /* folder of checkpoints; null: that of `resume` */
     int64_t save_every;     /* steps from one checkpoint to the next; 0: at the end alone */
     int64_t keep;           /* how many stay; 0: some */
-    const char *resume; /* a checkpoint, or a folder of them, to go on from; null: from nothing */
-    const char *from;   /* weights to start from in place of random ones; null: none */
-    const char *save;   /* parameters are written here at the end; null: nowhere */
-    const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
-    const char *log;    /* JSON lines; null: none */
-    const char *memory; /* what is alive at every statement of the first step; null: nowhere */
-    const char *trace;  /* what every thread did when, as trace viewers read it; null: nowhere */
-    int64_t sample;     /* tokens to sample after the last step */
-    const char *prompt; /* behind this; null: behind the first of the data */
-    int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
-    int32_t quiet;      /* no header, no progress */
-    int32_t profile;    /* print where the time of a step goes */
+    const char *resume;  /* a checkpoint, or a folder of them, to go on from; null: from nothing */
+    const char *from;    /* weights to start from in place of random ones; null: none */
+    const char *save;    /* parameters are written here at the end; null: nowhere */
+    const char *dump;    /* parameters and optimizer states in logical form; null: nowhere */
+    const char *log;     /* JSON lines; null: none */
+    const char *memory;  /* what is alive at every statement of the first step; null: nowhere */
+    const char *offload; /* folder for what is kept on disk; null: one for temporary files */
+    const char *trace;   /* what every thread did when, as trace viewers read it; null: nowhere */
+    int64_t sample;      /* tokens to sample after the last step */
+    const char *prompt;  /* behind this; null: behind the first of the data */
+    int32_t threads;     /* of each rank's team; 0: cores / ranks, at least one */
+    int32_t quiet;       /* no header, no progress */
+    int32_t profile;     /* print where the time of a step goes */
 };
 
 /* The most that may be asked for: beyond is a slip of the hand. */

@@ -35,7 +35,7 @@ struct backend *harness_backend(void) {
 void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *program,
                 int threads) {
     const char *message;
-    size_t bytes = ((size_t)program->arena_bytes + 4095) / 4096 * 4096 + 4096;
+    size_t bytes = ((size_t)program->arena_bytes[TIER_DEVICE] + 4095) / 4096 * 4096 + 4096;
     memset(ranks, 0, sizeof *ranks);
     ranks->program = descriptor_make(arena, program->job, &(struct descriptor_facts){0});
     ranks->n = (int32_t)ranks->program->devices;
@@ -43,8 +43,8 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
     CHECK(product_load(&message) == PLACE_OK && ranks->n <= MAX_RANKS);
     for (int32_t i = 0; i < ranks->n; i++) {
         struct place_context *context = &ranks->contexts[i];
-        context->head.arena = aligned_alloc(4096, bytes);
-        memset(context->head.arena, 0xff, bytes);
+        context->head.arenas[PLACE_DEVICE] = aligned_alloc(4096, bytes);
+        memset(context->head.arenas[PLACE_DEVICE], 0xff, bytes);
         context->program = ranks->program;
         context->kernels = kernels_select(&message);
         context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
@@ -59,7 +59,7 @@ void ranks_close(struct ranks *ranks) {
     for (int32_t i = 0; i < ranks->n; i++) {
         team_destroy(ranks->contexts[i].team);
         live_free(ranks->contexts[i].live);
-        free(ranks->contexts[i].head.arena);
+        free(ranks->contexts[i].head.arenas[PLACE_DEVICE]);
     }
     local_world_free(ranks->world);
 }
@@ -175,8 +175,8 @@ void harness_inline(struct harness *h, value_id value) {
 // ---- planning ---------------------------------------------------------------------------------
 
 static int64_t reserve(struct program *program, int64_t bytes) {
-    int64_t at = program->arena_bytes;
-    program->arena_bytes += (bytes + 63) / 64 * 64;
+    int64_t at = program->arena_bytes[TIER_DEVICE];
+    program->arena_bytes[TIER_DEVICE] += (bytes + 63) / 64 * 64;
     return at;
 }
 
@@ -222,7 +222,7 @@ static void plan(struct harness *h) {
     struct program *program = h->program;
     struct unit *unit = h->unit;
     h->offsets = ARENA_ARRAY(&h->arena, int64_t, unit->n_values);
-    program->arena_bytes = 0;
+    program->arena_bytes[TIER_DEVICE] = 0;
     struct statement call = {.kind = STATEMENT_CALL, .span = span_nowhere()};
     call.call.operands = ARENA_ARRAY(&h->arena, struct reference, unit->n_parameters + 1);
     call.call.results = ARENA_ARRAY(&h->arena, struct reference, unit->n_results + 1);
@@ -259,7 +259,7 @@ void harness_run(struct harness *h) {
 }
 
 static char *value_bytes(const struct harness *h, value_id value) {
-    return (char *)h->ranks.contexts[0].head.arena + h->offsets[value];
+    return (char *)h->ranks.contexts[0].head.arenas[PLACE_DEVICE] + h->offsets[value];
 }
 
 int64_t count(const struct harness *h, value_id value) {

@@ -27,14 +27,17 @@ static const char *state_flaw(struct arena *arena, const struct account_live *ac
 
 const char *live_flaw(struct arena *arena, const struct program *program,
                       const struct account *account, const struct live_report *measured) {
-    const char *flaw = state_flaw(arena, &account->live, &measured->peak);
+    const char *flaw =
+        state_flaw(arena, &account->live[TIER_DEVICE], &measured->peak[PLACE_DEVICE]);
     if (!flaw)
         flaw = difference(arena, "statement of the peak", measured->peak_statement,
-                          account->live.statement);
+                          account->live[TIER_DEVICE].statement);
     if (!flaw)
-        flaw = difference(arena, "end of what is alive", measured->end, program->arena_bytes);
+        flaw = difference(arena, "end of what is alive", measured->end[PLACE_DEVICE],
+                          program->arena_bytes[TIER_DEVICE]);
     if (!flaw)
-        flaw = difference(arena, "end of the arena", program->arena_bytes, account->peak);
+        flaw = difference(arena, "end of the arena", program->arena_bytes[TIER_DEVICE],
+                          account->arenas[TIER_DEVICE].peak);
     if (!flaw)
         flaw = difference(arena, "bytes alive twice", measured->overlapping, 0);
     if (!flaw)

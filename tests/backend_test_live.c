@@ -226,7 +226,7 @@ static void overlapping_buffers_show(void **state) {
 static void a_larger_arena_shows(void **state) {
     struct planted p;
     plant(&p, 1); // behind all buffers
-    p.program->arena_bytes += 4096;
+    p.program->arena_bytes[TIER_DEVICE] += 4096;
     p.account = account(p.program, &p.arena);
     expect_flaw(&p, "end of what is alive");
     plant(&p, 1); // between two of them: everything behind what persists moves up
@@ -238,14 +238,14 @@ static void a_larger_arena_shows(void **state) {
     for (uint32_t i = 0; i < p.program->n_buffers; i++)
         if (p.program->buffers[i].offset_bytes >= base)
             p.program->buffers[i].offset_bytes += 4096;
-    p.program->arena_bytes += 4096;
+    p.program->arena_bytes[TIER_DEVICE] += 4096;
     p.account = account(p.program, &p.arena);
     expect_flaw(&p, "bytes never alive");
     plant(&p, 1); // inside one: an item that no layer uses, at the arena's end
     struct buffer *stack = buffer_named(&p, "saved.mlp.up");
-    stack->offset_bytes = p.program->arena_bytes / 64 * 64 + 64;
+    stack->offset_bytes = p.program->arena_bytes[TIER_DEVICE] / 64 * 64 + 64;
     stack->stacks.list[0].count++;
-    p.program->arena_bytes = stack->offset_bytes + buffer_bytes(p.program, stack);
+    p.program->arena_bytes[TIER_DEVICE] = stack->offset_bytes + buffer_bytes(p.program, stack);
     p.account = account(p.program, &p.arena);
     expect_flaw(&p, "end of what is alive");
 }
@@ -293,15 +293,15 @@ static void too_small_accounts_show(void **state) {
     struct planted p;
     for (int s = 0; s < N_STATES; s++) {
         plant(&p, 1);
-        p.account->live.states[s] -= 4;
-        p.account->live.transient += 4;
+        p.account->live[TIER_DEVICE].states[s] -= 4;
+        p.account->live[TIER_DEVICE].transient += 4;
         expect_flaw(&p, state_names[s]);
     }
     plant(&p, 1);
-    p.account->live.sum -= 4;
+    p.account->live[TIER_DEVICE].sum -= 4;
     expect_flaw(&p, "alive at most");
     plant(&p, 1);
-    p.account->peak -= 64;
+    p.account->arenas[TIER_DEVICE].peak -= 64;
     expect_flaw(&p, "end of the arena");
 }
 

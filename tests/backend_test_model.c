@@ -58,7 +58,7 @@ static void close_model(struct model *m) {
 // ---- the same numbers in both ------------------------------------------------------------------
 
 static char *bytes_of(struct model *m, int32_t rank, const struct buffer *buffer) {
-    return (char *)m->ranks.contexts[rank].head.arena + buffer->offset_bytes;
+    return (char *)m->ranks.contexts[rank].head.arenas[PLACE_DEVICE] + buffer->offset_bytes;
 }
 
 static double number_for(struct model *m, const struct buffer *buffer) {

@@ -206,9 +206,12 @@ static void describes_parts(void **state) {
     const struct place_program *p = f->descriptor;
     assert_int_equal(p->n_parts, 2);
     assert_string_equal(p->parts[1].name, "last");
-    assert_int_equal(p->parts[0].arena_bytes, f->job->programs[0]->arena_bytes);
-    assert_int_equal(p->parts[1].arena_bytes, f->job->programs[1]->arena_bytes);
-    assert_int_not_equal(p->parts[0].arena_bytes, p->parts[1].arena_bytes);
+    assert_int_equal(p->parts[0].arena_bytes[PLACE_DEVICE],
+                     f->job->programs[0]->arena_bytes[TIER_DEVICE]);
+    assert_int_equal(p->parts[1].arena_bytes[PLACE_DEVICE],
+                     f->job->programs[1]->arena_bytes[TIER_DEVICE]);
+    assert_int_not_equal(p->parts[0].arena_bytes[PLACE_DEVICE],
+                         p->parts[1].arena_bytes[PLACE_DEVICE]);
     assert_ptr_not_equal(p->parts[0].train, p->parts[1].train);
     assert_int_equal(p->n_statements, f->job->n_ids);
     assert_int_equal(p->n_handles, 3); // in which both meet, and one of each

@@ -40,7 +40,7 @@ static char *item_at(const struct trial *t, const char *name, int64_t item) {
     if (id == NO_ID)
         fail_msg("no buffer %s", name);
     const struct buffer *buffer = &t->program->buffers[id];
-    return (char *)t->ranks.contexts[0].head.arena + buffer->offset_bytes +
+    return (char *)t->ranks.contexts[0].head.arenas[PLACE_DEVICE] + buffer->offset_bytes +
            item * buffer_item_bytes(t->program, buffer);
 }
 
@@ -93,8 +93,8 @@ static void begin(struct trial *t, enum dtype dtype) {
     assert_true(passes_run(t->program->job, &context, PASS_MEMORY, PASS_MEMORY));
     t->code = compile(&t->arena, t->program);
     ranks_open(&t->ranks, &t->arena, t->program, 2);
-    memset(t->ranks.contexts[0].head.arena, 0,
-           (size_t)t->program->arena_bytes); // moments start at zero
+    memset(t->ranks.contexts[0].head.arenas[PLACE_DEVICE], 0,
+           (size_t)t->program->arena_bytes[TIER_DEVICE]); // moments start at zero
     for (uint32_t i = 0; i < t->program->job->n_tensors; i++)
         load_parameter(t, &t->program->job->tensors[i]);
 }

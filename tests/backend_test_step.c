@@ -28,7 +28,7 @@ static struct program *parse(struct arena *arena, const char *text) {
 static double *numbers(struct ranks *ranks, int rank, const struct program *program,
                        const char *buffer, int64_t item) {
     const struct buffer *b = &program->buffers[program_find_buffer(program, buffer)];
-    return (double *)((char *)ranks->contexts[rank].head.arena + b->offset_bytes +
+    return (double *)((char *)ranks->contexts[rank].head.arenas[PLACE_DEVICE] + b->offset_bytes +
                       item * buffer_item_bytes(program, b));
 }
 

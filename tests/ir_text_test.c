@@ -233,8 +233,10 @@ static void takes_nothing_twice(void **state) {
     expect_error("  sizes", "  product dp = shard*replica\n  sizes", "axis `dp` is declared twice",
                  "dp = shard");
     expect_error("product dp", "product shard", "axis `shard` is declared twice", "shard =");
-    expect_error("  arena 4096\n", "  arena 4096\n  arena 8192\n", "`arena` is given twice",
+    expect_error("512 on disk\n", "512 on disk\n  arena 8192\n", "`arena` is given twice",
                  "arena 8192");
+    expect_error("512 on disk\n", "512 on host\n", "the arena on host is given twice",
+                 "512 on host");
     expect_error("  arena",
                  "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n  arena",
                  "`sizes` is given twice", "sizes");
@@ -271,6 +273,28 @@ static void takes_nothing_twice(void **state) {
 }
 
 // What a file reads in front of the braces: words, and one dot between them.
+// What is elsewhere is copied, whole and between two tiers, and run where it is.
+static void tiers_are_apart(void **state) {
+    expect_error("{ w.host[0] -> w.in[0]", "{ w[0] -> w.in[0]",
+                 "a copy of w to w.in, which are both on device", "start copy");
+    expect_error("{ w.host[0] -> w.in[0]", "{ w.host[0] -> w.whole[0]",
+                 "a copy of w.host to w.whole, which are of different types", "start copy");
+    expect_error("start copy as", "start copy over shard as", "expected `as` here", "over shard");
+    expect_error("as fetch[0]", "as turn[2]", "`turn` is of copies and of collectives",
+                 "start copy as turn");
+    expect_error("gather[0] { w[0]", "gather[0] { w.host[0]",
+                 "a collective of w.host, which is on host", "start all_gather");
+    expect_error("    zero y\n    for", "    zero w.disk[1]\n    for",
+                 "w.disk is on disk, where only copies write", "zero w.disk");
+    expect_error("at 1024", "on host at 0", "unit project is given `w.whole` on device", "call");
+    expect_error("hidden=6] at 1024", "hidden=6] on disk at 0",
+                 "unit project is given `x`, which is on disk", "call");
+    expect_error("shard at 0", "shard on host at 0",
+                 "buffer words is on host, where no input or output", "words : input");
+    expect_error("shard at 0", "shard on hots at 0", "`hots` is not where bytes may be", "hots");
+    expect_error("640 on host", "63 on host", "of an arena that has 63", "w.host : moment1");
+}
+
 static void names_are_a_files(void **state) {
     expect_error("unit main.project", "unit main.project.2", "with one dot", "main.project.2");
     expect_error("unit main.project", "unit project", "with one dot", "project");
@@ -574,6 +598,7 @@ int main(void) {
         cmocka_unit_test(blocks_are_a_power_of_two),
         cmocka_unit_test(results_have_places_of_their_own),
         cmocka_unit_test(takes_nothing_twice),
+        cmocka_unit_test(tiers_are_apart),
         cmocka_unit_test(names_are_a_files),
         cmocka_unit_test(reads_names_of_products),
         cmocka_unit_test(elements_have_a_type),

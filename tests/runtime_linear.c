@@ -62,7 +62,7 @@ static const char *fault = "";
 static double base_rate = 20;
 
 static void *bytes_of(struct place_context *context, int buffer, int64_t item) {
-    return (char *)context->head.arena + buffers[buffer].offset_bytes +
+    return (char *)context->head.arenas[PLACE_DEVICE] + buffers[buffer].offset_bytes +
            item * buffers[buffer].stride_bytes;
 }
 
@@ -265,8 +265,8 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
         elements = chunk_elements() * (flat ? 1 : axes[0].size); /* room for the padding */
     }
     buffer->stride_bytes = elements * (dtype == PLACE_F64 ? 8 : 4);
-    buffer->offset_bytes = part.arena_bytes;
-    part.arena_bytes += (buffer->stride_bytes * items + 63) / 64 * 64;
+    buffer->offset_bytes = part.arena_bytes[PLACE_DEVICE];
+    part.arena_bytes[PLACE_DEVICE] += (buffer->stride_bytes * items + 63) / 64 * 64;
 }
 
 static void describe(void) {
@@ -292,7 +292,7 @@ static void describe(void) {
     if (getenv("LINEAR_MOVES"))
         groups[0].train_bytes += moved_bytes();
     const char *extra = getenv("LINEAR_ARENA");
-    part.arena_bytes += extra ? atoll(extra) : 0;
+    part.arena_bytes[PLACE_DEVICE] += extra ? atoll(extra) : 0;
 }
 
 int main(int argc, char **argv) {
@@ -338,6 +338,6 @@ int main(int argc, char **argv) {
     describe();
     if (getenv("LINEAR_PREDICT")) /* for the test: bytes sent per step */
         return printf("%lld %lld\n", (long long)groups[0].train_bytes,
-                      (long long)part.arena_bytes) < 0;
+                      (long long)part.arena_bytes[PLACE_DEVICE]) < 0;
     return place_main(argc, argv, &program);
 }

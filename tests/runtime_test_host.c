@@ -132,7 +132,7 @@ static void walks_follow_the_cut_dimensions(void **state) {
 static struct place_context arena_of(struct place_buffer *buffer, int32_t rank) {
     whole.n_buffers = 1;
     whole.buffers = buffer;
-    whole.arena_bytes = buffer->count * buffer->stride_bytes;
+    whole.arena_bytes[PLACE_DEVICE] = buffer->count * buffer->stride_bytes;
     struct place_context context = {.program = &program};
     context_set_rank(&context, rank);
     context.team = team_create(1, 64);
@@ -154,9 +154,9 @@ static void arenas_begin_where_huge_pages_do(void **state) {
         buffer.count = 1;
         buffer.stride_bytes = bytes;
         struct place_context context = arena_of(&buffer, 0);
-        assert_int_equal((uintptr_t)context.head.arena % HUGE_PAGE_BYTES, 0);
-        memset(context.head.arena, 0, (size_t)bytes);
-        assert_int_equal(arena_touched_bytes(&context), bytes);
+        assert_int_equal((uintptr_t)context.head.arenas[PLACE_DEVICE] % HUGE_PAGE_BYTES, 0);
+        memset(context.head.arenas[PLACE_DEVICE], 0, (size_t)bytes);
+        assert_int_equal(arena_touched_bytes(&context, PLACE_DEVICE), bytes);
         arena_end(&context);
     }
 }
@@ -166,7 +166,7 @@ static void initial_values_do_not_depend_on_the_layout(void **state) {
     struct place_buffer plain = make_buffer(0);
     struct place_context context = arena_of(&plain, 0);
     assert_int_equal(arena_initialize(&context, 7), PLACE_OK);
-    memcpy(whole, context.head.arena, sizeof whole);
+    memcpy(whole, context.head.arenas[PLACE_DEVICE], sizeof whole);
     arena_end(&context);
     for (int form = 1; form < FORMS; form++)
         for (int32_t rank = 0; rank < 42; rank += 5) {
@@ -223,7 +223,7 @@ static void initialize_beside(enum place_dtype dtype, enum place_dtype copy, dou
                                       buffer_of(PLACE_MASTER, copy, 3 * WHOLE * dtype_size(dtype))};
     whole.n_buffers = 2;
     whole.buffers = buffers;
-    whole.arena_bytes = 3 * WHOLE * (dtype_size(dtype) + dtype_size(copy));
+    whole.arena_bytes[PLACE_DEVICE] = 3 * WHOLE * (dtype_size(dtype) + dtype_size(copy));
     struct place_context context = {.program = &program};
     context_set_rank(&context, 0);
     context.team = team_create(1, 64);
@@ -231,8 +231,9 @@ static void initialize_beside(enum place_dtype dtype, enum place_dtype copy, dou
     assert_int_equal(arena_initialize(&context, 7), PLACE_OK);
     for (int b = 0; b < 2; b++)
         for (int64_t i = 0; i < 3 * WHOLE; i++)
-            held[b][i] = element_at((char *)context.head.arena + buffers[b].offset_bytes,
-                                    buffers[b].dtype, i);
+            held[b][i] =
+                element_at((char *)context.head.arenas[PLACE_DEVICE] + buffers[b].offset_bytes,
+                           buffers[b].dtype, i);
     arena_end(&context);
 }
 
@@ -325,16 +326,16 @@ static void what_is_no_finite_number_is_found(void **state) {
 static void the_touched_extent_is_exact(void **state) {
     struct place_buffer buffer = make_buffer(0);
     struct place_context context = arena_of(&buffer, 0);
-    char *bytes = context.head.arena;
+    char *bytes = context.head.arenas[PLACE_DEVICE];
     static const int64_t ends[] = {1, 7, 8, 9, 1000, 2879, 2880};
-    assert_int_equal(arena_touched_bytes(&context), 0);
+    assert_int_equal(arena_touched_bytes(&context, PLACE_DEVICE), 0);
     assert_true(isnan(*(double *)bytes) && isnan(*(float *)bytes));
     for (int64_t i = 0; i < 4; i++)
         assert_true(isnan(element_at(bytes, PLACE_BF16, i)) &&
                     isnan(element_at(bytes, PLACE_F16, i)));
     for (int i = 0; i < 7; i++) {
         bytes[ends[i] - 1] = 3;
-        assert_int_equal(arena_touched_bytes(&context), ends[i]);
+        assert_int_equal(arena_touched_bytes(&context, PLACE_DEVICE), ends[i]);
     }
     arena_end(&context);
 }
@@ -509,12 +510,12 @@ static void check_samples(int inner) {
     program.devices = 12;
     whole.n_buffers = 2;
     whole.buffers = buffers;
-    whole.arena_bytes = 64;
+    whole.arena_bytes[PLACE_DEVICE] = 64;
     whole.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     char seen[256] = {0};
     for (int32_t rank = 0; rank < 12; rank++) {
         _Alignas(16) int32_t arena[16];
-        struct place_context context = {.program = &program, .head.arena = arena};
+        struct place_context context = {.program = &program, .head.arenas[PLACE_DEVICE] = arena};
         context_set_rank(&context, rank);
         assert_int_equal(dataset_fill(&context, &set, DATA_SEQUENTIAL, 0, 0), PLACE_OK);
         for (int i = 0; i < 8; i++) {
@@ -572,7 +573,7 @@ static void windows_of_several_files_follow_each_other(void **state) {
     assert_int_equal(set.windows, 6);
     assert_int_equal(set.tokens, 11 + 7 + 15);
     int32_t arena[2][7][4];
-    struct place_context context = {.program = &program, .head.arena = arena};
+    struct place_context context = {.program = &program, .head.arenas[PLACE_DEVICE] = arena};
     context_set_rank(&context, 0);
     assert_int_equal(dataset_fill(&context, &set, DATA_SEQUENTIAL, 0, 0), PLACE_OK);
     for (int file = 0, row = 0; file < 3; file++)

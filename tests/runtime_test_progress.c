@@ -75,7 +75,7 @@ static void show_on_terminal(int columns, const double *losses, int n, char *byt
                                                        .learning_rate = 1e-3,
                                                        .tokens = 13713,
                                                        .seconds = 1,
-                                                       .peak_bytes = 14 << 20});
+                                                       .peak_bytes = {14 << 20}});
     }
     putchar('#'); /* the end, which may arrive apart from the rest */
     fflush(stdout);

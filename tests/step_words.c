@@ -9,8 +9,8 @@
 // Words of the grammar that stand in each other's place, and those of ops' attributes.
 static const char *const statements[] = {"call", "start", "wait", "zero", "free"};
 static const char *const places[] = {"inline", "out"};
-static const char *const clauses[] = {"every",  "way",  "kept", "over", "as",   "of",    "host",
-                                      "around", "from", "by",   "pad",  "flat", "window"};
+static const char *const clauses[] = {"every",  "way",  "kept", "over", "as",   "of",     "host",
+                                      "around", "from", "by",   "pad",  "flat", "window", "on"};
 static const char *const activations[] = {"tanh", "erf"};
 
 #define TABLE_OF(name, words)                                                                      \
@@ -30,6 +30,7 @@ static const struct word_table tables[] = {
     TABLE_OF("attribute", attribute_names),
     TABLE_OF("statement", statements),
     TABLE_OF("stack", stack_names),
+    TABLE_OF("tier", tier_names),
     TABLE_OF("place", places),
     TABLE_OF("clause", clauses),
     TABLE_OF("activation", activations),

@@ -395,7 +395,7 @@ static void zeros_go_anywhere(void **state) {
     struct scaled zero = {term_constant(BUILDER(b->world.terms), NODE_ZERO), SCALE_ONE};
     struct judgement zeros = judgement_of(&b->world, zero, FORM_ANY, DTYPE_F64);
     struct axis_list axes = {1, {0}};
-    for (enum collective_kind kind = 0; kind < N_COLLECTIVES; kind++) {
+    for (enum collective_kind kind = 0; kind < COLLECTIVE_COPY; kind++) {
         struct exchange exchange = exchange_flat(kind, &axes);
         struct judgement moved = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 4,
                                                   &zeros, span_nowhere());

@@ -5,7 +5,7 @@
 // What the plan leaves unused between buffers counts as transient, so that the parts sum to the
 // peak. Beside it, what is alive at once when the step is executed item by item (uses.h), which a
 // run counts too. Communication: every start, and every collective op of a called unit, times the
-// trips of the loops around it (communication.c).
+// trips of the loops around it (communication.c), and so of copies (copies.c).
 #include "passes/account/account.h"
 
 #include <stdlib.h>
@@ -33,22 +33,24 @@ static int by_offset(const void *left, const void *right) {
     return (a->offset_bytes > b->offset_bytes) - (a->offset_bytes < b->offset_bytes);
 }
 
-// What the moments of all steps are found from.
+// What the moments of all steps are found from, in one arena.
 struct plan {
     const struct program *program;
+    enum tier tier;
     const struct buffer **buffers; // by offset, without windows
     uint32_t n_buffers;
     int64_t *bytes; // of every buffer, by its number
 };
 
-static struct plan plan_of(const struct program *program, struct arena *arena) {
+static struct plan plan_of(const struct program *program, enum tier tier, struct arena *arena) {
     struct plan plan = {.program = program,
+                        .tier = tier,
                         .buffers =
                             ARENA_ARRAY(arena, const struct buffer *, program->n_buffers + 1),
                         .bytes = ARENA_ARRAY(arena, int64_t, program->n_buffers + 1)};
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         plan.bytes[i] = buffer_bytes(program, &program->buffers[i]);
-        if (program->buffers[i].window_of == NO_ID)
+        if (program->buffers[i].window_of == NO_ID && program->buffers[i].tier == tier)
             plan.buffers[plan.n_buffers++] = &program->buffers[i];
     }
     if (plan.n_buffers)
@@ -92,24 +94,28 @@ static const struct statement *statement_at(const struct block *block, int64_t p
     return NULL;
 }
 
-// Bytes by state at the moment, and those that are held whatever the moment. What two states share
-// is of the first of them, and all that is of none is transient.
-static void fill_states(const struct plan *plan, const struct interval *lives, int64_t position,
-                        struct account *account) {
-    const struct program *program = plan->program;
+// Bytes by state at the moment. What two states share is of the first of them, and all that is of none
+// is transient.
+static struct account_arena states_at(const struct plan *plan, const struct interval *lives,
+                                      int64_t position) {
+    struct account_arena arena = {.peak = plan->program->arena_bytes[plan->tier]};
     int64_t counted = 0;
+    for (enum state state = 0; state < N_STATES; state++) {
+        int64_t held = bytes_held(plan, lives, position, state);
+        arena.states[state] = held - counted;
+        counted = held;
+    }
+    arena.transient = arena.peak - counted;
+    return arena;
+}
+
+// What is held whatever the moment.
+static void count_held(const struct program *program, struct account *account) {
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         enum state state = class_states[program->buffers[i].class];
         if (state != N_STATES)
-            account->held[state] += plan->bytes[i];
+            account->held[state] += buffer_bytes(program, &program->buffers[i]);
     }
-    for (enum state state = 0; state < N_STATES; state++) {
-        int64_t held = bytes_held(plan, lives, position, state);
-        account->states[state] = held - counted;
-        counted = held;
-    }
-    account->peak = program->arena_bytes;
-    account->transient = program->arena_bytes - counted;
 }
 
 struct event { // at a position of a step: a buffer comes to life (by = 1) or is dead (by = -1)
@@ -174,23 +180,37 @@ static struct moment best_moment(const struct events *events, enum step_kind ste
 }
 
 // All steps are looked through: an evaluation may need more than a step of training.
+static struct moment fullest_moment(const struct plan *plan,
+                                    struct interval *const lives[N_STEPS]) {
+    struct moment best = {.position = -1};
+    for (int s = 0; s < N_STEPS; s++) {
+        struct arena scratch = {0};
+        int64_t n = count_positions(&plan->program->steps[s].body);
+        struct events events = find_events(plan, lives[s], n, &scratch);
+        best = best_moment(&events, s, &scratch, best);
+        arena_free(&scratch);
+    }
+    return best;
+}
+
 static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
     struct interval *lives[N_STEPS] = {NULL};
-    struct plan plan = plan_of(program, arena);
     for (int s = 0; s < N_STEPS; s++) {
-        struct arena scratch = {0};
         lives[s] = step_lifetimes(program, s, arena);
-        int64_t n = count_positions(&program->steps[s].body);
-        struct events events = find_events(&plan, lives[s], n, &scratch);
         if (program->steps[s].present)
             account->alone[s] = memory_of_step(program, s, lives[s]);
-        best = best_moment(&events, s, &scratch, best);
-        arena_free(&scratch);
     }
+    for (enum tier t = N_TIERS; t-- > 0;) { // the device's moment is the one that stays
+        if (program->arena_bytes[t] == 0 && t != TIER_DEVICE)
+            continue;
+        struct plan plan = plan_of(program, t, arena);
+        best = fullest_moment(&plan, lives);
+        account->arenas[t] = states_at(&plan, lives[best.step], best.position);
+    }
+    count_held(program, account);
     account->peak_step = best.step;
-    fill_states(&plan, lives[best.step], best.position, account);
     const struct statement *statement =
         statement_at(&program->steps[best.step].body, best.position);
     if (statement) {
@@ -204,13 +224,16 @@ static void account_memory(const struct program *program, struct arena *arena,
 // Communication is that of `train` and of `average`; memory is of all steps.
 struct account *account_followed(const struct program *program, const struct followed *followed,
                                  struct arena *arena) {
-    CHECK(program->arena_bytes >= 0);
+    CHECK(program->arena_bytes[TIER_DEVICE] >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
     result->sent = ARENA_ARRAY(arena, int64_t, program->job->n_ids + 1);
     struct counting counting = {
         .program = program, .rows.arena = arena, .sent = result->sent, .phase = PHASE_FORWARD};
     account_memory(program, arena, result);
-    result->live = account_most_alive(program, followed, &result->too_long);
+    for (enum tier t = N_TIERS; t-- > 0;)
+        if (program->arena_bytes[t] > 0 || t == TIER_DEVICE)
+            result->live[t] = account_most_alive(program, followed, t, &result->too_long);
+    account_copies(program, arena, result);
     account_communication(&counting, STEP_TRAIN);
     account_communication(&counting, STEP_AVERAGE);
     result->transfers = counting.rows.items;

@@ -2,6 +2,7 @@
 //
 //   account.c        memory, and the whole
 //   communication.c  what the collectives of a program send
+//   copies.c         what is copied between tiers
 //   routes.c         what each hop of a route sends, and how often
 //   rows.c           what one collective sends (rows.h)
 //   time.c           what it takes of time, at least
@@ -34,5 +35,8 @@ struct counting {
 };
 void count_statement(struct counting *, const struct statement_walk *);
 void account_communication(struct counting *, enum step_kind);
+
+// Fills in what is said of copies.
+void account_copies(const struct program *, struct arena *, struct account *);
 
 #endif

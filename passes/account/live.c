@@ -7,7 +7,16 @@
 
 #include "passes/schedule/followed.h"
 
-static void add_bytes(struct account_live *live, const struct buffer *buffer, int64_t bytes) {
+// What is alive in the arena of one tier.
+struct living {
+    const struct program *program;
+    enum tier tier;
+};
+
+static void add_bytes(const struct living *l, struct account_live *live,
+                      const struct buffer *buffer, int64_t bytes) {
+    if (buffer->tier != l->tier)
+        return;
     enum state state = class_states[buffer->class];
     if (state == N_STATES)
         live->transient += bytes;
@@ -17,18 +26,19 @@ static void add_bytes(struct account_live *live, const struct buffer *buffer, in
 }
 
 // What persists, and what the host fills and reads.
-static struct account_live always_alive(const struct program *program) {
+static struct account_live always_alive(const struct living *l) {
+    const struct program *program = l->program;
     struct account_live live = {0};
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
         if (buffer_outlives_step(buffer))
-            add_bytes(&live, buffer, buffer_bytes(program, buffer));
+            add_bytes(l, &live, buffer, buffer_bytes(program, buffer));
     }
     return live;
 }
 
-static void add_lives(const struct shortened *shortened, const struct uses *uses,
-                      struct account_live *changes) {
+static void add_lives(const struct living *l, const struct shortened *shortened,
+                      const struct uses *uses, struct account_live *changes) {
     const struct program *program = shortened->program;
     for (buffer_id id = 0; id < uses->n_buffers; id++) {
         const struct buffer *buffer = &program->buffers[id];
@@ -38,15 +48,16 @@ static void add_lives(const struct shortened *shortened, const struct uses *uses
         for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
             const struct life *life = &uses->lives[i];
             int64_t bytes = item_bytes * items_stood_for(shortened, id, life->item);
-            add_bytes(&changes[life->first], buffer, bytes);
-            add_bytes(&changes[life->last + 1], buffer, -bytes);
+            add_bytes(l, &changes[life->first], buffer, bytes);
+            add_bytes(l, &changes[life->last + 1], buffer, -bytes);
         }
     }
 }
 
 // A unit's frame lives while the unit runs.
-static void add_frames(const struct program *program, const struct uses *uses,
+static void add_frames(const struct living *l, const struct uses *uses,
                        struct account_live *changes) {
+    const struct program *program = l->program;
     for (uint32_t i = 0; i < uses->n; i++) {
         const struct statement *s = uses->executions[i].statement;
         buffer_id id =
@@ -54,8 +65,8 @@ static void add_frames(const struct program *program, const struct uses *uses,
         if (id == NO_ID)
             continue;
         const struct buffer *frame = &program->buffers[id];
-        add_bytes(&changes[i], frame, buffer_bytes(program, frame));
-        add_bytes(&changes[i + 1], frame, -buffer_bytes(program, frame));
+        add_bytes(l, &changes[i], frame, buffer_bytes(program, frame));
+        add_bytes(l, &changes[i + 1], frame, -buffer_bytes(program, frame));
     }
 }
 
@@ -68,14 +79,14 @@ static void add_changes(struct account_live *now, const struct account_live *cha
 
 // What is alive at every statement that is executed. In the middle of the short step's loops it is
 // no count of anything: see stands_for_several.
-static struct account_live *find_moments(const struct program *program,
-                                         const struct followed *followed, struct arena *arena) {
+static struct account_live *find_moments(const struct living *l, const struct followed *followed,
+                                         struct arena *arena) {
     const struct uses *uses = &followed->uses;
-    const uint32_t *ids = numbered_ids(&program->steps[STEP_TRAIN], arena);
+    const uint32_t *ids = numbered_ids(&l->program->steps[STEP_TRAIN], arena);
     struct account_live *moments = ARENA_ARRAY(arena, struct account_live, uses->n + 2);
-    struct account_live now = always_alive(program);
-    add_lives(&followed->shortened, uses, moments);
-    add_frames(program, uses, moments);
+    struct account_live now = always_alive(l);
+    add_lives(l, &followed->shortened, uses, moments);
+    add_frames(l, uses, moments);
     for (uint32_t i = 0; i < uses->n; i++) {
         add_changes(&now, &moments[i]);
         moments[i] = now;
@@ -88,7 +99,8 @@ static struct account_live *find_moments(const struct program *program,
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n) {
     struct followed *whole = follow_whole_step(program, STEP_TRAIN);
-    struct account_live *moments = find_moments(program, whole, arena);
+    const struct living l = {program, TIER_DEVICE};
+    struct account_live *moments = find_moments(&l, whole, arena);
     *n = whole->uses.n;
     followed_free(whole);
     return moments;
@@ -112,13 +124,15 @@ static bool stands_for_several(const struct shortened *shortened,
 }
 
 struct account_live account_most_alive(const struct program *program,
-                                       const struct followed *followed, struct too_long *too_long) {
+                                       const struct followed *followed, enum tier tier,
+                                       struct too_long *too_long) {
+    const struct living l = {program, tier};
     struct arena arena = {0};
     struct followed *own = followed ? NULL : follow_step(program, STEP_TRAIN);
-    struct account_live most = always_alive(program);
+    struct account_live most = always_alive(&l);
     followed = followed ? followed : own;
     *too_long = followed->uses.too_long;
-    const struct account_live *moments = find_moments(program, followed, &arena);
+    const struct account_live *moments = find_moments(&l, followed, &arena);
     for (uint32_t i = 0; i < followed->uses.n; i++)
         if (moments[i].sum > most.sum &&
             !stands_for_several(&followed->shortened, &followed->uses.executions[i]))

@@ -237,6 +237,15 @@ static void add_part(struct step_time *time, double seconds) {
     time->worst_s = fmax(time->worst_s, 0) + seconds;
 }
 
+// What the device gives and gets passes the link to its host, be it on its way to or from a disk.
+static double host_link_bytes(const struct account *account) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < account->n_copies; i++)
+        if (account->copies[i].from == TIER_DEVICE || account->copies[i].to == TIER_DEVICE)
+            bytes += (double)account->copies[i].bytes;
+    return bytes;
+}
+
 struct step_time account_time(const struct program *program, const struct account *account,
                               const struct device_config *device) {
     struct step_time time = {.work = account_work(program), .best_s = -1, .worst_s = -1};
@@ -244,6 +253,10 @@ struct step_time account_time(const struct program *program, const struct accoun
     time.memory_s = seconds_for(time.work.moved_bytes, device->bandwidth_bytes_per_s);
     add_part(&time, time.compute_s);
     add_part(&time, time.memory_s);
+    time.host_link_bytes = host_link_bytes(account);
+    time.host_link_s = seconds_for(time.host_link_bytes, device->host_link_bytes_per_s);
+    if (time.host_link_bytes > 0)
+        add_part(&time, time.host_link_s);
     for (uint32_t axis = 0; axis < program->job->mesh.n_axes; axis++) {
         time.axes[axis] = account_axis_time(&program->job->mesh, program->job->policy.average_every,
                                             account->transfers, account->n_transfers, axis);

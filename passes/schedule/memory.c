@@ -1,7 +1,7 @@
 // memory: where every byte is.
 //
-// Input: a partitioned and fused program. Output: an offset in the arena for every buffer, an
-// offset in its unit's frame (or another value's place) for every value; arena_bytes. Two things
+// Input: a partitioned and fused program. Output: an offset in the arena of its tier for every
+// buffer, an offset in its unit's frame (or another value's place) for every value; arena_bytes. Two things
 // share bytes only if no statement finds both alive; the verifier proves that again, from the
 // offsets.
 //
@@ -179,8 +179,9 @@ static void plan_frame(struct unit *unit, struct arena *scratch) {
         unit->values[items[i].id].offset_bytes = items[i].offset;
 }
 
-// The frame is a buffer like others: alive while the unit runs.
-static void add_frame_buffer(struct program *program, struct names *names, uint32_t id) {
+// The frame is a buffer like others: alive while the unit runs, where it does.
+static void add_frame_buffer(struct program *program, struct names *names, uint32_t id,
+                             enum tier tier) {
     const struct unit *unit = &program->job->units[id];
     if (unit->frame_bytes == 0)
         return;
@@ -193,6 +194,7 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
                            .rank = 1,
                            .dims = {{DIM_FLAT, words}},
                            .window_of = NO_ID,
+                           .tier = tier,
                            .offset_bytes = -1,
                            .span = unit->span};
     // A program that is planned again has the buffer already, of another size.
@@ -204,16 +206,28 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
     program_set_frame(program, id, buffer);
 }
 
+// Where each unit that the program calls runs, which all its calls agree on.
+static enum tier *find_tiers(const struct program *program, struct arena *scratch) {
+    enum tier *found = ARENA_ARRAY(scratch, enum tier, program->job->n_units + 1);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        for (const struct call *call; (call = walk_next_call(&walk));)
+            found[call->unit] = call_tier(program, call);
+    }
+    return found;
+}
+
 // Adds the frames of the units that the program calls.
 static void add_frame_buffers(struct program *program, struct arena *scratch) {
     struct names names = {.arena = scratch};
     const bool *called = program_called_units(program, scratch);
+    const enum tier *tiers = find_tiers(program, scratch);
     for (buffer_id id = 0; id < program->n_buffers; id++)
         if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
             names_add(&names, program->buffers[id].name, id);
     for (uint32_t i = 0; i < program->job->n_units; i++)
         if (called[i])
-            add_frame_buffer(program, &names, i);
+            add_frame_buffer(program, &names, i, tiers[i]);
 }
 
 // ---- the arena ----------------------------------------------------------------------------------
@@ -227,7 +241,7 @@ struct arena_plan {
 };
 
 // A place is found by the lives of every step; NULL: nothing lives in it.
-static struct arena_plan plan_arena(const struct program *program,
+static struct arena_plan plan_arena(const struct program *program, enum tier tier,
                                     const struct interval *const lives[N_STEPS],
                                     int64_t *persistent, struct arena *scratch) {
     struct arena_plan plan = {.items =
@@ -236,7 +250,7 @@ static struct arena_plan plan_arena(const struct program *program,
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
         int64_t bytes = buffer_bytes(program, buffer);
-        if (buffer->window_of != NO_ID)
+        if (buffer->window_of != NO_ID || buffer->tier != tier)
             continue;
         if (buffer_is_persistent(buffer)) {
             persistent[i] = base;
@@ -259,13 +273,15 @@ static void plan_program(struct program *program) {
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)
         lives[s] = step_lifetimes(program, s, &scratch);
-    struct arena_plan plan = plan_arena(program, lives, persistent, &scratch);
+    for (enum tier tier = 0; tier < N_TIERS; tier++) {
+        struct arena_plan plan = plan_arena(program, tier, lives, persistent, &scratch);
+        for (uint32_t i = 0; i < plan.n; i++)
+            program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
+        program->arena_bytes[tier] = plan.bytes;
+    }
     for (uint32_t i = 0; i < program->n_buffers; i++)
         if (buffer_is_persistent(&program->buffers[i]) && program->buffers[i].window_of == NO_ID)
             program->buffers[i].offset_bytes = persistent[i];
-    for (uint32_t i = 0; i < plan.n; i++)
-        program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
-    program->arena_bytes = plan.bytes;
     arena_free(&scratch);
 }
 
@@ -286,7 +302,7 @@ int64_t memory_of_step(const struct program *program, enum step_kind step,
     struct arena scratch = {0};
     int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
     of_steps[step] = lives;
-    int64_t bytes = plan_arena(program, of_steps, persistent, &scratch).bytes;
+    int64_t bytes = plan_arena(program, TIER_DEVICE, of_steps, persistent, &scratch).bytes;
     arena_free(&scratch);
     return bytes;
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "runtime/disk.h"
 #include "runtime/host/arena.h"
+#include "runtime/host/items.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/kernels/rows.h"
@@ -18,8 +20,8 @@ enum {
     HUGE_PAGE_BYTES = 2 << 20,
 };
 
-static size_t mapped_bytes(const struct place_context *context) {
-    int64_t bytes = context->part->arena_bytes;
+static size_t mapped_bytes(const struct place_context *context, enum place_tier tier) {
+    int64_t bytes = context->part->arena_bytes[tier];
     return (size_t)((bytes + 4095) / 4096 * 4096 + (bytes == 0) * 4096);
 }
 
@@ -46,28 +48,39 @@ static void *map_pages(size_t bytes) {
     return at + before;
 }
 
-int32_t arena_map(struct place_context *context) {
-    size_t bytes = mapped_bytes(context);
+static int32_t map_tier(struct place_context *context, enum place_tier tier) {
+    size_t bytes = mapped_bytes(context, tier);
     void *map = map_pages(bytes);
     if (map == NULL)
         return context_fail(
             context, -1, PLACE_ERROR_HOST,
             "cannot have %zu bytes of memory: %s; use fewer ranks or a smaller model", bytes,
             strerror(errno));
-    context->head.arena = map;
+    context->head.arenas[tier] = map;
     team_run(context->team, (int64_t)(bytes / 8), FILL_GRAIN, fill_tile, map);
     return PLACE_OK;
 }
 
-void arena_unmap(struct place_context *context) {
-    if (context->head.arena)
-        munmap(context->head.arena, mapped_bytes(context));
-    context->head.arena = NULL;
+int32_t arena_map(struct place_context *context) {
+    int32_t status = map_tier(context, PLACE_DEVICE);
+    if (!status && context->part->arena_bytes[PLACE_HOST] > 0)
+        status = map_tier(context, PLACE_HOST);
+    return status;
 }
 
-int64_t arena_touched_bytes(const struct place_context *context) {
-    const char *base = context->head.arena;
-    int64_t end = context->part->arena_bytes;
+void arena_unmap(struct place_context *context) {
+    for (int tier = 0; tier < PLACE_DISK; tier++) {
+        if (context->head.arenas[tier])
+            munmap(context->head.arenas[tier], mapped_bytes(context, (enum place_tier)tier));
+        context->head.arenas[tier] = NULL;
+    }
+}
+
+int64_t arena_touched_bytes(const struct place_context *context, enum place_tier tier) {
+    const char *base = context->head.arenas[tier];
+    int64_t end = base ? context->part->arena_bytes[tier] : 0;
+    if (tier == PLACE_DISK)
+        return disk_written_bytes(context->disk);
     const char *pattern = (const char *)&canary;
     while (end > 0 && end % 8 && base[end - 1] == pattern[(end - 1) % 8])
         end--;
@@ -135,15 +148,18 @@ static enum place_dtype updated_dtype(const struct place_program *program,
 
 /* A value is a function of (seed, tensor's name, layer, index in the whole tensor): every layout of
  * every mesh begins with the same bits, and so do tensors that are fused and that stand apart. */
-static void initialize_item(struct place_context *context, const struct place_buffer *buffer,
-                            int64_t item, uint64_t seed) {
+static int32_t initialize_item(struct place_context *context, const struct place_buffer *buffer,
+                               int64_t item, uint64_t seed) {
+    struct held_item held;
+    if (item_open(context, buffer, item, &held) != 0)
+        return fail_item(context, buffer);
     const struct place_tensor *tensor = &context->program->tensors[buffer->tensor];
     struct initialization init = {
         .tensor = tensor,
         .dtype = buffer->dtype,
         .first = updated_dtype(context->program, buffer),
         .layer = (uint32_t)(tensor->layers ? buffer->first_item + item * buffer->item_step : 0),
-        .item = layout_item(context, buffer, item),
+        .item = held.bytes,
     };
     init.keys[0] = random_key(seed, tensor->name);
     for (int i = 0; i < tensor->n_fused; i++)
@@ -151,21 +167,23 @@ static void initialize_item(struct place_context *context, const struct place_bu
     struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
     while (layout_walk_next(&walk, &init.run))
         team_run(context->team, init.run.length, INIT_GRAIN, initialize_tile, &init);
+    return item_keep(&held) == 0 ? PLACE_OK : fail_item(context, buffer);
 }
 
 void arena_clear(struct place_context *context) {
     const struct place_part *part = context->part;
     for (int32_t i = 0; i < part->n_buffers; i++) {
         const struct place_buffer *buffer = &part->buffers[i];
-        if (buffer->class <= PLACE_RESIDUAL && buffer->window_of < 0)
+        if (buffer->class <= PLACE_RESIDUAL && buffer->window_of < 0 && buffer->tier != PLACE_DISK)
             memset(layout_item(context, buffer, 0), 0, (size_t)layout_held_bytes(buffer));
     }
 }
 
 int32_t arena_initialize(struct place_context *context, uint64_t seed) {
     const struct place_part *part = context->part;
+    int32_t status = PLACE_OK;
     arena_clear(context);
-    for (int32_t i = 0; i < part->n_buffers; i++) {
+    for (int32_t i = 0; i < part->n_buffers && !status; i++) {
         const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class > PLACE_MASTER && buffer->class != PLACE_ANCHOR)
             continue;
@@ -173,10 +191,10 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
             return context_fail(context, -1, PLACE_ERROR_HOST,
                                 "parameters of buffer %s have a type that cannot be initialized",
                                 buffer->name);
-        for (int64_t item = 0; item < buffer->count; item++)
-            initialize_item(context, buffer, item, seed);
+        for (int64_t item = 0; item < buffer->count && !status; item++)
+            status = initialize_item(context, buffer, item, seed);
     }
-    return PLACE_OK;
+    return status;
 }
 
 /* ---- how much ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/copies.h"
+#include "runtime/host/items.h"
 #include "runtime/host/layout.h"
 #include "runtime/transport/transport.h"
 
@@ -38,16 +39,20 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, int64_t n) {
 }
 
 /* The hash of an item's elements alone: nobody reads what padding holds. */
-static uint64_t hash_item(struct place_context *context, const struct place_buffer *buffer,
-                          int64_t item) {
+static int32_t hash_item(struct place_context *context, const struct place_buffer *buffer,
+                         int64_t item, uint64_t *result) {
     int64_t element = dtype_size(buffer->dtype);
-    const char *bytes = layout_item(context, buffer, item);
+    struct held_item held;
+    if (item_open(context, buffer, item, &held) != 0)
+        return fail_item(context, buffer);
     struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
     struct layout_run run;
     uint64_t hash = 0;
     while (layout_walk_next(&walk, &run))
-        hash = hash_bytes(hash, bytes + run.local * element, run.length * element);
-    return hash;
+        hash = hash_bytes(hash, held.bytes + run.local * element, run.length * element);
+    item_release(&held);
+    *result = hash;
+    return PLACE_OK;
 }
 
 /* The most items that a part compares. */
@@ -63,12 +68,14 @@ static int64_t count_items(const struct place_program *program) {
     return most;
 }
 
-static void hash_items(struct place_context *context, uint64_t *hashes) {
+static int32_t hash_items(struct place_context *context, uint64_t *hashes) {
     const struct place_part *part = context->part;
+    int32_t status = PLACE_OK;
     for (int32_t i = 0; i < part->n_buffers; i++)
-        for (int64_t item = 0; is_compared(&part->buffers[i]) && item < part->buffers[i].count;
-             item++)
-            *hashes++ = hash_item(context, &part->buffers[i], item);
+        for (int64_t item = 0;
+             !status && is_compared(&part->buffers[i]) && item < part->buffers[i].count; item++)
+            status = hash_item(context, &part->buffers[i], item, hashes++);
+    return status;
 }
 
 struct difference {
@@ -132,8 +139,9 @@ int32_t copies_compare(struct place_context *context) {
     if (!mine || !all) {
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to compare copies");
     } else {
-        hash_items(context, mine);
-        status = host_share(context, mine, all, bytes);
+        status = hash_items(context, mine);
+        if (!status)
+            status = host_share(context, mine, all, bytes);
         if (!status)
             status = compare(context, all, n);
     }

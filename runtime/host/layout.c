@@ -56,8 +56,8 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
         inside = axes_place(program, &axes, context->rank) * buffer->stride_bytes;
         buffer = whole;
     }
-    return (char *)context->head.arena + buffer->offset_bytes + item * buffer->stride_bytes +
-           inside;
+    return (char *)context->head.arenas[buffer->tier] + buffer->offset_bytes +
+           item * buffer->stride_bytes + inside;
 }
 
 struct layout_in_fused layout_in_fused(const struct place_tensor *tensor, int64_t element) {

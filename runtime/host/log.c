@@ -192,15 +192,34 @@ int run_log_open(struct run_log *log, const char *path, bool goes_on,
     return status;
 }
 
+/* The tiers behind the device. */
+static const char *const tier_names[PLACE_N_TIERS] = {
+    [PLACE_HOST] = "host",
+    [PLACE_DISK] = "disk",
+};
+
 /* What was alive at most, by state, and what of the plan that does not fit. */
 static void line_live(struct line *line, const struct live_report *live) {
-    line_add(line, ", \"live_bytes\": {\"peak\": %lld", (long long)live->peak.sum);
+    const struct live_bytes *peak = &live->peak[PLACE_DEVICE];
+    line_add(line, ", \"live_bytes\": {\"peak\": %lld", (long long)peak->sum);
     for (int i = 0; i < LIVE_STATES; i++)
-        line_add(line, ", \"%s\": %lld", live_state_names[i], (long long)live->peak.states[i]);
+        line_add(line, ", \"%s\": %lld", live_state_names[i], (long long)peak->states[i]);
+    for (int tier = PLACE_HOST; tier < PLACE_N_TIERS; tier++)
+        line_add(line, ", \"%s\": %lld", tier_names[tier], (long long)live->peak[tier].sum);
     line_add(line, ", \"statement\": %d, \"end\": %lld, \"overlapping\": %lld",
-             live->peak_statement, (long long)live->end, (long long)live->overlapping);
+             live->peak_statement, (long long)live->end[PLACE_DEVICE],
+             (long long)live->overlapping);
     line_add(line, ", \"unfreed\": %lld, \"unused\": %lld}", (long long)live->unfreed,
              (long long)live->unused);
+}
+
+/* Bytes of the tiers behind the device. */
+static void line_tiers(struct line *line, const char *name, const int64_t bytes[PLACE_N_TIERS]) {
+    line_add(line, ", \"%s\": {", name);
+    for (int tier = PLACE_HOST; tier < PLACE_N_TIERS; tier++)
+        line_add(line, "%s\"%s\": %lld", tier > PLACE_HOST ? ", " : "", tier_names[tier],
+                 (long long)bytes[tier]);
+    line_add(line, "}");
 }
 
 int run_log_step(struct run_log *log, const struct place_program *program,
@@ -219,7 +238,10 @@ int run_log_step(struct run_log *log, const struct place_program *program,
         line_string(&line, program->groups[i].name);
         line_add(&line, ": %lld", (long long)record->sent_bytes[i]);
     }
-    line_add(&line, "}, \"peak_bytes\": %lld", (long long)record->peak_bytes);
+    line_add(&line, "}");
+    line_tiers(&line, "bytes_copied", record->copied_bytes);
+    line_add(&line, ", \"peak_bytes\": %lld", (long long)record->peak_bytes[PLACE_DEVICE]);
+    line_tiers(&line, "peak_bytes_beyond", record->peak_bytes);
     line_live(&line, &record->live);
     if (!isfinite(record->loss))
         line_add(&line, ", \"status\": \"nan\"");

@@ -11,9 +11,10 @@ struct step_record {
     double loss, grad_norm, learning_rate;
     int64_t tokens; /* that the loss is a mean over: targets that are not masked */
     double seconds;
-    const int64_t *sent_bytes; /* over every group of the program: maximum over ranks */
-    int64_t peak_bytes;        /* touched, maximum over ranks */
-    struct live_report live;   /* of the rank that had most alive; flaws: maximum over ranks */
+    const int64_t *sent_bytes;           /* over every group of the program: maximum over ranks */
+    int64_t copied_bytes[PLACE_N_TIERS]; /* to and from each: maximum over ranks */
+    int64_t peak_bytes[PLACE_N_TIERS];   /* touched, maximum over ranks */
+    struct live_report live; /* of the rank that had most alive; flaws: maximum over ranks */
 };
 
 struct run_log {

@@ -1,7 +1,9 @@
 /* A rank's parts of the tensors of files (see parts.h). */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/file.h"
+#include "runtime/host/items.h"
 #include "runtime/host/parts.h"
 #include "runtime/host/segments.h"
 #include "runtime/kernels/rows.h"
@@ -63,10 +65,10 @@ static void copy_apart(char *to, int64_t to_stride, const char *from, int64_t fr
 enum direction { MARK, TAKE, GIVE }; /* mark; mark and copy to the panel; copy from it */
 
 /* Goes over what the rank has of the panel. Whether there is anything. */
-static bool visit(struct place_context *context, struct panel *panel, const struct entry *entry,
+static bool visit(struct held_item *held, struct panel *panel, const struct entry *entry,
                   const struct component *component, enum direction direction) {
     size_t element = (size_t)dtype_size(entry->dtype);
-    char *item = layout_item(context, component->buffer, component->item);
+    const struct place_context *context = held->context;
     struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
     struct segment s;
     bool any = false;
@@ -74,7 +76,7 @@ static bool visit(struct place_context *context, struct panel *panel, const stru
         if (!clip(panel, &s))
             continue;
         int64_t at = s.in_entry - panel->begin;
-        char *own = item + s.local * (int64_t)element;
+        char *own = held->bytes + s.local * (int64_t)element;
         char *there = panel->data + at * (int64_t)element;
         if (direction == GIVE)
             copy_apart(own, 1, there, s.stride, s.length, element);
@@ -149,13 +151,13 @@ static void move_panel(struct panel *panel, const struct entry *entry, int64_t b
     memset(panel->has, 0, (size_t)(panel->end - begin));
 }
 
-int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
-               const struct component *component, const struct place_in_file *file,
-               content_sum *sum) {
+static int write_item(struct held_item *held, struct panel *panel, const struct entry *entry,
+                      const struct component *component, const struct place_in_file *file,
+                      content_sum *sum) {
     size_t element = (size_t)dtype_size(entry->dtype);
     for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
         move_panel(panel, entry, begin);
-        if (!visit(context, panel, entry, component, TAKE))
+        if (!visit(held, panel, entry, component, TAKE))
             continue;
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n) {
             *sum += sum_of(panel, element, at, n);
@@ -165,6 +167,23 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
         }
     }
     return 0;
+}
+
+/* Releases the item, whatever was done with it; errno stays. */
+static int leave_item(struct held_item *held, int status) {
+    int reason = errno;
+    item_release(held);
+    errno = reason;
+    return status;
+}
+
+int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
+               const struct component *component, const struct place_in_file *file,
+               content_sum *sum) {
+    struct held_item held;
+    if (item_open(context, component->buffer, component->item, &held) != 0)
+        return -1;
+    return leave_item(&held, write_item(&held, panel, entry, component, file, sum));
 }
 
 /* Whether an element is infinite or no number: all bits of its exponent are set. */
@@ -207,13 +226,15 @@ bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n
 
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component) {
-    const char *item = layout_item(context, component->buffer, component->item);
     struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
+    struct held_item held;
     struct segment s;
-    while (segments_next(&walk, &s))
-        if (!elements_are_finite(entry->dtype, item + s.local * dtype_size(entry->dtype), s.length))
-            return false;
-    return true;
+    bool finite = item_open(context, component->buffer, component->item, &held) == 0;
+    while (finite && segments_next(&walk, &s))
+        finite = elements_are_finite(entry->dtype, held.bytes + s.local * dtype_size(entry->dtype),
+                                     s.length);
+    item_release(&held);
+    return finite;
 }
 
 /* ---- elements of other widths -----------------------------------------------------------------
@@ -304,22 +325,33 @@ static int read_marked(struct panel *panel, size_t element, const struct place_i
     return 0;
 }
 
-int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
-              const struct component *component, const struct place_in_file *file,
-              content_sum *sum) {
+static int read_item(struct held_item *held, struct panel *panel, const struct entry *entry,
+                     const struct component *component, const struct place_in_file *file,
+                     content_sum *sum) {
     size_t element = (size_t)dtype_size(entry->dtype);
     for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
         move_panel(panel, entry, begin);
-        if (!visit(context, panel, entry, component, MARK))
+        if (!visit(held, panel, entry, component, MARK))
             continue;
         if (read_marked(panel, stored_bytes(file->type, element), file) != 0)
             return -1;
         convert(panel, file->type, entry->dtype);
-        visit(context, panel, entry, component, GIVE);
+        visit(held, panel, entry, component, GIVE);
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n)
             *sum += sum_of(panel, element, at, n);
     }
     return 0;
+}
+
+int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
+              const struct component *component, const struct place_in_file *file,
+              content_sum *sum) {
+    struct held_item held;
+    if (item_open(context, component->buffer, component->item, &held) != 0)
+        return -1;
+    if (read_item(&held, panel, entry, component, file, sum) != 0)
+        return leave_item(&held, -1);
+    return item_keep(&held);
 }
 
 int whole_sum(struct panel *panel, int64_t n, size_t element, const struct place_in_file *file,

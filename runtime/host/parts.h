@@ -44,7 +44,7 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
                content_sum *sum);
 /* Whether all of `n` elements side by side are finite numbers. */
 bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n);
-/* Whether all that the context's rank has of a component are finite numbers. */
+/* Whether all that the context's rank has of a component can be read, and are finite numbers. */
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component);
 /* Reads it, and widens or rounds it where it is stored in another type; the sum is of what is held. A file that has

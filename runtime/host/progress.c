@@ -100,7 +100,8 @@ static void format_parts(const struct progress *progress, const struct step_reco
     if (progress->peak_flops > 0 && flops > 0)
         say(&parts[SHARE], 6, " (%.0f%% of peak)",
             100 * flops / record->seconds / progress->peak_flops);
-    say(&parts[MEMORY], 7, "  memory %s", format_bytes(bytes, sizeof bytes, record->peak_bytes));
+    say(&parts[MEMORY], 7, "  memory %s",
+        format_bytes(bytes, sizeof bytes, record->peak_bytes[PLACE_DEVICE]));
     say(&parts[SENT], 8, "  sent %s", format_bytes(bytes, sizeof bytes, sent_bytes));
     say(&parts[LEFT], 3, "  left %s",
         format_duration(bytes, sizeof bytes, per_step * (double)(progress->steps - record->step)));

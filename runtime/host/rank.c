@@ -2,6 +2,7 @@
 #include "runtime/host/agreement.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/copies.h"
+#include "runtime/host/offload.h"
 #include "runtime/host/profiling.h"
 #include "runtime/host/session.h"
 #include "runtime/host/tensors.h"
@@ -46,6 +47,8 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     int32_t status = agreement_reach(session, context);
     if (!status)
         status = arena_map(context);
+    if (!status)
+        status = offload_begin(session, context);
     context->live = live_new(session->program, context->part);
     if (!status && !context->live)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");
@@ -60,6 +63,7 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     if (!status && atomic_load(&session->failed)) /* nobody ends while others still write */
         host_share(context, NULL, NULL, 0);
     status = context_release(context);
+    offload_end(context);
     profiling_end(context);
     live_free(context->live);
     return status;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/copier.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/checkpoint.h"
 #include "runtime/host/layout.h"
@@ -42,7 +43,12 @@ void report_results(struct place_context *context, struct reports *reports) {
 void report_measures(struct place_context *context, struct reports *reports) {
     const struct place_program *program = context->program;
     struct report *mine = reports->mine;
-    mine->peak_bytes = arena_touched_bytes(context);
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++) {
+        int64_t copied = copier_copied_bytes(context->copier, (enum place_tier)tier);
+        mine->peak_bytes[tier] = arena_touched_bytes(context, (enum place_tier)tier);
+        mine->copied_bytes[tier] = copied - reports->copied_before[tier];
+        reports->copied_before[tier] = copied;
+    }
     for (int32_t i = 0; i < program->n_groups; i++) {
         int64_t sent = context->transport->sent_bytes(context, i);
         mine->sent_bytes[i] = sent - reports->sent_before[i];
@@ -53,6 +59,8 @@ void report_measures(struct place_context *context, struct reports *reports) {
 void report_forget_sent(struct place_context *context, struct reports *reports) {
     for (int32_t i = 0; i < context->program->n_groups; i++)
         reports->sent_before[i] = context->transport->sent_bytes(context, i);
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++)
+        reports->copied_before[tier] = copier_copied_bytes(context->copier, (enum place_tier)tier);
 }
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -60,8 +68,13 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 static void merge_live(struct live_report *all, const struct live_report *one) {
-    struct live_report most = one->peak.sum > all->peak.sum ? *one : *all;
-    most.end = larger(all->end, one->end);
+    struct live_report most =
+        one->peak[PLACE_DEVICE].sum > all->peak[PLACE_DEVICE].sum ? *one : *all;
+    for (int tier = 0; tier < PLACE_N_TIERS; tier++) {
+        most.peak[tier] =
+            one->peak[tier].sum > all->peak[tier].sum ? one->peak[tier] : all->peak[tier];
+        most.end[tier] = larger(all->end[tier], one->end[tier]);
+    }
     most.overlapping = larger(all->overlapping, one->overlapping);
     most.unfreed = larger(all->unfreed, one->unfreed);
     most.unused = larger(all->unused, one->unused);
@@ -87,7 +100,8 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     const struct report *first = report_of(reports, rank_at(program, &part->axes, part->begin, 0));
     struct rank_loss loss = loss_of_all(program, reports->all, reports->bytes);
     struct agreed agreed = {.checkpoint = first->checkpoint};
-    record->peak_bytes = 0;
+    memset(record->peak_bytes, 0, sizeof record->peak_bytes);
+    memset(record->copied_bytes, 0, sizeof record->copied_bytes);
     record->grad_norm = first->grad_norm;
     record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
@@ -97,7 +111,11 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
         if (part_of_rank(program, (int32_t)rank) == part &&
             (isnan(report->grad_norm) || report->grad_norm > record->grad_norm))
             record->grad_norm = report->grad_norm;
-        record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
+        for (int tier = 0; tier < PLACE_N_TIERS; tier++) {
+            record->peak_bytes[tier] = larger(record->peak_bytes[tier], report->peak_bytes[tier]);
+            record->copied_bytes[tier] =
+                larger(record->copied_bytes[tier], report->copied_bytes[tier]);
+        }
         merge_live(&record->live, &report->live);
         for (int32_t i = 0; i < program->n_groups; i++)
             reports->sent_most[i] = larger(reports->sent_most[i], report->sent_bytes[i]);

@@ -9,7 +9,8 @@
 struct report {
     struct rank_loss loss; /* the first member */
     double grad_norm, learning_rate;
-    int64_t peak_bytes;
+    int64_t peak_bytes[PLACE_N_TIERS];
+    int64_t copied_bytes[PLACE_N_TIERS]; /* as sent_bytes */
     struct live_report live;
     int64_t interrupted;
     int64_t failed;     /* it has failed, and holds it */
@@ -23,6 +24,7 @@ struct reports {
     struct report *mine; /* sent_bytes: since the rank was born until it is made a difference */
     char *all;
     int64_t *sent_before;
+    int64_t copied_before[PLACE_N_TIERS];
     int64_t *sent_most; /* maximum over ranks */
 };
 /* False: no memory. To be freed in any case. */
@@ -34,7 +36,7 @@ void reports_free(struct reports *reports);
 void report_results(struct place_context *context, struct reports *reports);
 /* What the step took. */
 void report_measures(struct place_context *context, struct reports *reports);
-/* What is sent from now on is of the next step. */
+/* What is sent and copied from now on is of the next step. */
 void report_forget_sent(struct place_context *context, struct reports *reports);
 
 /* What all ranks find alike. */

@@ -15,6 +15,7 @@
 #include "runtime/host/last_words.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/memory.h"
+#include "runtime/host/offload.h"
 #include "runtime/host/outputs.h"
 #include "runtime/host/peak.h"
 #include "runtime/host/fields.h"
@@ -43,7 +44,8 @@ static bool buffers_fit(const struct place_program *program, const struct place_
         const struct place_buffer *buffer = &part->buffers[i];
         int64_t end = buffer->offset_bytes + buffer->count * buffer->stride_bytes;
         if (!layout_has_room(program, buffer) ||
-            (buffer->window_of < 0 && (buffer->offset_bytes < 0 || end > part->arena_bytes)))
+            (buffer->window_of < 0 &&
+             (buffer->offset_bytes < 0 || end > part->arena_bytes[buffer->tier])))
             return false;
     }
     return true;
@@ -72,7 +74,8 @@ static int list_given(const struct given *all, int n, char *text, size_t bytes) 
 }
 
 /* Options that say how something is done which nobody asked for. */
-static const char *check_company(const struct place_run_options *options, char *message,
+static const char *check_company(const struct place_program *program,
+                                 const struct place_run_options *options, char *message,
                                  size_t bytes) {
     const struct given of_steps[] = {{options->memory, "--memory"},
                                      {options->profile, "--profile"},
@@ -93,6 +96,9 @@ static const char *check_company(const struct place_run_options *options, char *
                  n == 1 ? "is" : "are");
         return message;
     }
+    if (options->offload && program_arena_bytes(program, PLACE_DISK) == 0)
+        return "--offload says where states are that are kept on disk, and this program keeps none "
+               "there; leave it out";
     if (options->prompt && options->sample == 0)
         return "--prompt is what --sample goes on from: give --sample N, or leave it out";
     if (options->eval_every && options->eval.n == 0)
@@ -120,7 +126,7 @@ static const char *check_program(const struct place_program *program,
                "tokens it takes";
     if (options->steps > 0 && options->data.n == 0)
         return "--steps needs --data FILE";
-    const char *alone = check_company(options, message, bytes);
+    const char *alone = check_company(program, options, message, bytes);
     return alone ? alone : inputs_check(options);
 }
 
@@ -146,11 +152,17 @@ static int64_t thread_addresses(const struct session *session) {
     return stack_bytes() + MALLOC_BYTES + PLACE_WORKSPACE_BYTES_PER_THREAD + products;
 }
 
+/* What a rank maps for what it computes with. */
+static int64_t memory_bytes(const struct session *session) {
+    return program_arena_bytes(session->program, PLACE_DEVICE) +
+           program_arena_bytes(session->program, PLACE_HOST);
+}
+
 /* A limit on addresses, under which the product library would try for ever. `ranks` live in this
  * process. */
 static int check_addresses(const struct session *session, int ranks, char *message) {
-    int64_t each = program_arena_bytes(session->program) + ALIGNMENT_BYTES +
-                   message_bytes(session) + session->threads * thread_addresses(session);
+    int64_t each = memory_bytes(session) + 2 * ALIGNMENT_BYTES + message_bytes(session) +
+                   session->threads * thread_addresses(session);
     int64_t sentinel = stack_bytes() + MALLOC_BYTES, free_bytes = addresses_free_bytes();
     if (free_bytes > sentinel && each <= (free_bytes - sentinel) / ranks)
         return 0;
@@ -166,7 +178,7 @@ static int check_addresses(const struct session *session, int ranks, char *messa
  * machine. */
 static int check_memory(const struct session *session, int ranks, char *message) {
     int64_t products = session->program->library_products ? PLACE_PRODUCT_BYTES_PER_THREAD : 0;
-    int64_t each = program_arena_bytes(session->program) + message_bytes(session) +
+    int64_t each = memory_bytes(session) + message_bytes(session) +
                    session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + products);
     int64_t free_bytes = machine_free_bytes("");
     if (each <= free_bytes / ranks)
@@ -268,6 +280,18 @@ static const char *bf16_products(const struct session *session) {
                                                 : ", of bf16 own in fp32";
 }
 
+/* What ranks have beyond their devices' memory. */
+static void print_beyond(const struct session *session) {
+    int64_t host = program_arena_bytes(session->program, PLACE_HOST);
+    int64_t disk = program_arena_bytes(session->program, PLACE_DISK);
+    char text[32];
+    if (host > 0)
+        printf(", of the host %s", format_bytes(text, sizeof text, host));
+    if (disk > 0)
+        printf(", on disk %s in %s", format_bytes(text, sizeof text, disk),
+               offload_folder(session->options));
+}
+
 static void print_header(const struct session *session, const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
     char arena[32], messages[32], transport[64] = "local";
@@ -282,7 +306,8 @@ static void print_header(const struct session *session, const struct launch *lau
     printf("products: %s%s; kernels: x86-64-%s; memory: %s per rank",
            program->library_products ? product_description() : "own", bf16_products(session),
            session->kernels->version,
-           format_bytes(arena, sizeof arena, program_arena_bytes(program)));
+           format_bytes(arena, sizeof arena, program_arena_bytes(program, PLACE_DEVICE)));
+    print_beyond(session);
     if (message_bytes(session) > 0)
         printf(", and for messages %s, or as much as one collective takes",
                format_bytes(messages, sizeof messages, message_bytes(session)));
@@ -444,6 +469,7 @@ static int prepare(struct session *session, const struct launch *launch, char *m
     }
     return check_memory(session, ranks, message) != 0 ||
                    check_addresses(session, launch->ranks, message) != 0 ||
+                   offload_check(session, ranks, message, MESSAGE_BYTES) != 0 ||
                    open_files(session, launch->first == 0, message) != 0
                ? -1
                : 0;

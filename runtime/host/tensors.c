@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/file.h"
+#include "runtime/host/items.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/host/parts.h"
@@ -30,13 +31,18 @@ static int32_t gather_component(struct place_context *context, const struct entr
     const struct place_program *program = context->program;
     const struct place_buffer *buffer = component->buffer;
     size_t bytes = (size_t)(layout_item_elements(program, buffer) * dtype_size(buffer->dtype));
-    if (context->rank != 0)
-        return holds_first(program, component, context->rank)
-                   ? host_send(context, 0, layout_item(context, buffer, component->item), bytes)
-                   : PLACE_OK;
-    if (holds_first(program, component, 0))
-        segments_place(program, entry, component, 0, layout_item(context, buffer, component->item),
-                       whole);
+    struct held_item held = {0};
+    bool holds = holds_first(program, component, context->rank);
+    if (holds && item_open(context, buffer, component->item, &held) != 0)
+        return fail_item(context, buffer);
+    if (context->rank != 0) {
+        int32_t status = holds ? host_send(context, 0, held.bytes, bytes) : PLACE_OK;
+        item_release(&held);
+        return status;
+    }
+    if (holds)
+        segments_place(program, entry, component, 0, held.bytes, whole);
+    item_release(&held);
     for (int32_t rank = 1; rank < program->devices; rank++) {
         if (!holds_first(program, component, rank))
             continue;

@@ -485,6 +485,10 @@ static void local_abort(struct place_context *context) {
     atomic_store(&rank_of(context)->world->aborted, 1);
 }
 
+static int local_is_aborted(const struct place_context *context) {
+    return atomic_load(&rank_of(context)->world->aborted);
+}
+
 static void local_leave(struct place_context *context) {
     struct local_rank *rank = rank_of(context);
     atomic_store(&rank->live, 0);
@@ -500,6 +504,7 @@ static const struct transport local_transport = {
     .send = local_send,
     .receive = local_receive,
     .abort = local_abort,
+    .is_aborted = local_is_aborted,
     .leave = local_leave,
 };
 

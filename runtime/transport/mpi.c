@@ -289,6 +289,10 @@ static void mpi_abort(struct place_context *context) {
     messages_abort();
 }
 
+static int mpi_is_aborted(const struct place_context *context) {
+    return rank_of(context)->local->is_aborted(context);
+}
+
 static void mpi_leave(struct place_context *context) {
     rank_of(context)->local->leave(context);
 }
@@ -303,6 +307,7 @@ static const struct transport mpi_transport = {
     .send = mpi_send,
     .receive = mpi_receive,
     .abort = mpi_abort,
+    .is_aborted = mpi_is_aborted,
     .leave = mpi_leave,
 };
 

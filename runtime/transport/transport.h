@@ -33,6 +33,8 @@ struct transport {
 
     /* Tells all other ranks that this one has failed: their waits end with PLACE_ERROR_ABORTED. */
     void (*abort)(struct place_context *context);
+    /* Whether another has told it, for who waits for something else. */
+    int (*is_aborted)(const struct place_context *context);
     /* This rank will not communicate again. Whoever waits for it now waits in vain, and is told. */
     void (*leave)(struct place_context *context);
 };

@@ -94,6 +94,9 @@ void exchange_receive(const struct exchange *exchange, const struct array *sourc
             place = place_before_swap(exchange, &sources[0].type, &result->type, self, i);
             result->data[i] = sources[place.member].data[place.at];
             break;
+        case COLLECTIVE_COPY: // of a device with itself
+            result->data[i] = sources[self].data[i];
+            break;
         case COLLECTIVE_PERMUTE:
             at = ((self - exchange->shift) % n + n) % n;
             result->data[i] = sources[at].data[i];

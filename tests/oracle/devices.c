@@ -26,21 +26,23 @@ struct devices *devices_new(struct arena *arena, const struct program *program) 
     CHECK(d->n <= MAX_DEVICES && !job_needs_plan(program->job));
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < d->n; device++) {
-            d->memory[timing][device] = arena_alloc(arena, (size_t)program->arena_bytes);
-            memory_spoil(d->memory[timing][device], program->arena_bytes);
+            int64_t bytes = arena_begin(program, N_TIERS);
+            d->memory[timing][device] = arena_alloc(arena, (size_t)bytes);
+            memory_spoil(d->memory[timing][device], bytes);
         }
     return d;
 }
 
 static void forget(const struct program *program, unsigned char *memory) {
     struct arena scratch = {0};
-    unsigned char *before = arena_copy(&scratch, memory, (size_t)program->arena_bytes);
-    memory_spoil(memory, program->arena_bytes);
+    int64_t bytes = arena_begin(program, N_TIERS);
+    unsigned char *before = arena_copy(&scratch, memory, (size_t)bytes);
+    memory_spoil(memory, bytes);
     for (buffer_id i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
+        int64_t at = arena_begin(program, buffer->tier) + buffer->offset_bytes;
         if (buffer_is_persistent(buffer) && buffer->window_of == NO_ID)
-            memcpy(memory + buffer->offset_bytes, before + buffer->offset_bytes,
-                   (size_t)buffer_bytes(program, buffer));
+            memcpy(memory + at, before + at, (size_t)buffer_bytes(program, buffer));
     }
     arena_free(&scratch);
 }

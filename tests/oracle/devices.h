@@ -51,7 +51,7 @@ struct devices {
     const struct program *program;
     struct arena *arena;
     int64_t n;
-    unsigned char *memory[N_TIMINGS][MAX_DEVICES]; // the arena of each
+    unsigned char *memory[N_TIMINGS][MAX_DEVICES]; // the arenas of each
     struct observer observer;
     const char *stuck; // why they cannot go on; NULL: they can
     struct span stuck_at;

@@ -111,6 +111,13 @@ void memory_store(unsigned char *place, enum dtype dtype, int64_t n, const doubl
             store_one(place + i * dtype_bytes[dtype], dtype, values[i]);
 }
 
+int64_t arena_begin(const struct program *program, enum tier tier) {
+    int64_t begin = 0;
+    for (enum tier t = 0; t < tier; t++)
+        begin += program->arena_bytes[t];
+    return begin;
+}
+
 unsigned char *item_place(const struct devices *d, enum timing timing, int64_t device, buffer_id id,
                           int64_t item) {
     const struct program *program = d->program;
@@ -126,6 +133,6 @@ unsigned char *item_place(const struct devices *d, enum timing timing, int64_t d
     CHECK(item >= 0 && item < buffer_items(whole) &&
           at + buffer_item_bytes(program, buffer) <= stride);
     at += whole->offset_bytes + item * stride;
-    CHECK(at >= 0 && at + buffer_item_bytes(program, buffer) <= program->arena_bytes);
-    return d->memory[timing][device] + at;
+    CHECK(at >= 0 && at + buffer_item_bytes(program, buffer) <= program->arena_bytes[whole->tier]);
+    return d->memory[timing][device] + arena_begin(program, whole->tier) + at;
 }

@@ -10,6 +10,9 @@ void memory_store(unsigned char *place, enum dtype, int64_t n, const double *val
 // Nobody may rely on these bytes: they read as NaN in every type, integers too.
 void memory_spoil(unsigned char *place, int64_t bytes);
 
+// Where the arena of a tier begins in a device's memory, which has all, one behind the other; of
+// N_TIERS where the last ends.
+int64_t arena_begin(const struct program *, enum tier);
 // The address of an item, of a window the device's own part of it. CHECKs that it lies in the
 // arena.
 unsigned char *item_place(const struct devices *, enum timing, int64_t device, buffer_id,

@@ -112,7 +112,7 @@ static bool change_exchange(struct mutant *m, struct exchange *exchange) {
         exchange->concat_dim += coin(m) ? 1 : -1;
         return exchange->concat_dim >= -1;
     default: {
-        enum collective_kind other = (enum collective_kind)choose(m, N_COLLECTIVES);
+        enum collective_kind other = (enum collective_kind)choose(m, COLLECTIVE_COPY);
         bool differs = other != exchange->kind;
         exchange->kind = other;
         return differs;

@@ -1,4 +1,5 @@
-// Who was the last to write each byte of the arena, where buffers share bytes; see store.h.
+// Who was the last to write each byte of the arenas, where buffers share bytes; see store.h. A byte has
+// one number in all of them.
 //
 // A buffer's item is intact as long as all of its bytes are the buffer's own: any write to another
 // one that reaches into them takes them away. Items may be of different sizes and a loop may walk
@@ -12,18 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t offset_of(const struct program *program, buffer_id id) {
-    return program->buffers[id].offset_bytes;
+static int64_t offset_of(const struct abstract_machine *m, buffer_id id) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    return buffer->offset_bytes < 0 ? -1 : m->arena_begins[buffer->tier] + buffer->offset_bytes;
 }
 
 static struct byte_range bytes_of(const struct abstract_machine *m, buffer_id id) {
-    int64_t offset = offset_of(m->program, id);
+    int64_t offset = offset_of(m, id);
     return (struct byte_range){offset,
                                offset + buffer_items(&m->program->buffers[id]) * m->item_bytes[id]};
 }
 
 struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32_t item) {
-    return (struct address){offset_of(m->program, id), m->item_bytes[id], item};
+    return (struct address){offset_of(m, id), m->item_bytes[id], item};
 }
 
 bool buffers_meet(const struct abstract_machine *m, buffer_id a, buffer_id b) {
@@ -60,7 +62,20 @@ static uint32_t find_planned(struct abstract_machine *m, struct planned *all) {
     return n;
 }
 
+// Each arena begins where the last buffer of the one before ends.
+static void put_arenas(struct abstract_machine *m) {
+    for (int r = 1; r < N_TIERS; r++) {
+        int64_t end = m->arena_begins[r] = m->arena_begins[r - 1];
+        for (buffer_id id = 0; id < m->program->n_buffers; id++)
+            if (m->program->buffers[id].tier == (enum tier)(r - 1) &&
+                m->program->buffers[id].window_of == NO_ID && bytes_of(m, id).end > end)
+                end = bytes_of(m, id).end;
+        m->arena_begins[r] = end;
+    }
+}
+
 void regions_init(struct abstract_machine *m) {
+    put_arenas(m);
     uint32_t n_buffers = m->program->n_buffers;
     struct planned *all = ARENA_ARRAY(m->world->arena, struct planned, n_buffers + 1);
     uint32_t n = find_planned(m, all);
@@ -166,8 +181,7 @@ const struct stretch *bytes_lost(struct abstract_machine *m, buffer_id id, int32
 static int64_t item_at(const struct abstract_machine *m, buffer_id id,
                        const struct stretch *stretch, int64_t byte) {
     struct address from = beginning(m, stretch);
-    return (from.base + from.stride * from.number + byte - offset_of(m->program, id)) /
-           m->item_bytes[id];
+    return (from.base + from.stride * from.number + byte - offset_of(m, id)) / m->item_bytes[id];
 }
 
 int32_t bytes_alike(struct abstract_machine *m, buffer_id id, int32_t item, int32_t end) {
@@ -199,7 +213,7 @@ void bytes_items(struct abstract_machine *m, struct place at, buffer_id id, int3
     if (number_is_symbolic(at.item))
         symbols_only_first(&m->world->terms->symbols);
     int64_t stride = m->item_bytes[id], count = buffer_items(&m->program->buffers[id]);
-    int64_t from = offset_of(m->program, at.buffer) - offset_of(m->program, id) +
+    int64_t from = offset_of(m, at.buffer) - offset_of(m, id) +
                    number_first(&m->world->terms->symbols, at.item) * m->item_bytes[at.buffer];
     int64_t to = from + m->item_bytes[at.buffer];
     *first = (int32_t)(from < 0 ? 0 : from / stride);

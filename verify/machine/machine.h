@@ -49,8 +49,9 @@ struct abstract_machine {
     struct held *initials; // of every buffer's item 0, and what else is asked often of it
     int64_t *item_bytes;
     struct tensor_type *types;
-    uint32_t *region_of;     // of every buffer: the region in which it shares bytes, or NO_ID
-    buffer_id *region_first; // of every region: the buffer that begins it
+    int64_t arena_begins[N_TIERS]; // bytes of the arenas are numbered one behind the other
+    uint32_t *region_of;           // of every buffer: the region in which it shares bytes, or NO_ID
+    buffer_id *region_first;       // of every region: the buffer that begins it
     uint32_t n_regions;
     uint32_t summands; // axes on which states are summands when the step begins (islands.h)
     const struct program *sends; // of the reference: the program whose gradients may travel

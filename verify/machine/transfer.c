@@ -1,4 +1,4 @@
-// Transfers between devices: from start to wait the sources may not be written and the targets hold
+// Transfers between devices, or tiers of one: from start to wait the sources may not be written and the targets hold
 // nothing. What is in flight stands in the slots of handles (store.h), so that as many transfers as
 // there are layers may be under way.
 #include "verify/machine/machine.h"
@@ -25,8 +25,10 @@ static struct judgement piece_value(struct abstract_machine *m, const struct sta
     const struct tensor_type *part = &m->types[gather ? piece->from.buffer : piece->to.buffer];
     struct builder builder = statement_builder(m);
     history_begin(m->proof, NULL, exchange, statement->span, &from, 1);
-    struct judgement value =
-        collective_apply(m->proof, &builder, exchange, type_elements(part), &from, statement->span);
+    struct judgement value = is_copy(&statement->start)
+                                 ? copy_apply(m->world, &from)
+                                 : collective_apply(m->proof, &builder, exchange,
+                                                    type_elements(part), &from, statement->span);
     if (exchange->kind == COLLECTIVE_ALL_REDUCE && in_place)
         value.clean = from.clean; // nothing touches the padding
     keep_history(m, piece, &value);

@@ -322,6 +322,15 @@ struct judgement collective_apply(struct proof *p, struct builder *builder,
     return fault ? judgement_fault(fault) : value;
 }
 
+struct judgement copy_apply(const struct world *w, const struct judgement *from) {
+    struct judgement value = *from;
+    if (value.fault)
+        return value;
+    value.own = 0; // there may be several
+    forget_padding(w, &value);
+    return value;
+}
+
 struct judgement slice_apply(struct proof *p, const struct axis_list *axes, int dim, int64_t chunk,
                              const struct judgement *from, struct span span) {
     struct judgement value = *from;

@@ -13,6 +13,8 @@ void op_apply(struct proof *, struct builder *, const struct unit *, const struc
 // flat ones.
 struct judgement collective_apply(struct proof *, struct builder *, const struct exchange *,
                                   int64_t chunk, const struct judgement *, struct span span);
+// What it is in another tier of its device: the same.
+struct judgement copy_apply(const struct world *, const struct judgement *);
 struct judgement slice_apply(struct proof *, const struct axis_list *, int dim, int64_t chunk,
                              const struct judgement *, struct span span);
 

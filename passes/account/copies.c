@@ -1,0 +1,70 @@
+// account, copies: what a step copies between tiers. A run counts the same in the loops that
+// copy: elements, without padding behind an item.
+#include "passes/account/account.h"
+
+// The state that is copied: that of the end which is kept, where the other is a staging place.
+static enum state state_copied(const struct program *program, const struct transfer_piece *piece) {
+    const struct buffer *from = &program->buffers[piece->from.buffer];
+    const struct buffer *to = &program->buffers[piece->to.buffer];
+    enum state state = class_states[from->class];
+    return state != N_STATES ? state : class_states[to->class];
+}
+
+static struct account_copy copy_of(const struct program *program,
+                                   const struct transfer_piece *piece) {
+    const struct buffer *from = &program->buffers[piece->from.buffer];
+    struct tensor_type type = buffer_type(program, from);
+    return (struct account_copy){.from = from->tier,
+                                 .to = program->buffers[piece->to.buffer].tier,
+                                 .state = state_copied(program, piece),
+                                 .bytes = type_bytes(&type)};
+}
+
+static bool same_copy(const struct account_copy *a, const struct account_copy *b) {
+    return a->from == b->from && a->to == b->to && a->state == b->state && a->phase == b->phase;
+}
+
+static void add_copy(struct account *account, struct arena *arena, uint32_t *cap,
+                     const struct account_copy *copy) {
+    for (uint32_t i = 0; i < account->n_copies; i++) {
+        struct account_copy *row = &account->copies[i];
+        if (!same_copy(row, copy))
+            continue;
+        row->count = size_plus(row->count, copy->count);
+        row->bytes = size_plus(row->bytes, copy->bytes);
+        return;
+    }
+    ARENA_PUSH(arena, account->copies, account->n_copies, *cap, *copy);
+}
+
+// What comes in is for the next call in the text, what goes out was made by the last.
+static enum phase phase_of(const struct program *program, struct statement_walk walk,
+                           enum phase last, const struct account_copy *copy) {
+    bool comes_in = copy->to < copy->from;
+    while (comes_in && walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            return program->job->units[walk.statement->call.unit].phase;
+    return last;
+}
+
+void account_copies(const struct program *program, struct arena *arena, struct account *account) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    enum phase last = PHASE_FORWARD;
+    uint32_t cap = 0;
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        if (s->kind == STATEMENT_CALL)
+            last = program->job->units[s->call.unit].phase;
+        for (uint32_t i = 0;
+             s->kind == STATEMENT_START && is_copy(&s->start) && i < s->start.n_pieces; i++) {
+            struct account_copy copy = copy_of(program, &s->start.pieces[i]);
+            copy.phase = phase_of(program, walk, last, &copy);
+            copy.count = walk_trips(&walk);
+            copy.bytes = size_times(copy.bytes, copy.count);
+            copy.span = s->span;
+            enum tier away = copy.from > copy.to ? copy.from : copy.to;
+            account->copied[away] = size_plus(account->copied[away], copy.bytes);
+            add_copy(account, arena, &cap, &copy);
+        }
+    }
+}

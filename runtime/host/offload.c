@@ -1,0 +1,93 @@
+/* Files of what is kept on disk (see offload.h). /tmp is memory on many systems, so that the folder of
+ * which nobody says anything is the other one that there always is. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "runtime/copier.h"
+#include "runtime/disk.h"
+#include "runtime/host/offload.h"
+#include "runtime/mesh.h"
+
+const char *offload_folder(const struct place_run_options *options) {
+    const char *temporary = getenv("TMPDIR");
+    if (options->offload)
+        return options->offload;
+    return temporary && *temporary ? temporary : "/var/tmp";
+}
+
+/* Null, or why there can be no file of ours. */
+static const char *obstacle_of(const char *folder) {
+    struct stat status;
+    if (stat(folder, &status) != 0)
+        return strerror(errno);
+    if (!S_ISDIR(status.st_mode))
+        return "it is no folder";
+    return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
+}
+
+/* A file system that does not know is believed to have room. */
+static int64_t room_in(const char *folder) {
+    struct statvfs status;
+    if (statvfs(folder, &status) != 0 || !status.f_blocks)
+        return INT64_MAX;
+    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+}
+
+int offload_check(const struct session *session, int ranks, char *message, size_t message_bytes) {
+    int64_t each = program_arena_bytes(session->program, PLACE_DISK);
+    const char *folder = offload_folder(session->options);
+    char need[32], room[32];
+    if (each == 0)
+        return 0;
+    const char *obstacle = obstacle_of(folder);
+    if (obstacle) {
+        snprintf(message, message_bytes,
+                 "%s: what is kept on disk cannot be there: %s; name a folder that exists and may "
+                 "be written with --offload DIR",
+                 folder, obstacle);
+        return -1;
+    }
+    int64_t there = room_in(folder);
+    if (each <= there / ranks)
+        return 0;
+    snprintf(message, message_bytes,
+             "%s: what is kept on disk takes %s (%d rank%s here), but only %s are left there; make "
+             "room, or name a folder elsewhere with --offload DIR",
+             folder, format_bytes(need, sizeof need, each * ranks), ranks, plural_s(ranks),
+             format_bytes(room, sizeof room, there));
+    return -1;
+}
+
+static int32_t open_file(struct session *session, struct place_context *context) {
+    const char *folder = offload_folder(session->options);
+    int64_t bytes = context->part->arena_bytes[PLACE_DISK];
+    context->disk = disk_open(folder, bytes);
+    if (context->disk)
+        return PLACE_OK;
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: no file of %lld bytes for what is kept on disk: %s; name another "
+                        "folder with --offload DIR",
+                        folder, (long long)bytes, strerror(errno));
+}
+
+int32_t offload_begin(struct session *session, struct place_context *context) {
+    const int64_t *bytes = context->part->arena_bytes;
+    int32_t status = bytes[PLACE_DISK] > 0 ? open_file(session, context) : PLACE_OK;
+    if (status || bytes[PLACE_HOST] + bytes[PLACE_DISK] == 0)
+        return status;
+    context->copier = copier_new(context);
+    return context->copier ? PLACE_OK
+                           : context_fail(context, -1, PLACE_ERROR_HOST,
+                                          "no memory, or no thread, to copy to and from the host");
+}
+
+void offload_end(struct place_context *context) {
+    copier_free(context->copier);
+    disk_close(context->disk);
+    context->copier = NULL;
+    context->disk = NULL;
+}
