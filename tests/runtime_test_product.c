@@ -434,6 +434,15 @@ static void bf16_agrees_with_loops(void **state) {
     context_free(context);
 }
 
+/* The last pair of an odd sum has one number, whatever was in its panels before. */
+static void odd_sums_have_no_more_terms(void **state) {
+    struct place_context *context = context_of_this_cpu(1);
+    for (int64_t k = 302; k > 300; k--)
+        check_pairs(context, PLACE_F32,
+                    &(struct narrow){.transpose_b = 1, .m = 16, .n = 96, .k = k});
+    context_free(context);
+}
+
 /* Whatever the team, since no library makes them. */
 static void teams_multiply_16_bits_alike(void **state) {
     enum { M = 523, N = 700, K = 64 };
@@ -709,6 +718,7 @@ int main(void) {
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(without_an_order_sums_are_the_same),
         cmocka_unit_test(bf16_agrees_with_loops),
+        cmocka_unit_test(odd_sums_have_no_more_terms),
         cmocka_unit_test(teams_multiply_16_bits_alike),
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),
     };
