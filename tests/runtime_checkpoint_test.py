@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,69 @@ class Checkpoints(unittest.TestCase):
         whole = self.read("kept", "step-000000006", "model.safetensors")
         for devices in (1, 2, 3, 5):
             self.assertEqual(self.saved("--resume", "kept", data=None, devices=devices)[-4 * 65536:], whole[-4 * 65536:])
+
+    # ---- parameters of 16 bits, beside the copy that is updated
+
+    TYPES = {"bf16": "BF16", "f16": "F16"}
+
+    def tensors(self, *names):
+        """{name: (type, bytes)} of a file."""
+        content = self.read(*names)
+        size = int.from_bytes(content[:8], "little")
+        header = {name: about for name, about in json.loads(content[8:8 + size]).items() if name != "__metadata__"}
+        return {name: (about["dtype"], content[slice(*(8 + size + at for at in about["data_offsets"]))])
+                for name, about in header.items()}
+
+    def rounded(self, singles, kind):
+        """The bytes of singles as those of elements of 16 bits, to the nearest, of two the even one."""
+        numbers = struct.unpack(f"<{len(singles) // 4}f", singles)
+        if kind == "f16":
+            return struct.pack(f"<{len(numbers)}e", *numbers)
+        words = struct.unpack(f"<{len(numbers)}I", singles)
+        return struct.pack(f"<{len(words)}H", *((word + 0x7fff + (word >> 16 & 1)) >> 16 for word in words))
+
+    def test_parameters_are_saved_as_they_are_stored_and_copies_apart(self):
+        for kind, dtype in self.TYPES.items():
+            of_kind = {"LINEAR_PARAMETERS": kind}
+            self.train("--checkpoint", "kept", "--save", "model", steps=2, **of_kind)
+            (name, (stored, content)), = self.tensors("model").items()
+            self.assertEqual((name, stored, len(content)), ("table.weight", dtype, 2 * 65536))
+            folder = self.path("kept", "step-000000002")
+            files = [self.tensors(folder, file) for file in os.listdir(folder) if file.endswith(".safetensors")]
+            of_all = {name: about for file in files for name, about in file.items()}
+            self.assertEqual(of_all["table.weight"], (dtype, content))
+            copy, singles = of_all["master/table.weight"]
+            self.assertEqual(copy, "F32")
+            self.assertEqual(self.rounded(singles, kind), content)
+            shutil.rmtree(self.path("kept"))
+
+    def test_any_number_of_devices_goes_on_with_parameters_of_16_bits(self):
+        for kind in self.TYPES:
+            of_kind = {"LINEAR_PARAMETERS": kind}
+            whole = self.saved("--steps", STEPS, devices=2, **of_kind)
+            self.train("--checkpoint", "kept", steps=3, devices=2, **of_kind)
+            self.assertEqual(self.saved("--steps", STEPS, "--resume", "kept", devices=2, **of_kind), whole)
+            for devices in (1, 3, 5):
+                self.assertEqual(self.saved("--resume", "kept", data=None, devices=devices, **of_kind), whole)
+            shutil.rmtree(self.path("kept"))
+
+    def test_weights_are_rounded_to_parameters_that_have_a_copy(self):
+        self.train("--save", "wide")
+        (_, (_, singles)), = self.tensors("wide").items()
+        for kind in self.TYPES:
+            self.run_it("--from", "wide", "--save", "narrow", "--quiet", data=None, devices=3, LINEAR_PARAMETERS=kind)
+            (_, (_, content)), = self.tensors("narrow").items()
+            self.assertEqual(content, self.rounded(singles, kind))
+            self.run_it("--from", "narrow", "--save", "again", "--quiet", data=None, LINEAR_PARAMETERS=kind)
+            self.assertEqual(self.read("again"), self.read("narrow"))
+            other, = set(self.TYPES) - {kind}
+            self.run_it("--from", "narrow", "--save", "again", "--quiet", data=None, LINEAR_PARAMETERS=other)
+
+    def test_a_checkpoint_of_other_types_is_refused(self):
+        self.train("--checkpoint", "kept", steps=2)
+        self.assertIn("table.weight is F32 [256, 256] there, and BF16 [256, 256] in this program: it is of another "
+                      "precision; go on with that one",
+                      self.refused("--steps", 3, "--resume", "kept", LINEAR_PARAMETERS="bf16"))
 
     def test_copies_write_and_read_too(self):
         whole = self.saved("--steps", STEPS, devices=2, LINEAR_COPIES="2")

@@ -11,6 +11,7 @@
  * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
  * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
  * the arena. LINEAR_AHEAD makes the table's gather arrive before it is waited for, or the run fail.
+ * LINEAR_PARAMETERS, "bf16" or "f16", is their type: the table is the copy that is updated then.
  * LINEAR_MODEL and LINEAR_TRAINING are what a checkpoint is held against.
  * LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
  * use for here, and look at what came. */
@@ -21,6 +22,7 @@
 #include <time.h>
 #include "runtime/calls.h"
 #include "runtime/context.h"
+#include "runtime/transport/collective.h"
 #include "tests/try.h"
 
 enum { VOCAB = 256, SEQUENCE = 16, BATCH = 16, MICROBATCHES = 2, ELEMENTS = VOCAB * VOCAB };
@@ -40,6 +42,7 @@ enum {
     RATE,
     COUNT,
     SCALE,
+    NARROW,
     N_BUFFERS
 };
 
@@ -205,6 +208,13 @@ static int32_t evaluate(struct place_context *context) {
     return PLACE_OK;
 }
 
+/* Rounds the table to parameters, where there are such. */
+static void round_table(struct place_context *context) {
+    if (part.n_buffers > NARROW)
+        round_elements(buffers[NARROW].dtype, bytes_of(context, NARROW, 0), bytes_of(context, W, 0),
+                       chunk_elements());
+}
+
 static int32_t train(struct place_context *context) {
     double step = *(double *)bytes_of(context, STEP, 0);
     double *norm = bytes_of(context, NORM, 0), *rate = bytes_of(context, RATE, 0);
@@ -232,6 +242,7 @@ static int32_t train(struct place_context *context) {
                   bytes_of(context, W, 0), bytes_of(context, G, 0), NULL, rate, NULL, 0));
     if (step == 3 && strcmp(fault, "drift") == 0 && context->rank == program.devices - 1)
         *(uint32_t *)bytes_of(context, W, 0) ^= 1;
+    round_table(context);
     return PLACE_OK;
 }
 
@@ -258,13 +269,13 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
     int64_t elements = 1;
     for (int i = 0; i < rank; i++)
         elements *= buffer->dims[i].size / (buffer->dims[i].cut.n ? axes[0].size : 1);
-    if (index == W || index == G || index == WHOLE || index == GRADIENT) {
-        int flat = index == W || index == G;
+    if (index == W || index == G || index == WHOLE || index == GRADIENT || index == NARROW) {
+        int flat = index == W || index == G || index == NARROW;
         buffer->tensor = flat ? 0 : -1;
         buffer->flat = flat ? over_dp : none;
         elements = chunk_elements() * (flat ? 1 : axes[0].size); /* room for the padding */
     }
-    buffer->stride_bytes = elements * (dtype == PLACE_F64 ? 8 : 4);
+    buffer->stride_bytes = elements * dtype_size(dtype);
     buffer->offset_bytes = part.arena_bytes[PLACE_DEVICE];
     part.arena_bytes[PLACE_DEVICE] += (buffer->stride_bytes * items + 63) / 64 * 64;
 }
@@ -284,9 +295,17 @@ static void describe(void) {
     ADD(LOGITS, OUTPUT, F32, 1, 3, batch, sequence, vocab);
     ADD(LSE, TRANSIENT, F32, 1, 2, batch, sequence, none_dim);
     ADD(DLOGITS, TRANSIENT, F32, 1, 3, batch, sequence, vocab);
-    for (int i = STEP; i < N_BUFFERS; i++)
+    for (int i = STEP; i < NARROW; i++)
         add_buffer(i, "scalar", i == STEP ? PLACE_INPUT : PLACE_OUTPUT, PLACE_F64, 1, 0, none_dim,
                    none_dim, none_dim);
+    const char *narrow = getenv("LINEAR_PARAMETERS");
+    part.n_buffers = narrow ? N_BUFFERS : NARROW;
+    if (narrow) {
+        buffers[W].class = PLACE_MASTER;
+        add_buffer(NARROW, "NARROW", PLACE_PARAMETERS,
+                   strcmp(narrow, "f16") == 0 ? PLACE_F16 : PLACE_BF16, 1, 2, vocab, vocab,
+                   none_dim);
+    }
     int64_t n = axes[0].size, padded = chunk_elements() * n;
     groups[0].train_bytes = 2 * (n - 1) * padded / n * 4 + 3 * (n - 1) * 8;
     if (getenv("LINEAR_MOVES"))
@@ -329,7 +348,6 @@ int main(int argc, char **argv) {
     };
     part = (struct place_part){
         .end = 1,
-        .n_buffers = N_BUFFERS,
         .buffers = buffers,
         .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS, -1, -1, -1, -1},
         .train = train,
