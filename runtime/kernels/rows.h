@@ -96,7 +96,7 @@ static inline void widen_row_f32(int32_t dtype, float *to, const void *from, int
             to[i] = single_of_bf16(halves[i]);
     } else {
 #if defined __F16C__
-        for (; i + 8 <= count; i += 8)
+        for (; i < count / 8 * 8; i += 8)
             _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(halves + i))));
 #endif
         for (; i < count; i++)
@@ -114,7 +114,7 @@ static inline void round_row_f32(int32_t dtype, void *to, const float *from, int
             halves[i] = bf16_of_single(from[i]);
     } else {
 #if defined __F16C__
-        for (; i + 8 <= count; i += 8)
+        for (; i < count / 8 * 8; i += 8)
             _mm_storeu_si128((void *)(halves + i),
                              _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
