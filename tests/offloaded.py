@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a file with its own program written out behind it, edited so that states of layers are kept elsewhere.
+"""Prints a file with its own program written out behind it, edited so that states of layers are kept elsewhere, freed and
+planned anew.
 
     offloaded.py PLACEC FILE optimizer HOW [-D...]   the optimizer's states, fetched for each layer's update and put back;
                                                      HOW: host, disk, or both, where second moments are on disk
@@ -8,6 +9,7 @@
 import re
 import subprocess
 import sys
+import tempfile
 
 PLACEC, FILE, WHAT, HOW, *SETTINGS = sys.argv[1:]
 TIERS = {"moment1": "disk" if HOW == "disk" else "host", "moment2": "host" if HOW == "host" else "disk"}
@@ -109,6 +111,11 @@ else:
     header = beside(header, "parameters", moved("host", True)("parameters")) + outside
     train = around(gathered_from_host(train), "update_block", on_host(gradients, n))
     rest = gathered_from_host(rest)
+with tempfile.NamedTemporaryFile("w", suffix=".step") as text:
+    text.write(header + train + rest)
+    text.flush()
+    planned = subprocess.run([PLACEC, "opt", "--passes=release,memory", text.name], check=True, stdout=subprocess.PIPE,
+                             text=True).stdout
 with open(FILE, encoding="utf-8") as file:
     print(file.read())
-print(header + train + rest)
+print(planned)

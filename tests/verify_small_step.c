@@ -13,7 +13,7 @@ static const char head[] =
     "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
     "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
     "  wire over b way = topk kept = 1\n"
-    "arena 100000\n"
+    "arena 100000, 4096 on host, 4096 on disk\n"
     "tensor w [hidden=4] role norm layers 4 init ones saved \"w\"\n"
     "tensor v [hidden=4] role norm init ones saved \"v\"\n"
     "tensor u [ffn=4, hidden=4] role norm init ones saved \"u\"\n"

@@ -150,6 +150,8 @@ static void transfers_keep_no_more_than_elements(void **state) {
         own.own &&
         !collective_apply(m.proof, BUILDER(m.world->terms), &permute, 2, &own, span_nowhere()).own);
     assert_true(own.own && !made_by(&m, "keep", own, own).own);
+    assert_true(copy_apply(m.world, &part).clean && !copy_apply(m.world, &whole).clean);
+    assert_false(copy_apply(m.world, &own).own);
     arena_free(&t.arena);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 #include "runtime/copier.h"
 #include "runtime/disk.h"
 #include "runtime/host/offload.h"
@@ -19,14 +18,17 @@ const char *offload_folder(const struct place_run_options *options) {
     return temporary && *temporary ? temporary : "/var/tmp";
 }
 
-/* Null, or why there can be no file of ours. */
-static const char *obstacle_of(const char *folder) {
+/* Null, or why there can be no file of so many bytes. It is tried, for nothing else knows. */
+static const char *obstacle_of(const char *folder, int64_t bytes) {
     struct stat status;
     if (stat(folder, &status) != 0)
         return strerror(errno);
     if (!S_ISDIR(status.st_mode))
         return "it is no folder";
-    return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
+    struct disk *disk = disk_open(folder, bytes);
+    const char *obstacle = disk ? NULL : strerror(errno);
+    disk_close(disk);
+    return obstacle;
 }
 
 /* A file system that does not know is believed to have room. */
@@ -43,7 +45,7 @@ int offload_check(const struct session *session, int ranks, char *message, size_
     char need[32], room[32];
     if (each == 0)
         return 0;
-    const char *obstacle = obstacle_of(folder);
+    const char *obstacle = obstacle_of(folder, each);
     if (obstacle) {
         snprintf(message, message_bytes,
                  "%s: what is kept on disk cannot be there: %s; name a folder that exists and may "
