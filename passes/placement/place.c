@@ -399,24 +399,12 @@ static void check_divided(struct placing *p) {
     check_sizes(p);
 }
 
-// The one place that refuses element types: what is behind divides programs of one type alone.
-static bool check_element_types(struct placing *p) {
-    const struct precision_config *precision = &p->config->train.precision;
-    if (precision_is_uniform(precision))
-        return true;
-    not_yet(p, &precision->origin, "a precision other than fp32 or fp64 throughout",
-            "say `precision = fp32`, or nothing");
-    return false;
-}
-
 static bool derive(struct placing *p) {
     static void (*const checks[])(struct placing *) = {check_states,        check_residencies,
                                                        check_island_states, check_wires,
                                                        check_order,         check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
-    if (!check_element_types(p))
-        return false;
     p->placement->islands = islands_of(p->config);
     p->placement->ordered = p->config->train.reproducible > 0;
     make_rules(p);
