@@ -279,13 +279,6 @@ struct loss_case {
     void *shift, *sum, *picked, *part, *made;
 };
 
-static void set_element(void *data, int dtype, int64_t i, double x) {
-    if (dtype == PLACE_F64)
-        ((double *)data)[i] = x;
-    else
-        ((float *)data)[i] = (float)x;
-}
-
 /* Columns begin .. begin + count - 1 of the logits, side by side in `part`. */
 static void take_columns(const struct loss_case *c, int64_t begin, int64_t count) {
     for (int64_t i = 0; i < c->rows * count; i++)
