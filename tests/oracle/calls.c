@@ -152,6 +152,7 @@ static struct array load(struct activation *a, int timing, int64_t device, const
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = load(a, timing, device, user, op->operands[i]);
     compute(a, op, device, operands, &array);
+    memory_round(array.type.dtype, type_elements(&array.type), array.data);
     observe_op(a, op, user, device, timing, operands, &array);
     return array;
 }

@@ -13,14 +13,15 @@ enum {
     STEPS = 3,
     FIRST_STEP = 3,
     MUTANTS_OF_EACH = 2 * N_MUTATIONS, // of one program
-    FIRST_BASE = 1000000,              // the first family of compositions that are spoilt
+    ROUNDINGS_OF_EACH = 4 * N_ROUNDINGS,
+    FIRST_BASE = 1000000, // the first family of compositions that are spoilt
     MAX_READ = 10 * FAMILY_SIZE,
 };
 
-const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants"};
+const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants", "precision"};
 
 uint32_t part_chunk(enum part part) {
-    static const uint32_t chunks[N_PARTS] = {25, FAMILY_SIZE, MUTANTS_OF_EACH};
+    static const uint32_t chunks[N_PARTS] = {25, FAMILY_SIZE, MUTANTS_OF_EACH, ROUNDINGS_OF_EACH};
     return chunks[part];
 }
 
@@ -171,11 +172,10 @@ static bool read_base(struct cases *c, uint64_t seed) {
                .outcome == OUTCOME_RIGHT;
 }
 
-static void take_base(struct cases *c, uint32_t number) {
-    int64_t base = number / MUTANTS_OF_EACH;
+static void take_base(struct cases *c, uint32_t base) {
     bool read = c->base == base;
     for (uint64_t i = 0; i < MAX_READ && !read; i++) { // some families have no program
-        uint64_t family = FIRST_BASE * (1 + i / FAMILY_SIZE) + (uint64_t)base;
+        uint64_t family = FIRST_BASE * (1 + i / FAMILY_SIZE) + base;
         forget_base(c);
         read = read_base(c, family * FAMILY_SIZE + i % FAMILY_SIZE);
     }
@@ -229,6 +229,8 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
     struct deviation deviation = trace_take_deviation(c->trace);
     if (finding.outcome == OUTCOME_UNCLEAR) // a loss may come out near the other's by chance, once
         finding = truth_judge(arena, expect_otherwise(c, arena), mutant->program, NULL, NULL);
+    if (finding.outcome == OUTCOME_UNCLEAR && result->part == PART_PRECISION)
+        finding.outcome = OUTCOME_WRONG; // no order of sums makes as much
     result->judgement = judge_program(c->compiled.reference, mutant->program, arena, diagnostics);
     result->outcome = (int)finding.outcome;
     snprintf(result->code, sizeof result->code, "%s", first_code(diagnostics));
@@ -250,21 +252,27 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
                          line_at(c, arena, d->span), first_message(diagnostics)));
 }
 
-static bool spoil(struct cases *c, struct arena *arena, uint32_t number, struct mutant *mutant) {
-    take_base(c, number);
-    enum mutation mutation = (enum mutation)(number % MUTANTS_OF_EACH % N_MUTATIONS);
-    return c->program &&
-           mutate(arena, c->program, mutation, number * UINT64_C(2654435761) + 1, mutant);
+static enum mutation mutation_of(enum part part, uint32_t number) {
+    uint32_t at = number % part_chunk(part);
+    return (enum mutation)(part == PART_PRECISION ? N_MUTATIONS + at % N_ROUNDINGS
+                                                  : at % N_MUTATIONS);
 }
 
-static struct result mutant_run(struct cases *c, uint32_t number) {
+static bool spoil(struct cases *c, struct arena *arena, enum part part, uint32_t number,
+                  struct mutant *mutant) {
+    take_base(c, number / part_chunk(part));
+    return c->program && mutate(arena, c->program, mutation_of(part, number),
+                                number * UINT64_C(2654435761) + 1, mutant);
+}
+
+static struct result mutant_run(struct cases *c, enum part part, uint32_t number) {
     struct arena arena = {0};
     struct mutant mutant;
-    struct result result = {.part = PART_MUTANTS,
+    struct result result = {.part = part,
                             .number = number,
                             .outcome = OUTCOME_NO_PROGRAM,
-                            .mutation = (int)(number % MUTANTS_OF_EACH % N_MUTATIONS)};
-    if (spoil(c, &arena, number, &mutant))
+                            .mutation = (int)mutation_of(part, number)};
+    if (spoil(c, &arena, part, number, &mutant))
         judge_mutant(c, &arena, &mutant, &result);
     else
         result.judgement = JUDGED_RULES;
@@ -273,16 +281,16 @@ static struct result mutant_run(struct cases *c, uint32_t number) {
 }
 
 struct result case_run(struct cases *c, enum part part, uint32_t number) {
-    return part == PART_MUTANTS ? mutant_run(c, number) : placement_run(c, part, number);
+    return part_is_spoilt(part) ? mutant_run(c, part, number) : placement_run(c, part, number);
 }
 
 // ---- looking at one ---------------------------------------------------------------------------
 
-static void print_mutant(uint32_t number) {
+static void print_mutant(enum part part, uint32_t number) {
     struct cases *c = cases_new();
     struct arena arena = {0};
     struct mutant mutant;
-    if (spoil(c, &arena, number, &mutant)) {
+    if (spoil(c, &arena, part, number, &mutant)) {
         struct diagnostics *diagnostics = diagnostics_new(&arena, &c->compiled.sources);
         job_print(c->program->job, stdout, NULL);
         printf("\n// ---- spoilt: %s\n", mutant.what);
@@ -296,8 +304,8 @@ static void print_mutant(uint32_t number) {
 
 void case_print(enum part part, uint32_t number) {
     struct arena arena = {0};
-    if (part == PART_MUTANTS)
-        print_mutant(number);
+    if (part_is_spoilt(part))
+        print_mutant(part, number);
     else
         printf("%s",
                (part == PART_TUPLES ? tuple(&arena, number) : compose(&arena, number, &full_dims))

@@ -7,7 +7,11 @@
 #include "tests/oracle/mutate.h"
 #include "tests/oracle/truth.h"
 
-enum part { PART_TUPLES, PART_COMPOSITIONS, PART_MUTANTS, N_PARTS };
+// Mutants are of all mistakes but those of precision, which are a part of their own.
+enum part { PART_TUPLES, PART_COMPOSITIONS, PART_MUTANTS, PART_PRECISION, N_PARTS };
+static inline bool part_is_spoilt(enum part part) {
+    return part >= PART_MUTANTS;
+}
 extern const char *const part_names[N_PARTS];
 // Consecutive numbers of one chunk share work: a model and its training, or a program to spoil.
 uint32_t part_chunk(enum part);
@@ -22,8 +26,8 @@ struct result {
     uint32_t number;
     enum judgement_kind judgement;
     int outcome;      // enum outcome, or NO_PROGRAM
-    int mutation;     // MUTANTS: enum mutation; NO_PROGRAM: it could not be planted
-    enum place place; // MUTANTS that are refused and wrong
+    int mutation;     // spoilt: enum mutation; NO_PROGRAM: it could not be planted
+    enum place place; // spoilt ones that are refused and wrong
     char code[8];     // of the first error
     char text[400];   // what is to be said about it, on one line; may be empty
 };

@@ -48,16 +48,18 @@ struct judging {
 };
 
 // How much of each part: all tuples, 3,000 compositions, 150 programs, each spoilt in every way
-// twice; of the sample some of each chunk only.
+// twice, and in its precision in every way four times; of the sample some of each chunk only.
 struct range { // of chunks every `stride`-th
     uint32_t end, stride, chunk_size;
 };
 static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
                                            [PART_COMPOSITIONS] = {252, 1, 12},
-                                           [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS}};
+                                           [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS},
+                                           [PART_PRECISION] = {150, 1, 4 * N_ROUNDINGS}};
 static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
                                              [PART_COMPOSITIONS] = {252, 25, 2},
-                                             [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS}};
+                                             [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS},
+                                             [PART_PRECISION] = {5, 1, 4 * N_ROUNDINGS}};
 
 static void add_cases(struct arena *arena, struct judging *judging, enum part part) {
     const struct range *range = judging->full ? &full[part] : &sample[part];
@@ -271,7 +273,7 @@ static bool judge_all(struct judging *judging) {
 
 static int usage(void) {
     fprintf(stderr, "usage: judge [--full] [--only PART] [--folder DIR] [--processes N]\n"
-                    "       judge tuples|compositions|mutants NUMBER [text]\n");
+                    "       judge tuples|compositions|mutants|precision NUMBER [text]\n");
     return 2;
 }
 

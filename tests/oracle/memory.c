@@ -118,6 +118,14 @@ int64_t arena_begin(const struct program *program, enum tier tier) {
     return begin;
 }
 
+void memory_round(enum dtype dtype, int64_t n, double *values) {
+    unsigned char place[sizeof(double)];
+    for (int64_t i = 0; i < n && dtype != DTYPE_F64; i++) {
+        store_one(place, dtype, values[i]);
+        values[i] = load_one(place, dtype);
+    }
+}
+
 unsigned char *item_place(const struct devices *d, enum timing timing, int64_t device, buffer_id id,
                           int64_t item) {
     const struct program *program = d->program;

@@ -9,10 +9,12 @@
 
 enum { MAX_ATTEMPTS = 40 };
 
-const char *const mutation_names[N_MUTATIONS] = {
-#define MUTATION(NAME, text, function) text,
+const char *const mutation_names[N_ALL_MUTATIONS] = {
+#define MUTATION(NAME, text, function) [MUTATION_##NAME] = text,
+#define ROUNDING                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
+#undef ROUNDING
 };
 
 uint32_t choose(struct mutant *m, uint32_t n) {
@@ -166,10 +168,12 @@ static bool is_fused(struct arena *arena, const struct program *program) {
 
 bool mutate(struct arena *arena, const struct program *program, enum mutation mutation,
             uint64_t seed, struct mutant *m) {
-    static bool (*const functions[N_MUTATIONS])(struct mutant *) = {
-#define MUTATION(NAME, text, function) function,
+    static bool (*const functions[N_ALL_MUTATIONS])(struct mutant *) = {
+#define MUTATION(NAME, text, function) [MUTATION_##NAME] = function,
+#define ROUNDING                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
+#undef ROUNDING
     };
     uint64_t random = seed;
     for (int i = 0; i < MAX_ATTEMPTS; i++) {

@@ -6,11 +6,21 @@
 
 enum mutation {
 #define MUTATION(NAME, text, function) MUTATION_##NAME,
+#define ROUNDING(NAME, text, function)
 #include "tests/oracle/mutations.def"
 #undef MUTATION
-    N_MUTATIONS
+#undef ROUNDING
+    N_MUTATIONS,
+    BEFORE_ROUNDINGS = N_MUTATIONS - 1,
+#define MUTATION(NAME, text, function)
+#define ROUNDING(NAME, text, function) MUTATION_##NAME,
+#include "tests/oracle/mutations.def"
+#undef MUTATION
+#undef ROUNDING
+    N_ALL_MUTATIONS,
+    N_ROUNDINGS = N_ALL_MUTATIONS - N_MUTATIONS
 };
-extern const char *const mutation_names[N_MUTATIONS];
+extern const char *const mutation_names[N_ALL_MUTATIONS];
 
 enum { MAX_TOUCHED = 8 };
 struct mutant {

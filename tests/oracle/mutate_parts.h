@@ -74,7 +74,9 @@ bool read_other_value(struct mutant *);
 bool move_value(struct mutant *);
 
 #define MUTATION(NAME, text, function) bool function(struct mutant *);
+#define ROUNDING                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
+#undef ROUNDING
 
 #endif

@@ -56,6 +56,13 @@ static const struct mistake mistakes[] = {
      TINY_ZERO3,
      {BEFORE("free embedding.token.gathered.embedding_forward", "call embedding_forward")},
      OUTCOME_WRONG},
+    {"rounded where it has no place",
+     TINY_DDP,
+     {INSERT("  %short = cast(%attention.out) : bf16[batch=2, sequence=7, hidden=10] inline\n"
+             "  %long = cast(%short) : f64[batch=2, sequence=7, hidden=10] inline",
+             "%attention.y = add"),
+      REPLACE("add(%x, %attention.out)", "add(%x, %long)")},
+     OUTCOME_WRONG},
     {"read after it was consumed", TINY_DDP, {DOUBLE("call head_backward")}, OUTCOME_WRONG},
     {"an accumulator is not cleared",
      TINY_ZERO3,

@@ -15,8 +15,8 @@ struct counted { // how often something was said
 struct table {
     unsigned n[N_PARTS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
     unsigned tuples_run[2]; // on a data axis, on a tensor axis
-    unsigned of_mutation[N_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
-    unsigned of_place[N_MUTATIONS][PLACE_MISSED + 1];
+    unsigned of_mutation[N_ALL_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
+    unsigned of_place[N_ALL_MUTATIONS][PLACE_MISSED + 1];
     struct counted *reasons; // of what is refused and right, by part and code
     unsigned n_reasons;
     struct result *bad; // what must not be
@@ -38,7 +38,7 @@ void table_free(struct table *table) {
 static void count_reason(struct table *table, const struct result *result) {
     char text[160];
     snprintf(text, sizeof text, "%-12s %-5s %s", part_names[result->part], result->code,
-             result->part == PART_MUTANTS ? mutation_names[result->mutation] : "");
+             part_is_spoilt(result->part) ? mutation_names[result->mutation] : "");
     for (unsigned i = 0; i < table->n_reasons; i++)
         if (strcmp(table->reasons[i].text, text) == 0) {
             table->reasons[i].n++;
@@ -56,7 +56,7 @@ static void count_reason(struct table *table, const struct result *result) {
 static bool is_bad(const struct result *result) {
     bool accepted = result->judgement == JUDGED_ACCEPTED;
     bool refused = result->judgement == JUDGED_REFUTED || result->judgement == JUDGED_UNPROVED;
-    return result->outcome == OUTCOME_UNCLEAR || (refused && result->part != PART_MUTANTS) ||
+    return result->outcome == OUTCOME_UNCLEAR || (refused && !part_is_spoilt(result->part)) ||
            (accepted && result->outcome != OUTCOME_RIGHT && result->outcome != OUTCOME_NO_PROGRAM);
 }
 
@@ -65,7 +65,7 @@ void table_add(struct table *table, const struct result *result) {
     bool ran = result->outcome != OUTCOME_NO_PROGRAM;
     if (result->part == PART_TUPLES && ran)
         table->tuples_run[result->number >= 625]++;
-    if (result->part == PART_MUTANTS) {
+    if (part_is_spoilt(result->part)) {
         table->of_mutation[result->mutation][result->judgement][result->outcome]++;
         table->of_place[result->mutation][result->place]++;
     }
@@ -131,11 +131,11 @@ static double percent(unsigned part, unsigned all) {
 
 // Killed: refused, of those that are wrong. Located: said at what was changed, or at the first
 // value that is another; named: in a note at least.
-static void print_mutations(const struct table *table, FILE *to) {
+static void print_mutations(const struct table *table, int first, int end, FILE *to) {
     fprintf(to, "\n%-24s%9s%9s%9s%9s%9s%9s%10s%9s\n", "", "mutants", "refused", "refused",
             "accepted", "accepted", "killed", "located", "named");
     fprintf(to, "%-24s%9s%9s%9s%9s%9s\n", "by operator", "", "wrong", "right", "right", "wrong");
-    for (int i = 0; i < N_MUTATIONS; i++) {
+    for (int i = first; i < end; i++) {
         unsigned killed = sum(table->of_mutation[i], false, false);
         unsigned lived = sum(table->of_mutation[i], true, false);
         unsigned idle = sum(table->of_mutation[i], false, true);
@@ -158,8 +158,9 @@ static void print_reasons(const struct table *table, FILE *to) {
 bool table_print(const struct table *table, FILE *to) {
     for (int part = 0; part < N_PARTS; part++)
         print_part(table, part, to);
-    print_mutations(table, to);
-    struct located place = located_of(table, 0, N_MUTATIONS);
+    print_mutations(table, 0, N_MUTATIONS, to);
+    print_mutations(table, N_MUTATIONS, N_ALL_MUTATIONS, to);
+    struct located place = located_of(table, 0, N_ALL_MUTATIONS);
     fprintf(to, "of %u refusals %.1f%% are at the mistake's place, %.1f%% name it\n", place.all,
             percent(place.at, place.all), percent(place.named, place.all));
     print_reasons(table, to);

@@ -1,0 +1,139 @@
+// Mistakes of precision: a value through a narrower type and back, or made in one. Programs that are
+// spoilt compute in f64, so bf16 and f16 show far above what another order of sums does.
+#include <string.h>
+
+#include "tests/oracle/mutate_parts.h"
+
+static bool is_tensor(const struct unit *unit, value_id value) {
+    const struct tensor_type *type = &unit->values[value].type;
+    return type->rank > 0 && type->dtype == DTYPE_F64;
+}
+
+static bool makes_tensors(const struct unit *unit, const struct op *op) {
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (is_tensor(unit, op->results[i]))
+            return !is_collective(unit, op);
+    return false;
+}
+
+static enum dtype narrow_type(struct mutant *m) {
+    return coin(m) ? DTYPE_BF16 : DTYPE_F16;
+}
+
+static value_id add_value(struct mutant *m, struct unit *unit, value_id of, const char *suffix,
+                          enum dtype dtype) {
+    struct value value = {.name = name_with(m->program->arena, unit->values[of].name, suffix),
+                          .type = unit->values[of].type,
+                          .storage = STORAGE_INLINE,
+                          .offset_bytes = -1};
+    value.type.dtype = dtype;
+    return unit_add_value(m->program->arena, unit, value);
+}
+
+static void insert_cast(struct mutant *m, struct unit *unit, uint32_t at, value_id from,
+                        value_id to, struct span span) {
+    struct op cast = {.kind = OP_CAST,
+                      .n_operands = 1,
+                      .n_results = 1,
+                      .operands = {from},
+                      .results = {to},
+                      .span = span};
+    insert_op(m, unit, at, cast);
+}
+
+// Inserts the casts before op `at`; what comes out lies in the value's place, or nowhere.
+static value_id insert_round_trip(struct mutant *m, struct unit *unit, uint32_t at, value_id value,
+                                  struct span span, bool in_place) {
+    value_id narrow = add_value(m, unit, value, ".short", narrow_type(m));
+    value_id wide = add_value(m, unit, value, ".long", DTYPE_F64);
+    if (in_place && unit->values[value].storage != STORAGE_INLINE) {
+        unit->values[wide].storage = STORAGE_IN_PLACE;
+        unit->values[wide].base = value;
+    }
+    insert_cast(m, unit, at, narrow, wide, span);
+    insert_cast(m, unit, at, value, narrow, span);
+    return wide;
+}
+
+// One of the op's tensors through a narrow type, for all who read it behind.
+static bool round_result_of(struct mutant *m,
+                            bool (*fits)(const struct unit *, const struct op *)) {
+    struct op_site site;
+    if (!choose_op(m, fits, &site))
+        return false;
+    struct op op = *op_at(&site);
+    value_id result = op.results[choose(m, op.n_results)];
+    if (!is_tensor(site.unit, result))
+        return false;
+    value_id wide = insert_round_trip(m, site.unit, site.at + 1, result, op.span, choose(m, 3) > 0);
+    replace_value(site.unit, site.at + 3, result, wide);
+    if (site.unit->values[wide].storage == STORAGE_IN_PLACE)
+        site.unit->values[wide].base = result;
+    return touched(m, op.span, "a value rounded");
+}
+
+bool round_value(struct mutant *m) {
+    return round_result_of(m, makes_tensors);
+}
+
+static bool is_update(const struct unit *unit, const struct op *op) {
+    return op->kind == OP_ADAMW || op->kind == OP_SGD || op->kind == OP_SGD_MOMENTUM;
+}
+
+bool round_state(struct mutant *m) {
+    return round_result_of(m, is_update);
+}
+
+static bool makes_statistics(const struct unit *unit, const struct op *op) {
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (op_element(op->kind, op->n_operands + i) == ELEMENT_COMPUTED)
+            return true;
+    return false;
+}
+
+bool round_statistic(struct mutant *m) {
+    return round_result_of(m, makes_statistics);
+}
+
+static bool makes_gradient(const struct unit *unit, const struct op *op) {
+    return unit->phase == PHASE_BACKWARD && makes_tensors(unit, op) &&
+           (op->kind == OP_ACCUMULATE || op->kind == OP_EINSUM || op->kind == OP_SUM_ROWS ||
+            op->kind == OP_EMBEDDING_BACKWARD);
+}
+
+bool round_gradient(struct mutant *m) {
+    return round_result_of(m, makes_gradient);
+}
+
+static bool is_loop(const struct unit *unit, const struct op *op) {
+    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE && op->n_operands > 0;
+}
+
+// For one of those who read the value.
+bool round_operand(struct mutant *m) {
+    struct op_site site;
+    if (!choose_op(m, is_loop, &site))
+        return false;
+    struct op *op = op_at(&site);
+    unsigned k = choose(m, op->n_operands);
+    value_id read = op->operands[k];
+    struct span span = op->span;
+    if (!is_tensor(site.unit, read))
+        return false;
+    value_id wide = insert_round_trip(m, site.unit, site.at, read, span, false);
+    site.unit->ops[site.at + 2].operands[k] = wide;
+    return touched(m, span, "an operand rounded");
+}
+
+// Whoever reads it takes any type, or the program is none.
+bool narrow_result(struct mutant *m) {
+    struct op_site site;
+    if (!choose_op(m, makes_tensors, &site))
+        return false;
+    struct op *op = op_at(&site);
+    unsigned k = choose(m, op->n_results);
+    if (!is_tensor(site.unit, op->results[k]) || !op_frees_result(op->kind, k))
+        return false;
+    site.unit->values[op->results[k]].type.dtype = narrow_type(m);
+    return touched(m, op->span, "a result in a narrower type");
+}
