@@ -635,9 +635,29 @@ static void another_order_is_refused(void **state) {
             "%n = cast(%x) : bf16[" share "]\n%c = cast(%n) : f32[" share                          \
             "]\n%y = square_bins(%c, %b)")
 
+// A parameter in bf16 with a master copy, and a state that is made of it.
+#define MASTER(turned)                                                                             \
+    REPLACE("parameters = f32 master = none", "parameters = bf16 master = f32"),                   \
+        REPLACE("tensor u", "tensor x [hidden=6] role norm init ones saved \"x\"\n"                \
+                            "tensor z [hidden=6] role norm init ones saved \"z\"\ntensor u"),      \
+        REPLACE("buffer n :", "buffer x : parameters bf16[hidden=6] of x at 30720\n"               \
+                              "buffer x.master : master f32[hidden=6] of x at 31744\n"             \
+                              "buffer x.made : transient bf16[hidden=6] at 32768\n"                \
+                              "buffer z : parameters f32[hidden=6] of z at 33792\nbuffer n :"),    \
+        REPLACE("call bend(x = g)",                                                                \
+                turned "call turn(p = x.master) -> (c = x)\ncall bend(x = g)"),                    \
+        REPLACE("unit main.bend {",                                                                \
+                "unit main.turn { phase update parameter %p : " ROW " result %q in %p result %c\n" \
+                "%q = silu(%p) : " ROW " in %p\n%c = cast(%q) : bf16[hidden=6] out }\n"            \
+                "unit main.make { phase update parameter %p : " ROW " result %c\n"                 \
+                "%c = cast(%p) : bf16[hidden=6] out }\n"                                           \
+                "unit main.read { phase update parameter %x : bf16[hidden=6] result %y\n"          \
+                "%y = silu(%x) : " ROW " out }\nunit main.bend {")
+#define READ(of) "call read(x = " of ") -> (y = z)\n"
+
 // One device rounds, too.
 static const struct {
-    struct edit one_device[2];
+    struct edit one_device[6];
     struct deviation of;
 } roundings[] = {
     {{BEND_ROUNDED}, {"what is whole, rounded", {BEND_ROUNDED}, NULL, NULL, NULL}},
@@ -654,6 +674,12 @@ static const struct {
       {BEND_TWICE("%w = cast(%x) : f64[hidden=6]\n%s = silu(%w) : f64[hidden=6]\n")},
       "E416",
       "%s = silu(%w)",
+      NULL}},
+    {{MASTER(READ("x"))},
+     {"a parameter made of its master copy",
+      {MASTER("call make(p = x.master) -> (c = x.made)\n" READ("x.made"))},
+      NULL,
+      NULL,
       NULL}},
     {{SQUARES_ROUNDED("hidden=6")},
      {"part by part", {SQUARES_ROUNDED("flat=4")}, NULL, NULL, NULL}},

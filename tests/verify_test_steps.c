@@ -275,6 +275,16 @@ static const struct mistake mistakes[] = {
      "E415",
      "%n = cast",
      "ends the step rounded to bf16"},
+    {"a state through a narrow type, beside one that is copied as it is",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[1]) -> (y = spare[1])\n"
+     "call copy(x = spare[1]) -> (y = w[1])\n",
+     {REPLACE("call copy(x = w[1])", "call copy_short(x = w[1])"),
+      REPLACE("unit main.bend {", "unit main.copy_short { phase forward parameter %x : " ROW
+                                  " result %y\n%n = cast(%x) : bf16[hidden=4]\n%y = cast(%n) : " ROW
+                                  " out }\nunit main.bend {")},
+     "E415",
+     "%n = cast",
+     "ends the step rounded to bf16"},
 };
 
 static void each_mistake_is_found(void **state) {

@@ -52,12 +52,11 @@ static struct width least_of(const struct context *c, uint32_t maker, unsigned i
     return least;
 }
 
-// What the reference does not make needs what it is computed in, or else what the widest tensor
-// needs of which it is made.
+// What the reference does not make needs the type that its op's row gives it, or else what the widest
+// tensor needs of which it is made.
 static struct width least_of_own(const struct context *c, unsigned result, uint32_t node) {
-    char letter = op_element(c->op->kind, c->op->n_operands + result);
     struct width least = WIDTH_NONE;
-    if (letter == ELEMENT_COMPUTED || letter == ELEMENT_DOUBLE || letter == ELEMENT_SCALAR)
+    if (!op_frees_result(c->op->kind, result))
         return width_of(result_type(c, result));
     for (unsigned i = 0; i < c->op->n_operands; i++)
         if (dtype_is_floating(c->operands[i].dtype) && c->labels.operands[i][0])
