@@ -27,9 +27,10 @@ json_t *time_json(struct compilation *c) {
         if (time.axes[axis].bytes > 0)
             json_object_set_new(axes, c->final->job->mesh.axes[axis].name,
                                 time_value(time.axes[axis].seconds));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s), "axes",
-                     axes, "memory", time_value(time.memory_s), "best", time_value(time.best_s),
-                     "worst", time_value(time.worst_s));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s),
+                     "axes", axes, "memory", time_value(time.memory_s), "host_link",
+                     time_value(time.host_link_bytes > 0 ? time.host_link_s : -1), "best",
+                     time_value(time.best_s), "worst", time_value(time.worst_s));
 }
 
 // ---- text -------------------------------------------------------------------------------------

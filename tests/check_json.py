@@ -29,7 +29,8 @@ BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
     "limit": Maybe(int), "at": {"stage": int, "statement": int, "line": Maybe(int)},
     "held": dict.fromkeys(STATES, int),
     "alone": dict.fromkeys(["train", "evaluate", "average"], Maybe(int)),
-    "live": dict.fromkeys(["peak", *STATES, "transient", "statement"], int) | {"line": Maybe(int)}}
+    "live": dict.fromkeys(["peak", *STATES, "transient", "host", "disk", "statement"], int) |
+            {"line": Maybe(int)}}
 REPORT = {
     "schema": int, "file": str, "strategy": Maybe(str), "verdict": str, "reason": Maybe(str),
     "devices": Maybe(int), "mesh": Maybe([{"axis": str, "size": int, "factors": Maybe([str])}]),
@@ -46,8 +47,9 @@ REPORT = {
                              "phase": str, "dtype": str, "group": int, "stage": int, "count": int,
                              "bytes": int, "every": int, "line": Maybe(int)}]),
     "communication_total": Maybe(int),
+    "copied": Maybe({"host": int, "disk": int}),
     "time": Maybe({"compute": Maybe(int), "axes": Map(Maybe(int)), "memory": Maybe(int),
-                   "best": Maybe(int), "worst": Maybe(int)}),
+                   "host_link": Maybe(int), "best": Maybe(int), "worst": Maybe(int)}),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "in_flight": [int]}),
 }
 
@@ -89,7 +91,7 @@ def sums(report):
     if sum(transfer["bytes"] for transfer in report["communication"]) != report["communication_total"]:
         yield "the transfers do not sum to communication_total"
     time = report["time"]
-    parts = [time["compute"], time["memory"], *time["axes"].values()]
+    parts = [time["compute"], time["memory"], time["host_link"], *time["axes"].values()]
     known = [part for part in parts if part is not None]
     if time["best"] != max(known, default=None):
         yield "time: the best is not the longest of its parts"
