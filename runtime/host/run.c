@@ -272,12 +272,11 @@ static void print_resumption(const struct session *session) {
         weights_print(&session->weights, session->options->from);
 }
 
-/* Who makes products of bf16 in any order, where there are some: no library. */
+/* How our own kernel makes products of bf16 in any order, where there are some. */
 static const char *bf16_products(const struct session *session) {
     if (!session->program->bf16_products)
         return "";
-    return kernels_have_pairs(session->kernels) ? ", of bf16 own by AVX512_BF16"
-                                                : ", of bf16 own in fp32";
+    return kernels_have_pairs(session->kernels) ? ", bf16 by AVX512_BF16" : ", bf16 in fp32";
 }
 
 /* What ranks have beyond their devices' memory. */
