@@ -188,6 +188,116 @@ static void computes_in_the_wider_type(void **state) {
     harness_close(&h);
 }
 
+// ---- kernels of several types -----------------------------------------------------------------
+
+// As the reference makes them: gradients of parameters in f32 or in the narrow type, activations in
+// the narrow one. Of norms, sums, attention and the ends of the model.
+static void build_norms_of(struct harness *h, enum dtype narrow, enum dtype gradients) {
+    value_id x = harness_input(h, narrow, SIZES(2, 3, 10)),
+             gain = harness_input(h, narrow, SIZES(10));
+    value_id dy = harness_input(h, narrow, SIZES(2, 3, 10));
+    value_id mean = harness_input(h, F32, SIZES(2, 3)), rstd = harness_input(h, F32, SIZES(2, 3));
+    value_id sum = harness_input(h, gradients, SIZES(2, 3, 10));
+    value_id number = harness_input(h, F64, SIZES());
+    value_id ids = harness_input(h, DTYPE_I32, SIZES(2, 3)), rows = harness_iota(h, 4);
+    struct op *op = OP(h, LAYER_NORM_BACKWARD, x, gain, mean, rstd, dy);
+    h->unit->values[op->results[1]].type.dtype = gradients;
+    h->unit->values[op->results[2]].type.dtype = gradients;
+    harness_infer(h, op);
+    for (unsigned i = 0; i < op->n_results; i++)
+        harness_output(h, op->results[i]);
+    op = OP(h, SUM_ROWS, x);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 1);
+    finish(h, op, gradients);
+    finish(h, OP(h, EMBEDDING_BACKWARD, ids, dy, rows), gradients);
+    harness_output(h, harness_infer(h, OP(h, ACCUMULATE_PAIR, sum, dy, number)));
+}
+
+static void build_attention_of(struct harness *h, enum dtype narrow, enum dtype other) {
+    value_id q = harness_input(h, narrow, SIZES(1, 5, 2, 2, 4));
+    value_id k = harness_input(h, narrow, SIZES(1, 5, 2, 4)),
+             v = harness_input(h, narrow, SIZES(1, 5, 2, 4));
+    value_id d_o = harness_input(h, other, SIZES(1, 5, 2, 2, 4)), positions = harness_iota(h, 5);
+    struct op *op = OP(h, ATTENTION, q, k, v, positions, positions);
+    op_set_real(h->program->arena, op, ATTRIBUTE_SCALE, 0.5);
+    value_id o = as(h, op, other), lse = op->results[1];
+    harness_output(h, o);
+    harness_output(h, lse);
+    op = OP(h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, positions, positions);
+    op_set_real(h->program->arena, op, ATTRIBUTE_SCALE, 0.5);
+    h->unit->values[op->results[1]].type.dtype = other;
+    harness_infer(h, op);
+    for (unsigned i = 0; i < op->n_results; i++)
+        harness_output(h, op->results[i]);
+}
+
+static void kernels_of_mixed_elements(void **state) {
+    static const enum dtype pairs[][2] = {{BF16, F32}, {BF16, BF16}, {F16, F32}, {F32, BF16}};
+    static void (*const builds[])(struct harness *, enum dtype, enum dtype) = {build_norms_of,
+                                                                               build_attention_of};
+    for (int i = 0; i < 8; i++) {
+        struct harness h;
+        harness_open(&h, F32);
+        builds[i % 2](&h, pairs[i / 2][0], pairs[i / 2][1]);
+        harness_ready(&h);
+        harness_compare(&h, 50);
+        harness_close(&h);
+    }
+}
+
+// ---- updates ----------------------------------------------------------------------------------
+
+enum { N_UPDATED = 2 };
+
+// Two tensors with master copies, whose casts take the parameters' places; behind both updates, as
+// far as order says. `apart`: the parameters are read in between, so that they may not change yet.
+static void build_updates(struct harness *h, enum dtype narrow, bool apart) {
+    const enum dtype dtypes[] = {F32, narrow, F32, narrow, narrow}; // p, m, v, g, and p rounded
+    value_id s[3], states[N_UPDATED][5], masters[N_UPDATED];
+    for (int k = 0; k < 3; k++)
+        s[k] = harness_input(h, F64, SIZES());
+    for (int k = 0; k < 5 * N_UPDATED; k++)
+        states[k / 5][k % 5] = harness_input(h, dtypes[k % 5], SIZES(5, 77));
+    for (int i = 0; i < N_UPDATED; i++) {
+        value_id *x = states[i];
+        struct op *op = OP(h, ADAMW, x[0], x[1], x[2], x[3], s[0], s[1], s[2]);
+        op_set_real(h->program->arena, op, ATTRIBUTE_BETA1, 0.9);
+        op_set_real(h->program->arena, op, ATTRIBUTE_BETA2, 0.95);
+        op_set_real(h->program->arena, op, ATTRIBUTE_EPS, 1e-8);
+        op_set_real(h->program->arena, op, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+        masters[i] = harness_infer(h, op);
+        for (unsigned k = 0; k < 3; k++)
+            harness_update(h, op->results[k], x[k]);
+    }
+    if (apart)
+        finish(h, OP(h, ADD, states[0][4], states[1][4]), F32);
+    for (int i = 0; i < N_UPDATED; i++)
+        harness_update(h, as(h, OP(h, CAST, masters[i]), narrow), states[i][4]);
+}
+
+// With its cast in the same call, an update is all there is; else loops stand behind it.
+static void updates_round_parameters(void **state) {
+    for (int i = 0; i < 4; i++) {
+        struct harness h;
+        bool apart = i / 2;
+        harness_open(&h, F32);
+        build_updates(&h, i % 2 ? F16 : BF16, apart);
+        harness_ready(&h);
+        for (value_id x = 0; x < 3; x++) // the rate, the clip factor, the step
+            set(&h, x, 0, x == 2 ? 3 : 0.5);
+        for (value_id x = 3; x < h.unit->n_parameters; x++)
+            for (int64_t k = 0; k < count(&h, x); k++)
+                set(&h, x, k, 0.25 + get(&h, x, k) * 0.125);
+        harness_compare(&h, 10);
+        struct flight_call calls[RECORDER_LENGTH];
+        int n = recorder_read(&h.ranks.contexts[0].recorder, calls, RECORDER_LENGTH), loops = 0;
+        for (int k = 0; k < n; k++)
+            loops += calls[k].call == RECORDED_parallel;
+        assert_int_equal(loops, apart ? 3 : 0);
+        harness_close(&h);
+    }
+}
+
 // ---- chains -----------------------------------------------------------------------------------
 
 enum { MAX_INLINE = 12 };
@@ -267,6 +377,8 @@ int main(void) {
         cmocka_unit_test(widening_changes_nothing),
         cmocka_unit_test(mixed_elements),
         cmocka_unit_test(computes_in_the_wider_type),
+        cmocka_unit_test(kernels_of_mixed_elements),
+        cmocka_unit_test(updates_round_parameters),
         cmocka_unit_test(fusing_changes_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
