@@ -5,6 +5,7 @@
  *     kernels  their version  the product library  threads of the second team
  *     product  shape  GFLOP/s by the library, by our kernel, by that in blocks  the same three
  *     narrow   shape  GFLOP/s of singles by the library, of bf16, of that in order, of f16  the same
+ *     type     name  microseconds of f32, of bf16, how many times as fast that is  the same
  *     kernel   name  microseconds  the same  a rate  the same  its unit
  *
  * with threes and pairs for one thread first, and "-" for a rate of what has none.
@@ -23,6 +24,7 @@
 #include "runtime/context.h"
 #include "runtime/cores.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/product.h"
 #include "runtime/team.h"
 #include "runtime/workspace.h"
@@ -43,6 +45,9 @@ enum { MILLION = 1 << 20, ARRAY = 8 * MILLION, ARRAYS = 10 };
 struct bench {
     struct place_context *context;
     float *x[ARRAYS];
+    uint16_t *bf16[ARRAYS];
+    void *t[ARRAYS]; /* one of both: of what kernels are told to have the type */
+    enum place_dtype dtype;
     uint16_t *halves[2]; /* bf16, f16 */
     int32_t *tokens;
     double scalar;
@@ -87,78 +92,80 @@ static void multiply(struct bench *b, struct way way) {
 }
 
 static void attention(struct bench *b) {
-    place_attention(b->context, 0, PLACE_F32, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
-                    b->x[0], b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
+    place_attention(b->context, 0, b->dtype, b->dtype, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
+                    b->t[0], b->t[1], b->t[2], NULL, 0, NULL, 0, 0.125, b->t[3], b->x[4]);
 }
 
 static void attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32,
-                             PLACE_F32, BATCH, SEQUENCE, b->blocks, SEQUENCE, HEADS, 1, HEAD,
-                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
-                             0.125, b->x[6], b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, b->dtype, b->dtype, b->dtype, b->dtype, b->dtype,
+                             b->dtype, BATCH, SEQUENCE, b->blocks, SEQUENCE, HEADS, 1, HEAD,
+                             b->t[0], b->t[1], b->t[2], b->t[3], b->x[4], b->t[5], NULL, 0, NULL, 0,
+                             0.125, b->t[6], b->t[7], b->t[8]);
 }
 
 static void long_attention(struct bench *b) {
-    place_attention(b->context, 0, PLACE_F32, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0],
-                    b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
+    place_attention(b->context, 0, b->dtype, b->dtype, 1, 2048, 2048, 2, 2, HEAD, b->t[0], b->t[1],
+                    b->t[2], NULL, 0, NULL, 0, 0.125, b->t[3], b->x[4]);
 }
 
 static void long_attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32,
-                             PLACE_F32, 1, 2048, b->blocks, 2048, 2, 2, HEAD, b->x[0], b->x[1],
-                             b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125, b->x[6],
-                             b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, b->dtype, b->dtype, b->dtype, b->dtype, b->dtype,
+                             b->dtype, 1, 2048, b->blocks, 2048, 2, 2, HEAD, b->t[0], b->t[1],
+                             b->t[2], b->t[3], b->x[4], b->t[5], NULL, 0, NULL, 0, 0.125, b->t[6],
+                             b->t[7], b->t[8]);
 }
 
 static void rope(struct bench *b) {
-    place_rope(b->context, 0, PLACE_F32, BATCH, SEQUENCE, HEADS, HEAD, b->x[0], NULL, 0, 10000, 1,
-               1, 4, 8192, 0, b->x[1]);
+    place_rope(b->context, 0, b->dtype, BATCH, SEQUENCE, HEADS, HEAD, b->t[0], NULL, 0, 10000, 1, 1,
+               4, 8192, 0, b->t[1]);
 }
 
 static void layer_norm(struct bench *b) {
-    place_layer_norm(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->x[0], b->x[1], b->x[2], 1e-5,
-                     b->x[3], b->x[4], b->x[5]);
+    place_layer_norm(b->context, 0, b->dtype, TOKENS, HIDDEN, b->t[0], b->t[1], b->t[2], 1e-5,
+                     b->t[3], b->x[4], b->x[5]);
 }
 
 static void layer_norm_backward(struct bench *b) {
-    place_layer_norm_backward(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, TOKENS, BATCH,
-                              b->blocks, HIDDEN, b->x[0], b->x[1], b->x[4], b->x[5], b->x[6],
-                              b->x[7], b->x[8], b->x[9], 0);
+    place_layer_norm_backward(b->context, 0, b->dtype, b->dtype, b->dtype, TOKENS, BATCH, b->blocks,
+                              HIDDEN, b->t[0], b->t[1], b->x[4], b->x[5], b->t[6], b->t[7], b->t[8],
+                              b->t[9], 0);
 }
 
 static void embedding(struct bench *b) {
-    place_embedding(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->tokens, 0, VOCAB, b->x[0],
-                    b->x[1]);
+    place_embedding(b->context, 0, b->dtype, TOKENS, HIDDEN, b->tokens, 0, VOCAB, b->t[0], b->t[1]);
 }
 
 static void embedding_backward(struct bench *b) {
-    place_embedding_backward(b->context, 0, PLACE_F32, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN,
-                             b->tokens, 0, VOCAB, b->x[0], b->x[1], 1);
+    place_embedding_backward(b->context, 0, b->dtype, b->dtype, TOKENS, BATCH, b->blocks, HIDDEN,
+                             b->tokens, 0, VOCAB, b->t[0], b->t[1], 1);
 }
 
 static void cross_entropy(struct bench *b) {
-    place_cross_entropy(b->context, 0, PLACE_F32, TOKENS, VOCAB, b->x[0], b->tokens, &b->scalar, 0,
+    place_cross_entropy(b->context, 0, b->dtype, TOKENS, VOCAB, b->t[0], b->tokens, &b->scalar, 0,
                         b->x[1]);
 }
 
 static void cross_entropy_backward(struct bench *b) {
-    place_cross_entropy_backward(b->context, 0, PLACE_F32, TOKENS, VOCAB, 0, b->x[0], b->tokens,
-                                 b->x[1], &b->scalar, b->x[2]);
+    place_cross_entropy_backward(b->context, 0, b->dtype, TOKENS, VOCAB, 0, b->t[0], b->tokens,
+                                 b->x[1], &b->scalar, b->t[2]);
 }
 
 static void sum_rows(struct bench *b) {
-    place_sum_rows(b->context, 0, PLACE_F32, PLACE_F32, TOKENS, BATCH, b->blocks, 4 * HIDDEN,
-                   b->x[0], b->x[1], 0);
+    place_sum_rows(b->context, 0, b->dtype, b->dtype, TOKENS, BATCH, b->blocks, 4 * HIDDEN, b->t[0],
+                   b->t[1], 0);
 }
 
 static void square_sum(struct bench *b) {
-    place_square_sum(b->context, 0, PLACE_F32, MILLION, b->x[0], &b->scalar, 0);
+    place_square_sum(b->context, 0, b->dtype, MILLION, b->t[0], &b->scalar, 0);
 }
 
+/* Beside gradients and parameters of 16 bits, master and moments are in f32. */
 static void adamw(struct bench *b) {
     const double rate = 1e-9, step = 10;
-    place_adamw(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, MILLION,
-                b->x[0], b->x[1], b->x[2], b->x[3], NULL, &rate, NULL, &step, 0.9, 0.95, 1e-8, 0.1);
+    void *rounded = b->dtype == PLACE_F32 ? NULL : b->t[4];
+    place_adamw(b->context, 0, PLACE_F32, PLACE_F32, PLACE_F32, b->dtype, b->dtype, MILLION,
+                b->x[0], b->x[1], b->x[2], b->t[3], rounded, &rate, NULL, &step, 0.9, 0.95, 1e-8,
+                0.1);
 }
 
 static void apply_range(void *arguments, int64_t begin, int64_t end) {
@@ -286,6 +293,33 @@ static void print_products(struct bench *b, struct place_context *const teams[2]
             print_shape(b, teams, &tables[t], &shapes[i], seconds);
 }
 
+static void select_type(struct bench *b, enum place_dtype dtype) {
+    b->dtype = dtype;
+    for (int i = 0; i < ARRAYS; i++)
+        b->t[i] = dtype == PLACE_F32 ? (void *)b->x[i] : b->bf16[i];
+}
+
+/* Both types take turns, as ways to multiply do. */
+static void print_types(struct bench *b, struct place_context *const teams[2],
+                        const struct line *line, double seconds) {
+    b->blocks = 0;
+    printf("type\t%s", line->name);
+    for (int i = 0; i < 2; i++) {
+        double best[2] = {INFINITY, INFINITY}, end = clock_seconds() + 2 * seconds;
+        b->context = teams[i];
+        for (bool warm = false; !warm || clock_seconds() < end; warm = true)
+            for (int narrow = 0; narrow < 2; narrow++) {
+                select_type(b, narrow ? PLACE_BF16 : PLACE_F32);
+                double start = clock_seconds();
+                line->run(b);
+                best[narrow] = fmin(best[narrow], clock_seconds() - start);
+            }
+        printf("\t%.1f\t%.1f\t%.2f", 1e6 * best[0], 1e6 * best[1], best[0] / best[1]);
+    }
+    printf("\n");
+    select_type(b, PLACE_F32);
+}
+
 /* Prints a kernel without blocks, and with 8 of them where that is another call. */
 static void print_kernel(struct bench *b, struct place_context *const teams[2],
                          const struct line *line, double seconds) {
@@ -331,9 +365,12 @@ int main(int argc, char **argv) {
         b.tokens[i] = i * 37 % VOCAB;
     for (int i = 0; i < ARRAYS; i++) {
         b.x[i] = calloc(ARRAY, sizeof(float));
+        b.bf16[i] = calloc(ARRAY, sizeof(uint16_t));
         for (int j = 0; j < ARRAY; j++)
             b.x[i][j] = (float)((j * 29 + i) % 101) * 0.01f + 0.01f;
+        round_row_f32(PLACE_BF16, b.bf16[i], b.x[i], ARRAY);
     }
+    select_type(&b, PLACE_F32);
     for (int i = 0; i < 2; i++) {
         b.halves[i] = calloc(ARRAY, sizeof(uint16_t));
         for (int j = 0; j < ARRAY; j++)
@@ -344,6 +381,8 @@ int main(int argc, char **argv) {
     print_products(&b, teams, seconds);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         print_kernel(&b, teams, &lines[i], seconds);
+    for (size_t i = 0; lines[i].work > 0; i++)
+        print_types(&b, teams, &lines[i], seconds);
     print_functions(&b, teams, seconds);
     return 0;
 }
