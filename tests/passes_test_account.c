@@ -46,7 +46,8 @@ static void assert_parts(const char *class_of_y, int offset_of_y, struct parts e
     struct arena arena = {0};
     const char *step = arena_format(&arena, taking_turns, class_of_y, offset_of_y);
     const char *text = arena_format(&arena, "%s%s", step, units);
-    const struct account *found = account(program_read(&arena, text, 0), &arena);
+    const struct account_arena *found =
+        &account(program_read(&arena, text, 0), &arena)->arenas[TIER_DEVICE];
     assert_int_equal(found->peak, 384);
     assert_int_equal(found->states[STATE_GRADIENTS], expected.gradients);
     assert_int_equal(found->states[STATE_ACTIVATIONS], expected.activations);

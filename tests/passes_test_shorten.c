@@ -27,7 +27,7 @@ static struct account_live most_of_all(const struct program *program, struct are
     struct program idle = *program;
     idle.steps[STEP_TRAIN].body.n = 0;
     struct too_long too_long;
-    struct account_live most = account_most_alive(&idle, NULL, &too_long);
+    struct account_live most = account_most_alive(&idle, NULL, TIER_DEVICE, &too_long);
     uint32_t n;
     const struct account_live *moments = account_moments(program, arena, &n);
     for (uint32_t i = 0; i < n; i++)
@@ -39,7 +39,7 @@ static struct account_live most_of_all(const struct program *program, struct are
 static void check_account(const struct program *program, struct arena *arena, const char *name) {
     struct account_live expected = most_of_all(program, arena);
     struct too_long too_long;
-    struct account_live found = account_most_alive(program, NULL, &too_long);
+    struct account_live found = account_most_alive(program, NULL, TIER_DEVICE, &too_long);
     assert_int_equal(too_long.statements, 0);
     if (found.sum != expected.sum || found.statement != expected.statement ||
         memcmp(found.states, expected.states, sizeof found.states) != 0 ||
@@ -325,8 +325,8 @@ static void set_layers(struct config *config, int64_t layers) {
 // again does.
 static void check_followed(const struct program *program, const struct followed *followed) {
     struct too_long too_long;
-    struct account_live expected = account_most_alive(program, NULL, &too_long);
-    struct account_live found = account_most_alive(program, followed, &too_long);
+    struct account_live expected = account_most_alive(program, NULL, TIER_DEVICE, &too_long);
+    struct account_live found = account_most_alive(program, followed, TIER_DEVICE, &too_long);
     assert_memory_equal(&found, &expected, sizeof found);
 }
 
@@ -409,7 +409,7 @@ static void too_many_statements_are_not_followed(void **state) {
     assert_false(release_by(program, STEP_TRAIN, whole));
     followed_free(whole);
     struct too_long none;
-    account_most_alive(program, NULL, &none);
+    account_most_alive(program, NULL, TIER_DEVICE, &none);
     assert_int_equal(none.statements, 0);
     arena_free(&arena);
 }
