@@ -25,13 +25,13 @@ static const enum rate_curve schedule_curves[] = {
 #include "frontend/optimizers.def"
 };
 
-enum optimizer_word {
-#define OPTIMIZER(ID, name) WORD_##ID,
+static const char *const other_words[] = {
+#define OTHER_OPTIMIZER(name) name,
 #include "frontend/optimizers.def"
-    N_OPTIMIZER_WORDS
 };
-static const char *const optimizer_words[] = {
-#define OPTIMIZER(ID, name) name,
+enum { N_OTHER_WORDS = sizeof other_words / sizeof *other_words };
+static const struct optimizer_config defaults[N_OPTIMIZERS] = {
+#define DEFAULTS(ID, ...) [OPTIMIZER_##ID] = {.kind = OPTIMIZER_##ID, __VA_ARGS__},
 #include "frontend/optimizers.def"
 };
 
@@ -72,10 +72,17 @@ static struct taking begin_taking(struct resolver *r, const struct ast_value *va
     return (struct taking){r, &value->call.arguments, value->call.name.text, 0};
 }
 
+static bool takes(const char *call, const char *argument) {
+    for (int i = 0; i < N_ARGUMENT_ROWS; i++)
+        if (strcmp(argument_rows[i].of, call) == 0 && strcmp(argument_rows[i].name, argument) == 0)
+            return true;
+    return false;
+}
+
 // The argument of a name; the first may stand without its own, where `positional`. Returns the
-// value, NULL: not given.
+// value, NULL: not given, or the call has none of this name.
 static const struct ast_value *take(struct taking *t, const char *name, bool positional) {
-    for (uint32_t i = 0; i < t->arguments->n && i < 64; i++) {
+    for (uint32_t i = 0; i < t->arguments->n && i < 64 && takes(t->call, name); i++) {
         const struct ast_argument *argument = &t->arguments->items[i];
         if (argument->kind != ARGUMENT_VALUE)
             continue;
@@ -138,13 +145,6 @@ static bool take_real(struct taking *t, const char *name, double minimum, double
 
 // ---- learning rates ---------------------------------------------------------------------------
 
-static bool takes(const char *call, const char *argument) {
-    for (int i = 0; i < N_ARGUMENT_ROWS; i++)
-        if (strcmp(argument_rows[i].of, call) == 0 && strcmp(argument_rows[i].name, argument) == 0)
-            return true;
-    return false;
-}
-
 // A schedule that says what it says and comes to something else.
 static void check_schedule(struct resolver *r, const struct ast_value *value,
                            const struct learning_rate *rate) {
@@ -178,7 +178,7 @@ static void read_curve(struct resolver *r, const struct ast_value *value, enum r
 }
 
 static bool take_steps(struct taking *t, const char *name, int64_t least, int64_t *out) {
-    const struct ast_value *value = takes(t->call, name) ? take(t, name, false) : NULL;
+    const struct ast_value *value = take(t, name, false);
     if (value)
         read_integer(t->r, value, arena_format(t->r->arena, "`%s`", name), least, INT64_C(1) << 50,
                      out);
@@ -192,7 +192,7 @@ static void read_schedule(struct resolver *r, const struct ast_value *value, enu
     struct taking t = begin_taking(r, value);
     uint32_t errors_before = r->diagnostics->n_errors;
     const struct ast_value *peak = take(&t, "peak", true);
-    const struct ast_value *shape = takes(t.call, "curve") ? take(&t, "curve", false) : NULL;
+    const struct ast_value *shape = take(&t, "curve", false);
     bool falls = takes(t.call, "steps"), has_decay = takes(t.call, "decay");
     *rate = (struct learning_rate){.curve = curve};
     if (peak)
@@ -260,38 +260,25 @@ static void take_decay(struct taking *t, bool selects, struct optimizer_config *
         optimizer->decays_all = selects;
 }
 
-// Fields that are not named keep what the rule inherited.
-static void read_adamw(struct resolver *r, const struct ast_value *value, bool selects,
-                       struct optimizer_config *optimizer) {
+// Fields that are not named keep what the rule inherited. An optimizer behind one of another kind
+// takes over that one's learning rate, and nothing else of it.
+static void read_arguments(struct resolver *r, const struct ast_value *value,
+                           enum optimizer_kind kind, bool selects,
+                           struct optimizer_config *optimizer) {
     struct taking t = begin_taking(r, value);
-    if (optimizer->kind != OPTIMIZER_ADAMW) // nothing to inherit: PyTorch's defaults
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_ADAMW,
-                                               .rate = optimizer->rate,
-                                               .beta1 = 0.9,
-                                               .beta2 = 0.999,
-                                               .eps = 1e-8,
-                                               .weight_decay = 0.01};
+    if (optimizer->kind != kind) {
+        struct learning_rate inherited = optimizer->rate;
+        *optimizer = defaults[kind];
+        optimizer->rate = inherited;
+    }
     const struct ast_value *rate = take(&t, "lr", false);
     const struct ast_value *betas = take(&t, "betas", false);
+    const struct ast_value *nesterov = take(&t, "nesterov", false);
     if (rate)
         read_rate(r, rate, &optimizer->rate);
     if (betas)
         read_betas(r, betas, optimizer);
     take_real(&t, "eps", DBL_MIN, 1, &optimizer->eps);
-    take_decay(&t, selects, optimizer);
-    report_untaken(&t);
-}
-
-// SGD behind another kind takes over that kind's learning rate, and nothing else of it.
-static void read_sgd(struct resolver *r, const struct ast_value *value, bool selects,
-                     struct optimizer_config *optimizer) {
-    struct taking t = begin_taking(r, value);
-    if (optimizer->kind != OPTIMIZER_SGD)
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_SGD, .rate = optimizer->rate};
-    const struct ast_value *rate = take(&t, "lr", false);
-    const struct ast_value *nesterov = take(&t, "nesterov", false);
-    if (rate)
-        read_rate(r, rate, &optimizer->rate);
     take_real(&t, "momentum", 0, 1 - DBL_EPSILON, &optimizer->momentum);
     take_decay(&t, selects, optimizer);
     if (nesterov)
@@ -307,26 +294,21 @@ bool read_optimizer(struct resolver *r, const struct ast_value *value, bool sele
     const char *name = value->kind == AST_CALL   ? value->call.name.text
                        : value->kind == AST_NAME ? value->name
                                                  : NULL;
-    int word = name ? table_find(optimizer_words, N_OPTIMIZER_WORDS, name) : -1;
     struct ast_value called = {
         .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
     const struct ast_value *call = value->kind == AST_CALL ? value : &called;
-    if (word < 0 && name) {
-        report_unknown(r, E103, call->call.name, "optimizer", optimizer_words, WORD_NONE + 1);
-    } else if (word < 0) {
+    int kind = name ? table_find(optimizer_names, N_OPTIMIZERS, name) : -1;
+    if (!name)
         report_wrong_kind(r, value, "`optimizer`", "`adamw(...)`, `sgd(...)` or `none`");
-    } else if (word == WORD_ADAMW) {
-        read_adamw(r, call, selects, optimizer);
-    } else if (word == WORD_SGD) {
-        read_sgd(r, call, selects, optimizer);
-    } else if (word == WORD_NONE) {
-        struct taking t = begin_taking(r, call);
-        report_untaken(&t);
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_NONE};
-    } else {
+    else if (table_find(other_words, N_OTHER_WORDS, name) >= 0)
         report_unsupported(r, value->span, UNSUPPORTED_OPTIMIZER_KIND);
-    }
-    return word >= 0 && word <= WORD_NONE;
+    else if (kind < 0)
+        report_unknown(r, E103, call->call.name, "optimizer", optimizer_names, N_OPTIMIZERS);
+    else
+        read_arguments(r, call, (enum optimizer_kind)kind, selects, optimizer);
+    if (kind == OPTIMIZER_NONE)
+        *optimizer = defaults[OPTIMIZER_NONE];
+    return kind >= 0;
 }
 
 void read_outer_optimizer(struct resolver *r, const struct ast_value *value,

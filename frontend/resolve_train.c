@@ -266,8 +266,7 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
 static void report_no_rate(struct resolver *r, const struct optimizer_rule *rule) {
     struct diagnostic *d = report(r->diagnostics, E109, origin_span(&rule->origin),
                                   "the optimizer has no learning rate: `lr` is missing or 0");
-    diagnostic_help(d, "say one, as in `%s(lr = 1e-3)`",
-                    rule->optimizer.kind == OPTIMIZER_SGD ? "sgd" : "adamw");
+    diagnostic_help(d, "say one, as in `%s(lr = 1e-3)`", optimizer_names[rule->optimizer.kind]);
 }
 
 // What must be said, and what later arithmetic on sizes relies on.

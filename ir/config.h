@@ -88,7 +88,13 @@ struct device_config {
 
 // ---- training ---------------------------------------------------------------------------------
 
-enum optimizer_kind { OPTIMIZER_NONE, OPTIMIZER_ADAMW, OPTIMIZER_SGD }; // NONE: frozen
+enum optimizer_kind {
+#define OPTIMIZER(ID, name) OPTIMIZER_##ID,
+#include "ir/optimizers.def"
+#undef OPTIMIZER
+    N_OPTIMIZERS
+};
+extern const char *const optimizer_names[N_OPTIMIZERS];
 struct learning_rate {
     enum rate_curve curve;
     double base;    // constant value, or the peak after warm-up

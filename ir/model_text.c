@@ -123,6 +123,7 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
                      optimizer->decays_all ? " of all" : "");
     switch (optimizer->kind) {
     case OPTIMIZER_NONE:
+    case N_OPTIMIZERS:
         return "none";
     case OPTIMIZER_ADAMW:
         return arena_format(text->arena, "adamw(lr = %s, betas = (%s, %s), eps = %s, %s)", rate,

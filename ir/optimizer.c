@@ -1,5 +1,12 @@
-// Whether two optimizers do the same. Decay of nothing is alike whatever it is said of.
+// The names of optimizers, and whether two do the same. Decay of nothing is alike whatever it is said
+// of.
 #include "ir/config.h"
+
+const char *const optimizer_names[N_OPTIMIZERS] = {
+#define OPTIMIZER(ID, name) name,
+#include "ir/optimizers.def"
+#undef OPTIMIZER
+};
 
 bool learning_rate_equal(const struct learning_rate *a, const struct learning_rate *b) {
     return a->curve == b->curve && a->base == b->base && a->minimum == b->minimum &&

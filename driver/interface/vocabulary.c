@@ -71,7 +71,10 @@ static const char *const values[] = {
 #include "frontend/model_kinds.def"
 #undef MODEL_KIND
 #undef OTHER_KIND
-#define OPTIMIZER(ID, name)   name,
+#define OPTIMIZER(ID, name) name,
+#include "ir/optimizers.def"
+#undef OPTIMIZER
+#define OTHER_OPTIMIZER(name) name,
 #define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
 #define METHOD(name, other) name,

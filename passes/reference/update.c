@@ -28,11 +28,40 @@ struct rate {
     buffer_id buffer;
 };
 
+// How an optimizer is written: as which op, with which states beside the parameter, and with which of
+// the op's attributes, in the order of the op's row.
+enum { MAX_STATES = 2, MAX_UPDATE_ATTRIBUTES = 4 };
+struct update_row {
+    enum op_kind op;
+    unsigned n_states, n_attributes;
+    enum buffer_class states[MAX_STATES];
+    enum attribute_name attributes[MAX_UPDATE_ATTRIBUTES];
+};
+static const struct update_row update_rows[N_OPTIMIZERS] = {
+    [OPTIMIZER_ADAMW] = {OP_ADAMW,
+                         2,
+                         4,
+                         {CLASS_MOMENT1, CLASS_MOMENT2},
+                         {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_EPS, ATTRIBUTE_WEIGHT_DECAY}},
+    [OPTIMIZER_SGD] = {OP_SGD, 0, 1, {0}, {ATTRIBUTE_WEIGHT_DECAY}},
+};
+static const struct update_row with_momentum = {
+    OP_SGD_MOMENTUM,
+    1,
+    3,
+    {CLASS_MOMENTUM},
+    {ATTRIBUTE_MOMENTUM, ATTRIBUTE_WEIGHT_DECAY, ATTRIBUTE_NESTEROV}};
+
+static const struct update_row *update_row_of(const struct optimizer_config *optimizer) {
+    bool has_momentum = optimizer->kind == OPTIMIZER_SGD && optimizer->momentum != 0;
+    return has_momentum ? &with_momentum : &update_rows[optimizer->kind];
+}
+
 // One trainable tensor and all that is kept for it; NO_ID where there is no such thing.
 struct trained {
     const struct tensor *tensor;
     const struct optimizer_config *optimizer;
-    buffer_id parameter, master, gradient, moments[2];
+    buffer_id parameter, master, gradient, moments[MAX_STATES];
     buffer_id rate;
     enum group group;
 };
@@ -130,12 +159,9 @@ static struct trained state_of(struct updater *u, buffer_id parameter) {
     if (precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
                        tensor->n_roles))
         state.master = add_state(u, parameter, CLASS_MASTER, PRECISION_MASTER);
-    if (state.optimizer->kind == OPTIMIZER_ADAMW) {
-        state.moments[0] = add_state(u, parameter, CLASS_MOMENT1, PRECISION_MOMENTS);
-        state.moments[1] = add_state(u, parameter, CLASS_MOMENT2, PRECISION_MOMENTS);
-    } else if (state.optimizer->momentum != 0) {
-        state.moments[0] = add_state(u, parameter, CLASS_MOMENTUM, PRECISION_MOMENTS);
-    }
+    const struct update_row *row = update_row_of(state.optimizer);
+    for (unsigned i = 0; i < row->n_states; i++)
+        state.moments[i] = add_state(u, parameter, row->states[i], PRECISION_MOMENTS);
     return state;
 }
 
@@ -343,7 +369,7 @@ static double decay_of(const struct trained *state) {
 
 struct
     bound { // one tensor's values in its update unit; `updated`: the parameter's, or its master's
-    value_id updated, gradient, moments[2];
+    value_id updated, gradient, moments[MAX_STATES];
 };
 
 // Binds what is updated, moments, gradient, in this order, which keeps one tensor's rows together in
@@ -353,7 +379,7 @@ static struct bound bind_state(struct updater *u, const struct trained *state) {
     struct bound bound = {.updated =
                               bind_buffer(u, short_name(u, state, has_master ? ".master" : ""),
                                           has_master ? state->master : state->parameter)};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < MAX_STATES; i++)
         if (state->moments[i] != NO_ID) {
             enum buffer_class class = u->program->buffers[state->moments[i]].class;
             const char *suffix = arena_format(u->program->arena, ".%s", class_names[class]);
@@ -376,44 +402,54 @@ static void bind_updated(struct updater *u, const struct trained *state, const s
     bind_result(&u->writer, rounded, item_of_layer(u->program, state->parameter));
 }
 
-static void emit_adamw(struct updater *u, const struct trained *state, const struct bound *at,
-                       value_id rate, value_id clip, value_id step) {
+static struct attribute attribute_of(const struct trained *state, enum attribute_name name) {
     const struct optimizer_config *o = state->optimizer;
-    struct attribute attributes[] = {
-        {.name = ATTRIBUTE_BETA1, .real = o->beta1},
-        {.name = ATTRIBUTE_BETA2, .real = o->beta2},
-        {.name = ATTRIBUTE_EPS, .real = o->eps},
-        {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)},
-    };
-    struct op made = *emit_with(
-        &u->writer.emitter, OP_ADAMW, short_name(u, state, ".updated"),
-        OPERANDS(at->updated, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
-        attributes, 4);
-    bind_updated(u, state, at, made.results[0]);
-    bind_in_place(&u->writer, made.results[1], at->moments[0]);
-    bind_in_place(&u->writer, made.results[2], at->moments[1]);
+    struct attribute attribute = {.name = name};
+    switch (name) {
+    case ATTRIBUTE_BETA1:
+        attribute.real = o->beta1;
+        break;
+    case ATTRIBUTE_BETA2:
+        attribute.real = o->beta2;
+        break;
+    case ATTRIBUTE_EPS:
+        attribute.real = o->eps;
+        break;
+    case ATTRIBUTE_MOMENTUM:
+        attribute.real = o->momentum;
+        break;
+    case ATTRIBUTE_NESTEROV:
+        attribute.integer = o->nesterov;
+        break;
+    default:
+        CHECK(name == ATTRIBUTE_WEIGHT_DECAY);
+        attribute.real = decay_of(state);
+    }
+    return attribute;
 }
 
-static void emit_sgd(struct updater *u, const struct trained *state, const struct bound *at,
-                     value_id rate, value_id clip, value_id step) {
-    const struct optimizer_config *o = state->optimizer;
-    const char *name = short_name(u, state, ".updated");
-    struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)};
-    if (o->momentum == 0) {
-        value_id made = emit_with(&u->writer.emitter, OP_SGD, name,
-                                  OPERANDS(at->updated, at->gradient, rate, clip), &decay, 1)
-                            ->results[0];
-        bind_updated(u, state, at, made);
-        return;
-    }
-    struct attribute attributes[] = {{.name = ATTRIBUTE_MOMENTUM, .real = o->momentum},
-                                     decay,
-                                     {.name = ATTRIBUTE_NESTEROV, .integer = o->nesterov}};
-    struct op made = *emit_with(
-        &u->writer.emitter, OP_SGD_MOMENTUM, name,
-        OPERANDS(at->updated, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
+// An optimizer's op takes what it updates, its states, the gradient, rate and clip factor, and some the
+// number of the step; it gives what it updates and the states anew.
+static void emit_update(struct updater *u, const struct trained *state, const struct bound *at,
+                        value_id rate, value_id clip, value_id step) {
+    const struct update_row *row = update_row_of(state->optimizer);
+    value_id operands[MAX_OPERANDS] = {at->updated};
+    unsigned n = 1;
+    for (unsigned i = 0; i < row->n_states; i++)
+        operands[n++] = at->moments[i];
+    operands[n++] = at->gradient;
+    operands[n++] = rate;
+    operands[n++] = clip;
+    if (n < op_operand_count(row->op))
+        operands[n++] = step;
+    struct attribute attributes[MAX_UPDATE_ATTRIBUTES];
+    for (unsigned i = 0; i < row->n_attributes; i++)
+        attributes[i] = attribute_of(state, row->attributes[i]);
+    struct op made = *emit_with(&u->writer.emitter, row->op, short_name(u, state, ".updated"),
+                                operands, n, attributes, row->n_attributes);
     bind_updated(u, state, at, made.results[0]);
-    bind_in_place(&u->writer, made.results[1], at->moments[0]);
+    for (unsigned i = 1; i < made.n_results; i++)
+        bind_in_place(&u->writer, made.results[i], operands[i]);
 }
 
 // The rate's value among `values`, which stand in the order of the updater's rates.
@@ -453,11 +489,7 @@ static void append_update(struct updater *u, enum group group) {
         if (state->group != group)
             continue;
         inherit_roles(u, state);
-        value_id rate = rate_value(u, state, rates);
-        if (state->optimizer->kind == OPTIMIZER_ADAMW)
-            emit_adamw(u, state, &bound[i], rate, clip, step);
-        else
-            emit_sgd(u, state, &bound[i], rate, clip, step);
+        emit_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
     }
     push_group_call(u, group);
 }
