@@ -434,6 +434,27 @@ static void emit_adamw(struct emitter *e, const struct op *op) {
                  real(e, op, ATTRIBUTE_WEIGHT_DECAY));
 }
 
+static void emit_adam(struct emitter *e, const struct op *op) {
+    LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
+                 v = updated_place(e, op, 2, 2);
+    struct rounded rounded = round_update(e, op);
+    CALL_RUNTIME(e, adam, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
+                 dtype_of(e, op, 3), rounded.dtype, elements_of(e, op, 0), p, m, v,
+                 operand_place(e, op, 3), rounded.place, operand_place(e, op, 4),
+                 operand_place(e, op, 5), operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
+                 real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_EPS),
+                 real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+}
+
+static void emit_lion(struct emitter *e, const struct op *op) {
+    LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1);
+    struct rounded rounded = round_update(e, op);
+    CALL_RUNTIME(e, lion, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
+                 rounded.dtype, elements_of(e, op, 0), p, m, operand_place(e, op, 2), rounded.place,
+                 operand_place(e, op, 3), operand_place(e, op, 4), real(e, op, ATTRIBUTE_BETA1),
+                 real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+}
+
 static void emit_sgd(struct emitter *e, const struct op *op) {
     LLVMValueRef p = updated_place(e, op, 0, 0);
     struct rounded rounded = round_update(e, op);
@@ -508,6 +529,8 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_CLIP_FACTOR] = emit_clip_factor,
     [OP_LEARNING_RATE] = emit_learning_rate,
     [OP_ADAMW] = emit_adamw,
+    [OP_ADAM] = emit_adam,
+    [OP_LION] = emit_lion,
     [OP_SGD] = emit_sgd,
     [OP_SGD_MOMENTUM] = emit_sgd_momentum,
     [OP_COMPRESS] = emit_compress,

@@ -25,11 +25,11 @@ static const enum rate_curve schedule_curves[] = {
 #include "frontend/optimizers.def"
 };
 
-static const char *const other_words[] = {
+static const char *const unbuilt_words[] = {
 #define OTHER_OPTIMIZER(name) name,
 #include "frontend/optimizers.def"
 };
-enum { N_OTHER_WORDS = sizeof other_words / sizeof *other_words };
+enum { N_UNBUILT_WORDS = sizeof unbuilt_words / sizeof *unbuilt_words };
 static const struct optimizer_config defaults[N_OPTIMIZERS] = {
 #define DEFAULTS(ID, ...) [OPTIMIZER_##ID] = {.kind = OPTIMIZER_##ID, __VA_ARGS__},
 #include "frontend/optimizers.def"
@@ -300,7 +300,7 @@ bool read_optimizer(struct resolver *r, const struct ast_value *value, bool sele
     int kind = name ? table_find(optimizer_names, N_OPTIMIZERS, name) : -1;
     if (!name)
         report_wrong_kind(r, value, "`optimizer`", "`adamw(...)`, `sgd(...)` or `none`");
-    else if (table_find(other_words, N_OTHER_WORDS, name) >= 0)
+    else if (table_find(unbuilt_words, N_UNBUILT_WORDS, name) >= 0)
         report_unsupported(r, value->span, UNSUPPORTED_OPTIMIZER_KIND);
     else if (kind < 0)
         report_unknown(r, E103, call->call.name, "optimizer", optimizer_names, N_OPTIMIZERS);

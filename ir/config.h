@@ -105,7 +105,7 @@ struct learning_rate {
 struct optimizer_config {
     enum optimizer_kind kind;
     struct learning_rate rate;
-    double beta1, beta2, eps; // adamw
+    double beta1, beta2, eps; // adamw, adam; the first two, lion
     double momentum;          // sgd; 0: without
     bool nesterov;
     double weight_decay;

@@ -126,9 +126,13 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
     case N_OPTIMIZERS:
         return "none";
     case OPTIMIZER_ADAMW:
-        return arena_format(text->arena, "adamw(lr = %s, betas = (%s, %s), eps = %s, %s)", rate,
-                            real(text, optimizer->beta1), real(text, optimizer->beta2),
-                            real(text, optimizer->eps), decay);
+    case OPTIMIZER_ADAM:
+        return arena_format(text->arena, "%s(lr = %s, betas = (%s, %s), eps = %s, %s)",
+                            optimizer_names[optimizer->kind], rate, real(text, optimizer->beta1),
+                            real(text, optimizer->beta2), real(text, optimizer->eps), decay);
+    case OPTIMIZER_LION:
+        return arena_format(text->arena, "lion(lr = %s, betas = (%s, %s), %s)", rate,
+                            real(text, optimizer->beta1), real(text, optimizer->beta2), decay);
     case OPTIMIZER_SGD:
         return arena_format(text->arena, "sgd(lr = %s, momentum = %s, %s, nesterov = %s)", rate,
                             real(text, optimizer->momentum), decay,

@@ -200,8 +200,8 @@ struct place_tensor {
 enum place_class {
     PLACE_PARAMETERS,
     PLACE_MASTER,  /* the wider copy that is updated */
-    PLACE_MOMENT1, /* AdamW's m */
-    PLACE_MOMENT2, /* AdamW's v */
+    PLACE_MOMENT1, /* Adam's m */
+    PLACE_MOMENT2, /* Adam's v */
     PLACE_MOMENTUM,
     PLACE_ANCHOR,         /* parameters as the outer optimizer left them */
     PLACE_OUTER_MOMENTUM, /* the outer optimizer's */

@@ -1,6 +1,7 @@
 // The reference program against PyTorch, in fp64 on the interpreter: every gradient of a first
 // step, loss, norm and learning rate of fifty AdamW steps, the parameters after them, and SGD's
-// losses. The numbers are tools/reference_pytorch.py's. A model of every kind against transformers,
+// losses; those of other optimizers. The numbers are tools/reference_pytorch.py's and
+// tools/reference_optimizers.py's. A model of every kind against transformers,
 // from its config.json: loss and gradients, by the names and in the shapes in which it saves them
 // (tools/reference_transformers.py).
 #include <setjmp.h>
@@ -59,13 +60,19 @@ static void load(struct trial *trial) {
     }
 }
 
+static struct reference_data read_expected(struct arena *arena, const char *of,
+                                           enum model_family family) {
+    const char *path = arena_format(arena, "expected/%s_%s.safetensors", of,
+                                    family == FAMILY_GPT2 ? "gpt2" : "llama");
+    struct reference_data data = reference_data_read(arena, path);
+    assert_non_null(data.data);
+    return data;
+}
+
 static void begin(struct trial *trial, enum model_family family) {
     *trial = (struct trial){0};
     trial->config = tiny_config(&trial->arena, family);
-    const char *path = family == FAMILY_GPT2 ? "expected/pytorch_gpt2.safetensors"
-                                             : "expected/pytorch_llama.safetensors";
-    trial->data = reference_data_read(&trial->arena, path);
-    assert_non_null(trial->data.data);
+    trial->data = read_expected(&trial->arena, "pytorch", family);
 }
 
 static const char *const inputs[] = {"tokens", "targets"};
@@ -138,6 +145,42 @@ static void check_adamw(enum model_family family, bool fused) {
     for (uint32_t i = 0; i < trial.program->job->n_tensors; i++)
         check_final(&trial, &trial.program->job->tensors[i]);
     arena_free(&trial.arena);
+}
+
+// Constant rates, no clip; the numbers are tools/reference_optimizers.py's.
+static void check_optimizer(enum model_family family, const char *losses,
+                            struct optimizer_config optimizer) {
+    struct trial trial;
+    begin(&trial, family);
+    trial.config.train.clip = 0;
+    trial.config.train.optimizers[0].optimizer = optimizer;
+    load(&trial);
+    struct reference_data data = read_expected(&trial.arena, "optimizers", family);
+    const double *expected = reference_tensor(&trial.arena, &data, losses, SGD_STEPS);
+    for (int step = 0; step < SGD_STEPS; step++) {
+        run_step(&trial, step);
+        check_scalar(&trial, "loss", expected, step);
+    }
+    arena_free(&trial.arena);
+}
+
+static void test_further_optimizers(void **state) {
+    static const enum model_family families[] = {FAMILY_GPT2, FAMILY_LLAMA};
+    for (int f = 0; f < 2; f++) {
+        check_optimizer(families[f], "adam/loss",
+                        (struct optimizer_config){.kind = OPTIMIZER_ADAM,
+                                                  .rate.base = 0.01,
+                                                  .beta1 = 0.9,
+                                                  .beta2 = 0.95,
+                                                  .eps = 1e-8,
+                                                  .weight_decay = 0.1});
+        check_optimizer(families[f], "lion/loss",
+                        (struct optimizer_config){.kind = OPTIMIZER_LION,
+                                                  .rate.base = 0.002,
+                                                  .beta1 = 0.9,
+                                                  .beta2 = 0.99,
+                                                  .weight_decay = 0.1});
+    }
 }
 
 static void check_sgd(enum model_family family) {
@@ -221,9 +264,13 @@ static void test_llama_sgd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2_adamw), cmocka_unit_test(test_llama_adamw),
-        cmocka_unit_test(test_fused),      cmocka_unit_test(test_gpt2_sgd),
-        cmocka_unit_test(test_llama_sgd),  cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_gpt2_adamw),
+        cmocka_unit_test(test_llama_adamw),
+        cmocka_unit_test(test_further_optimizers),
+        cmocka_unit_test(test_fused),
+        cmocka_unit_test(test_gpt2_sgd),
+        cmocka_unit_test(test_llama_sgd),
+        cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

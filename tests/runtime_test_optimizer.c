@@ -61,6 +61,68 @@ static void adamw_follows_its_definition(void **state) {
     in_each_version(check_adamw_types);
 }
 
+static void check_adam(struct place_context *context, int dtype, double decay) {
+    struct state s = state_make(dtype);
+    const double rate = 0.01, clip = 0.5, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+    for (double step = 1; step <= STEPS; step++) {
+        for (int i = 0; i < COUNT; i++) {
+            double g = s.g.exact[i] * clip + decay * s.p.exact[i];
+            s.m.exact[i] = beta1 * s.m.exact[i] + (1 - beta1) * g;
+            s.v.exact[i] = beta2 * s.v.exact[i] + (1 - beta2) * g * g;
+            double root = sqrt(s.v.exact[i] / (1 - pow(beta2, step)));
+            s.p.exact[i] -= rate * s.m.exact[i] / (1 - pow(beta1, step)) / (root + epsilon);
+        }
+        CALL_OK(place_adam(context, 0, dtype, dtype, dtype, dtype, dtype, COUNT, s.p.data, s.m.data,
+                           s.v.data, s.g.data, NULL, &rate, &clip, &step, beta1, beta2, epsilon,
+                           decay));
+    }
+    assert_close("p", s.p.data, dtype, s.p.exact, COUNT, tolerance_of(dtype));
+    assert_close("m", s.m.data, dtype, s.m.exact, COUNT, tolerance_of(dtype));
+    assert_close("v", s.v.data, dtype, s.v.exact, COUNT, tolerance_of(dtype));
+    state_free(&s);
+}
+
+static void check_adam_types(struct place_context *context) {
+    for (int type = 0; type < 2; type++) {
+        check_adam(context, real_types[type], 0.1);
+        check_adam(context, real_types[type], 0);
+    }
+}
+
+static void adam_follows_its_definition(void **state) {
+    in_each_version(check_adam_types);
+}
+
+// An average of zero moves nothing.
+static void check_lion(struct place_context *context, int dtype) {
+    struct state s = state_make(dtype);
+    const double rate = 0.01, clip = 0.5, beta1 = 0.9, beta2 = 0.99, decay = 0.1;
+    s.g.exact[0] = 0;
+    memset(s.g.data, 0, dtype == PLACE_F64 ? 8 : 4);
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < COUNT; i++) {
+            double g = s.g.exact[i] * clip, u = beta1 * s.m.exact[i] + (1 - beta1) * g;
+            s.p.exact[i] *= 1 - rate * decay;
+            s.p.exact[i] -= u == 0 ? 0 : copysign(rate, u);
+            s.m.exact[i] = beta2 * s.m.exact[i] + (1 - beta2) * g;
+        }
+        CALL_OK(place_lion(context, 0, dtype, dtype, dtype, dtype, COUNT, s.p.data, s.m.data,
+                           s.g.data, NULL, &rate, &clip, beta1, beta2, decay));
+    }
+    assert_close("p", s.p.data, dtype, s.p.exact, COUNT, tolerance_of(dtype));
+    assert_close("m", s.m.data, dtype, s.m.exact, COUNT, tolerance_of(dtype));
+    state_free(&s);
+}
+
+static void check_lion_types(struct place_context *context) {
+    for (int type = 0; type < 2; type++)
+        check_lion(context, real_types[type]);
+}
+
+static void lion_follows_its_definition(void **state) {
+    in_each_version(check_lion_types);
+}
+
 static void check_sgd(struct place_context *context, int dtype, double momentum, int nesterov) {
     struct state s = state_make(dtype);
     const double rate = 0.1, decay = 0.2;
@@ -132,6 +194,8 @@ static void scalars(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adamw_follows_its_definition),
+        cmocka_unit_test(adam_follows_its_definition),
+        cmocka_unit_test(lion_follows_its_definition),
         cmocka_unit_test(sgd_follows_its_definition),
         cmocka_unit_test(schedules),
         cmocka_unit_test(scalars),

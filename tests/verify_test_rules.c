@@ -119,7 +119,7 @@ static double random_number(struct bench *b, unsigned operand, int64_t element, 
         return floor(random_between(
             b, op->kind == OP_EMBEDDING || op->kind == OP_EMBEDDING_BACKWARD ? 0 : -2, SIZE));
     bool step = (op->kind == OP_LEARNING_RATE && operand == 0) ||
-                (op->kind == OP_ADAMW && operand == 6) ||
+                ((op->kind == OP_ADAMW || op->kind == OP_ADAM) && operand == 6) ||
                 (op->kind == OP_SGD_MOMENTUM && operand == 5);
     return step ? 1 + draw : random_between(b, 0.2, 1.2); // momentum is different at step 1
 }
@@ -185,6 +185,7 @@ static bool is_excused(const struct bench *b) {
         {OP_LAYER_NORM_BACKWARD, "1", ""},
         {OP_RMS_NORM_BACKWARD, "1", ""},
         {OP_SGD, "01", ""},
+        {OP_LION, "012", ""},
         {OP_SGD_MOMENTUM, "012", ""},
         {OP_ATTENTION_MERGE, "02", ""},
         {OP_TOKEN_LOSS, "01", ""},

@@ -705,21 +705,36 @@ static void learning_rate(const struct op *op, const struct array *in, struct ar
 
 // ---- updates ----------------------------------------------------------------------------------
 
-// torch.optim.AdamW: decay is apart from the gradient, both moments are corrected for starting at
-// zero, eps is added outside the root.
-static void adamw(const struct op *op, const struct array *in, struct array *out) {
+// torch.optim.AdamW and Adam: decay is apart from the gradient, or added to it; both moments are
+// corrected for starting at zero, eps is added outside the root.
+static void adam(const struct op *op, const struct array *in, struct array *out) {
+    bool is_apart = op->kind == OP_ADAMW;
     double lr = in[4].data[0], clip = in[5].data[0], t = in[6].data[0];
     double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
     double eps = op_real(op, ATTRIBUTE_EPS, 0), decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     for (int64_t i = 0, n = elements(&in[0]); i < n; i++) {
-        double g = in[3].data[i] * clip;
+        double g = in[3].data[i] * clip + (is_apart ? 0 : decay * in[0].data[i]);
         double m = beta1 * in[1].data[i] + (1 - beta1) * g;
         double v = beta2 * in[2].data[i] + (1 - beta2) * g * g;
         double denominator = sqrt(v / (1 - pow(beta2, t))) + eps;
-        double p = in[0].data[i] * (1 - lr * decay);
+        double p = in[0].data[i] * (is_apart ? 1 - lr * decay : 1);
         out[0].data[i] = p - lr * (m / (1 - pow(beta1, t))) / denominator;
         out[1].data[i] = m;
         out[2].data[i] = v;
+    }
+}
+
+// Chen et al. 2023, Algorithm 2: the step has the sign of one average, another one is kept.
+static void lion(const struct op *op, const struct array *in, struct array *out) {
+    double lr = in[3].data[0], clip = in[4].data[0];
+    double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
+    double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
+    for (int64_t i = 0; i < elements(&in[0]); i++) {
+        double g = in[2].data[i] * clip, m = in[1].data[i];
+        double average = beta1 * m + (1 - beta1) * g;
+        double sign = (average > 0) - (average < 0);
+        out[0].data[i] = in[0].data[i] * (1 - lr * decay) - lr * sign;
+        out[1].data[i] = beta2 * m + (1 - beta2) * g;
     }
 }
 
@@ -795,7 +810,9 @@ static const evaluator evaluators[N_OPS] = {
     [OP_SQUARE_ROOT] = square_root,
     [OP_CLIP_FACTOR] = clip_factor,
     [OP_LEARNING_RATE] = learning_rate,
-    [OP_ADAMW] = adamw,
+    [OP_ADAMW] = adam,
+    [OP_ADAM] = adam,
+    [OP_LION] = lion,
     [OP_SGD] = sgd,
     [OP_SGD_MOMENTUM] = sgd_momentum,
     [OP_COMPRESS] = interpret_compress,

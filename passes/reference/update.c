@@ -6,7 +6,7 @@
 //   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
 //            moments, in place, by the optimizer of the longest selector that matches it
 //
-// The formulas are PyTorch's (AdamW, SGD, clip_grad_norm_). What is said of all parameters decays
+// The formulas are PyTorch's (AdamW, Adam, SGD, clip_grad_norm_) and Lion's authors'. What is said of all parameters decays
 // matrices and tables only: PyTorch's users leave out what has fewer than two dimensions, which are
 // the biases and the gains. Ours of the heads have three, so they are told apart by what they are.
 // What is said of a part by a selector is meant of all that it selects.
@@ -43,6 +43,16 @@ static const struct update_row update_rows[N_OPTIMIZERS] = {
                          4,
                          {CLASS_MOMENT1, CLASS_MOMENT2},
                          {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_EPS, ATTRIBUTE_WEIGHT_DECAY}},
+    [OPTIMIZER_ADAM] = {OP_ADAM,
+                        2,
+                        4,
+                        {CLASS_MOMENT1, CLASS_MOMENT2},
+                        {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_EPS, ATTRIBUTE_WEIGHT_DECAY}},
+    [OPTIMIZER_LION] = {OP_LION,
+                        1,
+                        3,
+                        {CLASS_MOMENTUM},
+                        {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_WEIGHT_DECAY}},
     [OPTIMIZER_SGD] = {OP_SGD, 0, 1, {0}, {ATTRIBUTE_WEIGHT_DECAY}},
 };
 static const struct update_row with_momentum = {

@@ -170,11 +170,11 @@ struct accumulate {
 
 struct optimizer {
     struct elements p, m, v, g;
-    struct elements rounded; /* p again, in another type; or none */
-    double clip;             /* factor of g */
-    double rate;             /* of sgd */
-    double momentum;         /* of sgd_momentum */
-    double weight_decay;     /* of sgd: added to g; of adamw: 1 - rate * decay, a factor of p */
-    double beta1, beta2, epsilon;  /* of adamw */
-    double step_size, root_factor; /* of adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
+    struct elements rounded;       /* p again, in another type; or none */
+    double clip;                   /* factor of g */
+    double rate;                   /* of sgd, lion */
+    double momentum;               /* of sgd_momentum */
+    double weight_decay;           /* added to g; of adamw, lion: 1 - rate * decay, a factor of p */
+    double beta1, beta2, epsilon;  /* of adamw, adam; the first two, of lion */
+    double step_size, root_factor; /* of adamw, adam: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
 };

@@ -22,6 +22,16 @@ static int32_t run_update(struct place_context *context, int32_t statement, enum
     return run_kernel(context, statement, kernel, computed, count, ELEMENTS_PER_RANGE, o);
 }
 
+/* What both kinds of Adam make of their moments. */
+static void set_betas(struct optimizer *o, double rate, double step, double beta1, double beta2,
+                      double epsilon) {
+    o->beta1 = beta1;
+    o->beta2 = beta2;
+    o->epsilon = epsilon;
+    o->step_size = rate / (1 - pow(beta1, step));
+    o->root_factor = 1 / sqrt(1 - pow(beta2, step));
+}
+
 int32_t place_adamw(struct place_context *context, int32_t statement, int32_t p_dtype,
                     int32_t m_dtype, int32_t v_dtype, int32_t g_dtype, int32_t rounded_dtype,
                     int64_t count, void *p, void *m, void *v, const void *g, void *rounded,
@@ -36,14 +46,48 @@ int32_t place_adamw(struct place_context *context, int32_t statement, int32_t p_
         .rounded = elements_of(rounded, rounded_dtype),
         .clip = clip_of(clip),
         .weight_decay = 1 - scalar(rate) * weight_decay,
-        .beta1 = beta1,
-        .beta2 = beta2,
-        .epsilon = epsilon,
-        .step_size = scalar(rate) / (1 - pow(beta1, scalar(step))),
-        .root_factor = 1 / sqrt(1 - pow(beta2, scalar(step))),
     };
+    set_betas(&optimizer, scalar(rate), scalar(step), beta1, beta2, epsilon);
     return run_update(context, statement, KERNEL_adamw,
                       COMPUTED_IN(p_dtype, m_dtype, v_dtype, g_dtype), count, &optimizer);
+}
+
+int32_t place_adam(struct place_context *context, int32_t statement, int32_t p_dtype,
+                   int32_t m_dtype, int32_t v_dtype, int32_t g_dtype, int32_t rounded_dtype,
+                   int64_t count, void *p, void *m, void *v, const void *g, void *rounded,
+                   const void *rate, const void *clip, const void *step, double beta1, double beta2,
+                   double epsilon, double weight_decay) {
+    RECORD_CALL(adam);
+    struct optimizer optimizer = {
+        .p = elements_of(p, p_dtype),
+        .m = elements_of(m, m_dtype),
+        .v = elements_of(v, v_dtype),
+        .g = elements_of(g, g_dtype),
+        .rounded = elements_of(rounded, rounded_dtype),
+        .clip = clip_of(clip),
+        .weight_decay = weight_decay,
+    };
+    set_betas(&optimizer, scalar(rate), scalar(step), beta1, beta2, epsilon);
+    return run_update(context, statement, KERNEL_adam,
+                      COMPUTED_IN(p_dtype, m_dtype, v_dtype, g_dtype), count, &optimizer);
+}
+
+int32_t place_lion(struct place_context *context, int32_t statement, int32_t p_dtype,
+                   int32_t m_dtype, int32_t g_dtype, int32_t rounded_dtype, int64_t count, void *p,
+                   void *m, const void *g, void *rounded, const void *rate, const void *clip,
+                   double beta1, double beta2, double weight_decay) {
+    RECORD_CALL(lion);
+    struct optimizer optimizer = {.p = elements_of(p, p_dtype),
+                                  .m = elements_of(m, m_dtype),
+                                  .g = elements_of(g, g_dtype),
+                                  .rounded = elements_of(rounded, rounded_dtype),
+                                  .clip = clip_of(clip),
+                                  .rate = scalar(rate),
+                                  .beta1 = beta1,
+                                  .beta2 = beta2,
+                                  .weight_decay = 1 - scalar(rate) * weight_decay};
+    return run_update(context, statement, KERNEL_lion, COMPUTED_IN(p_dtype, m_dtype, g_dtype),
+                      count, &optimizer);
 }
 
 int32_t place_sgd(struct place_context *context, int32_t statement, int32_t p_dtype,

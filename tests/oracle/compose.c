@@ -162,6 +162,10 @@ static void write_optimizer(struct composer *c) {
     case 3:
         fprintf(c->to, "  optimizer = adamw(%s, eps = 1e-2)\n  clip = 0.01\n", rate);
         break;
+    case 4: // the steps of Lion have the same length whatever the gradient's
+        fprintf(c->to, "  optimizer = adam(%s, eps = 1e-2, weight_decay = 0.1)\n", rate);
+        fprintf(c->to, "  optimizer.mlp = lion(weight_decay = 0.1)\n");
+        break;
     default:
         fprintf(c->to, "  optimizer = adamw(%s, eps = 1e-2, weight_decay = 0.1)\n", rate);
         // Vectors have none in any case.

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Losses of the tiny models of tools/reference_pytorch.py under further optimizers, in fp64:
+
+    tools/reference_optimizers.py tests/expected
+
+Adam with L2 regularisation and Muon are PyTorch's (2.9 or later), Lion is the package lion-pytorch, of
+which its authors' own differs in nothing but names. Parameters and batches are read from the files
+that the other script has written; one file for each model, of f64 [steps]:
+    adam/loss, lion/loss     of all parameters
+    muon/loss                of the matrices of layers, AdamW of the rest
+    muon_plain/loss          the same without Nesterov's step, the rate as `match_rms_adamw` has it
+"""
+import json
+import os
+import struct
+import sys
+
+import torch
+from lion_pytorch import Lion
+
+import reference_pytorch as reference
+
+STEPS, RATE, LION_RATE, MUON_RATE = 10, 0.01, 0.002, 0.02
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    dtypes = {row[0]: dtype for dtype, row in reference.DTYPES.items()}
+    return {
+        name: torch.frombuffer(bytearray(data[slice(*row["data_offsets"])]), dtype=dtypes[row["dtype"]])
+        .reshape(row["shape"])
+        for name, row in header.items()
+    }
+
+
+def losses_of(family, data, parameters_now, optimizers):
+    losses = []
+    for step in range(STEPS):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss = reference.loss_of(family, parameters_now(), data["tokens"][step].long(), data["targets"][step].long())
+        loss.backward()
+        losses.append(loss.item())
+        for optimizer in optimizers:
+            optimizer.step()
+    return losses
+
+
+def train(family, data, parameters, make):
+    leaf = reference.leaves(parameters)
+    return losses_of(family, data, lambda: leaf, [make(reference.groups(leaf, reference.DECAY))])
+
+
+# ---- Muon -------------------------------------------------------------------------------------------
+
+
+def sides(name, value):
+    """Of a layer's tensor [in, out] as PyTorch holds it, [out, in]: how many elements an input has."""
+    return reference.HIDDEN if value.shape[1] == reference.HIDDEN else value[0].numel() // reference.HIDDEN
+
+
+def train_muon(family, data, parameters, **options):
+    """One matrix [out, in] for each layer and tensor; NS iterates in the type of the parameters."""
+    leaf = reference.leaves(parameters)
+    matrices = {}
+    for name in [n for n in leaf if n.startswith("block.") and reference.is_matrix(n)]:
+        value = leaf.pop(name).detach()
+        matrices[name] = value.shape[1:], [
+            layer.reshape(sides(name, value), -1).T.clone().requires_grad_() for layer in value
+        ]
+
+    def parameters_now():
+        now = {n: torch.stack([m.T.reshape(shape) for m in layers]) for n, (shape, layers) in matrices.items()}
+        return {**leaf, **now}
+
+    flat = [layer for _, layers in matrices.values() for layer in layers]
+    adamw = torch.optim.AdamW(reference.groups(leaf, reference.DECAY), lr=RATE, betas=reference.BETAS, eps=reference.ADAM_EPS)
+    muon = torch.optim.Muon(flat, lr=MUON_RATE, weight_decay=reference.DECAY, **options)
+    return losses_of(family, data, parameters_now, [adamw, muon])
+
+
+def main(folder):
+    torch.set_num_threads(1)
+    torch.Tensor.bfloat16 = lambda self: self.clone()  # PyTorch's Muon iterates in bf16
+    for family in ("gpt2", "llama"):
+        data = read_safetensors(os.path.join(folder, f"pytorch_{family}.safetensors"))
+        parameters = {n.removeprefix("parameter/"): v for n, v in data.items() if n.startswith("parameter/")}
+        found = {
+            "adam": train(family, data, parameters, lambda g: torch.optim.Adam(g, lr=RATE, betas=reference.BETAS, eps=reference.ADAM_EPS)),
+            "lion": train(family, data, parameters, lambda g: Lion(g, lr=LION_RATE, betas=(0.9, 0.99))),
+            "muon": train_muon(family, data, parameters),
+            "muon_plain": train_muon(family, data, parameters, nesterov=False, momentum=0.9, adjust_lr_fn="match_rms_adamw"),
+        }
+        for name, losses in found.items():
+            print(f"{family} {name}: loss {losses[0]:.6f} -> {losses[-1]:.6f}")
+        tensors = {f"{n}/loss": torch.tensor(v, dtype=torch.float64) for n, v in found.items()}
+        reference.write_safetensors(os.path.join(folder, f"optimizers_{family}.safetensors"), tensors)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
