@@ -349,6 +349,14 @@ static void emit_reciprocal(struct emitter *e, const struct op *op) {
                  result_place(e, op, 0));
 }
 
+static void emit_at_least(struct emitter *e, const struct op *op) {
+    LLVMValueRef x = LLVMBuildLoad2(e->builder, e->f64, operand_place(e, op, 0), "");
+    LLVMValueRef minimum = real(e, op, ATTRIBUTE_MINIMUM);
+    LLVMValueRef is_less = LLVMBuildFCmp(e->builder, LLVMRealOLT, x, minimum, "");
+    LLVMBuildStore(e->builder, LLVMBuildSelect(e->builder, is_less, minimum, x, ""),
+                   result_place(e, op, 0));
+}
+
 static void emit_square_root(struct emitter *e, const struct op *op) {
     LLVMValueRef x = LLVMBuildLoad2(e->builder, e->f64, operand_place(e, op, 0), "");
     LLVMBuildStore(e->builder, emit_square_root_of(e, x), result_place(e, op, 0));
@@ -525,6 +533,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_ACCUMULATE_PAIR] = emit_accumulate_pair,
     [OP_CARRY] = emit_carry,
     [OP_RECIPROCAL] = emit_reciprocal,
+    [OP_AT_LEAST] = emit_at_least,
     [OP_SQUARE_ROOT] = emit_square_root,
     [OP_CLIP_FACTOR] = emit_clip_factor,
     [OP_LEARNING_RATE] = emit_learning_rate,

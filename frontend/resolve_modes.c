@@ -440,7 +440,7 @@ static int unsupported_mode(enum mode mode, enum state state) {
         return UNSUPPORTED_OFFLOADED;
     if (mode == MODE_MATERIALIZED && state != STATE_GRADIENTS)
         return UNSUPPORTED_MATERIALIZED;
-    return mode == MODE_GATHERED && state == STATE_OPTIMIZER ? UNSUPPORTED_GATHERED_OPTIMIZER : -1;
+    return -1;
 }
 
 static bool check_supported(const struct mode_reader *m, struct span span) {

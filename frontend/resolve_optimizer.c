@@ -260,6 +260,45 @@ static void take_decay(struct taking *t, bool selects, struct optimizer_config *
         optimizer->decays_all = selects;
 }
 
+static void read_coefficients(struct resolver *r, const struct ast_value *value,
+                              struct optimizer_config *optimizer) {
+    if (value->kind != AST_TUPLE || value->elements.n != 3) {
+        report_wrong_kind(r, value, "`ns_coefficients`",
+                          "three numbers, `(3.4445, -4.775, 2.0315)`");
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        read_real(r, value->elements.items[i], "a coefficient", -100, 100,
+                  &optimizer->ns_coefficients[i]);
+}
+
+static void read_muon_rate(struct resolver *r, const struct ast_value *value,
+                           enum muon_rate *rate) {
+    int found =
+        value->kind == AST_NAME ? table_find(muon_rate_names, N_MUON_RATES, value->name) : -1;
+    if (found >= 0)
+        *rate = (enum muon_rate)found;
+    else if (value->kind == AST_NAME)
+        report_unknown(r, E103, (struct ast_name){value->name, value->span}, "way to adjust a rate",
+                       muon_rate_names, N_MUON_RATES);
+    else
+        report_wrong_kind(r, value, "`adjust_lr_fn`",
+                          "`original`, `match_rms_adamw` or `spectral_unclamped`");
+}
+
+// What Muon alone takes.
+static void take_newton_schulz(struct taking *t, struct optimizer_config *optimizer) {
+    const struct ast_value *coefficients = take(t, "ns_coefficients", false);
+    const struct ast_value *rate = take(t, "adjust_lr_fn", false);
+    if (coefficients)
+        read_coefficients(t->r, coefficients, optimizer);
+    if (rate)
+        read_muon_rate(t->r, rate, &optimizer->muon_rate);
+    const struct ast_value *steps = take(t, "ns_steps", false);
+    if (steps)
+        read_integer(t->r, steps, "`ns_steps`", 1, LIMIT_NS_STEPS, &optimizer->ns_steps);
+}
+
 // Fields that are not named keep what the rule inherited. An optimizer behind one of another kind
 // takes over that one's learning rate, and nothing else of it.
 static void read_arguments(struct resolver *r, const struct ast_value *value,
@@ -281,10 +320,11 @@ static void read_arguments(struct resolver *r, const struct ast_value *value,
     take_real(&t, "eps", DBL_MIN, 1, &optimizer->eps);
     take_real(&t, "momentum", 0, 1 - DBL_EPSILON, &optimizer->momentum);
     take_decay(&t, selects, optimizer);
+    take_newton_schulz(&t, optimizer);
     if (nesterov)
         read_flag(r, nesterov, "`nesterov`", &optimizer->nesterov);
     report_untaken(&t);
-    if (optimizer->nesterov && !optimizer->momentum)
+    if (kind == OPTIMIZER_SGD && optimizer->nesterov && !optimizer->momentum)
         report(r->diagnostics, E121, value->span, "`nesterov` needs a momentum above 0");
 }
 

@@ -102,12 +102,18 @@ struct learning_rate {
     int64_t warmup_steps, steps;
     int64_t decay_steps; // of all, the last
 };
+// By what Muon multiplies the learning rate of a matrix: PyTorch's `adjust_lr_fn`.
+enum muon_rate { MUON_ORIGINAL, MUON_MATCH_RMS_ADAMW, MUON_SPECTRAL_UNCLAMPED, N_MUON_RATES };
+extern const char *const muon_rate_names[N_MUON_RATES];
 struct optimizer_config {
     enum optimizer_kind kind;
     struct learning_rate rate;
-    double beta1, beta2, eps; // adamw, adam; the first two, lion
-    double momentum;          // sgd; 0: without
+    double beta1, beta2, eps; // adamw, adam; the first two, lion; eps, muon
+    double momentum;          // sgd, muon; 0: without
     bool nesterov;
+    double ns_coefficients[3]; // muon: of its Newton-Schulz steps
+    int64_t ns_steps;
+    enum muon_rate muon_rate;
     double weight_decay;
     bool decays_all; // gains and biases too, as it was said of what a selector selects
 };

@@ -116,6 +116,18 @@ static const char *rate_text(struct text *text, const struct learning_rate *rate
                         real(text, rate->minimum));
 }
 
+static const char *muon_text(struct text *text, const struct optimizer_config *optimizer,
+                             const char *rate, const char *decay) {
+    const double *c = optimizer->ns_coefficients;
+    return arena_format(text->arena,
+                        "muon(lr = %s, %s, momentum = %s, nesterov = %s, ns_coefficients = (%s, "
+                        "%s, %s), eps = %s, ns_steps = %" PRId64 ", adjust_lr_fn = %s)",
+                        rate, decay, real(text, optimizer->momentum),
+                        optimizer->nesterov ? "true" : "false", real(text, c[0]), real(text, c[1]),
+                        real(text, c[2]), real(text, optimizer->eps), optimizer->ns_steps,
+                        muon_rate_names[optimizer->muon_rate]);
+}
+
 static const char *optimizer_text(struct text *text, const struct optimizer_config *optimizer) {
     const char *rate = rate_text(text, &optimizer->rate);
     const char *decay =
@@ -133,6 +145,8 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
     case OPTIMIZER_LION:
         return arena_format(text->arena, "lion(lr = %s, betas = (%s, %s), %s)", rate,
                             real(text, optimizer->beta1), real(text, optimizer->beta2), decay);
+    case OPTIMIZER_MUON:
+        return muon_text(text, optimizer, rate, decay);
     case OPTIMIZER_SGD:
         return arena_format(text->arena, "sgd(lr = %s, momentum = %s, %s, nesterov = %s)", rate,
                             real(text, optimizer->momentum), decay,

@@ -1,5 +1,7 @@
 // The names of optimizers, and whether two do the same. Decay of nothing is alike whatever it is said
 // of.
+#include <string.h>
+
 #include "ir/config.h"
 
 const char *const optimizer_names[N_OPTIMIZERS] = {
@@ -13,6 +15,9 @@ bool learning_rate_equal(const struct learning_rate *a, const struct learning_ra
            a->warmup_steps == b->warmup_steps && a->steps == b->steps &&
            a->decay_steps == b->decay_steps;
 }
+
+const char *const muon_rate_names[N_MUON_RATES] = {"original", "match_rms_adamw",
+                                                   "spectral_unclamped"};
 
 static bool decay_equal(const struct optimizer_config *a, const struct optimizer_config *b) {
     return a->weight_decay == b->weight_decay &&
@@ -32,6 +37,10 @@ const char *optimizer_differences(struct arena *arena, const struct optimizer_co
         {"momentum", a->momentum != b->momentum},
         {"weight_decay", !decay_equal(a, b)},
         {"nesterov", a->nesterov != b->nesterov},
+        {"ns_coefficients",
+         memcmp(a->ns_coefficients, b->ns_coefficients, sizeof a->ns_coefficients) != 0},
+        {"ns_steps", a->ns_steps != b->ns_steps},
+        {"adjust_lr_fn", a->muon_rate != b->muon_rate},
     };
     const char *text = "";
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

@@ -148,12 +148,20 @@ static void check_adamw(enum model_family family, bool fused) {
 }
 
 // Constant rates, no clip; the numbers are tools/reference_optimizers.py's.
+// `of_layers`: NULL, or what updates matrices of layers in its place.
 static void check_optimizer(enum model_family family, const char *losses,
-                            struct optimizer_config optimizer) {
+                            struct optimizer_config optimizer,
+                            const struct optimizer_config *of_layers) {
     struct trial trial;
     begin(&trial, family);
+    struct optimizer_rule rules[2] = {trial.config.train.optimizers[0]};
     trial.config.train.clip = 0;
-    trial.config.train.optimizers[0].optimizer = optimizer;
+    rules[0].optimizer = optimizer;
+    if (of_layers)
+        rules[1] = (struct optimizer_rule){.selector = {.n_roles = 1, .roles = {ROLE_LAYERS}},
+                                           .optimizer = *of_layers};
+    trial.config.train.optimizers = rules;
+    trial.config.train.n_optimizers = of_layers ? 2 : 1;
     load(&trial);
     struct reference_data data = read_expected(&trial.arena, "optimizers", family);
     const double *expected = reference_tensor(&trial.arena, &data, losses, SGD_STEPS);
@@ -164,8 +172,9 @@ static void check_optimizer(enum model_family family, const char *losses,
     arena_free(&trial.arena);
 }
 
+static const enum model_family families[] = {FAMILY_GPT2, FAMILY_LLAMA};
+
 static void test_further_optimizers(void **state) {
-    static const enum model_family families[] = {FAMILY_GPT2, FAMILY_LLAMA};
     for (int f = 0; f < 2; f++) {
         check_optimizer(families[f], "adam/loss",
                         (struct optimizer_config){.kind = OPTIMIZER_ADAM,
@@ -173,14 +182,40 @@ static void test_further_optimizers(void **state) {
                                                   .beta1 = 0.9,
                                                   .beta2 = 0.95,
                                                   .eps = 1e-8,
-                                                  .weight_decay = 0.1});
+                                                  .weight_decay = 0.1},
+                        NULL);
         check_optimizer(families[f], "lion/loss",
                         (struct optimizer_config){.kind = OPTIMIZER_LION,
                                                   .rate.base = 0.002,
                                                   .beta1 = 0.9,
                                                   .beta2 = 0.99,
-                                                  .weight_decay = 0.1});
+                                                  .weight_decay = 0.1},
+                        NULL);
     }
+}
+
+static void test_muon(void **state) {
+    const struct optimizer_config adamw = {.kind = OPTIMIZER_ADAMW,
+                                           .rate.base = 0.01,
+                                           .beta1 = 0.9,
+                                           .beta2 = 0.95,
+                                           .eps = 1e-8,
+                                           .weight_decay = 0.1};
+    struct optimizer_config muon = {.kind = OPTIMIZER_MUON,
+                                    .rate.base = 0.02,
+                                    .momentum = 0.95,
+                                    .nesterov = true,
+                                    .eps = 1e-7,
+                                    .weight_decay = 0.1,
+                                    .ns_coefficients = {3.4445, -4.7750, 2.0315},
+                                    .ns_steps = 5};
+    for (int f = 0; f < 2; f++)
+        check_optimizer(families[f], "muon/loss", adamw, &muon);
+    muon.momentum = 0.9;
+    muon.nesterov = false;
+    muon.muon_rate = MUON_MATCH_RMS_ADAMW;
+    for (int f = 0; f < 2; f++)
+        check_optimizer(families[f], "muon_plain/loss", adamw, &muon);
 }
 
 static void check_sgd(enum model_family family) {
@@ -267,6 +302,7 @@ int main(void) {
         cmocka_unit_test(test_gpt2_adamw),
         cmocka_unit_test(test_llama_adamw),
         cmocka_unit_test(test_further_optimizers),
+        cmocka_unit_test(test_muon),
         cmocka_unit_test(test_fused),
         cmocka_unit_test(test_gpt2_sgd),
         cmocka_unit_test(test_llama_sgd),

@@ -10,6 +10,7 @@ that the other script has written; one file for each model, of f64 [steps]:
     muon/loss                of the matrices of layers, AdamW of the rest
     muon_plain/loss          the same without Nesterov's step, the rate as `match_rms_adamw` has it
 """
+import inspect
 import json
 import os
 import struct
@@ -53,6 +54,14 @@ def train(family, data, parameters, make):
     return losses_of(family, data, lambda: leaf, [make(reference.groups(leaf, reference.DECAY))])
 
 
+def iterate_in_own_type():
+    """PyTorch's Muon iterates in bf16: here in the type of the gradient."""
+    module = torch.optim._muon
+    source = inspect.getsource(module._zeropower_via_newtonschulz)
+    assert source.count("torch.bfloat16") == 1
+    exec(source.replace("torch.bfloat16", "grad.dtype"), module.__dict__)
+
+
 # ---- Muon -------------------------------------------------------------------------------------------
 
 
@@ -83,7 +92,7 @@ def train_muon(family, data, parameters, **options):
 
 def main(folder):
     torch.set_num_threads(1)
-    torch.Tensor.bfloat16 = lambda self: self.clone()  # PyTorch's Muon iterates in bf16
+    iterate_in_own_type()
     for family in ("gpt2", "llama"):
         data = read_safetensors(os.path.join(folder, f"pytorch_{family}.safetensors"))
         parameters = {n.removeprefix("parameter/"): v for n, v in data.items() if n.startswith("parameter/")}

@@ -666,6 +666,10 @@ static void reciprocal(const struct op *op, const struct array *in, struct array
     out->data[0] = in->data[0] != 0 ? 1 / in->data[0] : 0;
 }
 
+static void at_least(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = fmax(in[0].data[0], op_real(op, ATTRIBUTE_MINIMUM, 0));
+}
+
 static void square_root(const struct op *op, const struct array *in, struct array *out) {
     out->data[0] = sqrt(in->data[0]);
 }
@@ -807,6 +811,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_SQUARE_BINS] = square_bins,
     [OP_BIN_SUM] = bin_sum,
     [OP_RECIPROCAL] = reciprocal,
+    [OP_AT_LEAST] = at_least,
     [OP_SQUARE_ROOT] = square_root,
     [OP_CLIP_FACTOR] = clip_factor,
     [OP_LEARNING_RATE] = learning_rate,

@@ -104,6 +104,13 @@ static void count_start(struct counting *c, const struct statement *statement, i
                                         .span = statement->span});
 }
 
+// What travels inside a unit is what it computes; in an update, what becomes of the optimizer's states.
+static enum state state_inside(const struct counting *c, const struct tensor_type *type) {
+    if (type->rank == 0)
+        return N_STATES;
+    return c->phase == PHASE_UPDATE ? STATE_OPTIMIZER : STATE_ACTIVATIONS;
+}
+
 // Collectives inside the unit, so many times as it is called.
 static void count_unit(struct counting *c, const struct unit *unit, int64_t trips) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
@@ -116,8 +123,7 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
         struct carriage carriage = carriage_new(&c->program->job->mesh, &exchange, whole->dtype);
         carriage_add_whole(&carriage, outermost_role(op->roles, op->n_roles),
-                           whole->rank ? STATE_ACTIVATIONS : N_STATES, whole->dtype,
-                           type_elements(whole));
+                           state_inside(c, whole), whole->dtype, type_elements(whole));
         count_carriage(c, &carriage,
                        &(struct occurrence){.step = c->step,
                                             .phase = c->phase,

@@ -8,6 +8,8 @@
 //   part    -> part of another dimension   all_to_all
 //   copy    -> summand   the first device keeps it, the others have zeros: free
 //
+// Flat cuts are those of storage, which some updates compute on; they come off and go on as a whole.
+//
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
 // innermost cut is taken off before the next and put on after it; so do the digits of a sum that
 // has an order, of which the innermost are summed first. Of the forms that the unit has of a value
@@ -23,6 +25,7 @@ struct move {
     enum op_kind kind; // N_OPS: none, the types are the same; PUT: the first device keeps it
     struct axis_list axes;
     unsigned dim;    // that is cut, or joined by an all_gather
+    bool flat;       // in place of a dimension, all of the local tensor
     bool max;        // of an all_reduce
     unsigned joined; // by an all_to_all
 };
@@ -70,6 +73,8 @@ static struct move find_slice(const struct sharding *have, const struct sharding
         if (axes.n)
             return (struct move){.kind = OP_SLICE, .axes = axes, .dim = d};
     }
+    if (want->flat.n && !have->flat.n)
+        return (struct move){.kind = OP_SLICE, .axes = want->flat, .flat = true};
     return (struct move){.kind = N_OPS};
 }
 
@@ -164,6 +169,8 @@ static struct move find_exchange(const struct sharding *have, const struct shard
 
 // The innermost cuts of a dimension that stand where others are wanted.
 static struct move find_gather(const struct sharding *have, const struct sharding *want) {
+    if (have->flat.n && !want->flat.n)
+        return (struct move){.kind = OP_ALL_GATHER, .axes = have->flat, .flat = true};
     for (unsigned d = 0; d < MAX_RANK; d++) {
         unsigned keep = common_prefix(&have->cuts[d], &want->cuts[d]);
         struct move move = {.kind = OP_ALL_GATHER, .dim = d};
@@ -204,7 +211,7 @@ static struct move next_move(const struct plan *plan, const struct sharding *hav
 }
 
 static void apply_move(struct sharding *type, const struct move *move) {
-    struct axis_list *cuts = &type->cuts[move->dim];
+    struct axis_list *cuts = move->flat ? &type->flat : &type->cuts[move->dim];
     if (move->kind == OP_PUT) {
         type->partial |= axis_list_mask(&move->axes);
         return;
@@ -350,7 +357,7 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     if (move->max)
         op_set_word(m->draft->program->arena, last_op(m), ATTRIBUTE_OPERATION,
                     operation_names[OPERATION_MAX]);
-    if (move->kind != OP_ALL_REDUCE)
+    if (move->kind != OP_ALL_REDUCE && !move->flat)
         op_set_integer(m->draft->program->arena, last_op(m), ATTRIBUTE_DIM, move->dim);
     inherit_roles(m, from, reader);
     m->to->values[moved].type = type;

@@ -239,13 +239,19 @@ static void make_chained(struct maker *m, const struct op *op) {
     m->chained[op->results[0]] = true;
 }
 
-// The first operand that is a flat shard; MAX_OPERANDS: none is.
+static bool is_flat_alone(const struct forms *forms) {
+    uint32_t flat = 0;
+    while (flat < forms->n && forms->items[flat].type.flat.n)
+        flat++;
+    return forms->n && flat == forms->n;
+}
+
+// The first operand of which there are only flat shards, for an op that can do with these; MAX_OPERANDS:
+// none is. What an op before needed whole is there, and goes on whole.
 static unsigned find_flat(const struct maker *m, const struct op *op) {
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        const struct forms *forms = &m->forms[op->operands[i]];
-        if (forms->n && forms->items[0].type.flat.n)
+    for (unsigned i = 0; i < op->n_operands && op_works_on_shards(op); i++)
+        if (is_flat_alone(&m->forms[op->operands[i]]))
             return i;
-    }
     return MAX_OPERANDS;
 }
 

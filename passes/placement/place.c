@@ -400,9 +400,9 @@ static void check_divided(struct placing *p) {
 }
 
 static bool derive(struct placing *p) {
-    static void (*const checks[])(struct placing *) = {check_states,        check_residencies,
-                                                       check_island_states, check_wires,
-                                                       check_order,         check_gathers};
+    static void (*const checks[])(struct placing *) = {
+        check_states, check_whole, check_residencies, check_island_states,
+        check_wires,  check_order, check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
     p->placement->islands = islands_of(p->config);

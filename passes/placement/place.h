@@ -10,6 +10,7 @@
 //   nesting.c   whose shards lie in whose
 //   islands.c   which local steps have a meaning
 //   wire.c      which gradients travel compressed
+//   whole.c     what an update needs whole
 //   order.c     the order of sums, where training is reproducible
 //   sums.c      whether all gradients have it
 //   promised.c  which dimensions it lets a strategy divide
@@ -65,6 +66,7 @@ void check_promised(struct placing *);
 void check_sums(struct placing *);
 void check_states(struct placing *);
 void check_residencies(struct placing *); // what is made when it is needed can be
+void check_whole(struct placing *); // what an update needs whole is
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);
 void check_nesting(struct placing *, const struct storage *);

@@ -11,6 +11,16 @@
 
 #include "passes/reference/select.h"
 
+bool op_works_on_shards(const struct op *op) {
+    const char *at = op_rows[op->kind].signature;
+    size_t n = strcspn(at, ",-");
+    while (n <= 1 && at[n] == ',') {
+        at += n + 1;
+        n = strcspn(at, ",-");
+    }
+    return n <= 1;
+}
+
 unsigned work_labels(const struct unit *unit, const struct op *op, char letters[MAX_LABELS + 1],
                      struct work_label labels[MAX_LABELS]) {
     struct op_labels of;

@@ -27,6 +27,11 @@ const struct origin *rule_origin(const struct work_rule *);
 // Are two layers divided alike, whatever the part?
 bool work_is_alike(const struct placement *, int64_t a, int64_t b);
 
+// Is a flat shard as good to an op as a tensor? To one that works on elements, each by itself or summed over
+// all, of which the signature says: an operand has at most one label. Any other mixes rows and columns, which
+// a flat shard has not.
+bool op_works_on_shards(const struct op *);
+
 // The labels of an op's operands, each once: their letters, closed by 0, and what they are. None of
 // collectives, which have no signature.
 enum { MAX_LABELS = MAX_OPERANDS * MAX_RANK };

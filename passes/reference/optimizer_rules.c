@@ -1,6 +1,7 @@
 // What the optimizers of a `train` block say of a model, asked once there are tensors: each selects
 // some of them, of two that select the same the longer selector wins, and something is trained. An
 // optimizer for which that does not hold would be said and not heard.
+#include "passes/reference/muon.h"
 #include "passes/reference/select.h"
 
 struct rules {
@@ -88,6 +89,27 @@ static void check_decides(const struct rules *r, const struct optimizer_rule *ru
     diagnostic_help(d, "leave it out, or give it a longer selector");
 }
 
+// ---- Muon -------------------------------------------------------------------------------------
+
+// Where a rule with a selector is Muon's, what is no matrix has the optimizer that would hold without it;
+// the rule of all has none behind it.
+static void check_muon(const struct rules *r) {
+    const struct optimizer_rule *rule = &r->config->train.optimizers[0];
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &r->program->job->tensors[t];
+        if (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor) ||
+            optimizer_rule_of(&r->config->train, tensor) != rule)
+            continue;
+        struct diagnostic *d =
+            report(r->diagnostics, E121, origin_span(&rule->origin),
+                   "`muon` updates matrices of layers, and `%s` is none", tensor->name);
+        diagnostic_origin(d, &rule->origin);
+        diagnostic_help(d, "give the rest another optimizer: `optimizer = adamw(lr = 1e-3)`, and "
+                           "`optimizer.layers = muon(...)`");
+        return;
+    }
+}
+
 // ---- something to train -----------------------------------------------------------------------
 
 // Something must be trained, else the backward would be empty, and a step would do nothing.
@@ -114,6 +136,7 @@ bool check_optimizers(const struct program *program, const struct config *config
         for (uint32_t k = 0; k < i; k++)
             check_tie(&r, &train->optimizers[k], &train->optimizers[i]);
     }
+    check_muon(&r);
     if (r.diagnostics->n_errors == errors)
         check_trains(&r);
     for (uint32_t i = 0; i < train->n_optimizers && r.diagnostics->n_errors == errors; i++)

@@ -1,7 +1,7 @@
 // Selectors against tensors; see select.h and docs/language.md.
 #include "passes/reference/select.h"
 
-#include "ir/check.h"
+#include "passes/reference/muon.h"
 
 bool selector_covers(const struct selector *selector, int64_t layer) {
     return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
@@ -57,14 +57,14 @@ const char *selectors_joined(struct arena *arena, const char *text, const struct
 
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor) {
-    const struct optimizer_rule *best = NULL;
-    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+    const struct optimizer_rule *best = &train->optimizers[0];
+    for (uint32_t i = 1; i < train->n_optimizers; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
         if (selector_matches(&rule->selector, tensor->roles, tensor->n_roles) &&
-            (!best || rule->selector.n_roles > best->selector.n_roles))
+            (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor)) &&
+            rule->selector.n_roles > best->selector.n_roles)
             best = rule;
     }
-    CHECK(best); // rule 0 has the empty selector
     return best;
 }
 

@@ -25,7 +25,7 @@ struct diagnostic *report_selects_no(const char *words, struct diagnostics *,
                                      struct span at, const char *of);
 
 // The optimizer rule that holds for a tensor: the longest selector that matches. Rule 0 matches
-// everything.
+// everything. Of what a rule of Muon selects it holds for matrices of layers alone.
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor);
 

@@ -15,6 +15,7 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
+#include "passes/reference/muon.h"
 #include "passes/reference/select.h"
 #include "passes/reference/tensors.h"
 #include "passes/reference/writer.h"
@@ -53,6 +54,7 @@ static const struct update_row update_rows[N_OPTIMIZERS] = {
                         3,
                         {CLASS_MOMENTUM},
                         {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_WEIGHT_DECAY}},
+    [OPTIMIZER_MUON] = {.n_states = 1, .states = {CLASS_MOMENTUM}}, // several ops: muon.h
     [OPTIMIZER_SGD] = {OP_SGD, 0, 1, {0}, {ATTRIBUTE_WEIGHT_DECAY}},
 };
 static const struct update_row with_momentum = {
@@ -462,6 +464,15 @@ static void emit_update(struct updater *u, const struct trained *state, const st
         bind_in_place(&u->writer, made.results[i], operands[i]);
 }
 
+static void emit_matrix_update(struct updater *u, const struct trained *state,
+                               const struct bound *at, value_id rate, value_id clip) {
+    struct muon_state made = {at->updated, at->moments[0], at->gradient, rate, clip};
+    emit_muon(&u->writer.emitter, short_name(u, state, ""), state->optimizer, decay_of(state),
+              &made);
+    bind_updated(u, state, at, made.parameter);
+    bind_in_place(&u->writer, made.momentum, at->moments[0]);
+}
+
 // The rate's value among `values`, which stand in the order of the updater's rates.
 static value_id rate_value(const struct updater *u, const struct trained *state,
                            const value_id *values) {
@@ -499,7 +510,10 @@ static void append_update(struct updater *u, enum group group) {
         if (state->group != group)
             continue;
         inherit_roles(u, state);
-        emit_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
+        if (state->optimizer->kind == OPTIMIZER_MUON)
+            emit_matrix_update(u, state, &bound[i], rate_value(u, state, rates), clip);
+        else
+            emit_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
     }
     push_group_call(u, group);
 }

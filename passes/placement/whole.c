@@ -1,0 +1,126 @@
+// Tensors that their update needs whole, since one of its ops does not work on flat shards. Where the
+// optimizer's states are shards, what that op reads is gathered inside the update: only where `gathered`
+// says so.
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
+#include "passes/placement/work.h"
+#include "passes/reference/select.h"
+
+// Marks tensors that a call of an update's unit needs whole: a value is of the tensor that the first of
+// its operands is of.
+static void mark_call(const struct placing *p, const struct call *call, bool *whole) {
+    const struct unit *unit = &p->program->job->units[call->unit];
+    uint32_t *tensors = ARENA_ARRAY(p->arena, uint32_t, unit->n_values);
+    memset(tensors, 0xff, unit->n_values * sizeof *tensors); // NO_ID
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        tensors[i] = p->program->buffers[call->operands[i].buffer].tensor;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        uint32_t of = NO_ID;
+        for (unsigned k = 0; k < op->n_operands && of == NO_ID; k++)
+            of = tensors[op->operands[k]];
+        for (unsigned k = 0; k < op->n_results; k++)
+            tensors[op->results[k]] = of;
+        if (of != NO_ID && !op_works_on_shards(op))
+            whole[of] = true;
+    }
+}
+
+static bool *needed_whole(const struct placing *p) {
+    bool *whole = ARENA_ARRAY(p->arena, bool, p->placement->n_tensors);
+    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
+    const struct call *call;
+    while ((call = walk_next_call(&walk)))
+        if (p->program->job->units[call->unit].phase == PHASE_UPDATE)
+            mark_call(p, call, whole);
+    return whole;
+}
+
+static void report_shards(struct placing *p, const struct tensor *tensor,
+                          const struct storage *storage, unsigned axis) {
+    const char *name = axis_name(p, axis);
+    const struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
+    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor);
+    const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E315, origin_span(origin),
+               "`%s` needs whole matrices, but over `%s` each device updates a flat shard of `%s`",
+               optimizer_names[rule->optimizer.kind], name, tensor->name);
+    diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "gather at the update what it needs whole");
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
+}
+
+static int64_t elements_of(const struct tensor *tensor) {
+    int64_t elements = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        elements = size_times(elements, tensor->dims[i].size);
+    return elements;
+}
+
+// The axes that cut the optimizer's states of a tensor, each by a statement.
+static void check_shards(struct placing *p, const struct tensor *tensor,
+                         const struct storage *storage) {
+    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
+    for (unsigned i = 0; i < shards->n; i++)
+        if (stored_extent(storage, STATE_OPTIMIZER, shards->axes[i]) != EXTENT_GATHERED) {
+            report_shards(p, tensor, storage, shards->axes[i]);
+            return;
+        }
+    if (elements_of(tensor) % mesh_group_size(&p->config->mesh, shards) != 0)
+        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
+                arena_format(p->arena, "gathering `%s`, whose shards are padded, in its update",
+                             tensor->name),
+                "keep its states whole: `replicated`");
+}
+
+static void check_tensor(struct placing *p, const struct tensor *tensor,
+                         const struct placed_tensor *placed) {
+    check_shards(p, tensor, placed->storage);
+    for (unsigned axis = 0; axis < MAX_AXES; axis++)
+        if (placed->cut_by[axis]) {
+            not_yet(p, &placed->cut_by[axis]->origin,
+                    "updating matrices as a whole of which each device computes with a part",
+                    "take an optimizer that works on elements, such as `adamw`, for these");
+            return;
+        }
+}
+
+// Is there a tensor for whose update the statement gathers?
+static bool gathers(const struct placing *p, const struct mode_statement *mode, const bool *whole) {
+    uint32_t n = p->placement->n_tensors;
+    for (uint32_t i = 0; i < n * p->placement->n_ranges; i++)
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (whole[i % n] &&
+                p->placement->tensors[i].storage->modes[STATE_OPTIMIZER][axis] == mode)
+                return true;
+    return false;
+}
+
+static void check_gathered(struct placing *p, const struct mode_statement *mode,
+                           const bool *whole) {
+    struct axis_list axes = effective_axes(p, &mode->axes);
+    if (mode->state != STATE_OPTIMIZER || !mode->sets_extent || mode->extent != EXTENT_GATHERED ||
+        axes.n == 0 || gathers(p, mode, whole))
+        return;
+    struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
+                                  "nothing of the optimizer is gathered");
+    diagnostic_say(d, "the updates work on elements, so each device updates its shard");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "say `sharded`");
+}
+
+void check_whole(struct placing *p) {
+    const bool *whole = needed_whole(p);
+    uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
+    for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
+        if (whole[i % n])
+            check_tensor(p, &p->program->job->tensors[i % n], &p->placement->tensors[i]);
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
+        check_gathered(p, &p->config->strategy.modes[m], whole);
+}
