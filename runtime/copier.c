@@ -191,6 +191,11 @@ int64_t copier_copied_bytes(const struct copier *copier, enum place_tier away) {
 
 /* ---- what generated code calls -------------------------------------------------------------- */
 
+static int32_t fail_no_copier(struct place_context *context, int32_t statement) {
+    return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                        "a copy of a program that keeps nothing on host or disk");
+}
+
 int32_t place_copy_start(struct place_context *context, int32_t statement, int32_t handle,
                          int32_t n_pieces, const void *pieces) {
     RECORD_CALL(copy_start);
@@ -199,12 +204,16 @@ int32_t place_copy_start(struct place_context *context, int32_t statement, int32
     for (int32_t i = 0; i < n_pieces; i++)
         bytes += copies[i].bytes;
     recorder_describe(&recording, handle, bytes);
+    if (!context->copier)
+        return fail_no_copier(context, statement);
     return copier_start(context->copier, statement, handle, n_pieces, copies);
 }
 
 int32_t place_copy_wait(struct place_context *context, int32_t statement, int32_t handle) {
     RECORD_CALL(copy_wait);
     recorder_describe(&recording, handle, 0);
+    if (!context->copier)
+        return fail_no_copier(context, statement);
     return copier_wait(context->copier, statement, handle);
 }
 
