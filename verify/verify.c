@@ -17,22 +17,24 @@ enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
 // What may be sent as a gradient, or as a summand of one: what the reference has left in the
 // buffers of gradients.
-static void note_gradient(struct proof *p, struct term gradient) {
+static void note_gradient(struct proof *p, struct term gradient, const struct tensor *of) {
     const struct terms *terms = p->world->terms;
     bool sum = term_kind(terms, gradient) == NODE_SUM;
-    readings_gradient(p->readings, gradient.node);
+    readings_gradient(p->readings, gradient.node, of);
     for (uint32_t i = 0; sum && i < term_node(terms, gradient)->n_parts; i++)
-        readings_gradient(p->readings, term_part(terms, gradient, i).of.node);
+        readings_gradient(p->readings, term_part(terms, gradient, i).of.node, of);
 }
 
 static void note_gradients(struct abstract_machine *m) {
     for (buffer_id id = 0; id < m->program->n_buffers; id++) {
         const struct series *items = &m->store.items[id];
-        if (m->program->buffers[id].class != CLASS_GRADIENTS)
+        const struct buffer *buffer = &m->program->buffers[id];
+        if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID)
             continue;
         for (uint32_t i = 0; i < items->n; i++)
             if (items->runs[i].state == ITEM_READY && !items->runs[i].held[0].value.fault)
-                note_gradient(m->proof, items->runs[i].held[0].value.value.of);
+                note_gradient(m->proof, items->runs[i].held[0].value.value.of,
+                              &m->program->job->tensors[buffer->tensor]);
     }
 }
 

@@ -50,8 +50,8 @@ void readings_named(struct readings *r, uint32_t node, uint32_t leaf) {
     r->noted[leaf] = r->noted[node];
 }
 
-void readings_gradient(struct readings *r, uint32_t node) {
-    noted_at(r, node)->is_gradient = true;
+void readings_gradient(struct readings *r, uint32_t node, const struct tensor *of) {
+    noted_at(r, node)->gradient_of = of;
 }
 
 struct width readings_width(const struct readings *r, uint32_t node) {
@@ -68,6 +68,6 @@ struct width readings_least(const struct readings *r, uint32_t maker, unsigned k
     return width_equal(width, WIDTH_NONE) ? readings_width(r, node) : width;
 }
 
-bool readings_is_gradient(const struct readings *r, uint32_t node) {
-    return node < r->n_noted && r->noted[node].is_gradient;
+const struct tensor *readings_gradient_of(const struct readings *r, uint32_t node) {
+    return node < r->n_noted ? r->noted[node].gradient_of : NULL;
 }

@@ -20,9 +20,9 @@ struct reading {
 };
 struct noted { // of a node
     struct width made;
-    uint32_t of_operands; // lists of readings, + 1: what ops that make the node read
-    uint32_t by_kinds;    // and which kinds of ops read it
-    bool is_gradient;     // of a parameter, or a summand of one
+    uint32_t of_operands;             // lists of readings, + 1: what ops that make the node read
+    uint32_t by_kinds;                // and which kinds of ops read it
+    const struct tensor *gradient_of; // or a summand of its gradient; NULL: of none
 };
 struct readings {
     struct arena *arena;
@@ -38,11 +38,11 @@ void readings_made(struct readings *, uint32_t node, struct width);
 // An op of this kind, which makes `maker`, reads the node so.
 void readings_read(struct readings *, uint32_t maker, unsigned kind, uint32_t node, struct width);
 void readings_named(struct readings *, uint32_t node, uint32_t leaf); // by which it is called now
-void readings_gradient(struct readings *, uint32_t node);
+void readings_gradient(struct readings *, uint32_t node, const struct tensor *of);
 
 // How wide the node must be for such a reader; WIDTH_NONE: nothing is known of it.
 struct width readings_least(const struct readings *, uint32_t maker, unsigned kind, uint32_t node);
 struct width readings_width(const struct readings *, uint32_t node); // as it is made
-bool readings_is_gradient(const struct readings *, uint32_t node);
+const struct tensor *readings_gradient_of(const struct readings *, uint32_t node);
 
 #endif

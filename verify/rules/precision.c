@@ -230,16 +230,17 @@ void ordered_round(struct context *c, unsigned result, struct judgement *made) {
 
 // ---- collectives ------------------------------------------------------------------------------
 
-static bool is_gradient(const struct proof *p, struct term term) {
+// The reference's tensor of which it is the gradient, or a summand of that; NULL: none.
+static const struct tensor *gradient_of(const struct proof *p, struct term term) {
     const struct terms *terms = p->world->terms;
-    if (readings_is_gradient(p->readings, term.node))
-        return true;
-    if (term_kind(terms, term) != NODE_SUM)
-        return false;
-    for (uint32_t i = 0; i < term_node(terms, term)->n_parts; i++)
-        if (!readings_is_gradient(p->readings, term_part(terms, term, i).of.node))
-            return false;
-    return true;
+    const struct tensor *of = readings_gradient_of(p->readings, term.node);
+    if (of || term_kind(terms, term) != NODE_SUM)
+        return of;
+    of = readings_gradient_of(p->readings, term_part(terms, term, 0).of.node);
+    for (uint32_t i = 1; i < term_node(terms, term)->n_parts; i++)
+        if (readings_gradient_of(p->readings, term_part(terms, term, i).of.node) != of)
+            return NULL;
+    return of;
 }
 
 static bool is_state(const struct proof *p, struct term term) {
@@ -250,25 +251,35 @@ static bool is_parameter(const struct proof *p, struct term term) {
     return is_state(p, term) && given_class(p->world->terms, term) == CLASS_PARAMETERS;
 }
 
+// In which type the tensor of a state is gathered.
+static enum dtype gather_type(const struct proof *p, struct term state) {
+    const struct job *job = p->program->job;
+    uint32_t tensor = job_find_tensor(job, given_name(p->world->terms, state));
+    return tensor == NO_ID ? job->policy.gather : tensor_gather(job, &job->tensors[tensor]);
+}
+
 // The least type that is declared for what is sent so; DTYPE_NONE: none, as of activations, which
 // are sent in their own.
 static enum dtype declared_type(const struct proof *p, const struct exchange *exchange,
                                 const struct judgement *value) {
-    const struct policy *policy = &p->program->job->policy;
+    const struct job *job = p->program->job;
+    const struct tensor *gradient = gradient_of(p, value->value.of);
     bool reduces =
         exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
-    bool gradient = is_gradient(p, value->value.of), state = is_state(p, value->value.of);
-    if (gradient || (reduces && state))
-        return policy->reduce;
-    return state ? policy->gather : DTYPE_NONE;
+    if (gradient)
+        return tensor_reduce(job, gradient);
+    if (!is_state(p, value->value.of))
+        return DTYPE_NONE;
+    return reduces ? job->policy.reduce : gather_type(p, value->value.of);
 }
 
 // The digits that it must have: a gradient those that are kept of it, if fewer than it is summed in.
 static struct width declared_width(const struct proof *p, const struct judgement *value,
                                    enum dtype least) {
-    enum dtype kept = p->program->job->policy.gradients;
-    return is_gradient(p, value->value.of) ? width_meet(width_of(least), width_of(kept))
-                                           : width_of(least);
+    const struct tensor *gradient = gradient_of(p, value->value.of);
+    return gradient
+               ? width_meet(width_of(least), width_of(tensor_gradients(p->program->job, gradient)))
+               : width_of(least);
 }
 
 static void insist_wider(struct proof *p, const struct judgement *value, enum dtype least,
@@ -290,7 +301,7 @@ void precision_sent(struct proof *p, const struct exchange *exchange, struct jud
     if (!width_holds(value->width, declared_width(p, value, least)) ||
         !dtype_holds((enum dtype)value->dtype, least))
         insist_wider(p, value, least, span);
-    else if ((is_gradient(p, value->value.of) || is_parameter(p, value->value.of)) &&
+    else if ((gradient_of(p, value->value.of) || is_parameter(p, value->value.of)) &&
              mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1)
         value->sent = true;
 }
