@@ -3,6 +3,7 @@
 // order of runtime/calls.def, which call_runtime checks by number and type.
 #include "backend/emitter.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/limits.h"
@@ -362,6 +363,57 @@ static void emit_square_root(struct emitter *e, const struct op *op) {
     LLVMBuildStore(e->builder, emit_square_root_of(e, x), result_place(e, op, 0));
 }
 
+static LLVMValueRef scalar_operand(struct emitter *e, const struct op *op, unsigned i) {
+    return LLVMBuildLoad2(e->builder, e->f64, operand_place(e, op, i), "");
+}
+
+// What is not finite differs from itself by something that is not zero.
+static LLVMValueRef is_finite(struct emitter *e, LLVMValueRef x) {
+    return LLVMBuildFCmp(e->builder, LLVMRealOEQ, LLVMBuildFSub(e->builder, x, x, ""),
+                         constant_f64(e, 0), "");
+}
+
+static void emit_loss_scale(struct emitter *e, const struct op *op) {
+    LLVMValueRef left = scalar_operand(e, op, 0);
+    LLVMValueRef none = LLVMBuildFCmp(e->builder, LLVMRealOEQ, left, constant_f64(e, 0), "");
+    LLVMValueRef scale =
+        LLVMBuildSelect(e->builder, none, real(e, op, ATTRIBUTE_INITIAL), left, "");
+    LLVMBuildStore(e->builder, scale, result_place(e, op, 0));
+}
+
+static void emit_is_finite(struct emitter *e, const struct op *op) {
+    LLVMValueRef finite = is_finite(e, scalar_operand(e, op, 0));
+    LLVMBuildStore(e->builder,
+                   LLVMBuildSelect(e->builder, finite, constant_f64(e, 1), constant_f64(e, 0), ""),
+                   result_place(e, op, 0));
+}
+
+static void emit_update_factor(struct emitter *e, const struct op *op) {
+    LLVMValueRef finite = is_finite(e, scalar_operand(e, op, 1));
+    LLVMBuildStore(
+        e->builder,
+        LLVMBuildSelect(e->builder, finite, scalar_operand(e, op, 0), constant_f64(e, NAN), ""),
+        result_place(e, op, 0));
+}
+
+// PyTorch's GradScaler.update, without a branch.
+static void emit_next_loss_scale(struct emitter *e, const struct op *op) {
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef scale = scalar_operand(e, op, 0), zero = constant_f64(e, 0);
+    LLVMValueRef good = LLVMBuildFAdd(b, scalar_operand(e, op, 1), constant_f64(e, 1), "");
+    LLVMValueRef bad = LLVMBuildFCmp(b, LLVMRealOEQ, scalar_operand(e, op, 2), zero, "");
+    LLVMValueRef interval = constant_f64(e, (double)op_integer(op, ATTRIBUTE_INTERVAL, 0));
+    LLVMValueRef grows = LLVMBuildFCmp(b, LLVMRealOGE, good, interval, "");
+    LLVMValueRef grown = LLVMBuildFMul(b, scale, real(e, op, ATTRIBUTE_GROWTH), "");
+    LLVMValueRef shrunk = LLVMBuildFMul(b, scale, real(e, op, ATTRIBUTE_BACKOFF), "");
+    LLVMValueRef larger = LLVMBuildAnd(b, grows, is_finite(e, grown), "");
+    LLVMValueRef kept = LLVMBuildSelect(b, larger, grown, scale, "");
+    LLVMValueRef counted = LLVMBuildSelect(b, grows, zero, good, "");
+    LLVMValueRef next = LLVMBuildSelect(b, bad, shrunk, kept, "");
+    LLVMBuildStore(b, next, result_place(e, op, 0));
+    LLVMBuildStore(b, LLVMBuildSelect(b, bad, zero, counted, ""), result_place(e, op, 1));
+}
+
 static void emit_clip_factor(struct emitter *e, const struct op *op) {
     if (!op_attribute(op, ATTRIBUTE_MAX_NORM)) { // no clipping: the factor is one
         LLVMBuildStore(e->builder, constant_f64(e, 1), result_place(e, op, 0));
@@ -536,6 +588,10 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_AT_LEAST] = emit_at_least,
     [OP_SQUARE_ROOT] = emit_square_root,
     [OP_CLIP_FACTOR] = emit_clip_factor,
+    [OP_LOSS_SCALE] = emit_loss_scale,
+    [OP_IS_FINITE] = emit_is_finite,
+    [OP_UPDATE_FACTOR] = emit_update_factor,
+    [OP_NEXT_LOSS_SCALE] = emit_next_loss_scale,
     [OP_LEARNING_RATE] = emit_learning_rate,
     [OP_ADAMW] = emit_adamw,
     [OP_ADAM] = emit_adam,

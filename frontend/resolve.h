@@ -194,6 +194,9 @@ bool read_optimizer(struct resolver *r, const struct ast_value *value, bool sele
 // What takes an average of parameters for a step of its own.
 void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
                           struct optimizer_config *out);
+// `65536`, or `dynamic(initial = 65536, ...)`.
+void read_loss_scale(struct resolver *r, const struct ast_value *value,
+                     struct loss_scale_config *out);
 // Something that stands among the arguments of an optimizer, be it in another system's words.
 bool is_optimizer_argument(const char *name);
 // False: no optimizer has such an argument, and that is reported.

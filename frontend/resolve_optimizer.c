@@ -35,10 +35,15 @@ static const struct optimizer_config defaults[N_OPTIMIZERS] = {
 #include "frontend/optimizers.def"
 };
 
+// Schedules and loss scales have arguments, too.
+static bool is_of_optimizer(const struct argument_row *row) {
+    return table_find(optimizer_names, N_OPTIMIZERS, row->of) >= 0;
+}
+
 bool is_optimizer_argument(const char *name) {
     for (int i = 0; i < N_ARGUMENT_ROWS; i++) {
         const struct argument_row *row = &argument_rows[i];
-        if (table_find(schedule_words, N_SCHEDULES, row->of) < 0 &&
+        if (is_of_optimizer(row) &&
             (strcmp(row->name, name) == 0 || translated(name, &row->name, 1)))
             return true;
     }
@@ -49,7 +54,7 @@ bool check_optimizer_argument(struct resolver *r, struct ast_name name) {
     const char *names[N_ARGUMENT_ROWS];
     size_t n = 0;
     for (int i = 0; i < N_ARGUMENT_ROWS; i++)
-        if (table_find(schedule_words, N_SCHEDULES, argument_rows[i].of) < 0 &&
+        if (is_of_optimizer(&argument_rows[i]) &&
             table_find(names, (int)n, argument_rows[i].name) < 0)
             names[n++] = argument_rows[i].name;
     bool known = table_find(names, (int)n, name.text) >= 0;
@@ -367,4 +372,36 @@ void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
                "the outer optimizer's rate is not given: `sgd(lr = 0.7, ...)`");
     else
         *out = outer;
+}
+
+// ---- the loss scale ---------------------------------------------------------------------------
+
+// PyTorch's GradScaler, with its defaults.
+static void read_dynamic_scale(struct resolver *r, const struct ast_value *value,
+                               struct loss_scale_config *scale) {
+    struct taking t = begin_taking(r, value);
+    *scale = (struct loss_scale_config){
+        .initial = 65536, .dynamic = true, .growth = 2, .backoff = 0.5, .interval = 2000};
+    take_real(&t, "initial", DBL_MIN, FLT_MAX, &scale->initial);
+    take_real(&t, "growth", 1, 1e6, &scale->growth);
+    take_real(&t, "backoff", 1e-6, 1, &scale->backoff);
+    take_steps(&t, "interval", 1, &scale->interval);
+    report_untaken(&t);
+}
+
+void read_loss_scale(struct resolver *r, const struct ast_value *value,
+                     struct loss_scale_config *scale) {
+    const char *name = value->kind == AST_CALL   ? value->call.name.text
+                       : value->kind == AST_NAME ? value->name
+                                                 : NULL;
+    struct ast_value called = {
+        .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
+    if (name && strcmp(name, "dynamic") == 0) {
+        read_dynamic_scale(r, value->kind == AST_CALL ? value : &called, scale);
+    } else if (value->kind == AST_NUMBER) {
+        *scale = (struct loss_scale_config){0};
+        read_real(r, value, "`loss_scale`", DBL_MIN, FLT_MAX, &scale->initial);
+    } else {
+        report_wrong_kind(r, value, "`loss_scale`", "a number, or `dynamic(...)`");
+    }
 }

@@ -232,6 +232,23 @@ static void take_reproducible(struct resolver *r, struct train_draft *draft,
     draft->config->reproducible_span = most.value->span;
 }
 
+// What the command line says takes the place of what the file does, which says it once.
+static void take_loss_scale(struct resolver *r, struct train_draft *draft,
+                            const struct ast_field *field, const struct origin *origin) {
+    struct field_said *said = &draft->said[TRAIN_loss_scale];
+    if (!field->value || field->paths.n != 1 || field->paths.items[0].n != 1) {
+        report(r->diagnostics, E105, field->span, "`loss_scale` takes a value: `= 65536`");
+        return;
+    }
+    if (said->said && origin->kind == ORIGIN_STATEMENT) {
+        report_twice(r, field->span, said->origin.span, "`loss_scale`");
+        return;
+    }
+    *said = (struct field_said){true, *origin};
+    read_loss_scale(r, field->value, &draft->config->loss_scale);
+    draft->config->loss_scale.origin = *origin;
+}
+
 // A field of the block or a `-D train.FIELD`: both come this way, with other origins.
 static void take_train_field(struct resolver *r, struct train_draft *draft,
                              const struct ast_field *field, const struct origin *origin) {
@@ -240,6 +257,8 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
         here.span = field->span;
     if (is_field(field, "precision")) {
         take_precision(r, &draft->precision, field, &here);
+    } else if (is_field(field, "loss_scale")) {
+        take_loss_scale(r, draft, field, &here);
     } else if (is_field(field, "optimizer")) {
         for (uint32_t i = 0; i < field->paths.n && field->value; i++) {
             const struct ast_path *path = &field->paths.items[i];

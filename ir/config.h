@@ -174,12 +174,23 @@ struct precision_config {
     struct origin origin;
 };
 
+// By what the loss is multiplied, so that gradients of 16 bits do not vanish. Dynamic: after `interval`
+// steps of finite gradients it grows, and where they are not finite the step is skipped and it shrinks.
+struct loss_scale_config {
+    double initial; // 0: none
+    bool dynamic;
+    double growth, backoff;
+    int64_t interval;
+    struct origin origin;
+};
+
 struct train_config {
     int64_t batch, sequence, microbatch; // sequences, tokens, sequences
     struct optimizer_rule *optimizers;
     uint32_t n_optimizers;
     double clip; // 0: none
     struct precision_config precision;
+    struct loss_scale_config loss_scale;
     uint64_t seed;
     int64_t reproducible;          // W, or 0
     uint32_t reproducible_of;      // with it: dimensions that may be divided, bits 1 << dimension

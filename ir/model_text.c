@@ -167,6 +167,20 @@ static const char *rule_name(struct arena *arena, const struct selector *selecto
     return name;
 }
 
+static void add_loss_scale(struct text *text, const struct loss_scale_config *scale) {
+    if (scale->initial == 0)
+        return;
+    const char *initial = real(text, scale->initial);
+    add_word(text, "loss_scale",
+             !scale->dynamic
+                 ? initial
+                 : arena_format(
+                       text->arena,
+                       "dynamic(initial = %s, growth = %s, backoff = %s, interval = %" PRId64 ")",
+                       initial, real(text, scale->growth), real(text, scale->backoff),
+                       scale->interval));
+}
+
 // Beyond so many bytes only a sum of the optimizers is told.
 enum { MOST_OPTIMIZER_BYTES = 2048 };
 
@@ -175,6 +189,7 @@ const char *training_text(struct arena *arena, const struct config *config) {
     size_t bytes = 0;
     add_real(&text, "dropout", config->model.dropout);
     add_real(&text, "clip", config->train.clip);
+    add_loss_scale(&text, &config->train.loss_scale);
     const char *shared = text.fields, *sum = ""; // of this rule and those before it
     for (uint32_t i = 0; i < config->train.n_optimizers; i++) {
         const struct optimizer_rule *rule = &config->train.optimizers[i];

@@ -28,7 +28,7 @@ TABLES = [
     ("ir/optimizers.def", r'^OPTIMIZER\(\w+, "(\w+)"\)', "optimizer.{}"),
     ("frontend/optimizers.def", r'^OTHER_OPTIMIZER\("(\w+)"\)', "optimizer.{}"),
     ("frontend/optimizers.def", r'^SCHEDULE\("(\w+)",', "schedule.{}"),
-    ("frontend/optimizers.def", r'^(?:SCHEDULE_)?ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
+    ("frontend/optimizers.def", r'^(?:SCHEDULE_|SCALE_)?ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
     ("frontend/modes.def", r'^MODE\(\w+, "(\w+)"', "mode.{}"),
     ("frontend/modes.def", r'^(?:RELAXED_)?OPTION\((\w+), "(\w+)", \w+, "(\w+)"', "{}.{} of {}"),
     ("frontend/schedules.def", r'^METHOD\("(\w+)"', "method.{}"),

@@ -270,6 +270,69 @@ static void check_kind(const char *kind) {
     arena_free(&trial.arena);
 }
 
+// ---- a loss scale -----------------------------------------------------------------------------
+
+static const char *const carried[][2] = {{"loss_scale", "next_loss_scale"},
+                                         {"good_steps", "next_good_steps"},
+                                         {"updates", "next_updates"}};
+
+// What the host does between two steps.
+static void carry(const struct trial *trial) {
+    for (int i = 0; i < 3; i++)
+        *buffer_data(trial, carried[i][0]) = *buffer_data(trial, carried[i][1]);
+}
+
+// A step whose gradients overflow leaves everything that lives from step to step as it was.
+static void check_skipped(struct trial *trial, int step) {
+    const struct program *program = trial->program;
+    double **before = ARENA_ARRAY(&trial->arena, double *, program->n_buffers);
+    double scale = *buffer_data(trial, "loss_scale"), updates = *buffer_data(trial, "updates");
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (buffer_is_persistent(&program->buffers[i]))
+            before[i] = arena_copy(&trial->arena, machine_item(trial->machine, i, 0),
+                                   (size_t)machine_item_elements(trial->machine, i) * 8);
+    *buffer_data(trial, "loss_scale") = INFINITY;
+    run_step(trial, step);
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (before[i])
+            assert_memory_equal(before[i], machine_item(trial->machine, i, 0),
+                                (size_t)machine_item_elements(trial->machine, i) * 8);
+    assert_true(*buffer_data(trial, "next_updates") == updates);
+    assert_true(*buffer_data(trial, "next_good_steps") == 0);
+    assert_true(*buffer_data(trial, "next_loss_scale") == INFINITY);
+    *buffer_data(trial, "loss_scale") = scale;
+    *buffer_data(trial, "good_steps") = 0;
+}
+
+// It leaves every gradient once, whatever it is, so training is what it is without: also behind a
+// step that was skipped. It doubles in every third step.
+static void check_scaled(enum model_family family) {
+    struct trial trial;
+    begin(&trial, family);
+    trial.config.train.loss_scale = (struct loss_scale_config){
+        .initial = 3, .dynamic = true, .growth = 2, .backoff = 0.5, .interval = 3};
+    load(&trial);
+    const double *losses = reference_tensor(&trial.arena, &trial.data, "loss", STEPS);
+    const double *norms = reference_tensor(&trial.arena, &trial.data, "grad_norm", STEPS);
+    for (int step = 0; step < STEPS; step++) {
+        run_step(&trial, step);
+        check_scalar(&trial, "loss", losses, step);
+        check_scalar(&trial, "grad_norm", norms, step);
+        carry(&trial);
+        if (step == 8)
+            check_skipped(&trial, step);
+    }
+    for (uint32_t i = 0; i < trial.program->job->n_tensors; i++)
+        check_final(&trial, &trial.program->job->tensors[i]);
+    assert_true(*buffer_data(&trial, "loss_scale") == 3 * pow(2, 3 + 13));
+    arena_free(&trial.arena);
+}
+
+static void test_loss_scale(void **state) {
+    check_scaled(FAMILY_GPT2);
+    check_scaled(FAMILY_LLAMA);
+}
+
 static void test_kinds(void **state) {
     for (int i = 0; i < N_TINY_KINDS; i++)
         check_kind(tiny_kinds[i]);
@@ -307,6 +370,7 @@ int main(void) {
         cmocka_unit_test(test_gpt2_sgd),
         cmocka_unit_test(test_llama_sgd),
         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_loss_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,20 +69,27 @@ static void make_selected(struct arena *arena, struct precision_config *precisio
     precision->n_rules = sizeof rules / sizeof *rules;
 }
 
+// Parameters in fp16 with a master, and a loss scale that is found while training.
+static void make_fp16(struct arena *arena, struct precision_config *precision) {
+    precision->all = DTYPE_F16;
+    precision->of_all[PRECISION_MASTER] = precision->of_all[PRECISION_MOMENTS] = DTYPE_F32;
+}
+
 static const struct {
     const char *name;
     void (*make)(struct arena *, struct precision_config *);
 } precisions[] = {
-    {"megatron", make_megatron},
-    {"fsdp2", make_fsdp2},
-    {"bf16", make_bf16},
-    {"selected", make_selected},
+    {"megatron", make_megatron}, {"fsdp2", make_fsdp2}, {"bf16", make_bf16},
+    {"selected", make_selected}, {"fp16", make_fp16},
 };
 
 static void check_precision(struct arena *arena, enum model_family family, const char *model,
                             size_t i) {
     struct config config = tiny_config(arena, family);
     precisions[i].make(arena, &config.train.precision);
+    if (config.train.precision.all == DTYPE_F16)
+        config.train.loss_scale = (struct loss_scale_config){
+            .initial = 65536, .dynamic = true, .growth = 2, .backoff = 0.5, .interval = 2000};
     struct program *program = derive_program(arena, &config, PASS_UPDATE, NULL);
     assert_non_null(program);
     check_golden(arena, arena_format(arena, "reference_%s_%s", model, precisions[i].name),

@@ -191,6 +191,20 @@ static void scalars(void **state) {
     context_free(context);
 }
 
+/* Without a factor for gradients nothing is updated. */
+static void skipped(void **state) {
+    struct place_context *context = context_make(NULL, 1);
+    const int type = PLACE_F64;
+    double p = 1, m = 2, v = 3, g = INFINITY, rate = 0.1, clip = NAN, step = 0;
+    CALL_OK(place_adamw(context, 0, type, type, type, type, type, 1, &p, &m, &v, &g, NULL, &rate,
+                        &clip, &step, 0.9, 0.99, 1e-8, 0.1));
+    CALL_OK(place_sgd(context, 0, type, type, type, 1, &p, &g, NULL, &rate, &clip, 0.1));
+    CALL_OK(place_sgd_momentum(context, 0, type, type, type, type, 1, &p, &m, &g, NULL, &rate,
+                               &clip, 0.9, 0.1, 0));
+    assert_true(p == 1 && m == 2 && v == 3);
+    context_free(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adamw_follows_its_definition),
@@ -199,6 +213,7 @@ int main(void) {
         cmocka_unit_test(sgd_follows_its_definition),
         cmocka_unit_test(schedules),
         cmocka_unit_test(scalars),
+        cmocka_unit_test(skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

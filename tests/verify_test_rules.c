@@ -312,12 +312,19 @@ static void check_op(enum op_kind kind, const char *signature, int first, int se
     free(b);
 }
 
+// What these do depends on whether a number is finite, or zero, which the numbers here all are or are
+// not (passes_test_pytorch.c).
+static bool is_of_loss_scale(enum op_kind kind) {
+    return kind == OP_LOSS_SCALE || kind == OP_IS_FINITE || kind == OP_UPDATE_FACTOR ||
+           kind == OP_NEXT_LOSS_SCALE;
+}
+
 // Codes hold less than what they are of, the first bins of these numbers' squares hold nothing, and
 // what a counter's ops do depends on a number that the host gives, so that no rule about them is
 // one of any numbers (verify_test_wire.c, verify_test_order.c).
 static bool has_rule(enum op_kind kind) {
     bool other = kind == OP_COMPRESS || kind == OP_DECOMPRESS || kind == OP_CARRY ||
-                 kind == OP_ACCUMULATE_PAIR || kind == OP_SQUARE_BINS;
+                 kind == OP_ACCUMULATE_PAIR || kind == OP_SQUARE_BINS || is_of_loss_scale(kind);
     return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST && !other;
 }
 

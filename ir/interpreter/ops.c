@@ -680,6 +680,41 @@ static void clip_factor(const struct op *op, const struct array *in, struct arra
     out->data[0] = fmin(1, max_norm / (sqrt(in->data[0]) + 1e-6));
 }
 
+static void loss_scale(const struct op *op, const struct array *in, struct array *out) {
+    double left = in->data[0];
+    out->data[0] = left != 0 ? left : op_real(op, ATTRIBUTE_INITIAL, 1);
+}
+
+static void is_finite(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = isfinite(in->data[0]) ? 1 : 0;
+}
+
+static void update_factor(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = isfinite(in[1].data[0]) ? in[0].data[0] : NAN;
+}
+
+// torch.amp.GradScaler.update
+static void next_loss_scale(const struct op *op, const struct array *in, struct array *out) {
+    double scale = in[0].data[0], good = in[1].data[0] + 1;
+    double grown = scale * op_real(op, ATTRIBUTE_GROWTH, 1);
+    bool grows = good >= (double)op_integer(op, ATTRIBUTE_INTERVAL, 0);
+    if (in[2].data[0] == 0) {
+        out[0].data[0] = scale * op_real(op, ATTRIBUTE_BACKOFF, 1);
+        out[1].data[0] = 0;
+        return;
+    }
+    out[0].data[0] = grows && isfinite(grown) ? grown : scale;
+    out[1].data[0] = grows ? 0 : good;
+}
+
+// Where the gradients' factor is not a number, what is updated, the first operands, is left as it is.
+static bool skips(double clip, const struct array *in, struct array *out, unsigned n) {
+    for (unsigned k = 0; isnan(clip) && k < n; k++)
+        for (int64_t i = 0; i < elements(&in[k]); i++)
+            out[k].data[i] = in[k].data[i];
+    return isnan(clip);
+}
+
 // Steps count from 1. The warm-up reaches the base at its last step; the decay its minimum at
 // `steps`.
 static void learning_rate(const struct op *op, const struct array *in, struct array *out) {
@@ -714,6 +749,8 @@ static void learning_rate(const struct op *op, const struct array *in, struct ar
 static void adam(const struct op *op, const struct array *in, struct array *out) {
     bool is_apart = op->kind == OP_ADAMW;
     double lr = in[4].data[0], clip = in[5].data[0], t = in[6].data[0];
+    if (skips(clip, in, out, 3))
+        return;
     double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
     double eps = op_real(op, ATTRIBUTE_EPS, 0), decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     for (int64_t i = 0, n = elements(&in[0]); i < n; i++) {
@@ -731,6 +768,8 @@ static void adam(const struct op *op, const struct array *in, struct array *out)
 // Chen et al. 2023, Algorithm 2: the step has the sign of one average, another one is kept.
 static void lion(const struct op *op, const struct array *in, struct array *out) {
     double lr = in[3].data[0], clip = in[4].data[0];
+    if (skips(clip, in, out, 2))
+        return;
     double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
     double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     for (int64_t i = 0; i < elements(&in[0]); i++) {
@@ -745,6 +784,8 @@ static void lion(const struct op *op, const struct array *in, struct array *out)
 // torch.optim.SGD: weight decay is added to the gradient.
 static void sgd(const struct op *op, const struct array *in, struct array *out) {
     double lr = in[2].data[0], clip = in[3].data[0];
+    if (skips(clip, in, out, 1))
+        return;
     double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     for (int64_t i = 0; i < elements(&in[0]); i++)
         out->data[i] = in[0].data[i] - lr * (in[1].data[i] * clip + decay * in[0].data[i]);
@@ -753,6 +794,8 @@ static void sgd(const struct op *op, const struct array *in, struct array *out) 
 // The momentum's buffer starts at zero, which makes the first step PyTorch's: b = g.
 static void sgd_momentum(const struct op *op, const struct array *in, struct array *out) {
     double lr = in[3].data[0], clip = in[4].data[0];
+    if (skips(clip, in, out, 2))
+        return;
     double momentum = op_real(op, ATTRIBUTE_MOMENTUM, 0);
     double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     bool nesterov = op_integer(op, ATTRIBUTE_NESTEROV, 0) != 0;
@@ -814,6 +857,10 @@ static const evaluator evaluators[N_OPS] = {
     [OP_AT_LEAST] = at_least,
     [OP_SQUARE_ROOT] = square_root,
     [OP_CLIP_FACTOR] = clip_factor,
+    [OP_LOSS_SCALE] = loss_scale,
+    [OP_IS_FINITE] = is_finite,
+    [OP_UPDATE_FACTOR] = update_factor,
+    [OP_NEXT_LOSS_SCALE] = next_loss_scale,
     [OP_LEARNING_RATE] = learning_rate,
     [OP_ADAMW] = adam,
     [OP_ADAM] = adam,

@@ -399,12 +399,22 @@ static void check_divided(struct placing *p) {
     check_sizes(p);
 }
 
+// The scalars of a loss scale are the host's to carry from step to step, which it does not yet.
+static bool check_loss_scale(struct placing *p) {
+    const struct loss_scale_config *scale = &p->config->train.loss_scale;
+    if (scale->initial != 0)
+        not_yet(p, &scale->origin, "a loss scale", "leave it out");
+    return scale->initial == 0;
+}
+
 static bool derive(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
         check_states, check_whole, check_residencies, check_island_states,
         check_wires,  check_order, check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
+    if (!check_loss_scale(p))
+        return false;
     p->placement->islands = islands_of(p->config);
     p->placement->ordered = p->config->train.reproducible > 0;
     make_rules(p);

@@ -76,6 +76,24 @@ static const struct scalar_unit counting = {"count_tokens", "targets", OP_COUNT_
 static const struct scalar_unit dividing = {"divisor", "token_count", OP_RECIPROCAL,
                                             "inverse_count"};
 
+// What the loss is multiplied by where gradients begin, and nowhere else: one over the count of targets,
+// and the loss scale, which `finish` takes out of all gradients at once.
+static struct statement build_loss_scale(struct builder *b, buffer_id inverse) {
+    struct emitter *e = &b->writer.emitter;
+    struct attribute initial = {.name = ATTRIBUTE_INITIAL,
+                                .real = b->config->train.loss_scale.initial};
+    begin_unit(&b->writer, "loss_scale", PHASE_FORWARD);
+    emit_roles(e, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id left = bind_operand(&b->writer, "left",
+                                 reference_to(add_host_buffer(b, HOST_LOSS_SCALE, DTYPE_F64)));
+    value_id t = bind_operand(&b->writer, "inverse_count", reference_to(inverse));
+    value_id scale = emit_with(e, OP_LOSS_SCALE, "scale", OPERANDS(left), &initial, 1)->results[0];
+    bind_result(&b->writer, scale, reference_to(add_scalar(b, "scale", CLASS_TRANSIENT)));
+    bind_result(&b->writer, emit(e, OP_MUL, "scaled", OPERANDS(t, scale)),
+                reference_to(add_scalar(b, "loss_gradient", CLASS_TRANSIENT)));
+    return b->writer.call;
+}
+
 static struct statement build_scalar(struct builder *b, const struct scalar_unit *unit,
                                      buffer_id from, buffer_id to) {
     begin_unit(&b->writer, unit->name, PHASE_FORWARD);
@@ -243,6 +261,10 @@ bool build(struct job *job, const struct pass_context *context) {
     struct statement mean = build_mean_loss(&b, loss_sum, inverse, loss);
 
     push_forward(&b, STEP_TRAIN, &calls, train_span);
+    if (config->train.loss_scale.initial != 0) {
+        struct statement scale = build_loss_scale(&b, inverse);
+        push_call(&b, &program->steps[STEP_TRAIN].body, &scale);
+    }
     push_forward(&b, STEP_EVALUATE, &calls, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
     job_number(program->job);

@@ -10,7 +10,8 @@
 // `evaluate` calls the same forward units and so also writes what they save; nothing there reads
 // it, and its memory is the train step's.
 //
-// The loss's own gradient is the buffer `inverse_count`: 1 / tokens enters here and nowhere else.
+// The loss's own gradient is the buffer `inverse_count`: 1 / tokens enters here and nowhere else. With
+// a loss scale it is `loss_gradient`, their product.
 #include <string.h>
 
 #include "ir/check.h"
@@ -267,7 +268,8 @@ bool differentiate(struct job *job, const struct pass_context *context) {
         tape.cotangent[i] = NO_ID;
     buffer_id loss = program_find_buffer(program, "loss_sum");
     CHECK(loss != NO_ID);
-    tape.cotangent[loss] = program_find_buffer(program, "inverse_count");
+    buffer_id scaled = program_find_buffer(program, "loss_gradient");
+    tape.cotangent[loss] = scaled != NO_ID ? scaled : program_find_buffer(program, "inverse_count");
 
     for (uint32_t i = body->n; i-- > 0;) {
         struct statement statement = body->statements[i]; // pushing moves the statements

@@ -234,6 +234,43 @@ static bool check_gradients(const struct rules *r, const struct subject *of) {
     return true;
 }
 
+// ---- fp16 -------------------------------------------------------------------------------------
+
+// Where gradients come by, below 6e-8 fp16 has zeros. One use of the subject that is fp16;
+// N_PRECISION_USES: none.
+static enum precision_use vanishing_use(const struct rules *r, const struct subject *of) {
+    const enum precision_use uses[] = {PRECISION_GRADIENTS, PRECISION_REDUCE, work_use(r, of)};
+    for (unsigned i = 0; i < 3; i++)
+        if (type_of(r, uses[i], of) == DTYPE_F16)
+            return uses[i];
+    return N_PRECISION_USES;
+}
+
+static bool check_scale(const struct rules *r, const struct subject *of) {
+    enum precision_use use = vanishing_use(r, of);
+    if (r->config->train.loss_scale.initial != 0 || use == N_PRECISION_USES)
+        return false;
+    const struct origin *origin = origin_of(r, use, of);
+    struct diagnostic *d =
+        report(r->diagnostics, W831, origin_span(origin),
+               "gradients below 6e-8 are zero in fp16, and no loss scale lifts them");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "say `loss_scale = dynamic`, or take `bf16`");
+    return true;
+}
+
+// AdamW's second moment is of squares.
+static bool check_moments(const struct rules *r, const struct subject *of) {
+    if (type_of(r, PRECISION_MOMENTS, of) != DTYPE_F16)
+        return false;
+    const struct origin *origin = origin_of(r, PRECISION_MOMENTS, of);
+    struct diagnostic *d = report(r->diagnostics, W831, origin_span(origin),
+                                  "moments in fp16: squares of gradients below 2.4e-4 are zero");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "say `moments = fp32`");
+    return true;
+}
+
 static void check_each(const struct rules *r,
                        bool (*check)(const struct rules *, const struct subject *)) {
     for (uint32_t i = 0; i < r->n_tensors; i++)
@@ -307,6 +344,8 @@ bool check_precision(const struct program *program, const struct config *config,
     check_each_part(&r, check_accumulate);
     if (diagnostics->n_errors > errors)
         return false;
+    check_each(&r, check_scale);
+    check_each(&r, check_moments);
     check_each(&r, check_useless_master);
     check_each(&r, check_useless_gather);
     for (uint32_t i = 0; i < r.precision->n_rules; i++)

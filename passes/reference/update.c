@@ -86,6 +86,8 @@ struct updater {
     struct rate *rates; // at most one for each rule
     uint32_t n_rates;
     buffer_id norm2, clip, step;
+    buffer_id
+        updates; // how many have been made, this one included: what optimizers take as the step
     struct writer writer;
 };
 
@@ -348,6 +350,57 @@ static value_id emit_rate(struct updater *u, const struct learning_rate *rate, v
 
 // All scalars of the step in one small unit: everything before it is sums over devices, everything
 // after it is the same on all of them. Without a limit the factor is one.
+static value_id multiply(struct updater *u, const char *name, value_id a, value_id b) {
+    return emit(&u->writer.emitter, OP_MUL, name, OPERANDS(a, b));
+}
+
+// Scalars of a step whose loss is scaled.
+struct scaling {
+    value_id scale, good_steps, updates; // as the step finds them
+    value_id inverse;                    // one over the scale
+};
+
+static struct scaling bind_scaling(struct updater *u) {
+    struct scaling at = {.scale = bind_buffer(u, "scale", program_find_buffer(u->program, "scale")),
+                         .updates = bind_buffer(u, "updates", add_host_scalar(u, HOST_UPDATES))};
+    if (u->config->train.loss_scale.dynamic)
+        at.good_steps = bind_buffer(u, "good_steps", add_host_scalar(u, HOST_GOOD_STEPS));
+    return at;
+}
+
+static void bind_output(struct updater *u, value_id value, enum host_role role) {
+    bind_result(&u->writer, value, reference_to(add_host_scalar(u, role)));
+}
+
+// What the next step finds. Devices agree on all of it, as they do on the norm.
+static void finish_scaling(struct updater *u, const struct scaling *at, value_id norm2) {
+    const struct loss_scale_config *scale = &u->config->train.loss_scale;
+    struct emitter *e = &u->writer.emitter;
+    value_id finite = emit(e, OP_IS_FINITE, "is_finite", OPERANDS(norm2));
+    value_id made = emit(e, OP_ACCUMULATE, "next_updates", OPERANDS(at->updates, finite));
+    u->updates = add_host_scalar(u, HOST_NEXT_UPDATES);
+    bind_result(&u->writer, made, reference_to(u->updates));
+    if (!scale->dynamic)
+        return;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_GROWTH, .real = scale->growth},
+        {.name = ATTRIBUTE_BACKOFF, .real = scale->backoff},
+        {.name = ATTRIBUTE_INTERVAL, .integer = scale->interval},
+    };
+    struct op next = *emit_with(e, OP_NEXT_LOSS_SCALE, "next",
+                                OPERANDS(at->scale, at->good_steps, finite), attributes, 3);
+    bind_output(u, next.results[0], HOST_NEXT_LOSS_SCALE);
+    bind_output(u, next.results[1], HOST_NEXT_GOOD_STEPS);
+}
+
+// The factor of all gradients: the clip, and the loss scale out again, whose square is in the sum of
+// squares. Where that is not finite the step is skipped, which is one value for all devices.
+static value_id unscaled_factor(struct updater *u, const struct scaling *at, value_id clip,
+                                value_id norm2) {
+    value_id factor = multiply(u, "factor", clip, at->inverse);
+    return emit(&u->writer.emitter, OP_UPDATE_FACTOR, "update_factor", OPERANDS(factor, norm2));
+}
+
 static void append_finish(struct updater *u) {
     struct program *program = u->program;
     double max_norm = u->config->train.clip;
@@ -359,13 +412,28 @@ static void append_finish(struct updater *u) {
     value_id inverse =
         bind_buffer(u, "inverse_count", program_find_buffer(program, "inverse_count"));
     value_id step = bind_buffer(u, "step", u->step);
+    bool scaled = u->config->train.loss_scale.initial != 0;
+    struct scaling scaling = {0};
+    if (scaled)
+        scaling = bind_scaling(u);
     bind_result(&u->writer, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
                 reference_to(program_host_buffer(program, HOST_LOSS)));
+    value_id summed = norm2;
+    if (scaled) {
+        scaling.inverse = emit(e, OP_RECIPROCAL, "inverse_scale", OPERANDS(scaling.scale));
+        norm2 = multiply(u, "norm2.once", norm2, scaling.inverse);
+        norm2 = multiply(u, "norm2.unscaled", norm2, scaling.inverse);
+    }
     bind_result(&u->writer, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)),
                 reference_to(grad_norm));
     struct attribute limit = {.name = ATTRIBUTE_MAX_NORM, .real = max_norm};
     struct op *clip = emit_with(e, OP_CLIP_FACTOR, "clip", OPERANDS(norm2), &limit, max_norm > 0);
-    bind_result(&u->writer, clip->results[0], reference_to(u->clip));
+    value_id factor = clip->results[0];
+    if (scaled)
+        factor = unscaled_factor(u, &scaling, factor, summed);
+    bind_result(&u->writer, factor, reference_to(u->clip));
+    if (scaled)
+        finish_scaling(u, &scaling, summed);
     for (uint32_t i = 0; i < u->n_rates; i++)
         bind_result(&u->writer, emit_rate(u, &u->rates[i].of, step),
                     reference_to(u->rates[i].buffer));
@@ -500,7 +568,7 @@ static void append_update(struct updater *u, enum group group) {
         if (group_has_rate(u, group, u->rates[i].buffer))
             rates[i] =
                 bind_buffer(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
-    value_id clip = bind_buffer(u, "clip", u->clip), step = bind_buffer(u, "step", u->step);
+    value_id clip = bind_buffer(u, "clip", u->clip), step = bind_buffer(u, "step", u->updates);
     struct bound *bound = ARENA_ARRAY(u->program->arena, struct bound, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
@@ -524,6 +592,7 @@ bool append_updates(struct job *job, const struct pass_context *context) {
     u.writer = writer_in(program, context->config->train.origin.span);
     u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
     u.step = add_host_scalar(&u, HOST_STEP);
+    u.updates = u.step; // unless some steps are skipped
     u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
     u.clip = add_scalar(&u, "clip", CLASS_TRANSIENT);
     const struct optimizer_config *first = &context->config->train.optimizers[0].optimizer;
