@@ -684,15 +684,6 @@ static void scalars(void **state) {
     struct op *op = OP(&h, CLIP_FACTOR, x);
     op_set_real(h.program->arena, op, ATTRIBUTE_MAX_NORM, 0.5);
     finish(&h, op);
-    op = OP(&h, LOSS_SCALE, x);
-    op_set_real(h.program->arena, op, ATTRIBUTE_INITIAL, 65536);
-    finish(&h, op);
-    value_id finite = harness_infer(&h, OP(&h, IS_FINITE, x));
-    finish(&h, OP(&h, UPDATE_FACTOR, x, t));
-    op = OP(&h, NEXT_LOSS_SCALE, x, t, finite);
-    op_set_real(h.program->arena, op, ATTRIBUTE_GROWTH, 2);
-    op_set_integer(h.program->arena, op, ATTRIBUTE_INTERVAL, 1);
-    finish(&h, op);
     for (int i = 0; i < N_RATES; i++) {
         op = OP(&h, LEARNING_RATE, t);
         op_set_word(h.program->arena, op, ATTRIBUTE_RATE, rate_names[i]);
