@@ -13,13 +13,13 @@ static const char *declared_letter(const struct placed_tensor *placed, enum stat
     static const char *const letters[] = {
         [EXTENT_REPLICATED] = "R", [EXTENT_SHARDED] = "S", [EXTENT_GATHERED] = "S*"};
     *origin = stored_origin(placed->storage, state, axis);
-    if (state == STATE_OPTIMIZER &&
-        placed->storage->shards[state].n) // what is gathered is made of it
-        return stored_extent(placed->storage, state, axis) == EXTENT_REPLICATED ? "R" : "S";
-    if (!placed->cut_by[axis])
-        return letters[stored_extent(placed->storage, state, axis)];
-    *origin = &placed->cut_by[axis]->origin;
-    return "S";
+    if (placed->cut_by[axis]) {
+        *origin = &placed->cut_by[axis]->origin;
+        return "S";
+    }
+    enum extent extent = stored_extent(placed->storage, state, axis);
+    bool as_shards = state == STATE_OPTIMIZER && extent == EXTENT_GATHERED; // gathered by its unit
+    return letters[as_shards ? EXTENT_SHARDED : extent];
 }
 
 static const char *letter_words(const char *letter) {
