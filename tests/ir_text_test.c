@@ -181,7 +181,10 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("operation max", "operation least", "`least`", "least");
     expect_error("  %q = gelu",
                  "  %r = all_gather(%p) {axes=shard} : f32[flat=80] out\n  %q = gelu",
-                 "`all_gather` lacks a `dim`", "%r = all_gather");
+                 "the sizes of `all_gather` do not fit its axes", "%r = all_gather");
+    expect_error("  %q = gelu",
+                 "  %r = reduce_scatter(%p) {axes=shard} : f32[flat=80] out\n  %q = gelu",
+                 "`reduce_scatter` lacks a `dim`", "%r = reduce_scatter");
     expect_error("shift -1", "shift -1 operation max", "only an all_reduce has", NULL);
     expect_error("operation max", "shift 1", "only a permute has a `shift`", NULL);
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);

@@ -166,8 +166,11 @@ class Linear(unittest.TestCase):
             self.assertEqual(header["held"]["parameters"], 256 * 256 * 4 // devices)
             for step in steps:
                 self.assertEqual(list(step), ["step", "loss", "grad_norm", "lr", "tokens", "seconds", "tokens_per_second",
-                                              "bytes_sent", "peak_bytes", "live_bytes"])
+                                              "bytes_sent", "bytes_copied", "peak_bytes", "peak_bytes_beyond",
+                                              "live_bytes"])
                 self.assertEqual(step["bytes_sent"], {"dp": int(predicted[0])})
+                self.assertEqual(step["bytes_copied"], {"host": 0, "disk": 0})
+                self.assertEqual(step["peak_bytes_beyond"], {"host": 0, "disk": 0})
                 # The last buffer is a scalar, followed by 56 bytes of alignment.
                 self.assertEqual(step["peak_bytes"], int(predicted[1]) - 56)
 

@@ -28,8 +28,8 @@ struct sharding {
     struct axis_list cuts[MAX_RANK];
     struct axis_list flat;
     uint64_t partial;
-    uint64_t maxima; // axes on which it is one of the numbers of which the greatest is meant
-    bool zero;       // nothing has been added yet: it takes the type of the first summand
+    uint64_t maxima;      // axes on which it is one of the numbers of which the greatest is meant
+    bool zero;            // nothing has been added yet: it takes the type of the first summand
     enum dtype dtype : 8; // of its elements here; NONE: as the reference program has them
 };
 
