@@ -347,10 +347,27 @@ static void check_dimensions(struct placing *p) {
 }
 
 // What is refused by one of these would be refused for the wrong reason by those behind it.
+// The norm of gradients is added up in the order of the model, and a step of whole matrices reads norms of
+// what one microbatch gives.
+static void check_updates(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    for (uint32_t i = 0; i < p->placement->n_storages; i++)
+        if (consumes_gradients(p->placement->storages[i])) {
+            not_in_order_yet(p, &p->placement->storages[i]->lives[STATE_GRADIENTS]->origin,
+                             "taking gradients one by one");
+            return;
+        }
+    for (uint32_t i = 0; i < train->n_optimizers; i++)
+        if (train->optimizers[i].optimizer.kind == OPTIMIZER_MUON) {
+            not_in_order_yet(p, &train->optimizers[i].origin, "`muon`");
+            return;
+        }
+}
+
 void check_order(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
         check_relaxed, check_kind,       check_promised, check_powers,
-        check_number,  check_dimensions, check_sums};
+        check_number,  check_dimensions, check_sums,     check_updates};
     uint32_t errors = p->diagnostics->n_errors;
     for (size_t i = 0; i < sizeof checks / sizeof *checks && p->config->train.reproducible; i++)
         if (p->diagnostics->n_errors == errors)
