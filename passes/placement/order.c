@@ -364,10 +364,45 @@ static void check_updates(struct placing *p) {
         }
 }
 
+static bool is_narrow(enum dtype dtype) {
+    return !dtype_holds(dtype, DTYPE_F32);
+}
+
+static bool cuts_vocabulary(const struct placing *p, uint32_t tensor) {
+    const struct placed_tensor *placed = &p->placement->tensors[tensor];
+    const struct tensor *of = &p->program->job->tensors[tensor];
+    for (unsigned d = 0; d < of->rank; d++)
+        if (of->dims[d].dimension == DIM_VOCAB && placed->cuts[d].n)
+            return true;
+    return false;
+}
+
+// What is rounded is added up behind that: by devices what each has rounded, on one device not.
+static void check_rounding(struct placing *p) {
+    const struct origin *origin = &p->config->train.precision.origin;
+    bool narrow = is_narrow(p->program->job->policy.compute);
+    for (uint32_t i = 0; i < p->placement->n_storages; i++) {
+        const struct element_types *types = &p->placement->storages[i]->types;
+        const char *what = types->reduced != types->gradients
+                               ? "reducing gradients in another type than they are kept in"
+                           : is_narrow(types->gradients) ? "keeping gradients in 16 bits"
+                                                         : NULL;
+        if (what) {
+            not_in_order_yet(p, origin, what);
+            return;
+        }
+    }
+    for (uint32_t t = 0; narrow && t < p->program->job->n_tensors; t++)
+        if (cuts_vocabulary(p, t)) {
+            not_in_order_yet(p, origin, "splitting the vocabulary of what is computed in 16 bits");
+            return;
+        }
+}
+
 void check_order(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
-        check_relaxed, check_kind,       check_promised, check_powers,
-        check_number,  check_dimensions, check_sums,     check_updates};
+        check_relaxed,    check_kind, check_promised, check_powers,  check_number,
+        check_dimensions, check_sums, check_updates,  check_rounding};
     uint32_t errors = p->diagnostics->n_errors;
     for (size_t i = 0; i < sizeof checks / sizeof *checks && p->config->train.reproducible; i++)
         if (p->diagnostics->n_errors == errors)

@@ -87,14 +87,16 @@ static bool rows_agree(const struct account *account, const struct price *price)
 
 // ---- the price of a program -------------------------------------------------------------------
 
-static bool update_multiplies(const struct program *program) {
-    for (uint32_t u = 0; u < program->job->n_units; u++) {
-        const struct unit *unit = &program->job->units[u];
-        for (uint32_t i = 0; i < unit->n_ops; i++)
-            if (unit->phase == PHASE_UPDATE && unit->ops[i].kind == OP_EINSUM)
-                return true;
+// The FLOP of the updates in a training step, which prices leave out.
+static double update_flops(const struct program *program) {
+    double flops = 0;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        const struct unit *unit = &program->job->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_ops && unit->phase == PHASE_UPDATE; i++)
+            flops += op_flops(unit, &unit->ops[i]) * (double)walk_trips(&walk);
     }
-    return false;
+    return flops;
 }
 
 static int64_t transient_bytes(const struct program *program) {
@@ -128,9 +130,8 @@ static const char *disagreement(const struct compiled *c, struct price *price,
         return arena_format(arena, "transients: %lld in the account, %s%lld in the price",
                             (long long)transient, price->is_ahead ? "at least " : "",
                             (long long)priced);
-    // Prices count forward and backward, which is most of a step unless updates multiply matrices.
     struct step_work work = account_work(c->final);
-    double least = update_multiplies(c->final) ? 0 : 0.5 * work.flops;
+    double least = 0.5 * (work.flops - update_flops(c->final));
     if (price->work.again_flops != work.again_flops || price->work.flops > work.flops ||
         price->work.flops < least || price->work.moved_bytes > work.moved_bytes)
         return "the work of forward and backward";
