@@ -482,28 +482,37 @@ static struct rounded round_update(struct emitter *e, const struct op *update) {
 
 // States are updated in place; the learning rate, the clip factor and the step are scalars in
 // memory.
-static void emit_adamw(struct emitter *e, const struct op *op) {
+static void emit_two_moments(struct emitter *e, const struct op *op, enum runtime_call call) {
     LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
                  v = updated_place(e, op, 2, 2);
     struct rounded rounded = round_update(e, op);
-    CALL_RUNTIME(e, adamw, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
-                 dtype_of(e, op, 3), rounded.dtype, elements_of(e, op, 0), p, m, v,
-                 operand_place(e, op, 3), rounded.place, operand_place(e, op, 4),
-                 operand_place(e, op, 5), operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
-                 real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_EPS),
-                 real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+    const LLVMValueRef arguments[] = {dtype_of(e, op, 0),
+                                      dtype_of(e, op, 1),
+                                      dtype_of(e, op, 2),
+                                      dtype_of(e, op, 3),
+                                      rounded.dtype,
+                                      elements_of(e, op, 0),
+                                      p,
+                                      m,
+                                      v,
+                                      operand_place(e, op, 3),
+                                      rounded.place,
+                                      operand_place(e, op, 4),
+                                      operand_place(e, op, 5),
+                                      operand_place(e, op, 6),
+                                      real(e, op, ATTRIBUTE_BETA1),
+                                      real(e, op, ATTRIBUTE_BETA2),
+                                      real(e, op, ATTRIBUTE_EPS),
+                                      real(e, op, ATTRIBUTE_WEIGHT_DECAY)};
+    call_runtime(e, call, op->id, arguments, sizeof arguments / sizeof *arguments);
+}
+
+static void emit_adamw(struct emitter *e, const struct op *op) {
+    emit_two_moments(e, op, CALL_adamw);
 }
 
 static void emit_adam(struct emitter *e, const struct op *op) {
-    LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
-                 v = updated_place(e, op, 2, 2);
-    struct rounded rounded = round_update(e, op);
-    CALL_RUNTIME(e, adam, op->id, dtype_of(e, op, 0), dtype_of(e, op, 1), dtype_of(e, op, 2),
-                 dtype_of(e, op, 3), rounded.dtype, elements_of(e, op, 0), p, m, v,
-                 operand_place(e, op, 3), rounded.place, operand_place(e, op, 4),
-                 operand_place(e, op, 5), operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
-                 real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_EPS),
-                 real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+    emit_two_moments(e, op, CALL_adam);
 }
 
 static void emit_lion(struct emitter *e, const struct op *op) {
