@@ -74,8 +74,24 @@
     "start reduce_scatter over a as cut[0] { short.whole -> short.slope }\nwait cut[0]\n"          \
     "call send(g = short.slope, r = short.lost) -> (code = short.code)\n"
 
+#define SCALED_BY(factor)                                                                          \
+    REPLACE("call copy(x = whole)", "call gain(x = whole, z = whole)"),                            \
+        REPLACE("%r = square_root(%n) : f64[]\n%y = scale", factor " : f64[]\n%y = scale")
+
 static const struct mistake mistakes[] = {
     // Ops.
+    {"a scale that has no limit is one",
+     GATHER_V,
+     {SCALED_BY("%r = clip_factor(%n)")},
+     NULL,
+     NULL,
+     NULL},
+    {"a scale that has a limit is none",
+     GATHER_V,
+     {SCALED_BY("%r = clip_factor(%n) {max_norm=0.5}")},
+     "E413",
+     "%y = scale(%x, %r)",
+     "on one device it is scaled by 1"},
     {"a part of an attention passed on over several axes",
      RING,
      {WHOLE_QUERIES,
@@ -157,7 +173,7 @@ static const struct mistake mistakes[] = {
                                "%y = silu(%f)")},
      "E415",
      "%i = cast",
-     NULL},
+     "`cast` from f32 to i32 may change the value"},
     {"read inside a unit before it is waited for",
      "call total(x = w[0]) -> (y = w[1])\n",
      {REPLACE("%y = wait(%s) : " ROW " out", "%y = cast(%s) : " ROW " out\n"

@@ -32,6 +32,7 @@
     "buffer w.m : moment1 f32" W " of w at 4096\n"                                                 \
     "buffer w.v : moment2 f32" W " of w at 5120\n"                                                 \
     "buffer w.grad : gradients f32" W " of w at 6144\n"                                            \
+    "buffer table.grad : gradients f32" W " of table at 19456\n"                                   \
     "buffer gain : parameters bf16[hidden=4] of gain at 7168\n"                                    \
     "buffer n : input f64[] host step at 8192\n"                                                   \
     "buffer loss : output f64[] host loss at 9216\n"                                               \
@@ -60,27 +61,35 @@
     "unit main.update { phase update parameter %p : f32" W " parameter %m : f32" W                 \
     " parameter %v : f32" W "\nparameter %g : f32" W " parameter %n : f64[]\n"                     \
     "result %q in %p result %k in %m result %o in %v result %c\n"                                  \
-    "%q, %k, %o = adamw(%p, %m, %v, %g, %n, %n, %n) {beta1=0.9, beta2=0.99, eps=0.5, "             \
+    "%factor = clip_factor(%n) {max_norm=0.5} : f64[]\n%clipped = scale(%g, %factor) : f32" W "\n" \
+    "%q, %k, %o = adamw(%p, %m, %v, %clipped, %n, %n, %n) {beta1=0.9, beta2=0.99, eps=0.5, "       \
     "weight_decay=0.5}\n  : f32" W " in %p, f32" W " in %m, f32" W " in %v\n"                      \
     "%c = cast(%q) : bf16" W " out }\n"                                                            \
-    "unit main.norm { phase update parameter %g : f32" W " result %y\n"                            \
-    "%s = square_sum(%g) : f64[]\n%y = square_root(%s) : f64[] out }\n"
+    "unit main.norm { phase update parameter %g : f32" W " parameter %k : f32" W " result %y\n"    \
+    "%both = add(%g, %k) : f32" W "\n%s = square_sum(%both) : f64[]\n"                             \
+    "%y = square_root(%s) : f64[] out }\n"
 #define END                                                                                        \
-    "call norm(g = w.grad) -> (y = grad_norm)\n"                                                   \
+    "call norm(g = w.grad, k = table.grad) -> (y = grad_norm)\n"                                   \
     "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n}\n}\n"
 
+// The gradients of `w` and of `table`, which reads no ids: of a product with what was embedded.
+#define GRADIENTS(w, table)                                                                        \
+    w " = einsum(%d, %h) {labels=\"bsv,bsh->vh\"} : f32" W "\n" table                              \
+      " = einsum(%d, %e) {labels=\"bsv,bsh->vh\"} : f32" W
+#define BIAS "%bias = cast(%slope) : f32[hidden=4]\n"
+
+// `scratch` is a gradient of no tensor: nobody is told that it may be sent narrower.
 static const char reference[] =
     "step main {\nsizes batch = 8 sequence = 2 microbatches = 1 layers = 1 vocab = 3\n" POLICY
         TENSORS STATES "buffer slope : parameters f32[hidden=4] of slope at 11264\n"
+    "buffer scratch : gradients f32[hidden=4] at 14336\n"
     "buffer tokens : input i32[batch=8, sequence=2] host tokens at 12288\n"
     "buffer targets : input i32[batch=8, sequence=2] host targets at 13312\n"
-    "train {\ncall work(x = tokens, z = targets, t = table, w = w, gain = gain, n = n, "
-    "slope = slope) -> (l = loss, g = w.grad)\n" END "unit main.work { phase forward " PARAMETERS(
-        "8") "parameter %slope : f32[hidden=4] result %l "
-             "result %g\n" WORK("8", "%bias = cast(%slope) : "
-                                     "f32[hidden=4]\n") "%g = einsum(%d, %h) "
-                                                        "{labels=\"bsv,bsh->"
-                                                        "vh\"} : f32" W " out }\n" UPDATE;
+    "train {\nzero scratch\ncall work(x = tokens, z = targets, t = table, w = w, gain = gain, "
+    "n = n, slope = slope) -> (l = loss, g = w.grad, k = table.grad)\n" END
+    "unit main.work { phase forward " PARAMETERS(
+        "8") "parameter %slope : f32[hidden=4] result %l result %g result %k\n" WORK("8", BIAS)
+        GRADIENTS("%g", "%k") " out }\n" UPDATE;
 
 static const char final[] =
     "step main {\naxis a = 2\nsizes batch = 8 sequence = 2 microbatches = 2 layers = 1 vocab = "
@@ -90,16 +99,21 @@ static const char final[] =
     "buffer w.sum : transient f32" W " at 16384\n"
     "buffer w.wire : transient bf16" W " at 17408\n"
     "buffer w.copy : transient bf16" W " at 18432\n"
+    "buffer table.sum : transient f32" W " at 20480\n"
     "buffer tokens : input i32[batch=8/a, sequence=2] host tokens microbatches 2 at 12288\n"
     "buffer targets : input i32[batch=8/a, sequence=2] host targets microbatches 2 at 13312\n"
     "train {\ncall narrow_slope(x = slope) -> (y = slope.n)\n"
     "start all_gather over a as gather[0] { slope.n -> slope.g }\nwait gather[0]\n"
-    "zero w.sum\nzero loss\nfor m = 0 .. 2 {\ncall work(x = tokens[m], z = targets[m], t = table, "
-    "w = w, gain = gain, n = n, slope = slope.g, loss = loss, sum = w.sum)\n}\n"
+    "zero w.sum\nzero table.sum\nzero loss\nfor m = 0 .. 2 {\ncall work(x = tokens[m], "
+    "z = targets[m], t = table, w = w, gain = gain, n = n, slope = slope.g, loss = loss, "
+    "sum = w.sum, table_sum = table.sum)\n}\n"
     "call pack(x = w.sum) -> (y = w.wire)\n"
     "start all_reduce over a as sum[0] { w.wire -> w.wire }\nwait sum[0]\n"
     "start all_reduce over a as sums[0] { loss -> loss }\nwait sums[0]\n"
-    "call unpack(x = w.wire) -> (y = w.grad)\n" END
+    "call unpack(x = w.wire) -> (y = w.grad)\n"
+    "call pack(x = table.sum) -> (y = w.wire)\n"
+    "start all_reduce over a as rest[0] { w.wire -> w.wire }\nwait rest[0]\n"
+    "call unpack(x = w.wire) -> (y = table.grad)\n" END
     "unit main.narrow_slope { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : bf16[flat=2] out }\n"
     "unit main.pack { phase backward parameter %x : f32" W " result %y\n"
@@ -107,19 +121,32 @@ static const char final[] =
     "unit main.unpack { phase backward parameter %x : bf16" W " result %y\n"
     "%y = cast(%x) : f32" W " out }\n"
     "unit main.work { phase forward " PARAMETERS(
-        "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] parameter %sum : f32" W "\n"
-             "result %k in %loss result %g in %sum\n" WORK(
-                 "2", "%bias = cast(%slope) : f32[hidden=4]\n") "%k = accumulate(%loss, %l) : "
-                                                                "f64[] in %loss\n"
-                                                                "%dw = einsum(%d, %h) "
-                                                                "{labels=\"bsv,bsh->vh\"} : f32" W
-                                                                "\n"
-                                                                "%g = accumulate(%sum, %dw) : f32" W
-                                                                " in %sum }\n" UPDATE;
+        "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] parameter %sum : f32" W
+             " parameter %table_sum : f32" W "\n"
+             "result %k in %loss result %g in %sum result %t.g in %table_sum\n" WORK(
+                 "2",
+                 BIAS) "%k = accumulate(%loss, %l) : f64[] in %loss\n" GRADIENTS("%dw",
+                                                                                 "%dt") "\n"
+                                                                                        "%g = "
+                                                                                        "accumulate"
+                                                                                        "(%sum, "
+                                                                                        "%dw) : "
+                                                                                        "f32" W
+                                                                                        " in %sum\n"
+                                                                                        "%t.g = "
+                                                                                        "accumulate"
+                                                                                        "(%table_"
+                                                                                        "sum, %dt) "
+                                                                                        ": f32" W
+                                                                                        " in "
+                                                                                        "%table_"
+                                                                                        "sum "
+                                                                                        "}"
+                                                                                        "\n" UPDATE;
 
 struct rounding {
     const char *name;
-    struct edit edits[7];
+    struct edit edits[8];
     const char *code, *at, *says; // NULL: accepted; anything
 };
 
@@ -165,6 +192,36 @@ static const struct rounding roundings[] = {
      "E415",
      "%y = cast(%x) : f16",
      "declared"},
+    {"a gradient sent in bf16 with the digits of less",
+     {REPLACE("%y = cast(%x) : bf16" W, "%f = cast(%x) : f16" W "\n%y = cast(%f) : bf16" W)},
+     "E415",
+     "%y = cast(%f)",
+     "declared"},
+    {"a gradient kept in bf16, and summed in it where f32 is declared",
+     {REPLACE("gradients = f32", "gradients = bf16"), REPLACE("reduce = bf16", "reduce = f32")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "declared"},
+    {"gradients of two parameters sent as one sum",
+     {REPLACE("call pack(x = table.sum) -> (y = w.wire)\n",
+              "call sum(x = w.sum, y = table.sum) -> (z = w.wire)\n"),
+      REPLACE("call norm(g = w.grad, k = table.grad)", "call norm(g = table.grad)"),
+      REPLACE(" parameter %k : f32" W " result %y\n%both = add(%g, %k) : f32" W
+              "\n%s = square_sum(%both)",
+              " result %y\n%s = square_sum(%g)"),
+      REPLACE("unit main.pack {", "unit main.sum { phase backward parameter %x : f32" W
+                                  " parameter %y : f32" W " result %z\n%s = add(%x, %y) : f32" W
+                                  "\n%z = cast(%s) : bf16" W " out }\nunit main.pack {")},
+     "E415",
+     "%z = cast(%s)",
+     "read in f32"},
+    {"a moment sent in bf16",
+     {REPLACE(CALL_UPDATE, "call pack(x = w.m) -> (y = w.copy)\n"
+                           "start permute over a shift 1 as moment[0] { w.copy -> w.wire }\n"
+                           "wait moment[0]\ncall unpack(x = w.wire) -> (y = w.m)\n" CALL_UPDATE)},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
     {"a gradient rounded when it has been sent",
      {REPLACE(SENT, ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.wire)\n")},
      "E415",
@@ -192,11 +249,23 @@ static const struct rounding roundings[] = {
      NULL,
      NULL},
 
+    {"nothing sent, which one device has left in a gradient of no tensor",
+     {REPLACE(CALL_UPDATE,
+              CALL_UPDATE "zero w.copy\nstart all_reduce over a as nothing[0] { w.copy -> w.copy "
+                          "}\nwait nothing[0]\n")},
+     NULL,
+     NULL,
+     NULL},
+
     // Sums of gradients.
     {"an accumulator in bf16",
      {REPLACE("buffer w.sum : transient f32", "buffer w.sum : transient bf16"),
       REPLACE("parameter %sum : f32", "parameter %sum : bf16"),
       REPLACE("%g = accumulate(%sum, %dw) : f32", "%g = accumulate(%sum, %dw) : bf16"),
+      REPLACE("buffer table.sum : transient f32", "buffer table.sum : transient bf16"),
+      REPLACE("parameter %table_sum : f32", "parameter %table_sum : bf16"),
+      REPLACE("%t.g = accumulate(%table_sum, %dt) : f32",
+              "%t.g = accumulate(%table_sum, %dt) : bf16"),
       REPLACE("unit main.pack { phase backward parameter %x : f32",
               "unit main.pack { phase backward parameter %x : bf16")},
      "E415",
@@ -213,13 +282,14 @@ static const struct rounding roundings[] = {
      "E415",
      "%short = cast(%dw)",
      "read in f32"},
-    {"the norm of a gradient rounded anew",
-     {REPLACE("%s = square_sum(%g)", "%short = cast(%g) : f16" W "\n%s = square_sum(%short)")},
+    {"the norm of gradients rounded anew",
+     {REPLACE("%s = square_sum(%both)",
+              "%short = cast(%both) : f16" W "\n%s = square_sum(%short)")},
      "E415",
-     "%short = cast(%g)",
+     "%short = cast(%both)",
      "read in f32"},
     {"the norm of a gradient in the type in which it was sent",
-     {ROUNDED("%g", W, "%s = square_sum(%g)", "%s = square_sum(%long)")},
+     {ROUNDED("%g", W, "%both = add(%g, %k)", "%both = add(%long, %k)")},
      NULL,
      NULL,
      NULL},
@@ -259,6 +329,14 @@ static const struct rounding roundings[] = {
      "%c = cast(%f)",
      "ends the step rounded"},
 
+    {"a factor of clipping that is rounded",
+     {REPLACE("%clipped = scale(%g, %factor)",
+              "%short = cast(%factor) : f32[]\n%long = cast(%short) : f64[]\n"
+              "%clipped = scale(%g, %long)")},
+     "E415",
+     "%short = cast(%factor)",
+     "read in f64"},
+
     // Statistics, the loss, the stream and products.
     {"a log-sum-exp rounded before the backward pass",
      {ROUNDED("%lse", "[batch=2, sequence=2]", "%d = cross_entropy_backward(%logits, %z, %lse,",
@@ -292,6 +370,13 @@ static const struct rounding roundings[] = {
      "E415",
      "%short = cast(%l)",
      "read in f64"},
+    {"a norm that is rounded for the host",
+     {REPLACE("%y = square_root(%s) : f64[] out",
+              "%root = square_root(%s) : f64[]\n%short = cast(%root) : f32[]\n"
+              "%y = cast(%short) : f64[] out")},
+     "E415",
+     "%short = cast(%root)",
+     "ends the step rounded to f32"},
     {"the stream in bf16",
      {REPLACE("%r = add(%e, %y) : f32", "%r = add(%e, %y) : bf16")},
      "E415",
@@ -333,7 +418,9 @@ static const struct rounding roundings[] = {
       REPLACE("%logits = einsum(%h, %w)",
               "%w.wide = cast(%w) : f32" W "\n%logits = einsum(%h, %w.wide)"),
       REPLACE("{labels=\"bsh,vh->bsv\"} : bf16", "{labels=\"bsh,vh->bsv\"} : f32"),
-      REPLACE("%lse, %i, %n) : bf16", "%lse, %i, %n) : f32")},
+      REPLACE("%lse, %i, %n) : bf16", "%lse, %i, %n) : f32"),
+      REPLACE("%dt = einsum(%d, %e)",
+              "%e.wide = cast(%e) : f32" ROWS "\n%dt = einsum(%d, %e.wide)")},
      NULL,
      NULL,
      NULL},

@@ -378,6 +378,23 @@ static void rows_are_selected_by_positions(void **state) {
     arena_free(&t.arena);
 }
 
+// What two values are may hang on what they were rounded to, and whether that was to be sent.
+static void values_differ_by_their_digits(void **state) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m, "");
+    struct judgement value = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
+    struct judgement sent = value, narrow = value, narrow_before = value;
+    sent.sent = true;
+    narrow.width = width_of(DTYPE_BF16);
+    narrow_before.before = width_of(DTYPE_BF16);
+    assert_true(judgement_alike(&value, &value));
+    assert_false(judgement_alike(&value, &sent));
+    assert_false(judgement_alike(&value, &narrow));
+    assert_false(judgement_alike(&value, &narrow_before));
+    arena_free(&t.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_nest_by_the_axes_between_them),
@@ -393,6 +410,7 @@ int main(void) {
         cmocka_unit_test(codes_are_of_whole_summands),
         cmocka_unit_test(codes_are_gathered_and_decompressed),
         cmocka_unit_test(rows_are_selected_by_positions),
+        cmocka_unit_test(values_differ_by_their_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@ _Static_assert(N_DTYPES <= 8, "a width has a bit for each type");
 
 struct width width_of(enum dtype dtype) {
     struct width width = {1 << DTYPE_NONE};
-    if (!dtype_is_floating(dtype))
-        return WIDTH_ALL;
     for (enum dtype other = 0; other < N_DTYPES; other++)
         if (dtype_is_floating(other) && dtype_holds(dtype, other))
             width.types |= (uint8_t)(1 << other);

@@ -12,7 +12,7 @@ struct width {
 #define WIDTH_NONE ((struct width){0})         // unknown: anything is as wide
 #define WIDTH_ALL  ((struct width){UINT8_MAX}) // of what no floating type rounds
 
-struct width width_of(enum dtype);                   // of integers WIDTH_ALL
+struct width width_of(enum dtype);
 struct width width_meet(struct width, struct width); // what has been in both
 struct width width_join(struct width, struct width);
 bool width_holds(struct width, struct width other); // has it every digit of that?

@@ -323,10 +323,8 @@ struct judgement collective_apply(struct proof *p, struct builder *builder,
 }
 
 struct judgement copy_apply(const struct world *w, const struct judgement *from) {
-    struct judgement value = *from;
-    if (value.fault)
-        return value;
-    value.own = 0; // there may be several
+    struct judgement value = *from; // a fault stays one
+    value.own = 0;                  // there may be several
     forget_padding(w, &value);
     return value;
 }

@@ -153,7 +153,7 @@ void precision_made(struct context *c, unsigned result, struct judgement *made) 
         made->narrowed = c->operands[0].narrowed;
     }
     round_to(made, made->dtype, &c->op->span);
-    if (c->proof->ordered)
+    if (c->proof->ordered) // this saves time: nothing is read there
         return;
     if (c->proof->is_reference)
         readings_made(readings, node, made->width);
@@ -233,10 +233,9 @@ void ordered_round(struct context *c, unsigned result, struct judgement *made) {
 // The reference's tensor of which it is the gradient, or a summand of that; NULL: none.
 static const struct tensor *gradient_of(const struct proof *p, struct term term) {
     const struct terms *terms = p->world->terms;
-    const struct tensor *of = readings_gradient_of(p->readings, term.node);
-    if (of || term_kind(terms, term) != NODE_SUM)
-        return of;
-    of = readings_gradient_of(p->readings, term_part(terms, term, 0).of.node);
+    if (term_kind(terms, term) != NODE_SUM)
+        return readings_gradient_of(p->readings, term.node);
+    const struct tensor *of = readings_gradient_of(p->readings, term_part(terms, term, 0).of.node);
     for (uint32_t i = 1; i < term_node(terms, term)->n_parts; i++)
         if (readings_gradient_of(p->readings, term_part(terms, term, i).of.node) != of)
             return NULL;
@@ -245,10 +244,6 @@ static const struct tensor *gradient_of(const struct proof *p, struct term term)
 
 static bool is_state(const struct proof *p, struct term term) {
     return term_kind(p->world->terms, term) == NODE_STATE;
-}
-
-static bool is_parameter(const struct proof *p, struct term term) {
-    return is_state(p, term) && given_class(p->world->terms, term) == CLASS_PARAMETERS;
 }
 
 // In which type the tensor of a state is gathered.
@@ -301,7 +296,8 @@ void precision_sent(struct proof *p, const struct exchange *exchange, struct jud
     if (!width_holds(value->width, declared_width(p, value, least)) ||
         !dtype_holds((enum dtype)value->dtype, least))
         insist_wider(p, value, least, span);
-    else if ((gradient_of(p, value->value.of) || is_parameter(p, value->value.of)) &&
+    else if ((gradient_of(p, value->value.of) || // else it is a state
+              given_class(p->world->terms, value->value.of) == CLASS_PARAMETERS) &&
              mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1)
         value->sent = true;
 }
