@@ -88,7 +88,7 @@ static struct statement build_loss_scale(struct builder *b, buffer_id inverse) {
                                  reference_to(add_host_buffer(b, HOST_LOSS_SCALE, DTYPE_F64)));
     value_id t = bind_operand(&b->writer, "inverse_count", reference_to(inverse));
     value_id scale = emit_with(e, OP_LOSS_SCALE, "scale", OPERANDS(left), &initial, 1)->results[0];
-    bind_result(&b->writer, scale, reference_to(add_scalar(b, "scale", CLASS_TRANSIENT)));
+    bind_result(&b->writer, scale, reference_to(add_host_buffer(b, HOST_SCALE, DTYPE_F64)));
     bind_result(&b->writer, emit(e, OP_MUL, "scaled", OPERANDS(t, scale)),
                 reference_to(add_scalar(b, "loss_gradient", CLASS_TRANSIENT)));
     return b->writer.call;
@@ -190,6 +190,7 @@ static void push_call(struct builder *b, struct block *block, const struct state
 
 struct forward_calls {
     struct statement count, divisor, embedding, block, head;
+    struct statement scale; // of training, where there is a loss scale
 };
 
 static void push_forward(struct builder *b, enum step_kind kind, const struct forward_calls *calls,
@@ -198,6 +199,8 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     *step = (struct step){.present = true, .span = span};
     push_call(b, &step->body, &calls->count);
     push_call(b, &step->body, &calls->divisor);
+    if (kind == STEP_TRAIN && b->config->train.loss_scale.initial != 0)
+        push_call(b, &step->body, &calls->scale);
     push_call(b, &step->body, &calls->embedding);
     struct statement loop = loop_over_layers(b->program, span);
     push_call(b, &loop.loop.body, &calls->block);
@@ -254,6 +257,8 @@ bool build(struct job *job, const struct pass_context *context) {
     b.writer = writer_in(program, train_span);
     calls.count = build_scalar(&b, &counting, targets, count);
     calls.divisor = build_scalar(&b, &dividing, count, inverse);
+    if (config->train.loss_scale.initial != 0)
+        calls.scale = build_loss_scale(&b, inverse);
     b.writer.emitter.span = model_span;
     calls.embedding = build_embedding(&b, tokens);
     calls.block = build_block(&b);
@@ -261,10 +266,6 @@ bool build(struct job *job, const struct pass_context *context) {
     struct statement mean = build_mean_loss(&b, loss_sum, inverse, loss);
 
     push_forward(&b, STEP_TRAIN, &calls, train_span);
-    if (config->train.loss_scale.initial != 0) {
-        struct statement scale = build_loss_scale(&b, inverse);
-        push_call(&b, &program->steps[STEP_TRAIN].body, &scale);
-    }
     push_forward(&b, STEP_EVALUATE, &calls, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
     job_number(program->job);

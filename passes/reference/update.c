@@ -361,7 +361,8 @@ struct scaling {
 };
 
 static struct scaling bind_scaling(struct updater *u) {
-    struct scaling at = {.scale = bind_buffer(u, "scale", program_find_buffer(u->program, "scale")),
+    struct scaling at = {.scale =
+                             bind_buffer(u, "scale", program_host_buffer(u->program, HOST_SCALE)),
                          .updates = bind_buffer(u, "updates", add_host_scalar(u, HOST_UPDATES))};
     if (u->config->train.loss_scale.dynamic)
         at.good_steps = bind_buffer(u, "good_steps", add_host_scalar(u, HOST_GOOD_STEPS));
