@@ -183,6 +183,14 @@ static int32_t host_buffer(const struct program *program, enum host_role role) {
     return index_or_none(program_host_buffer(program, role));
 }
 
+static const struct {
+    enum host_role found, left;
+} carried_roles[PLACE_N_CARRIED] = {
+    [PLACE_LOSS_SCALE] = {HOST_LOSS_SCALE, HOST_NEXT_LOSS_SCALE},
+    [PLACE_GOOD_STEPS] = {HOST_GOOD_STEPS, HOST_NEXT_GOOD_STEPS},
+    [PLACE_UPDATES] = {HOST_UPDATES, HOST_NEXT_UPDATES},
+};
+
 static void find_wellknown(const struct program *program, struct place_wellknown *out) {
     out->tokens = host_buffer(program, HOST_TOKENS);
     out->targets = host_buffer(program, HOST_TARGETS);
@@ -197,6 +205,11 @@ static void find_wellknown(const struct program *program, struct place_wellknown
     out->microbatch = host_buffer(program, HOST_MICROBATCH);
     out->layer = host_buffer(program, HOST_LAYER);
     out->draw_key = host_buffer(program, HOST_DRAW_KEY);
+    out->scale = host_buffer(program, HOST_SCALE);
+    for (int i = 0; i < PLACE_N_CARRIED; i++) {
+        out->found[i] = host_buffer(program, carried_roles[i].found);
+        out->left[i] = host_buffer(program, carried_roles[i].left);
+    }
 }
 
 // ---- statements -------------------------------------------------------------------------------

@@ -189,6 +189,12 @@ static void print_predicted(FILE *to, const struct place_memory *m) {
             m->peak, m->parameters, m->optimizer, m->gradients, m->activations, m->transient);
 }
 
+static void print_carried(FILE *to, const char *name, const int32_t buffers[PLACE_N_CARRIED],
+                          const char *end) {
+    fprintf(to, ".%s = {%d, %d, %d}%s", name, buffers[PLACE_LOSS_SCALE], buffers[PLACE_GOOD_STEPS],
+            buffers[PLACE_UPDATES], end);
+}
+
 // Entries are named as the object defines them; a step that the job has not stays null.
 static void print_part(FILE *to, const struct place_part *p, const struct job *job,
                        uint32_t number) {
@@ -205,9 +211,11 @@ static void print_part(FILE *to, const struct place_part *p, const struct job *j
     fprintf(to,
             "     .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
             ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .microbatch = %d, "
-            ".layer = %d, .draw_key = %d},\n",
+            ".layer = %d, .draw_key = %d, .scale = %d, ",
             w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits,
-            w->samples, w->microbatch, w->layer, w->draw_key);
+            w->samples, w->microbatch, w->layer, w->draw_key, w->scale);
+    print_carried(to, "found", w->found, ", ");
+    print_carried(to, "left", w->left, "},\n");
     print_predicted(to, &p->memory);
     for (int s = 0; s < N_STEPS; s++)
         if (job->programs[number]->steps[s].present)

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 27
+#define PLACE_ABI_VERSION 28
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -308,6 +308,14 @@ struct place_effect {
     struct place_index indices[PLACE_STACKS_LIMIT]; /* of the item, one for each stack */
 };
 
+/* Numbers that the host carries from step to step where the loss is scaled. */
+enum place_carried {
+    PLACE_LOSS_SCALE, /* of the next step; 0: as the program says */
+    PLACE_GOOD_STEPS, /* with finite gradients, one behind the other, since it last changed */
+    PLACE_UPDATES,    /* steps that were not skipped */
+    PLACE_N_CARRIED
+};
+
 /* Buffers with a meaning for the host, as indices; -1: the part has none. */
 struct place_wellknown {
     int32_t tokens;        /* i32 [batch, sequence] INPUT, stacked by microbatches */
@@ -321,6 +329,9 @@ struct place_wellknown {
     int32_t microbatch; /* f64, item i the number i of the microbatch; INPUT */
     int32_t layer;      /* f64, item i the number of its layer; INPUT */
     int32_t draw_key;   /* f64, for the numbers that a step draws; 0: it draws none; INPUT */
+    int32_t scale;      /* f64, by which the step multiplied its loss; OUTPUT */
+    int32_t found[PLACE_N_CARRIED]; /* f64, as the step before left them; INPUT */
+    int32_t left[PLACE_N_CARRIED];  /* f64; OUTPUT */
 };
 
 /* Predicted bytes of the device with the highest peak, at that moment. */

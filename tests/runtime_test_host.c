@@ -511,7 +511,8 @@ static void check_samples(int inner) {
     whole.n_buffers = 2;
     whole.buffers = buffers;
     whole.arena_bytes[PLACE_DEVICE] = 64;
-    whole.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    whole.wellknown = (struct place_wellknown){0,  1,  -1, -1, -1, -1,           -1,
+                                               -1, -1, -1, -1, -1, {-1, -1, -1}, {-1, -1, -1}};
     char seen[256] = {0};
     for (int32_t rank = 0; rank < 12; rank++) {
         _Alignas(16) int32_t arena[16];
@@ -568,7 +569,8 @@ static void windows_of_several_files_follow_each_other(void **state) {
                                            .stride_bytes = 7 * 4 * 4,
                                            .offset_bytes = i * 7 * 4 * 4};
     whole.buffers = buffers;
-    whole.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    whole.wellknown = (struct place_wellknown){0,  1,  -1, -1, -1, -1,           -1,
+                                               -1, -1, -1, -1, -1, {-1, -1, -1}, {-1, -1, -1}};
     assert_int_equal(dataset_open(&set, &request, &program, message, sizeof message), 0);
     assert_int_equal(set.windows, 6);
     assert_int_equal(set.tokens, 11 + 7 + 15);

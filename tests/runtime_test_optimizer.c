@@ -202,6 +202,10 @@ static void skipped(void **state) {
     CALL_OK(place_sgd_momentum(context, 0, type, type, type, type, 1, &p, &m, &g, NULL, &rate,
                                &clip, 0.9, 0.1, 0));
     assert_true(p == 1 && m == 2 && v == 3);
+    float master = 1, rounded = 7, gradient = NAN, moment = 2; /* what is rounded is made anew */
+    CALL_OK(place_lion(context, 0, PLACE_F32, PLACE_F32, PLACE_F32, PLACE_F32, 1, &master, &moment,
+                       &gradient, &rounded, &rate, &clip, 0.9, 0.99, 0.1));
+    assert_true(master == 1 && moment == 2 && rounded == 1);
     context_free(context);
 }
 

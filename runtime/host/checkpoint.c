@@ -359,6 +359,8 @@ static int write_manifest(struct session *session, const struct checkpoint_write
     struct manifest manifest = {.step = writer->step,
                                 .samples = writer->samples,
                                 .seed = session->seed,
+                                .is_scaled = carries(program),
+                                .carried = writer->carried,
                                 .data_tokens = session->data.tokens,
                                 .data_hash = dataset_hash(&session->data),
                                 .batch = program->batch,
@@ -545,7 +547,8 @@ static int32_t agree_to_write(struct session *session, struct place_context *con
 }
 
 int32_t checkpoint_begin(struct session *session, struct place_context *context,
-                         struct checkpoint_writer *writer, int64_t step, int64_t samples) {
+                         struct checkpoint_writer *writer, int64_t step, int64_t samples,
+                         const struct carried *carried) {
     const struct checkpoints *checkpoints = &session->checkpoints;
     size_t n = (size_t)checkpoints->files.entries.n;
     size_t bytes = sizeof(struct parts) + n * sizeof(content_sum);
@@ -555,6 +558,7 @@ int32_t checkpoint_begin(struct session *session, struct place_context *context,
         return status;
     writer->step = step;
     writer->samples = samples;
+    writer->carried = *carried;
     writer->sums = calloc(n + 1, sizeof *writer->sums);
     writer->descriptors = malloc(((size_t)checkpoints->files.n + 1) * sizeof(int));
     struct parts *mine = calloc(1, bytes);

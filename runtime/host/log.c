@@ -229,6 +229,10 @@ int run_log_step(struct run_log *log, const struct place_program *program,
     line_number(&line, "loss", record->loss);
     line_number(&line, "grad_norm", record->grad_norm);
     line_number(&line, "lr", record->learning_rate);
+    if (record->is_scaled) {
+        line_number(&line, "loss_scale", record->loss_scale);
+        line_add(&line, ", \"skipped\": %s", record->skipped ? "true" : "false");
+    }
     line_add(&line, ", \"tokens\": %lld", (long long)record->tokens);
     line_number(&line, "seconds", record->seconds);
     line_number(&line, "tokens_per_second", (double)record->tokens / record->seconds);

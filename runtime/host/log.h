@@ -9,7 +9,10 @@
 struct step_record {
     int64_t step;
     double loss, grad_norm, learning_rate;
-    int64_t tokens; /* that the loss is a mean over: targets that are not masked */
+    bool is_scaled;    /* the loss is: */
+    double loss_scale; /* by it */
+    bool skipped;      /* the update, since gradients were not finite */
+    int64_t tokens;    /* that the loss is a mean over: targets that are not masked */
     double seconds;
     const int64_t *sent_bytes;           /* over every group of the program: maximum over ranks */
     int64_t copied_bytes[PLACE_N_TIERS]; /* to and from each: maximum over ranks */

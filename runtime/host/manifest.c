@@ -1,5 +1,6 @@
 /* What a checkpoint says of itself (see manifest.h). */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,12 @@ static void print_field(struct text *text, const char *name, const char *string)
     text_quote(text, string);
 }
 
+static void print_carried(struct text *text, const struct carried *carried) {
+    const double *values = carried->values;
+    text_add(text, ",\n\"loss_scale\": {\"scale\": %.17g, \"good_steps\": %.0f, \"updates\": %.0f}",
+             values[PLACE_LOSS_SCALE], values[PLACE_GOOD_STEPS], values[PLACE_UPDATES]);
+}
+
 static void print_tensor(struct text *text, const struct entry *entry, content_sum sum) {
     text_add(text, "{\"name\": ");
     text_quote(text, entry->name);
@@ -93,6 +100,8 @@ char *manifest_print(const struct manifest *manifest, const struct place_program
     text_add(&text, ",\n\"step\": %lld,\n\"samples\": %lld", (long long)manifest->step,
              (long long)manifest->samples);
     text_add(&text, ",\n\"seed\": \"%016" PRIx64 "\"", manifest->seed);
+    if (manifest->is_scaled)
+        print_carried(&text, &manifest->carried);
     text_add(&text, ",\n\"data_tokens\": %lld,\n\"data_hash\": \"%016" PRIx64 "\"",
              (long long)manifest->data_tokens, manifest->data_hash);
     text_add(&text, ",\n\"batch\": %lld,\n\"sequence\": %lld,\n\"islands\": %lld",
@@ -299,6 +308,37 @@ static bool parse_samples(struct json_reader *reader, int64_t *samples) {
            (*samples <= INT64_MAX / 2 || reader_fail(reader, "a number is too large"));
 }
 
+/* Parses a number that is not below zero, as print_carried prints it. */
+static bool parse_carried_number(struct json_reader *reader, double *number) {
+    struct json_slice slice;
+    char text[32], *end;
+    if (!reader_slice(reader, &slice))
+        return false;
+    snprintf(text, sizeof text, "%.*s", (int)(slice.n < sizeof text ? slice.n : 0), slice.text);
+    *number = strtod(text, &end);
+    return (end > text && !*end && isfinite(*number) && *number >= 0) ||
+           reader_fail(reader, "this is no number of a loss scale");
+}
+
+static bool parse_carried(struct json_reader *reader, struct manifest *manifest) {
+    static const char *const names[PLACE_N_CARRIED] = {[PLACE_LOSS_SCALE] = "scale",
+                                                       [PLACE_GOOD_STEPS] = "good_steps",
+                                                       [PLACE_UPDATES] = "updates"};
+    unsigned seen = 0;
+    int which;
+    bool first = true;
+    manifest->is_scaled = true;
+    if (!reader_begin(reader, '{'))
+        return false;
+    while (reader_next(reader, '{', &first) &&
+           take_key(reader, names, PLACE_N_CARRIED, &seen, &which))
+        if (which < PLACE_N_CARRIED)
+            parse_carried_number(reader, &manifest->carried.values[which]);
+        else
+            reader_skip(reader);
+    return has_all(reader, seen, PLACE_N_CARRIED);
+}
+
 /* Parses the version: a manifest of another one is read no further. */
 static bool parse_version(struct json_reader *reader, int64_t *version) {
     char format[MANIFEST_TEXT_BYTES];
@@ -331,11 +371,12 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
         REQUIRED,
         MODEL = REQUIRED, /* of older programs these are not there */
         TRAINING,
+        LOSS_SCALE, /* of runs whose loss is scaled */
         N
     };
-    static const char *const names[N] = {"step",  "samples",  "seed",    "data_tokens", "data_hash",
-                                         "batch", "sequence", "islands", "strategy",    "plan_hash",
-                                         "files", "model",    "training"};
+    static const char *const names[N] = {
+        "step",    "samples",  "seed",      "data_tokens", "data_hash", "batch",    "sequence",
+        "islands", "strategy", "plan_hash", "files",       "model",     "training", "loss_scale"};
     int64_t *const integers[N] = {[STEP] = &manifest->step,
                                   [TOKENS] = &manifest->data_tokens,
                                   [BATCH] = &manifest->batch,
@@ -361,6 +402,8 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
             reader_string(reader, manifest->training, sizeof manifest->training);
         else if (which == FILES)
             parse_files(reader, manifest);
+        else if (which == LOSS_SCALE)
+            parse_carried(reader, manifest);
         else
             reader_skip(reader);
     }

@@ -2,6 +2,7 @@
  * go on from it, and which tensors its files hold, each with the sum of its content. The text ends
  * with a sum of its own, so that a torn one is known. */
 #pragma once
+#include "runtime/host/carried.h"
 #include "runtime/host/parts.h"
 #include "runtime/host/tensor_files.h"
 
@@ -14,6 +15,8 @@ struct manifest {
     int64_t step;    /* that was made last */
     int64_t samples; /* of the data, taken so far: the next step begins with this one */
     uint64_t seed;
+    bool is_scaled; /* the run's loss was */
+    struct carried carried;
     int64_t data_tokens;
     uint64_t data_hash;
     int64_t batch, sequence, islands;

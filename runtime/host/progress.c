@@ -93,7 +93,10 @@ static void format_parts(const struct progress *progress, const struct step_reco
     double per_step = (now - progress->started) / (double)(record->step - progress->before);
     say(&parts[STEP], 0, "step %lld/%lld", (long long)record->step, (long long)progress->steps);
     say(&parts[LOSS], 1, "  loss %.4f", unsigned_nan(record->loss));
-    say(&parts[GRADIENT], 4, "  grad %.3g", unsigned_nan(record->grad_norm));
+    if (record->skipped)
+        say(&parts[GRADIENT], 4, "  skipped at scale %.3g", record->loss_scale);
+    else
+        say(&parts[GRADIENT], 4, "  grad %.3g", unsigned_nan(record->grad_norm));
     say(&parts[RATE], 5, "  lr %.3g", record->learning_rate);
     say(&parts[SPEED], 2, "  %.0f tokens/s", (double)record->tokens / record->seconds);
     parts[SHARE] = (struct line_part){.rank = 6};

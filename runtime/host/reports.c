@@ -32,12 +32,21 @@ static double scalar_of(struct place_context *context, int32_t buffer) {
     return *(double *)layout_item(context, &context->part->buffers[buffer], 0);
 }
 
-void report_results(struct place_context *context, struct reports *reports) {
+/* Below it the loss's own gradient would be zero in fp16. */
+#define LEAST_SCALE 0x1p-24
+
+void report_results(struct place_context *context, struct reports *reports,
+                    struct carried *carried) {
     const struct place_wellknown *known = &context->part->wellknown;
     struct report *mine = reports->mine;
     mine->loss.loss = scalar_of(context, known->loss);
     mine->grad_norm = scalar_of(context, known->grad_norm);
     mine->learning_rate = scalar_of(context, known->learning_rate);
+    double updates = carried->values[PLACE_UPDATES];
+    carried_read(context, carried);
+    mine->scale = scalar_of(context, known->scale);
+    mine->next_scale = scalar_of(context, known->left[PLACE_LOSS_SCALE]);
+    mine->skipped = carries(context->program) && carried->values[PLACE_UPDATES] == updates;
 }
 
 void report_measures(struct place_context *context, struct reports *reports) {
@@ -124,7 +133,12 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     record->tokens = loss.targets;
     record->learning_rate = first->learning_rate;
     record->sent_bytes = reports->sent_most;
-    agreed.has_no_loss = part->wellknown.loss >= 0 && !isfinite(record->loss);
-    agreed.has_no_norm = part->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
+    record->loss_scale = first->scale;
+    record->is_scaled = carries(program);
+    record->skipped = first->skipped != 0;
+    bool updated = !record->skipped; /* else all is as it was */
+    agreed.has_no_loss = updated && part->wellknown.loss >= 0 && !isfinite(record->loss);
+    agreed.has_no_norm = updated && part->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
+    agreed.has_no_scale = record->skipped && first->next_scale < LEAST_SCALE;
     return agreed;
 }

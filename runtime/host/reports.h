@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 #include "runtime/context.h"
+#include "runtime/host/carried.h"
 #include "runtime/host/islands.h"
 #include "runtime/host/log.h"
 
@@ -9,6 +10,8 @@
 struct report {
     struct rank_loss loss; /* the first member */
     double grad_norm, learning_rate;
+    double scale, next_scale; /* of the loss; NAN: it has none, or always the same */
+    int64_t skipped;          /* gradients were not finite, and nothing was updated */
     int64_t peak_bytes[PLACE_N_TIERS];
     int64_t copied_bytes[PLACE_N_TIERS]; /* as sent_bytes */
     struct live_report live;
@@ -31,9 +34,10 @@ struct reports {
 bool reports_allocate(struct reports *reports, const struct place_program *program);
 void reports_free(struct reports *reports);
 
-/* What the step has left behind for the host; others may not yet have ended it, but have read all
+/* What the step has left behind for the host, and for the next step in place of what it found; others may not yet have ended it, but have read all
  * they read from here. */
-void report_results(struct place_context *context, struct reports *reports);
+void report_results(struct place_context *context, struct reports *reports,
+                    struct carried *carried);
 /* What the step took. */
 void report_measures(struct place_context *context, struct reports *reports);
 /* What is sent and copied from now on is of the next step. */
@@ -45,6 +49,7 @@ struct agreed {
     bool has_no_loss; /* it is not a number: neither are the states */
     bool has_no_norm; /* of the gradients: the states may not be either, as the next loss would show
                        */
+    bool has_no_scale;     /* it fell and fell, and gradients never became finite */
     bool checkpoint_waits; /* some rank's is on its way */
     int64_t checkpoint;    /* the least of all */
 };

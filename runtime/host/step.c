@@ -1,4 +1,5 @@
 /* What a rank does around the program's own code in a step (see step.h). */
+#include "runtime/host/carried.h"
 #include "runtime/host/data.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/step.h"
@@ -30,8 +31,9 @@ int32_t fail_not_a_number(struct place_context *context, const char *what) {
     return context_fail(context, -1, PLACE_ERROR_HOST, "%s", what);
 }
 
-void rank_begin_step(struct place_context *context, int64_t step) {
+void rank_begin_step(struct place_context *context, int64_t step, const struct carried *carried) {
     atomic_store(&context->recorder.step, step);
+    carried_write(context, carried);
     set_scalar(context, context->part->wellknown.step, 0, (double)step);
 }
 

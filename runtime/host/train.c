@@ -26,8 +26,9 @@
 struct training {
     struct reports reports;
     struct checkpoint_writer writer;
-    int64_t step;    /* the last that is whole */
-    int64_t targets; /* of the data that are there for the next */
+    int64_t step;           /* the last that is whole */
+    int64_t targets;        /* of the data that are there for the next */
+    struct carried carried; /* by that step, to the next */
     struct agreed agreed;
     double waited;                /* seconds, for the last checkpoint */
     bool has_idled;               /* a step had no target */
@@ -66,10 +67,15 @@ static void show_step(struct session *session, struct place_context *context,
 }
 
 static bool is_poisoned(const struct agreed *agreed) {
-    return agreed->has_no_loss || agreed->has_no_norm;
+    return agreed->has_no_loss || agreed->has_no_norm || agreed->has_no_scale;
 }
 
 static int32_t fail_poisoned(struct place_context *context, const struct agreed *agreed) {
+    if (agreed->has_no_scale)
+        return fail_not_a_number(
+            context, "gradients are not finite, and the loss scale is so small now that fp16 would "
+                     "have nothing but zeros. What makes them so lies elsewhere: a lower learning "
+                     "rate, a longer warmup or compute in bf16 may help");
     return fail_not_a_number(
         context, agreed->has_no_loss
                      ? "the loss is not a number, so what this step made is not kept. A lower "
@@ -203,7 +209,7 @@ static int32_t write_checkpoint(struct session *session, struct place_context *c
     double begin = clock_seconds();
     if (!status)
         status = checkpoint_begin(session, context, &training->writer, training->step,
-                                  samples_before(session, training->step));
+                                  samples_before(session, training->step), &training->carried);
     training->waited = clock_seconds() - begin;
     return status;
 }
@@ -328,12 +334,12 @@ static int32_t train_step(struct session *session, struct place_context *context
                           struct training *training) {
     int64_t step = training->step + 1;
     struct report *mine = training->reports.mine;
-    rank_begin_step(context, step);
+    rank_begin_step(context, step, &training->carried);
     mine->loss.targets = training->targets;
     double begin = clock_seconds();
     int32_t status = execute_step(session, context, step, &mine->live);
     if (!status)
-        report_results(context, &training->reports);
+        report_results(context, &training->reports, &training->carried);
     if (!status && averages(session, step))
         status = average(session, context, &mine->live);
     if (status)
@@ -374,7 +380,10 @@ static int32_t end_steps(struct session *session, struct place_context *context,
 }
 
 int32_t train_steps(struct session *session, struct place_context *context) {
-    struct training training = {.step = steps_before(session)};
+    const struct manifest *manifest = &session->resumption.manifest;
+    struct training training = {.step = manifest->step,
+                                .carried = manifest->is_scaled ? manifest->carried
+                                                               : carried_anew(manifest->step)};
     int32_t status = PLACE_OK;
     if (!reports_allocate(&training.reports, session->program))
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory for reports");

@@ -15,15 +15,14 @@ static double clip_of(const void *clip) {
 /* What is rounded is p as it was computed, so p keeps all digits of that. */
 static int32_t run_update(struct place_context *context, int32_t statement, enum kernel kernel,
                           int32_t computed, int64_t count, struct optimizer *o) {
-    if (isnan(o->clip)) /* the step is skipped: what is updated in place stays */
-        return o->rounded.at == NULL
-                   ? PLACE_OK
-                   : context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                                  "a step cannot be skipped whose update rounds parameters");
     if (o->rounded.at != NULL && (o->p.dtype != computed || COMPUTED_IN(o->rounded.dtype) < 0))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "parameters of type %d cannot be rounded to type %d in their update",
                             o->p.dtype, o->rounded.dtype);
+    if (isnan(o->clip)) /* the step is skipped: what is updated in place stays */
+        return o->rounded.at == NULL ? PLACE_OK
+                                     : place_cast(context, statement, o->p.dtype, o->rounded.dtype,
+                                                  count, o->rounded.at, o->p.at);
     return run_kernel(context, statement, kernel, computed, count, ELEMENTS_PER_RANGE, o);
 }
 
