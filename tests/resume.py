@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A run that stops and goes on from its checkpoint has the bits of one that never stopped: losses, norms, parameters
-and optimizer states, behind two steps or, with PLACE_TEST_FULL in the environment, each. With --elsewhere, which may be given several times, it goes on in
-another way: by these words in place of the others (`-D dp=1 --strategy divided`), under the launcher that stands
-before a `:`.
+"""A run that stops and goes on from its checkpoint has the bits of one that never stopped: losses, norms, loss scales,
+parameters and optimizer states, behind two steps or, with PLACE_TEST_FULL in the environment, each. With --elsewhere,
+which may be given several times, it goes on in another way: by these words in place of the others (`-D dp=1 --strategy
+divided`), under the launcher that stands before a `:`.
 
 usage: resume.py PLACEC FILE [-D...] [--strategy S] [--elsewhere "[LAUNCHER :] WORDS"]...
 """
@@ -19,6 +19,7 @@ PLACEC, FILE, *SETTINGS = sys.argv[1:]
 FILE, PLACEC = os.path.abspath(FILE), os.path.abspath(PLACEC)
 DATA = os.path.join(ROOT, "README.md")
 STEPS = 5
+SHOWN = ("step", "loss", "grad_norm", "loss_scale", "skipped")
 ELSEWHERE = []
 while "--elsewhere" in SETTINGS:
     place = SETTINGS.index("--elsewhere")
@@ -45,7 +46,7 @@ def run(folder, steps, *options, launcher=(), settings=None):
     with open(os.path.join(folder, "log"), encoding="utf-8") as lines:
         steps = [step for step in map(json.loads, lines) if "step" in step]
     with open(os.path.join(folder, "dump"), "rb") as file:
-        return [(step["step"], step["loss"], step["grad_norm"]) for step in steps], states_of(file.read())
+        return [[step.get(key) for key in SHOWN] for step in steps], states_of(file.read())
 
 
 def ways():

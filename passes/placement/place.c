@@ -399,12 +399,14 @@ static void check_divided(struct placing *p) {
     check_sizes(p);
 }
 
-// The scalars of a loss scale are the host's to carry from step to step, which it does not yet.
+// What codes lack of a gradient, and how far islands are with their own scales, are states that a
+// step would have to leave as they were, and a checkpoint to keep.
 static bool check_loss_scale(struct placing *p) {
     const struct loss_scale_config *scale = &p->config->train.loss_scale;
-    if (scale->initial != 0)
-        not_yet(p, &scale->origin, "a loss scale", "leave it out");
-    return scale->initial == 0;
+    bool has_both = scale->initial != 0 && p->config->strategy.n_relaxations > 0;
+    if (has_both)
+        not_yet(p, &scale->origin, "a loss scale beside `relax`", "leave out one of both");
+    return !has_both;
 }
 
 static bool derive(struct placing *p) {

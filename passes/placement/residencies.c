@@ -31,6 +31,17 @@ static void check_norm(struct placing *p, const struct mode_statement *mode) {
     help_store(d, mode);
 }
 
+static void check_skipped(struct placing *p, const struct mode_statement *mode) {
+    const struct loss_scale_config *scale = &p->config->train.loss_scale;
+    if (scale->initial == 0)
+        return;
+    struct diagnostic *d = report_not_made(
+        p, mode, "whether the step is skipped is known behind the last of them only");
+    diagnostic_label(d, origin_span(&scale->origin),
+                     "a step is skipped in which one of them is not finite");
+    help_store(d, mode);
+}
+
 static void check_accumulation(struct placing *p, const struct mode_statement *mode) {
     if (p->placement->microbatches == 1)
         return;
@@ -91,7 +102,7 @@ static bool is_reached(const struct placing *p, const struct mode_statement *mod
 
 void check_residencies(struct placing *p) {
     static void (*const checks[])(struct placing *, const struct mode_statement *) = {
-        check_norm, check_accumulation, check_contributions};
+        check_norm, check_skipped, check_accumulation, check_contributions};
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
         const struct mode_statement *mode = &p->config->strategy.modes[m];
