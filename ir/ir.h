@@ -299,9 +299,9 @@ struct tensor {
     enum init_kind init;
     double init_std; // INIT_NORMAL
     bool trainable;
-    // Element types of its gradient, of itself where it is gathered, and of its gradient where that is
-    // reduced; NONE: the policy's.
-    enum dtype gradients, gather, reduce;
+    // Element types of itself as it is stored and saved, of its gradient, of itself where it is gathered,
+    // and of its gradient where that is reduced; NONE: the policy's.
+    enum dtype parameters, gradients, gather, reduce;
     const char *saved_name; // Hugging Face's, with `%d` for the layer
     int64_t saved_columns_begin,
         saved_columns;     // of the saved tensor's last dimension; columns 0: all
@@ -668,7 +668,8 @@ void program_reserve_buffers(struct program *, uint32_t n); // room for so many,
 uint32_t job_add_unit(struct job *, const char *name, struct span span);
 uint32_t job_clone_unit(struct job *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
-enum dtype tensor_gradients(const struct job *, const struct tensor *);  // its own, or the policy's
+enum dtype tensor_parameters(const struct job *, const struct tensor *); // its own, or the policy's
+enum dtype tensor_gradients(const struct job *, const struct tensor *);
 enum dtype tensor_gather(const struct job *, const struct tensor *);
 enum dtype tensor_reduce(const struct job *, const struct tensor *);
 buffer_id program_host_buffer(const struct program *, enum host_role); // NO_ID: none

@@ -56,6 +56,10 @@ uint32_t job_add_unit(struct job *job, const char *name, struct span span) {
     return job->n_units - 1;
 }
 
+enum dtype tensor_parameters(const struct job *job, const struct tensor *tensor) {
+    return tensor->parameters ? tensor->parameters : job->policy.parameters;
+}
+
 enum dtype tensor_gradients(const struct job *job, const struct tensor *tensor) {
     return tensor->gradients ? tensor->gradients : job->policy.gradients;
 }

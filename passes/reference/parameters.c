@@ -154,6 +154,8 @@ static void set_types(const struct program *program, const struct config *config
     if (config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB)
         gather = dtype_wider(gather, precision_type(precision, PRECISION_GATHER, head, 1));
     tensor->gather = own_type(gather, policy->gather);
+    tensor->parameters =
+        own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n), policy->parameters);
     tensor->gradients =
         own_type(precision_type(precision, PRECISION_GRADIENTS, roles, n), policy->gradients);
     tensor->reduce =
