@@ -82,6 +82,28 @@ static void describe_fused(const struct tensor *tensor, struct place_tensor *out
     out->plane = begin;
 }
 
+static enum place_dtype describe_dtype(enum dtype dtype) {
+    switch (dtype) {
+    case DTYPE_F32:
+        return PLACE_F32;
+    case DTYPE_F64:
+        return PLACE_F64;
+    case DTYPE_BF16:
+        return PLACE_BF16;
+    case DTYPE_F16:
+        return PLACE_F16;
+    default:
+        CHECK(dtype == DTYPE_I32);
+        return PLACE_I32;
+    }
+}
+
+// Nothing is rounded to what no text says.
+static enum place_dtype saved_dtype(const struct job *job, uint32_t tensor) {
+    enum dtype dtype = tensor_parameters(job, &job->tensors[tensor]);
+    return describe_dtype(dtype == DTYPE_NONE ? DTYPE_F64 : dtype);
+}
+
 static void describe_tensors(struct arena *arena, const struct job *job,
                              struct place_program *out) {
     struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, job->n_tensors);
@@ -92,6 +114,7 @@ static void describe_tensors(struct arena *arena, const struct job *job,
             .layers = tensor->layers,
             .init = (enum place_init)tensor->init,
             .init_std = tensor->init_std,
+            .dtype = saved_dtype(job, i),
             .saved_name = tensor->saved_name,
             .saved_rows = saved_rows(tensor),
             .saved_columns_begin = tensor->saved_columns_begin,
@@ -109,22 +132,6 @@ _Static_assert((int)PLACE_DEVICE == (int)TIER_DEVICE && (int)PLACE_HOST == (int)
                "enum place_tier follows ir/tiers.def");
 
 // ---- buffers ----------------------------------------------------------------------------------
-
-static enum place_dtype describe_dtype(enum dtype dtype) {
-    switch (dtype) {
-    case DTYPE_F32:
-        return PLACE_F32;
-    case DTYPE_F64:
-        return PLACE_F64;
-    case DTYPE_BF16:
-        return PLACE_BF16;
-    case DTYPE_F16:
-        return PLACE_F16;
-    default:
-        CHECK(dtype == DTYPE_I32);
-        return PLACE_I32;
-    }
-}
 
 static int32_t index_or_none(uint32_t id) {
     return id == NO_ID ? -1 : (int32_t)id;

@@ -182,8 +182,9 @@ struct place_tensor {
     int64_t layers; /* copies, one per layer; 0: not repeated by layer */
     enum place_init init;
     double init_std;
-    int64_t plane;   /* elements that hold each fused tensor once */
-    int32_t n_fused; /* 0: it is not fused */
+    enum place_dtype dtype; /* what its parameters are rounded to where only a wider copy is kept */
+    int64_t plane;          /* elements that hold each fused tensor once */
+    int32_t n_fused;        /* 0: it is not fused */
     struct place_fused fused[PLACE_FUSED_LIMIT];
     /* Where --save puts it: in a tensor of this name (`%d` stands for the layer). As saved it is a
      * matrix of saved_rows rows, or a vector when saved_rows is 0; saved_transposed says that the

@@ -113,6 +113,14 @@ static const struct place_buffer *find_parameters(const struct place_part *part,
     return found ? found : find_buffer(part, PLACE_MASTER, tensor, layer);
 }
 
+/* The type that parameters have in a file which the buffer keeps, or which are made of what it keeps. */
+static enum place_dtype saved_dtype(const struct place_tensor *tensor,
+                                    const struct place_buffer *buffer) {
+    bool rounds =
+        buffer->class == PLACE_MASTER && dtype_size(tensor->dtype) < dtype_size(buffer->dtype);
+    return rounds ? tensor->dtype : buffer->dtype;
+}
+
 /* Whether the memory plan gave these bytes to nothing else, so that they outlive the step. */
 static bool has_own_bytes(const struct place_part *part, const struct place_buffer *buffer) {
     if (buffer->window_of >= 0)
@@ -148,19 +156,19 @@ static bool add_component(struct entry *entry, const struct holder *holder, int6
                                     .tensor = tensor,
                                     .next = entry->components};
     entry->components = component;
-    entry->dtype = holder->buffer->dtype;
     if (begin + columns > entry->columns)
         entry->columns = begin + columns;
     return true;
 }
 
 /* Logical shape, as one matrix of one row. Null: no memory. */
-static struct entry *add_logical(struct entries *entries, const char *name,
+static struct entry *add_logical(struct entries *entries, const char *name, enum place_dtype dtype,
                                  const struct holder *holder, int64_t item) {
     const struct place_buffer *buffer = holder->buffer;
     struct entry *entry = entry_named(entries, name);
     if (!entry)
         return NULL;
+    entry->dtype = dtype;
     entry->rows = 1;
     entry->n_shape = buffer->rank;
     for (int i = 0; i < buffer->rank; i++)
@@ -183,19 +191,20 @@ static void format_name(char *to, size_t bytes, const char *prefix, const char *
 /* Adds an entry as a file of parameters has it, behind a prefix of its name. Null: no memory. */
 static struct entry *add_saved(struct entries *entries, const char *prefix,
                                const struct place_tensor *tensor, int64_t layer,
-                               const struct holder *holder) {
+                               enum place_dtype dtype, const struct holder *holder) {
     const struct place_buffer *buffer = holder->buffer;
     char name[ENTRY_NAME_BYTES];
     int64_t item = item_of_layer(buffer, layer);
     if (!tensor->saved_name) {
         snprintf(name, sizeof name, tensor->layers ? "%s%s.%lld" : "%s%s", prefix, tensor->name,
                  (long long)layer);
-        return add_logical(entries, name, holder, item);
+        return add_logical(entries, name, dtype, holder, item);
     }
     format_name(name, sizeof name, prefix, tensor->saved_name, layer);
     struct entry *entry = entry_named(entries, name);
     if (!entry)
         return NULL;
+    entry->dtype = dtype;
     entry->rows = tensor->saved_rows ? tensor->saved_rows : 1;
     entry->transposed = tensor->saved_transposed;
     int64_t columns = layout_whole_elements(buffer) / entry->rows;
@@ -220,7 +229,9 @@ static bool list_parameters(const struct place_program *program, struct entries 
                 struct holder holder = {part, find_parameters(part, t, layer), again};
                 if (!holder.buffer)
                     continue;
-                if (!add_saved(entries, "", &program->tensors[t], layer, &holder))
+                const struct place_tensor *tensor = &program->tensors[t];
+                enum place_dtype dtype = saved_dtype(tensor, holder.buffer);
+                if (!add_saved(entries, "", tensor, layer, dtype, &holder))
                     return false;
                 again = true;
             }
@@ -241,7 +252,7 @@ static struct entry *add_state(struct entries *entries, const char *prefix,
     const struct place_tensor *tensor = &program->tensors[buffer->tensor];
     snprintf(name, sizeof name, tensor->layers ? "%s%s/%s/%lld" : "%s%s/%s", prefix,
              class_names[buffer->class], tensor->name, (long long)layer);
-    return add_logical(entries, name, holder, item_of_layer(buffer, layer));
+    return add_logical(entries, name, buffer->dtype, holder, item_of_layer(buffer, layer));
 }
 
 /* A class of states of a layer of a tensor, in every part that has it. */
@@ -334,7 +345,7 @@ static bool add_resumable(const struct place_program *program, struct entries *e
         snprintf(of_island, sizeof of_island, "island/%lld/", (long long)island);
     snprintf(prefix, sizeof prefix, "%s%s/", of_island, class_names[buffer->class]);
     struct entry *entry =
-        add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, holder);
+        add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, buffer->dtype, holder);
     if (!entry)
         return false;
     entry->apart = apart_by_island(program, buffer);
@@ -353,6 +364,13 @@ static bool list_residual(const struct place_program *program, struct entries *e
     return enough;
 }
 
+/* Whether the model's file has all that the buffer has, and not that rounded. */
+static bool is_in_model(const struct place_program *program, const struct holder *holder,
+                        int32_t tensor, int64_t layer) {
+    return holder->buffer == find_parameters(holder->part, tensor, layer) &&
+           saved_dtype(&program->tensors[tensor], holder->buffer) == holder->buffer->dtype;
+}
+
 /* Lists a layer in every part that has devices of the island. The first island's parameters are the
  * model's file's. */
 static bool list_layer(const struct place_program *program, struct entries *entries,
@@ -361,8 +379,7 @@ static bool list_layer(const struct place_program *program, struct entries *entr
     for (int32_t p = 0; p < program->n_parts && enough; p++) {
         const struct place_part *part = &program->parts[p];
         struct holder holder = {part, find_buffer(part, class, tensor, layer), again};
-        if (!holder.buffer ||
-            (island == 0 && holder.buffer == find_parameters(part, tensor, layer)))
+        if (!holder.buffer || (island == 0 && is_in_model(program, &holder, tensor, layer)))
             continue;
         struct place_axes apart = apart_by_island(program, holder.buffer);
         if (!part_is_at(program, part, &apart, island))
@@ -430,6 +447,10 @@ bool entries_list(const struct place_program *program, enum entries_selection se
     default:
         return list_resumable(program, entries);
     }
+}
+
+bool component_is_rounded(const struct entry *entry, const struct component *component) {
+    return component->buffer->dtype != entry->dtype;
 }
 
 int64_t entry_elements(const struct entry *entry) {

@@ -37,7 +37,7 @@ enum { ENTRY_NAME_BYTES = 512 };
 #define MASTER_PREFIX "master/"
 struct entry {
     char name[ENTRY_NAME_BYTES];
-    enum place_dtype dtype;
+    enum place_dtype dtype; /* in the file */
     int n_shape;
     int64_t shape[PLACE_RANK_LIMIT];
     int64_t rows, columns;
@@ -64,6 +64,9 @@ int32_t entries_find(const struct entries *entries, const char *name);
 /* False: no memory. */
 bool entries_index(struct entries *entries);
 
+/* Whether what the entry has is made of the component, which keeps more digits: such is written, and
+ * never read. */
+bool component_is_rounded(const struct entry *entry, const struct component *component);
 int64_t entry_elements(const struct entry *entry);
 int64_t entry_bytes(const struct entry *entry);
 /* A state that lives from step to step and is in no list of ENTRIES_RESUMABLE; null: none. */

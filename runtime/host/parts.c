@@ -48,20 +48,6 @@ static bool clip(const struct panel *panel, struct segment *s) {
     return true;
 }
 
-/* Copies elements that are `to_stride` and `from_stride` apart. */
-static void copy_apart(char *to, int64_t to_stride, const char *from, int64_t from_stride,
-                       int64_t n, size_t element) {
-    if (to_stride == 1 && from_stride == 1)
-        memcpy(to, from, (size_t)n * element);
-    else if (element == 4)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_stride * 4, from + i * from_stride * 4, 4);
-    else
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * to_stride * (int64_t)element, from + i * from_stride * (int64_t)element,
-                   element);
-}
-
 enum direction { MARK, TAKE, GIVE }; /* mark; mark and copy to the panel; copy from it */
 
 /* Goes over what the rank has of the panel. Whether there is anything. */
@@ -76,17 +62,17 @@ static bool visit(struct held_item *held, struct panel *panel, const struct entr
         if (!clip(panel, &s))
             continue;
         int64_t at = s.in_entry - panel->begin;
-        char *own = held->bytes + s.local * (int64_t)element;
         char *there = panel->data + at * (int64_t)element;
         if (direction == GIVE)
-            copy_apart(own, 1, there, s.stride, s.length, element);
+            elements_apart(held->bytes + s.local * (int64_t)element, 1, there, s.stride, s.length,
+                           element);
         else if (s.stride == 1)
             memset(panel->has + at, 1, (size_t)s.length);
         else
             for (int64_t i = 0; i < s.length; i++)
                 panel->has[at + i * s.stride] = 1;
         if (direction == TAKE)
-            copy_apart(there, s.stride, own, 1, s.length, element);
+            segment_take(entry, component, held->bytes, &s, there);
         any = true;
     }
     return any;
@@ -224,6 +210,25 @@ bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n
     return true;
 }
 
+/* Where the entry has fewer digits a large number may be none in it. */
+static bool segment_is_finite(const struct entry *entry, const struct component *component,
+                              const char *held, struct segment s) {
+    enum { SOME = 256 };
+    char taken[SOME * ELEMENT_BYTES];
+    int64_t end = s.local + s.length;
+    if (!component_is_rounded(entry, component))
+        return elements_are_finite(entry->dtype, held + s.local * dtype_size(entry->dtype),
+                                   s.length);
+    bool finite = true;
+    s.stride = 1;
+    for (; finite && s.local < end; s.local += s.length) {
+        s.length = end - s.local < SOME ? end - s.local : SOME;
+        segment_take(entry, component, held, &s, taken);
+        finite = elements_are_finite(entry->dtype, taken, s.length);
+    }
+    return finite;
+}
+
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component) {
     struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
@@ -231,8 +236,7 @@ bool part_is_finite(struct place_context *context, const struct entry *entry,
     struct segment s;
     bool finite = item_open(context, component->buffer, component->item, &held) == 0;
     while (finite && segments_next(&walk, &s))
-        finite = elements_are_finite(entry->dtype, held.bytes + s.local * dtype_size(entry->dtype),
-                                     s.length);
+        finite = segment_is_finite(entry, component, held.bytes, s);
     item_release(&held);
     return finite;
 }
@@ -336,7 +340,8 @@ static int read_item(struct held_item *held, struct panel *panel, const struct e
         if (read_marked(panel, stored_bytes(file->type, element), file) != 0)
             return -1;
         convert(panel, file->type, entry->dtype);
-        visit(held, panel, entry, component, GIVE);
+        if (!component_is_rounded(entry, component))
+            visit(held, panel, entry, component, GIVE);
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n)
             *sum += sum_of(panel, element, at, n);
     }

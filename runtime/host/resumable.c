@@ -97,7 +97,8 @@ static int32_t find_source(const struct entries *there, const struct entry *entr
     enum { PREFIX = sizeof MASTER_PREFIX - 1 };
     char name[ENTRY_NAME_BYTES + PREFIX];
     int32_t found = -1;
-    if (entry->components->buffer->class == PLACE_MASTER) {
+    if (entry->components->buffer->class == PLACE_MASTER &&
+        !component_is_rounded(entry, entry->components)) {
         bool has_prefix = strncmp(entry->name, MASTER_PREFIX, PREFIX) == 0;
         snprintf(name, sizeof name, "%s%s", has_prefix ? "" : MASTER_PREFIX, entry->name);
         found = entries_find(there, name);

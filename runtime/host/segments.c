@@ -1,6 +1,7 @@
 /* Where the elements of entries lie (see segments.h). */
 #include <string.h>
 #include "runtime/host/segments.h"
+#include "runtime/kernels/rows.h"
 #include "runtime/transport/collective.h"
 
 int64_t entry_copy(const struct place_program *program, const struct entry *entry,
@@ -65,19 +66,46 @@ bool segments_next(struct segment_walk *walk, struct segment *segment) {
     return true;
 }
 
+void elements_apart(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
+                    size_t element) {
+    if (to_stride == 1 && from_stride == 1)
+        memcpy(to, from, (size_t)n * element);
+    else if (element == 4)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_stride * 4, from + i * from_stride * 4, 4);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_stride * (int64_t)element, from + i * from_stride * (int64_t)element,
+                   element);
+}
+
+void segment_take(const struct entry *entry, const struct component *component, const char *held,
+                  const struct segment *segment, char *to) {
+    enum { SOME = 64 };
+    enum place_dtype dtype = component->buffer->dtype;
+    size_t element = (size_t)dtype_size(entry->dtype);
+    const char *from = held + segment->local * dtype_size(dtype);
+    if (!component_is_rounded(entry, component)) {
+        elements_apart(to, segment->stride, from, 1, segment->length, element);
+        return;
+    }
+    for (int64_t i = 0, n; i < segment->length; i += n) {
+        double values[SOME];
+        char rounded[SOME * sizeof(double)];
+        n = segment->length - i < SOME ? segment->length - i : SOME;
+        widen_row_f64(dtype, values, from + i * dtype_size(dtype), n);
+        round_row_f64(entry->dtype, rounded, values, n);
+        elements_apart(to + i * segment->stride * (int64_t)element, segment->stride, rounded, 1, n,
+                       element);
+    }
+}
+
 void segments_place(const struct place_program *program, const struct entry *entry,
                     const struct component *component, int32_t rank, const char *part,
                     char *whole) {
     size_t element = (size_t)dtype_size(entry->dtype);
     struct segment_walk walk = segments_begin(program, entry, component, rank);
     struct segment s;
-    while (segments_next(&walk, &s)) {
-        const char *from = part + s.local * (int64_t)element;
-        char *to = whole + s.in_entry * (int64_t)element;
-        if (s.stride == 1)
-            memcpy(to, from, (size_t)s.length * element);
-        else
-            for (int64_t i = 0; i < s.length; i++)
-                memcpy(to + i * s.stride * (int64_t)element, from + i * (int64_t)element, element);
-    }
+    while (segments_next(&walk, &s))
+        segment_take(entry, component, part, &s, whole + s.in_entry * (int64_t)element);
 }

@@ -25,6 +25,13 @@ struct segment_walk {
 struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
                                    const struct component *component, int32_t rank);
 bool segments_next(struct segment_walk *walk, struct segment *segment);
+/* Copies elements that are `to_stride` and `from_stride` apart. */
+void elements_apart(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
+                    size_t element);
+/* What the segment has of an item of the component, as the entry has it: rounded, where the component
+ * keeps more digits. `to`: where the first element belongs. */
+void segment_take(const struct entry *entry, const struct component *component, const char *held,
+                  const struct segment *segment, char *to);
 /* Puts a rank's part of a component where it belongs in the whole entry. */
 void segments_place(const struct place_program *program, const struct entry *entry,
                     const struct component *component, int32_t rank, const char *part, char *whole);

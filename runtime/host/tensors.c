@@ -72,7 +72,7 @@ static bool rooms_allocate(const struct place_program *program, const struct ent
         if (entry_bytes(entry) > largest)
             largest = entry_bytes(entry);
         for (const struct component *c = entry->components; c; c = c->next) {
-            int64_t bytes = layout_item_elements(program, c->buffer) * dtype_size(entry->dtype);
+            int64_t bytes = layout_item_elements(program, c->buffer) * dtype_size(c->buffer->dtype);
             if (bytes > part)
                 part = bytes;
         }

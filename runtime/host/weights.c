@@ -74,9 +74,9 @@ static enum place_dtype first_dtype(const struct weights *weights, const struct 
     char name[ENTRY_NAME_BYTES + sizeof MASTER_PREFIX];
     snprintf(name, sizeof name, MASTER_PREFIX "%s", parameter_name(entry));
     int32_t master = entries_find(&weights->entries, name);
-    return master >= 0 && entry->components->buffer->class == PLACE_PARAMETERS
-               ? weights->entries.items[master].dtype
-               : entry->dtype;
+    bool narrow = entry->components->buffer->class == PLACE_PARAMETERS ||
+                  component_is_rounded(entry, entry->components);
+    return master >= 0 && narrow ? weights->entries.items[master].dtype : entry->dtype;
 }
 
 static const char *remedy_for(enum stored_type type) {
