@@ -157,6 +157,9 @@ struct rounding {
 // The bits of `from`, rounded, in the place of those of `to`.
 #define COPY_ROUNDED(from, to)                                                                     \
     "call pack(x = " from ") -> (y = w.copy)\ncall unpack(x = w.copy) -> (y = " to ")\n"
+#define NOT_KEPT                                                                                   \
+    REPLACE("buffer w : parameters bf16" W " of w at 2048",                                        \
+            "buffer w : transient bf16" W " of w at 2048")
 #define CALL_UPDATE "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n"
 #define ALL_REDUCE_W(what)                                                                         \
     "start all_reduce over a as sum[0] { " what " -> " what " }\nwait sum[0]\n"
@@ -295,6 +298,19 @@ static const struct rounding roundings[] = {
      NULL},
 
     // States.
+    {"a parameter that is not kept, but made of its master copy",
+     {NOT_KEPT, INSERT("call pack(x = w.master) -> (y = w)", "call narrow_slope(")},
+     NULL,
+     NULL,
+     NULL},
+    {"the same, made with fewer digits",
+     {NOT_KEPT, INSERT("call short(x = w.master) -> (y = w)", "call narrow_slope("),
+      INSERT("unit main.short { phase forward parameter %x : f32" W " result %y\n%z = cast(%x) : "
+             "f16" W "\n%y = cast(%z) : bf16" W " out }",
+             "unit main.narrow_slope {")},
+     "E415",
+     "%y = cast(%z) : bf16",
+     "read in bf16 on one device"},
     {"a master copy made of its parameter",
      {REPLACE(CALL_UPDATE, "call unpack(x = w) -> (y = w.master)\n" CALL_UPDATE)},
      "E415",

@@ -16,6 +16,11 @@ void note_found(struct abstract_machine *m, buffer_id id, const struct judgement
             found->data |= dim_get(&m->world->digits, form->key->dims[i])->owners;
 }
 
+// What parameters are, or are made of.
+static bool is_parameter(const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_MASTER;
+}
+
 // Parameters that were gathered, perhaps in strides: what the letter S* means.
 void note_gather(struct abstract_machine *m, const struct transfer *start, buffer_id from,
                  const struct judgement *value) {
@@ -28,7 +33,7 @@ void note_gather(struct abstract_machine *m, const struct transfer *start, buffe
         m->found[from].gathered |= axes;
     for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < m->program->n_buffers; id++) {
         const struct buffer *buffer = &m->program->buffers[id];
-        if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
+        if (is_parameter(buffer) && buffer->tensor == source->tensor &&
             buffer_first_layer(buffer) == buffer_first_layer(source) &&
             buffer_layer_step(buffer) == buffer_layer_step(source))
             m->found[id].gathered |= axes;

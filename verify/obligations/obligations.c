@@ -275,12 +275,17 @@ struct holders { // of one state, in the final program
     uint32_t next; // the one that is asked first
 };
 
+// A parameter of which one device has a master copy is that, rounded: so it is also held by who has the
+// copy. What reads it must have as many digits as on one device, of whatever it is made (precision.c).
 static struct holders find_holders(struct check *c, const struct buffer *theirs) {
     const struct program *ours = c->final.program;
     const char *tensor = c->reference.program->job->tensors[theirs->tensor].name;
+    bool is_rounded = theirs->class == CLASS_PARAMETERS &&
+                      find_state(c->reference.program, CLASS_MASTER, tensor) != NO_ID;
     struct holders holders = {0};
     for (buffer_id i = 0; i < ours->n_buffers; i++)
-        if (is_state(ours, &ours->buffers[i], theirs->class, tensor))
+        if (is_state(ours, &ours->buffers[i], theirs->class, tensor) ||
+            (is_rounded && is_state(ours, &ours->buffers[i], CLASS_MASTER, tensor)))
             ARENA_PUSH(c->final.world->arena, holders.list, holders.n, holders.cap,
                        &ours->buffers[i]);
     return holders;
