@@ -111,10 +111,35 @@ static void check_consumed(struct compilation *c, const struct placement *placem
     }
 }
 
+// Parameters that are kept, or made of the master copy for each use. Reported once.
+static void check_made(struct compilation *c, const struct placement *placement) {
+    for (buffer_id id = 0; id < c->final->n_buffers; id++) {
+        const struct buffer *buffer = &c->final->buffers[id];
+        bool kept = buffer->class == CLASS_PARAMETERS && buffer->window_of == NO_ID;
+        if ((!kept && !is_made_of_master(c->final, id)) || !c->verdict.buffers[id].seen)
+            continue;
+        const struct storage *storage = storage_of(placement, buffer);
+        if (makes_parameters(storage) == !kept)
+            continue;
+        const struct mode_statement *declared = storage->lives[STATE_PARAMETERS];
+        struct diagnostic *d =
+            report(c->diagnostics, E621, buffer->span, "this program %s the parameters of `%s`",
+                   kept ? "keeps" : "makes of the master copy",
+                   c->final->job->tensors[buffer->tensor].name);
+        diagnostic_label(
+            d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span, "%s",
+            declared ? "declared here: they are `materialized`"
+                     : "nothing is declared: they are `stored`");
+        diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+        return;
+    }
+}
+
 void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
             if (c->final->job->mesh.axes[axis].size > 1)
                 check_state_storage(c, placement, (enum state)state, axis);
     check_consumed(c, placement);
+    check_made(c, placement);
 }

@@ -89,7 +89,8 @@ const bool *consumed_gradients(struct arena *arena, const struct program *progra
         if (writes_output(program, call, HOST_GRAD_NORM))
             break;
         for (uint32_t i = 0; i < unit->n_results; i++)
-            updates |= program->buffers[call->results[i].buffer].class == CLASS_PARAMETERS;
+            updates |= program->buffers[call->results[i].buffer].class == CLASS_PARAMETERS ||
+                       program->buffers[call->results[i].buffer].class == CLASS_MASTER;
         for (uint32_t i = 0; i < unit->n_parameters && updates; i++) {
             buffer_id whole = buffer_whole(program, call->operands[i].buffer);
             consumed[whole] |= program->buffers[whole].class == CLASS_GRADIENTS;
@@ -132,6 +133,14 @@ static void add_row(struct compilation *c, struct placement_table *table, struct
         ARENA_PUSH(&c->arena, in_table->tensors, in_table->n_tensors, in_table->cap_tensors, of);
 }
 
+static struct layers layers_held(const struct buffer *buffer) {
+    if (!buffer_stack(buffer, STACK_LAYERS))
+        return (struct layers){0, 0, 1, 1};
+    return (struct layers){buffer_first_layer(buffer),
+                           buffer_layer(buffer, buffer_items(buffer) - 1) + 1,
+                           buffer_layer_step(buffer), 1};
+}
+
 // A window has no bytes of its own and is in no row.
 static void add_buffer(struct compilation *c, struct placement_table *table,
                        const struct handed_on *handed, const bool *consumed, buffer_id id) {
@@ -143,13 +152,9 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct tensor *tensor = activation ? NULL : &c->final->job->tensors[buffer->tensor];
-    struct layers layers = {0, 0, 1, 1};
-    if (activation)
-        layers = (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1};
-    else if (buffer_stack(buffer, STACK_LAYERS))
-        layers = (struct layers){buffer_first_layer(buffer),
-                                 buffer_layer(buffer, buffer_items(buffer) - 1) + 1,
-                                 buffer_layer_step(buffer), 1};
+    struct layers layers = activation
+                               ? (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1}
+                               : layers_held(buffer);
     add_row(c, table,
             (struct placement_row){
                 .state = state,
@@ -163,6 +168,49 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .stored_bytes = residual ? 0 : buffer_bytes(c->final, buffer)},
             (struct row_tensor){residual ? NO_ID : buffer->tensor,
                                 buffer_item_bytes(c->final, buffer)});
+}
+
+// What is not kept has a row without bytes; its letters weigh what it would be.
+static void add_made(struct compilation *c, struct placement_table *table, enum state state,
+                     struct buffer like, const struct found *found) {
+    const struct tensor *tensor = &c->final->job->tensors[like.tensor];
+    like.dtype = tensor_parameters(c->final->job, tensor);
+    const struct buffer *buffer = arena_copy(&c->arena, &like, sizeof like);
+    add_row(c, table,
+            (struct placement_row){.state = state,
+                                   .role = role_number(c, table, tensor->roles, tensor->n_roles),
+                                   .layers = layers_held(buffer),
+                                   .residency = RESIDENCY_MATERIALIZED,
+                                   .buffer = buffer,
+                                   .found = found,
+                                   .stored_bytes = buffer_bytes(c->final, buffer)},
+            (struct row_tensor){like.tensor, buffer_item_bytes(c->final, buffer)});
+}
+
+bool is_made_of_master(const struct program *program, buffer_id master) {
+    const struct buffer *buffer = &program->buffers[master];
+    if (buffer->class != CLASS_MASTER || buffer->window_of != NO_ID)
+        return false;
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *other = &program->buffers[id];
+        if (other->class == CLASS_PARAMETERS && other->tensor == buffer->tensor &&
+            buffer_item_of_layer(other, buffer_layer(buffer, 0)) >= 0)
+            return false;
+    }
+    return true;
+}
+
+// Optimizers that are declared to keep nothing; the placement has refused those that do.
+static void add_stateless(struct compilation *c, struct placement_table *table, buffer_id id) {
+    const struct buffer *buffer = &c->final->buffers[id];
+    if (buffer->class != CLASS_PARAMETERS || buffer->window_of != NO_ID || !c->placement.tensors)
+        return;
+    const struct storage *storage = storage_of(&c->placement, buffer);
+    if (!storage->trained || stored_residency(storage, STATE_OPTIMIZER) != RESIDENCY_MATERIALIZED)
+        return;
+    struct found *found = ARENA_NEW(&c->arena, struct found);
+    found->sharded = (uint32_t)(storage->cut | axis_list_mask(&storage->shards[STATE_OPTIMIZER]));
+    add_made(c, table, STATE_OPTIMIZER, *buffer, found);
 }
 
 // ---- letters ----------------------------------------------------------------------------------
@@ -303,9 +351,15 @@ struct placement_table placement_rows(struct compilation *c) {
     const struct handed_on *handed = find_handed_on(c);
     const bool *consumed = consumed_gradients(&c->arena, c->final);
     for (int state = 0; state < N_STATES; state++)
-        for (buffer_id id = 0; id < c->final->n_buffers; id++)
+        for (buffer_id id = 0; id < c->final->n_buffers; id++) {
             if (class_states[c->final->buffers[id].class] == (enum state)state)
                 add_buffer(c, &table, handed, consumed, id);
+            if (state == STATE_PARAMETERS && is_made_of_master(c->final, id))
+                add_made(c, &table, STATE_PARAMETERS, c->final->buffers[id],
+                         &c->verdict.buffers[id]);
+            if (state == STATE_OPTIMIZER)
+                add_stateless(c, &table, id);
+        }
     find_work(c, &table);
     sort_roles(&table);
     for (int state = 0; state < N_STATES; state++)

@@ -23,7 +23,8 @@ struct placement_row {
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes;              // of all its buffers, on one device
-    int64_t stored_bytes;       // of these without residuals: how those lie is said by nobody
+    int64_t stored_bytes;       // of these without residuals: how those lie is said by nobody; of
+                                // what is not kept, as if it were
     struct row_tensor *tensors; // of activations none
     uint32_t n_tensors, cap_tensors;
 };
@@ -43,6 +44,9 @@ struct placement_table {
 struct placement_table placement_rows(struct compilation *);
 // Whether each buffer holds gradients that are updated with before the norm of all is known.
 const bool *consumed_gradients(struct arena *, const struct program *);
+
+// Whether a buffer is a master copy of which parameters are made for each use, since nothing keeps them.
+bool is_made_of_master(const struct program *, buffer_id);
 
 // "layers.attention.qkv"
 const char *role_path(struct arena *, const uint8_t *roles, unsigned n);

@@ -76,8 +76,10 @@ static struct axis_list summed_axes(const struct route *route) {
 
 static const char *rest_text(const struct text *t, const struct routed *routed) {
     const struct route *route = &routed->route;
-    const char *text = arena_format(t->arena, "%s at rest",
-                                    type_text(t, &t->program->buffers[routed->buffers[0]]));
+    const char *type = type_text(t, &t->program->buffers[routed->buffers[0]]);
+    if (route->stations[0].is_master)
+        return arena_format(t->arena, "made of the master copy, %s", type);
+    const char *text = arena_format(t->arena, "%s at rest", type);
     if (route->owned > 0)
         text = arena_format(t->arena, "%s, updated in parts over %s", text,
                             axes_text(t, &route->stations[route->owned].flat));
@@ -172,6 +174,9 @@ static void add_route(struct text *t, struct paragraphs *all, uint32_t at) {
     const struct routed *routed = &t->c->routes.items[at];
     struct paragraph made =
         begin_paragraph(t, &t->program->buffers[routed->buffers[0]], routed->range);
+    made.state = routed->route.state;
+    if (routed->route.stations[0].is_master)
+        made.rest_bytes = 0; // they are the optimizer's
     made.at_rest = rest_text(t, routed);
     made.made = made_text(t, &routed->route);
     for (unsigned i = 0; i < routed->route.n_hops; i++) {

@@ -438,8 +438,6 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
 static int unsupported_mode(enum mode mode, enum state state) {
     if (mode == MODE_OFFLOADED)
         return UNSUPPORTED_OFFLOADED;
-    if (mode == MODE_MATERIALIZED && state != STATE_GRADIENTS)
-        return UNSUPPORTED_MATERIALIZED;
     return -1;
 }
 
@@ -452,6 +450,7 @@ static bool check_supported(const struct mode_reader *m, struct span span) {
 
 static bool is_offered(enum mode mode, enum state state) {
     bool for_other_states = (mode == MODE_RECOMPUTED && state != STATE_ACTIVATIONS) ||
+                            (mode == MODE_MATERIALIZED && state == STATE_ACTIVATIONS) ||
                             (mode == MODE_GATHERED && state == STATE_GRADIENTS);
     return !for_other_states && unsupported_mode(mode, state) < 0;
 }

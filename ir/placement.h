@@ -9,10 +9,10 @@
 #include "ir/config.h"
 #include "ir/ir.h"
 
-// The types of a tensor's elements: of parameters where they are stored, and gathered; of gradients
-// where they are kept, and summed over devices.
+// The types of a tensor's elements: of parameters where they are stored, gathered, and kept as a wider
+// master copy (NONE: there is no such); of gradients where they are kept, and summed over devices.
 struct element_types {
-    enum dtype parameters : 8, gathered : 8, gradients : 8, reduced : 8;
+    enum dtype parameters : 8, gathered : 8, master : 8, gradients : 8, reduced : 8;
 };
 
 // How the states of tensors of one range are stored: of those about which the same statements speak,
@@ -27,7 +27,8 @@ struct storage {
     // The statement that says how a state is kept along an axis; NULL: none, it follows work.
     const struct mode_statement *modes[N_STATES][MAX_AXES];
     // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
-    // the other states, and with those over which each microbatch's gradient is scattered.
+    // the other states, and with those over which each microbatch's gradient is scattered; parameters
+    // that are made of its master copy have all of them.
     struct axis_list shards[N_STATES];
     struct axis_list scattered_each;
     struct axis_list reduced_each; // gradients replicated with reduce = each
@@ -52,6 +53,11 @@ static inline enum residency stored_residency(const struct storage *storage, enu
 // Whether the update takes each gradient as soon as it is whole, so that none is kept.
 static inline bool consumes_gradients(const struct storage *storage) {
     return storage->trained && stored_residency(storage, STATE_GRADIENTS) == RESIDENCY_MATERIALIZED;
+}
+
+// Whether parameters are not kept, but made of the optimizer's master copy for each use.
+static inline bool makes_parameters(const struct storage *storage) {
+    return stored_residency(storage, STATE_PARAMETERS) == RESIDENCY_MATERIALIZED;
 }
 
 static inline enum extent stored_extent(const struct storage *storage, enum state state,
@@ -167,6 +173,15 @@ static inline const struct origin *stored_origin(const struct storage *storage, 
                                                  unsigned axis) {
     const struct mode_statement *mode = storage->modes[state][axis];
     return mode ? &mode->origin : NULL;
+}
+
+// The statement for which it is moved along an axis: the one that gives it an extent there, or else, as
+// what is made anew is made from wherever it lies, the one that says where it lives.
+static inline const struct origin *moved_origin(const struct storage *storage, enum state state,
+                                                unsigned axis) {
+    bool cut = stored_extent(storage, state, axis) != EXTENT_REPLICATED;
+    const struct mode_statement *lives = storage->lives[state];
+    return cut || !lives ? stored_origin(storage, state, axis) : &lives->origin;
 }
 
 #endif

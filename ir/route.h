@@ -66,6 +66,7 @@ struct station {
     bool stacked;         // one item for each layer
     bool coded;           // codes of elements in place of elements
     bool of_each_unit;    // each that reads it has its own, with slots for what it takes at once
+    bool is_master;       // the optimizer's copy, whose bytes are counted there
 };
 
 struct hop {

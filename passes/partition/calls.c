@@ -130,6 +130,8 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     const struct plan *plan = draft->plan;
     const struct reference r = c->from->call.results[i];
     const struct buffer *buffer = reference_buffer(plan, r);
+    if (buffer->class == CLASS_PARAMETERS && makes_parameters(storage_of(&plan->placement, buffer)))
+        return (struct wanted_result){.dropped = true};
     bool carries = levels_of_counter(plan) > 0;
     bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;
     // A parameter that is rounded from its master lies as that does.
@@ -150,6 +152,15 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     return wanted;
 }
 
+// The local unit has no results that nobody keeps.
+static void leave_out_dropped(const struct making_call *c, struct reference *results,
+                              uint32_t n_results) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_results; i++)
+        if (i >= c->unit->n_results || !c->use->wanted[i].dropped)
+            results[n++] = results[i];
+}
+
 // The call of the local unit: the reference's operands and results, then those of what was added.
 void push_call(struct draft *draft, struct making_call *c) {
     const struct unit_use *use = c->use;
@@ -164,7 +175,8 @@ void push_call(struct draft *draft, struct making_call *c) {
                                           use->operands[i].partial);
     memcpy(call.operands, c->operands, n_parameters * sizeof *call.operands);
     for (uint32_t i = 0; i < n_results; i++)
-        call.results[i] = bind_result(draft, c, use, i);
+        if (!use->wanted[i].dropped)
+            call.results[i] = bind_result(draft, c, use, i);
     for (uint32_t i = 0; i < use->n_extras; i++) {
         const struct unit_extra *extra = &use->extras[i];
         struct reference *operand = &call.operands[n_parameters + i];
@@ -189,6 +201,7 @@ void push_call(struct draft *draft, struct making_call *c) {
             break;
         }
     }
+    leave_out_dropped(c, call.results, n_results);
     push_unit_call(draft, c->at, c->from->span, call.unit, call.operands, call.results);
 }
 

@@ -72,6 +72,21 @@ void emit_add(struct draft *draft, struct cursor at, const struct load *load) {
 
 // ---- keeping ----------------------------------------------------------------------------------
 
+// What a use has of the master copy is of the parameter, which is that rounded.
+static value_id round_to_parameter(struct draft *draft, struct unit *unit,
+                                   const struct cargo *cargo, value_id value, struct span span) {
+    enum dtype parameters = cargo->way->reference->dtype;
+    struct tensor_type type = unit->values[value].type;
+    if (!cargo->way->route.stations[cargo->hop->from].is_master ||
+        cargo->way->route.stations[cargo->hop->to].dtype == parameters)
+        return value;
+    const char *name = arena_format(draft->arena, "%s.rounded", unit->values[value].name);
+    struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, name, &value, 1, span);
+    type.dtype = parameters;
+    unit->values[op->results[0]].type = type;
+    return op->results[0];
+}
+
 // The unit that copies its operands, each into elements of the type that its result has.
 static uint32_t keeping_unit(struct draft *draft, const struct load *load,
                              const struct reference *operands, const struct reference *results) {
@@ -91,7 +106,8 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
         struct span span = casts ? state_span(draft->plan, cargo->way->reference,
                                               hop_rows[load->kind].cause, &cargo->hop->axes)
                                  : call->span;
-        struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &i, 1, span);
+        value_id from = round_to_parameter(draft, unit, cargo, i, span);
+        struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &from, 1, span);
         unit->values[op->results[0]].type =
             buffer_type(draft->program, &draft->program->buffers[results[i].buffer]);
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);

@@ -35,6 +35,7 @@ enum over_time {
 
 // How a result is wanted where it goes.
 struct wanted_result {
+    bool dropped;             // not at all: it is made anew for each use; else
     bool as_made;             // in whatever type it is made; else:
     struct sharding type;     // and on the axes of `partial` it may be a summand
     uint64_t summand;         // on these axes it must be one

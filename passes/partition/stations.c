@@ -1,6 +1,7 @@
 // Partition, stations: the buffers in which the states of tensors lie on their routes.
 #include <string.h>
 
+#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/partition/partition.h"
 
@@ -50,8 +51,25 @@ static bool stops_at(const struct route *route, int station) {
     return stops;
 }
 
+// The buffer of the reference program that holds the master copy of parameters.
+static buffer_id master_of(const struct plan *plan, const struct buffer *parameters) {
+    for (buffer_id id = 0; id < plan->reference->n_buffers; id++) {
+        const struct buffer *buffer = &plan->reference->buffers[id];
+        if (buffer->class == CLASS_MASTER && buffer->tensor == parameters->tensor &&
+            placement_index(&plan->placement, buffer) ==
+                placement_index(&plan->placement, parameters))
+            return id;
+    }
+    CHECK(false);
+}
+
 static buffer_id make_station(struct draft *draft, struct way *way, int station) {
     const struct station *s = &way->route.stations[station];
+    if (s->is_master) {
+        buffer_id master = master_of(draft->plan, way->reference);
+        ensure_buffer(draft, master);
+        return draft->states[master].buffer;
+    }
     buffer_id whole = s->window_of >= 0 ? way->buffers[s->window_of] : NO_ID;
     return add_buffer(draft, way, station, whole, s->suffix, s->slots);
 }

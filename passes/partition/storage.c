@@ -25,6 +25,6 @@ struct span state_span(const struct plan *plan, const struct buffer *buffer, enu
                        const struct axis_list *axes) {
     unsigned axis = axes->axes[0];
     const struct origin *origin =
-        axes->n ? stored_origin(storage_of(&plan->placement, buffer), state, axis) : NULL;
+        axes->n ? moved_origin(storage_of(&plan->placement, buffer), state, axis) : NULL;
     return origin ? origin_span(origin) : split_span(plan, axis);
 }

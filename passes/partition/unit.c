@@ -286,7 +286,17 @@ static bool is_cast_already(struct maker *m, const struct op *op) {
     return any;
 }
 
+// Does the op make nothing but what nobody keeps?
+static bool is_dropped(const struct maker *m, const struct op *op) {
+    for (uint32_t i = 0; i < m->from->n_results; i++)
+        if (m->use->wanted[i].dropped && m->from->results[i].value == op->results[0])
+            return op->n_results == 1;
+    return false;
+}
+
 static void make_op(struct maker *m, const struct op *op) {
+    if (is_dropped(m, op))
+        return;
     unsigned flat = find_flat(m, op);
     if (is_cast_already(m, op))
         return;
@@ -425,8 +435,8 @@ static void make_variants(struct maker *m) {
 // ---- uses -------------------------------------------------------------------------------------
 
 static bool same_wanted(const struct wanted_result *a, const struct wanted_result *b) {
-    return a->as_made == b->as_made && a->over_time == b->over_time && a->summand == b->summand &&
-           sharding_equal(&a->type, &b->type, MAX_RANK);
+    return a->dropped == b->dropped && a->as_made == b->as_made && a->over_time == b->over_time &&
+           a->summand == b->summand && sharding_equal(&a->type, &b->type, MAX_RANK);
 }
 
 // Layers share a unit: a use with equal types is the same one.
@@ -464,7 +474,7 @@ static void make_unit(struct draft *draft, struct arena *scratch, struct unit_us
     for (uint32_t i = 0; i < from->n_results; i++) {
         if (m.chained[from->results[i].value])
             make_chained_result(&m, i);
-        else
+        else if (!use->wanted[i].dropped)
             make_result(&m, i);
     }
     make_variants(&m);

@@ -13,7 +13,7 @@ static int64_t gathered_bytes(const struct placing *p, const struct tensor *tens
 }
 
 static const struct origin *gather_origin(const struct storage *storage) {
-    return stored_origin(storage, STATE_PARAMETERS, storage->shards[STATE_PARAMETERS].axes[0]);
+    return moved_origin(storage, STATE_PARAMETERS, storage->shards[STATE_PARAMETERS].axes[0]);
 }
 
 // What a unit is to the user, in the plural.

@@ -79,7 +79,7 @@ static bool find_reversal(const struct storage *storage, struct reversal *out) {
                 unsigned outer = storage->shards[state].axes[i],
                          inner = storage->shards[state].axes[k];
                 const struct mode_statement *mode = storage->modes[state][outer];
-                if (mode != storage->modes[state][inner] ||
+                if (!mode || mode != storage->modes[state][inner] ||
                     place_in(&mode->axes, outer) < place_in(&mode->axes, inner))
                     continue;
                 *out = (struct reversal){(enum state)state, outer, inner};

@@ -216,6 +216,8 @@ static void place_group(struct weighing *w, const struct group *group) {
                 weigh(w, state, group, axis);
         storage->shards[state] = shard_axes(p, storage, state);
     }
+    if (makes_parameters(storage))
+        storage->shards[STATE_PARAMETERS] = storage->shards[STATE_OPTIMIZER];
     place_options(p, storage);
     order_shards(p, storage);
     place_wire(p, storage);
@@ -255,6 +257,8 @@ static struct element_types types_of(const struct placing *p, uint32_t t) {
         const struct buffer *buffer = &p->program->buffers[b];
         if (buffer->tensor == t && buffer->class == CLASS_PARAMETERS)
             types.parameters = buffer->dtype;
+        if (buffer->tensor == t && buffer->class == CLASS_MASTER)
+            types.master = buffer->dtype;
         if (buffer->tensor == t && buffer->class == CLASS_GRADIENTS)
             types.gradients = buffer->dtype;
     }

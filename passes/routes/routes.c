@@ -2,7 +2,8 @@
 //
 //   parameters   are stored in shards that are gathered before uses, or whole. Where the optimizer is
 //                cut further, a device updates its window of what is stored; the windows are gathered
-//                in place.
+//                in place. Or they are not stored, but cast from the optimizer's master copy, and
+//                gathered where that is cut, before uses.
 //   gradients    are summed on the way (gradient_sums.c).
 //   optimizer    lies where the update works.
 #include <string.h>
@@ -26,15 +27,19 @@ static struct stay stay_of(const struct route_maker *m) {
     return (struct stay){EVENT_BEFORE_USE, EVENT_BEHIND_USE};
 }
 
-// Shards that are gathered in another type are cast into their place in what is gathered: they need no
-// memory of their own. Returns the station from which they are gathered.
-static int cast_shards(struct route_maker *m, enum hop_kind kind, enum route_event event, int rest,
-                       int gathered) {
-    if (m->storage->types.gathered == m->storage->types.parameters)
+// What is used in another type than it lies in is cast; shards into their place in what is gathered:
+// they need no memory of their own. That place, from which they are gathered, or where they lie.
+static int place_of_cast(struct route_maker *m, int rest, int gathered) {
+    const struct station *from = &m->route->stations[rest];
+    if (!from->is_master && m->route->stations[gathered].dtype == from->dtype)
         return rest;
-    int own = add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
-    add_hop(m, kind, event, rest, own, &m->storage->shards[STATE_PARAMETERS]);
-    return own;
+    return add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
+}
+
+static void cast_shards(struct route_maker *m, enum hop_kind kind, enum route_event event, int rest,
+                        int own) {
+    if (own != rest)
+        add_hop(m, kind, event, rest, own, &m->storage->shards[STATE_PARAMETERS]);
 }
 
 // A part of the whole is kept between its uses in a step. Where the shards are cut out of that part, the
@@ -45,17 +50,20 @@ static int cast_shards(struct route_maker *m, enum hop_kind kind, enum route_eve
 //   before the first use   all_gather over outer * inner     shards -> whole
 //   behind the first use   a part kept over inner            window of whole -> part
 //   before later uses      all_gather over inner             part -> whole
-static void gather_by_part(struct route_maker *m, int rest, int part, int whole) {
+//
+// `own`: in the whole, the place of what is cast.
+static void gather_by_part(struct route_maker *m, int rest, int own, int part, int whole) {
     const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
     const struct axis_list *kept = &m->storage->kept_shards;
     if (axis_list_begins(shards, kept)) {
         struct axis_list outer = axis_list_without(shards, kept);
-        int own = cast_shards(m, HOP_CAST_PART, EVENT_BEFORE_FIRST_USE, rest, part);
+        own = place_of_cast(m, rest, part);
+        cast_shards(m, HOP_CAST_PART, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, own, part, &outer);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
     } else {
         int window = add_window(m, whole, ".part", kept);
-        int own = cast_shards(m, HOP_CAST, EVENT_BEFORE_FIRST_USE, rest, whole);
+        cast_shards(m, HOP_CAST, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, own, whole, shards);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
         add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
@@ -64,7 +72,7 @@ static void gather_by_part(struct route_maker *m, int rest, int part, int whole)
     add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
 }
 
-static void gather_whole(struct route_maker *m, int rest) {
+static void make_whole(struct route_maker *m, int rest) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     int part = -1;
@@ -72,17 +80,19 @@ static void gather_whole(struct route_maker *m, int rest) {
         part = add_station(m, ".kept", CLASS_TRANSIENT, &storage->kept_shards);
         m->route->stations[part].dtype = storage->types.gathered;
     }
-    int whole = m->route->used = add_transient(m, ".gathered", &none, 1);
+    bool gathers = storage->shards[STATE_PARAMETERS].n > 0;
+    int whole = m->route->used = add_transient(m, gathers ? ".gathered" : ".cast", &none, 1);
     struct station *station = &m->route->stations[whole];
-    station->dtype = storage->types.gathered;
+    station->dtype = gathers ? storage->types.gathered : storage->types.parameters;
     station->stacked = storage->kept_after_forward;
     station->of_each_unit = !storage->kept_after_forward;
+    int own = place_of_cast(m, rest, whole); // whatever is known: stations do not depend on it
     if (part >= 0 && !m->facts->read_once) {
-        gather_by_part(m, rest, part, whole);
+        gather_by_part(m, rest, own, part, whole);
         return;
     }
     struct stay stay = stay_of(m);
-    int own = cast_shards(m, HOP_CAST, stay.before, rest, whole);
+    cast_shards(m, HOP_CAST, stay.before, rest, own);
     add_transfer(m, HOP_GATHER, stay.before, own, whole, &storage->shards[STATE_PARAMETERS]);
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }
@@ -91,12 +101,15 @@ static void make_parameters(struct route_maker *m) {
     bool trained = m->storage->trained;
     const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
     const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
-    int rest = add_station(m, "", CLASS_PARAMETERS, shards);
+    bool made = makes_parameters(m->storage);
+    int rest = add_station(m, "", made ? CLASS_MASTER : CLASS_PARAMETERS, shards);
+    m->route->stations[rest].dtype = made ? m->storage->types.master : m->storage->types.parameters;
+    m->route->stations[rest].is_master = made;
     m->route->used = m->route->owned = rest;
     if (trained)
         m->route->owned = add_window(m, rest, ".window", owners);
-    if (shards->n)
-        gather_whole(m, rest);
+    if (shards->n || made)
+        make_whole(m, rest);
     int owned = m->route->owned;
     if (m->facts->step == STEP_AVERAGE && trained) {
         struct axis_list islands =
