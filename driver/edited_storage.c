@@ -135,6 +135,45 @@ static void check_made(struct compilation *c, const struct placement *placement)
     }
 }
 
+// Of several buffers that a state of a tensor has the furthest counts: a text may keep some nearer.
+static enum tier furthest_tier(const struct program *program, const struct buffer *of) {
+    enum tier furthest = of->tier;
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
+        if (buffer->tensor == of->tensor &&
+            class_states[buffer->class] == class_states[of->class] && buffer->window_of == NO_ID &&
+            buffer_first_layer(buffer) == buffer_first_layer(of) && buffer->tier > furthest)
+            furthest = buffer->tier;
+    }
+    return furthest;
+}
+
+// What is kept on the device, on its host, or on disk. Reported once.
+static void check_tiers(struct compilation *c, const struct placement *placement) {
+    for (buffer_id id = 0; id < c->final->n_buffers; id++) {
+        const struct buffer *buffer = &c->final->buffers[id];
+        enum state state = class_states[buffer->class];
+        if (state >= STATE_ACTIVATIONS || buffer->tensor == NO_ID || buffer->window_of != NO_ID ||
+            !c->verdict.buffers[id].seen || buffer->class == CLASS_RESIDUAL)
+            continue;
+        const struct storage *storage = storage_of(placement, buffer);
+        enum tier declared = stored_tier(storage, state);
+        if (declared == buffer->tier ||
+            (buffer->tier != TIER_DEVICE && declared == furthest_tier(c->final, buffer)))
+            continue;
+        const struct mode_statement *mode = storage->lives[state];
+        struct diagnostic *d =
+            report(c->diagnostics, E621, buffer->span, "this program keeps the %s of `%s` on %s",
+                   state == STATE_OPTIMIZER ? "optimizer's state" : state_names[state],
+                   c->final->job->tensors[buffer->tensor].name, tier_names[buffer->tier]);
+        diagnostic_label(d, mode ? origin_span(&mode->origin) : c->config.strategy.name_span,
+                         mode ? "declared here: on %s" : "nothing is declared: on %s",
+                         tier_names[declared]);
+        diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+        return;
+    }
+}
+
 void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
@@ -142,4 +181,5 @@ void edited_check_storage(struct compilation *c, const struct placement *placeme
                 check_state_storage(c, placement, (enum state)state, axis);
     check_consumed(c, placement);
     check_made(c, placement);
+    check_tiers(c, placement);
 }

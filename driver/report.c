@@ -161,7 +161,9 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .role = activation ? role_number(c, table, whole_layer, 1)
                                    : role_number(c, table, tensor->roles, tensor->n_roles),
                 .layers = layers,
-                .residency = consumed[id] ? RESIDENCY_MATERIALIZED : RESIDENCY_STORED,
+                .residency = consumed[id]                  ? RESIDENCY_MATERIALIZED
+                             : buffer->tier != TIER_DEVICE ? RESIDENCY_OFFLOADED
+                                                           : RESIDENCY_STORED,
                 .buffer = buffer,
                 .found = &c->verdict.buffers[id],
                 .bytes = buffer_bytes(c->final, buffer),

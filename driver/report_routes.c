@@ -76,10 +76,13 @@ static struct axis_list summed_axes(const struct route *route) {
 
 static const char *rest_text(const struct text *t, const struct routed *routed) {
     const struct route *route = &routed->route;
-    const char *type = type_text(t, &t->program->buffers[routed->buffers[0]]);
+    const struct buffer *rest = &t->program->buffers[routed->buffers[0]];
+    const char *type = type_text(t, rest);
     if (route->stations[0].is_master)
         return arena_format(t->arena, "made of the master copy, %s", type);
     const char *text = arena_format(t->arena, "%s at rest", type);
+    if (rest->tier != TIER_DEVICE)
+        text = arena_format(t->arena, "%s on %s", text, tier_names[rest->tier]);
     if (route->owned > 0)
         text = arena_format(t->arena, "%s, updated in parts over %s", text,
                             axes_text(t, &route->stations[route->owned].flat));
@@ -188,11 +191,19 @@ static void add_route(struct text *t, struct paragraphs *all, uint32_t at) {
     add_paragraph(t, all, &made);
 }
 
-// What the optimizer has lies where the update works, and goes nowhere.
+static bool has_route(const struct text *t, buffer_id buffer) {
+    for (uint32_t i = 0; i < t->c->routes.n; i++)
+        if (t->c->routes.items[i].buffers[0] == buffer)
+            return true;
+    return false;
+}
+
+// What the average's optimizer has goes nowhere.
 static void add_optimizer(struct text *t, struct paragraphs *all, uint32_t tensor) {
     for (uint32_t i = 0; i < t->program->n_buffers; i++) {
         const struct buffer *buffer = &t->program->buffers[i];
-        if (class_states[buffer->class] != STATE_OPTIMIZER || buffer->tensor != tensor)
+        if (class_states[buffer->class] != STATE_OPTIMIZER || buffer->tensor != tensor ||
+            has_route(t, i))
             continue;
         uint32_t range = placement_range(&t->c->placement, buffer_first_layer(buffer));
         struct paragraph made = begin_paragraph(t, buffer, range);

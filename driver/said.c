@@ -69,6 +69,18 @@ static bool vary_bucket(struct mode_statement *mode) {
     return true;
 }
 
+static bool vary_to(struct mode_statement *mode) {
+    bool disk = mode->to == TIER_DISK;
+    mode->to = disk ? TIER_HOST : TIER_DISK;
+    return disk;
+}
+
+static bool vary_update(struct mode_statement *mode) {
+    bool host = mode->update_on == TIER_HOST;
+    mode->update_on = host ? TIER_DEVICE : TIER_HOST;
+    return host;
+}
+
 static bool vary_average(struct mode_statement *mode) {
     mode->average_every += mode->average_every > 1 ? -1 : 1;
     return true;
@@ -109,6 +121,8 @@ static const struct variation {
     {"after_backward", vary_after_backward, NULL, NULL},
     {"reduce", vary_reduce, NULL, NULL},
     {"bucket", vary_bucket, NULL, NULL},
+    {"to", vary_to, NULL, NULL},
+    {"update", vary_update, NULL, NULL},
     {"average", vary_average, NULL, NULL},
     {"outer", vary_outer, NULL, NULL},
     {"wire", vary_wire, NULL, NULL},
@@ -303,7 +317,8 @@ static bool try_without(struct saying *s, const struct mode_statement *mode) {
 }
 
 static bool places(const struct mode_statement *mode) {
-    return mode->sets_extent && mode->extent != EXTENT_REPLICATED;
+    return mode->sets_extent ? mode->extent != EXTENT_REPLICATED
+                             : mode->residency == RESIDENCY_OFFLOADED;
 }
 
 static void check_place(struct saying *s, const struct mode_statement *mode) {

@@ -149,6 +149,7 @@ static void resolve_parts(struct resolver *r, const struct parts *parts) {
 // What needs several parts, when each is well.
 static void finish(struct resolver *r, const struct parts *parts) {
     report_unused_settings(r);
+    check_host_fields(r);
     finish_mesh(r, parts->mesh);
     if (r->config->total_devices)
         finish_train(r);

@@ -34,6 +34,9 @@ enum unsupported {
     N_UNSUPPORTED
 };
 
+// A device and settings may each say all of them.
+enum { MAX_HOST_FIELDS = 4 };
+
 struct resolver {
     struct arena *arena;
     struct diagnostics *diagnostics;
@@ -50,6 +53,11 @@ struct resolver {
     struct setting *settings;
     uint32_t n_settings;
     struct span mesh_span;                   // of the mesh's item
+    struct host_field { // what the device says of the host
+        const char *name;
+        struct span span;
+    } host_fields[MAX_HOST_FIELDS];
+    unsigned n_host_fields;
     const struct ast_parameters *parameters; // of the chosen strategy; NULL: none is
     struct diagnostic *counts_microbatches;  // a field that is none, and means that; NULL: none
     const struct ast_field *microbatches;
@@ -171,6 +179,8 @@ void default_microbatch(struct config *config);
 // ---- the parts --------------------------------------------------------------------------------
 void resolve_model(struct resolver *r, const struct found_item *found);
 void resolve_device(struct resolver *r, const struct found_item *found);
+// What it says of the host is for what is offloaded (W830).
+void check_host_fields(struct resolver *r);
 // Sizes are as written; mesh_finish takes them from the command line and checks the total.
 void resolve_mesh(struct resolver *r, const struct found_item *found);
 void finish_mesh(struct resolver *r, const struct found_item *found);

@@ -29,12 +29,22 @@ static const bool is_of_host[N_DEVICE_FIELDS] = {
 };
 
 // `row` is -1 where the field was wrong.
-static void warn_idle(struct resolver *r, int row, struct span span) {
-    if (row < 0 || !is_of_host[row])
-        return;
-    struct diagnostic *d =
-        report(r->diagnostics, W830, span, "`%s` changes nothing", device_field_rows[row].name);
-    diagnostic_say(d, "nothing lives on the host: offloading is not compiled yet");
+static void note_host_field(struct resolver *r, int row, struct span span) {
+    if (row >= 0 && is_of_host[row] && r->n_host_fields < MAX_HOST_FIELDS)
+        r->host_fields[r->n_host_fields++] = (struct host_field){device_field_rows[row].name, span};
+}
+
+void check_host_fields(struct resolver *r) {
+    const struct strategy_config *strategy = &r->config->strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].residency == RESIDENCY_OFFLOADED)
+            return;
+    for (unsigned i = 0; i < r->n_host_fields; i++) {
+        struct diagnostic *d = report(r->diagnostics, W830, r->host_fields[i].span,
+                                      "`%s` changes nothing", r->host_fields[i].name);
+        diagnostic_say(d, "nothing is kept on the host");
+        diagnostic_help(d, "say which state is: `optimizer : offloaded`");
+    }
 }
 
 // No field is required: what a device has not is neither checked against nor estimated.
@@ -47,14 +57,14 @@ void resolve_device(struct resolver *r, const struct found_item *found) {
     for (uint32_t i = 0; i < block->n; i++) {
         int row = take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device",
                              &block->items[i], &device->origin, device, said);
-        warn_idle(r, row, block->items[i].span);
+        note_host_field(r, row, block->items[i].span);
     }
     struct ast_field field;
     struct origin origin;
     for (uint32_t at = 0; next_setting(r, "device", &at, &field, &origin);) {
         int row = take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device", &field,
                              &origin, device, said);
-        warn_idle(r, row, field.span);
+        note_host_field(r, row, field.span);
     }
 }
 

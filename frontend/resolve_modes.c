@@ -235,14 +235,14 @@ static void read_bucket(const struct mode_reader *m, const struct ast_value *val
     read_bytes_quantity(m->r, value, "`bucket`", &m->out->bucket_bytes);
 }
 
-// Offloading is not built. Its options are read all the same, so that a misspelt one is told.
 static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {
 #define OFFLOAD_WORD(text) text,
 #include "frontend/words.def"
     };
     int word;
-    read_choice(m->r, value, "`to`", words, 2, &word);
+    if (read_choice(m->r, value, "`to`", words, 2, &word))
+        m->out->to = word == 0 ? TIER_HOST : TIER_DISK;
 }
 
 static void read_offload_update(const struct mode_reader *m, const struct ast_value *value) {
@@ -251,7 +251,8 @@ static void read_offload_update(const struct mode_reader *m, const struct ast_va
 #include "frontend/words.def"
     };
     int word;
-    read_choice(m->r, value, "`update`", words, 2, &word);
+    if (read_choice(m->r, value, "`update`", words, 2, &word))
+        m->out->update_on = word == 0 ? TIER_DEVICE : TIER_HOST;
 }
 
 // `every(n)`: after each n-th step.
@@ -408,6 +409,8 @@ static void set_mode(enum mode mode, struct mode_statement *out) {
     out->residency = mode == MODE_OFFLOADED                                 ? RESIDENCY_OFFLOADED
                      : mode == MODE_MATERIALIZED || mode == MODE_RECOMPUTED ? RESIDENCY_MATERIALIZED
                                                                             : RESIDENCY_STORED;
+    out->to = TIER_HOST;
+    out->update_on = TIER_DEVICE;
     out->unit = UNIT_LAYER;
     out->prefetch = 1;
     out->by = CUT_FLAT;
@@ -436,7 +439,7 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
 
 // What is meant and means something, but is not built; -1: it is built.
 static int unsupported_mode(enum mode mode, enum state state) {
-    if (mode == MODE_OFFLOADED)
+    if (mode == MODE_OFFLOADED && (state == STATE_GRADIENTS || state == STATE_ACTIVATIONS))
         return UNSUPPORTED_OFFLOADED;
     return -1;
 }

@@ -255,8 +255,9 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum dimension by_dimension;
     enum reduce_when reduce;
     int64_t bucket_bytes;
-    struct wire wire;              // how gradients are compressed on the way
-    int64_t average_every;         // steps; 0: parameters are not averaged
+    enum tier to, update_on; // of what is offloaded: where it is kept, and where the update runs
+    struct wire wire;        // how gradients are compressed on the way
+    int64_t average_every;   // steps; 0: parameters are not averaged
     struct optimizer_config outer; // takes the average for a step of its own; NONE: it is taken
     struct said_option *options;   // those that its text says
     uint32_t n_options, cap_options;

@@ -50,6 +50,27 @@ static inline enum residency stored_residency(const struct storage *storage, enu
     return mode ? mode->residency : RESIDENCY_STORED;
 }
 
+// Where a state is kept.
+static inline enum tier stored_tier(const struct storage *storage, enum state state) {
+    const struct mode_statement *mode = storage->lives[state];
+    return mode && mode->residency == RESIDENCY_OFFLOADED ? mode->to : TIER_DEVICE;
+}
+
+// Where the update of the tensors runs.
+static inline enum tier update_tier(const struct storage *storage) {
+    return stored_tier(storage, STATE_OPTIMIZER) == TIER_DEVICE
+               ? TIER_DEVICE
+               : storage->lives[STATE_OPTIMIZER]->update_on;
+}
+
+// The statement for which a state is copied: its own, or that of the optimizer's, with which it is
+// where the update runs.
+static inline const struct mode_statement *copied_for(const struct storage *storage,
+                                                      enum state state) {
+    enum state of = stored_tier(storage, state) == TIER_DEVICE ? STATE_OPTIMIZER : state;
+    return storage->lives[of];
+}
+
 // Whether the update takes each gradient as soon as it is whole, so that none is kept.
 static inline bool consumes_gradients(const struct storage *storage) {
     return storage->trained && stored_residency(storage, STATE_GRADIENTS) == RESIDENCY_MATERIALIZED;

@@ -32,6 +32,7 @@ enum action {
     ACTION_SCATTER, // reduce_scatter
     ACTION_REDUCE,  // all_reduce, in place
     ACTION_KEEP,    // a copy of this device's part
+    ACTION_COPY,    // from one tier to another
     ACTION_ADD,     // to what is there
     ACTION_CARRY,   // the same, as a binary tree over microbatches
     ACTION_ENCODE,
@@ -55,7 +56,7 @@ struct hop_row {
 extern const struct hop_row hop_rows[N_HOPS];
 
 // A buffer, or a window in one, in which the state lies cut as its tensor is and then, flattened, over
-// `flat`.
+// `flat`, in one tier.
 struct station {
     const char *suffix; // behind the name of the tensor's buffer
     int64_t slots;      // where it is not stacked: items that are used in turn
@@ -63,6 +64,7 @@ struct station {
     enum buffer_class class : 8;
     enum dtype dtype : 8; // of its elements; NONE: as the tensor's state is stored
     signed window_of : 8; // station whose bytes it is a part of; -1: it has its own
+    enum tier tier : 8;   // a window's is its whole's
     bool stacked;         // one item for each layer
     bool coded;           // codes of elements in place of elements
     bool of_each_unit;    // each that reads it has its own, with slots for what it takes at once
@@ -91,7 +93,8 @@ struct route {
     struct hop hops[MAX_ROUTE_HOPS]; // by kind
     unsigned n_hops;
     int used;         // station that units of forward and backward read or write; -1: they do not
-    int owned;        // station that the update reads or writes
+    int owned;        // station at which a device has what it updates
+    int updated;      // station that the update reads or writes: that, or one where the update runs
     int sum;          // of gradients: station at which microbatches are added up
     int residual;     // of gradients that travel as codes: what the last code lacked; -1: none
     uint64_t summand; // axes over which it sums gradients: units must leave a summand there

@@ -116,6 +116,10 @@ with tempfile.NamedTemporaryFile("w", suffix=".step") as text:
     text.flush()
     planned = subprocess.run([PLACEC, "opt", "--passes=release,memory", text.name], check=True, stdout=subprocess.PIPE,
                              text=True).stdout
+declared = f"optimizer.layers : offloaded(to = {'host' if HOW == 'host' else 'disk'})"
+if WHAT == "update":
+    declared = "parameters.layers : offloaded  optimizer.layers : offloaded(update = host)"
 with open(FILE, encoding="utf-8") as file:
-    print(file.read())
+    before, behind = file.read().rsplit("}", 1)
+    print(f"{before}  {declared}\n}}{behind}")
 print(planned)

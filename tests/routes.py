@@ -12,7 +12,7 @@ import sys
 
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 # Behind how often a hop is made, what it sends.
-SENT = re.compile(r", (?:once|\d+ times|\d+ layers?(?: x \d+)?), ([\d.]+) (\w+)")
+SENT = re.compile(r"(?:(copied [a-z ]+))?, (?:once|\d+ times|\d+ layers?(?: x \d+)?), ([\d.]+) (\w+)")
 
 
 def run(*command):
@@ -32,8 +32,9 @@ def paragraphs(text):
 def sent_by_routes(text):
     """Bytes by state, and how far they may be off: sizes are told in three digits or so."""
     sent = {}
-    for state, words in paragraphs(text):
-        for number, unit in SENT.findall(words):
+    for of, words in paragraphs(text):
+        for copied, number, unit in SENT.findall(words):
+            state = "copied" if copied else of
             bytes_sent, off = sent.get(state, (0, 0))
             sent[state] = (bytes_sent + float(number) * UNITS[unit], off + (0.005 * UNITS[unit] if unit != "B" else 0))
     return sent
@@ -45,6 +46,7 @@ def sent_by_account(report):
     for transfer in report["communication"]:
         if transfer["state"] in ("parameters", "gradients") and transfer["every"] == 1:
             sent[transfer["state"]] = sent.get(transfer["state"], 0) + transfer["bytes"]
+    sent["copied"] = sum(report["copied"].values())
     return sent
 
 

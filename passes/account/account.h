@@ -19,6 +19,7 @@ enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
 
 // What one device sends of a piece in one execution of the transfer.
+int64_t account_copied(const struct program *, const struct transfer *, uint32_t piece);
 int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);
 
 // The work of calls of some of the units; NULL: of all.

@@ -82,6 +82,8 @@ static void carry_piece(struct carriage *carriage, const struct program *program
 
 // The pieces beside it decide with it how all of them travel.
 int64_t account_piece(const struct program *program, const struct transfer *start, uint32_t piece) {
+    if (is_copy(start))
+        return account_copied(program, start, piece);
     struct carriage all = carriage_of(program, start), one = all;
     for (uint32_t i = 0; i < start->n_pieces; i++)
         carry_piece(&all, program, start, i);

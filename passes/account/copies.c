@@ -20,6 +20,11 @@ static struct account_copy copy_of(const struct program *program,
                                  .bytes = type_bytes(&type)};
 }
 
+int64_t account_copied(const struct program *program, const struct transfer *start,
+                       uint32_t piece) {
+    return copy_of(program, &start->pieces[piece]).bytes;
+}
+
 static bool same_copy(const struct account_copy *a, const struct account_copy *b) {
     return a->from == b->from && a->to == b->to && a->state == b->state && a->phase == b->phase;
 }

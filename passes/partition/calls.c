@@ -9,8 +9,9 @@
 // for this call, or what is stored.
 static int station_of(const struct making_call *c, const struct way *way) {
     bool gradient = way->route.state == STATE_GRADIENTS;
-    bool owned = gradient ? !c->per_microbatch : c->updates;
-    return owned ? way->route.owned : way->route.used;
+    if (c->updates)
+        return way->route.updated;
+    return gradient && !c->per_microbatch ? way->route.owned : way->route.used;
 }
 
 // The type of a tensor's buffer as it stands in the program: cuts and flat cut.

@@ -20,6 +20,20 @@ static void emit_collective(struct draft *draft, struct cursor at, const struct 
     emit_transfers(draft, at, &transfers, load_name(draft->plan, load, '.'));
 }
 
+// From one tier to another: all that goes there at the call is one transfer, or that of each tensor.
+static void emit_copies(struct draft *draft, struct cursor at, const struct load *load) {
+    struct transfers transfers = {0};
+    for (uint32_t i = 0; i < load->n; i++) {
+        const struct hop *hop = load->items[i].hop;
+        struct reference from = cargo_item(draft, at, load, i, hop->from);
+        struct reference to = cargo_item(draft, at, load, i, hop->to);
+        struct span span = offload_span(draft->plan, load->items[i].way->reference);
+        add_piece(draft, &transfers, COLLECTIVE_COPY, &hop->axes, from, to, span,
+                  hop->bucket_bytes);
+    }
+    emit_transfers(draft, at, &transfers, load_name(draft->plan, load, '.'));
+}
+
 static void emit_zeroes(struct draft *draft, struct cursor at, const struct load *load) {
     for (uint32_t i = 0; i < load->n; i++)
         push_statement(
@@ -53,6 +67,9 @@ static void emit_load(struct draft *draft, struct cursor at, const struct load *
     case ACTION_KEEP:
         emit_keep(draft, at, load);
         break;
+    case ACTION_COPY:
+        emit_copies(draft, at, load);
+        break;
     case ACTION_ADD:
         emit_add(draft, at, load);
         break;
@@ -79,21 +96,23 @@ static void emit_load(struct draft *draft, struct cursor at, const struct load *
 // A call, and which hops of its states are looked for there.
 struct moment {
     const struct statement *call;
-    enum state state;
-    unsigned events; // of these events, by their bits
-    uint32_t kinds;  // and of these kinds
+    unsigned states;                           // of which, by their bits
+    enum { MOMENT_READ, MOMENT_WRITTEN } side; // operands or results of the call
+    unsigned events;                           // of these events, by their bits
+    uint64_t kinds;                            // and of these kinds
     enum use use;
 };
-#define BIT(number) (UINT32_C(1) << (number))
-#define ALL_KINDS   UINT32_MAX
-_Static_assert((int)N_HOPS <= 32 && (int)N_EVENTS <= 32, "a bit for each");
+#define BIT(number)  (UINT32_C(1) << (number))
+#define KIND(number) (UINT64_C(1) << (number))
+#define ALL_KINDS    UINT64_MAX
+_Static_assert((int)N_HOPS <= 64 && (int)N_EVENTS <= 32, "a bit for each");
 
 // The microbatches are around the first and the last of the calls that use a state.
 static bool happens(const struct plan *plan, struct cursor at, const struct moment *moment,
                     enum route_event event, struct reference of) {
     const struct reach *reach = at.reach;
     const struct statement *call = moment->call;
-    bool gradient = moment->state == STATE_GRADIENTS;
+    bool gradient = reference_buffer(plan, of)->class == CLASS_GRADIENTS;
     switch (event) {
     case EVENT_BEFORE_USE:
         return begins_use(plan, at, call, of, moment->use);
@@ -113,8 +132,13 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
         return is_same_call((gradient ? reach->last_writer : reach->first_reader)[of.buffer], call);
     case EVENT_BEHIND_MICROBATCHES:
         return is_same_call((gradient ? reach->last_writer : reach->last_reader)[of.buffer], call);
+    case EVENT_BEFORE_UPDATE:
+        return true;
     case EVENT_BEHIND_FIRST_UPDATE:
         return is_same_call(reach->first_writer[of.buffer], call);
+    case EVENT_BEHIND_UPDATE:
+        return reference_buffer(plan, of)->class != CLASS_PARAMETERS ||
+               is_same_call(reach->last_writer[of.buffer], call);
     default: // behind the last write
         return is_same_call(reach->last_writer[of.buffer], call);
     }
@@ -134,13 +158,13 @@ static unsigned events_of(const struct plan *plan, struct cursor at, const struc
 struct found {
     struct cargo *items;
     uint32_t n, cap;
-    uint32_t kinds;
+    uint64_t kinds;
 };
 
 static void find_hops(struct draft *draft, struct cursor at, const struct moment *moment,
                       struct reference of, struct found *found) {
     const struct buffer *buffer = reference_buffer(draft->plan, of);
-    if (!is_tensor_state(buffer) || class_states[buffer->class] != moment->state)
+    if (!has_way(buffer) || !(moment->states >> class_states[buffer->class] & 1))
         return;
     struct way *way = way_of(draft, buffer);
     unsigned events = events_of(draft->plan, at, moment, of);
@@ -152,21 +176,24 @@ static void find_hops(struct draft *draft, struct cursor at, const struct moment
                                     .events = events});
     for (unsigned i = 0; i < way->route.n_hops; i++) {
         const struct hop *hop = &way->route.hops[i];
-        if (!(events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)))
+        if (!(events & BIT(hop->event)) || !(moment->kinds & KIND(hop->kind)))
             continue;
         struct cargo cargo = {way, hop, of};
         ARENA_PUSH(draft->arena, found->items, found->n, found->cap, cargo);
-        found->kinds |= BIT(hop->kind);
+        found->kinds |= KIND(hop->kind);
     }
 }
 
-// Parameters are used by who reads them, gradients made and parameters updated by who writes them.
+static const unsigned of_update =
+    BIT(EVENT_BEFORE_UPDATE) | BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
+
+// That an update reads parameters is no use of them.
 static struct found find_all(struct draft *draft, struct cursor at, const struct moment *moment) {
     const struct call *call = &moment->call->call;
     const struct unit *unit = &draft->plan->reference->job->units[call->unit];
-    bool written = moment->state == STATE_GRADIENTS || moment->events & BIT(EVENT_BEHIND_UPDATE);
+    bool written = moment->side == MOMENT_WRITTEN;
     struct found found = {0};
-    if (!written && call_updates(draft->plan, call))
+    if (!written && call_updates(draft->plan, call) != ((moment->events & of_update) != 0))
         return found;
     note_moment(draft, at, moment->kinds, false);
     for (uint32_t i = 0; i < (written ? unit->n_results : unit->n_parameters); i++)
@@ -177,7 +204,7 @@ static struct found find_all(struct draft *draft, struct cursor at, const struct
 static void emit_moment(struct draft *draft, struct cursor at, struct moment moment) {
     struct found found = find_all(draft, at, &moment);
     for (int kind = 0; found.kinds >> kind; kind++) {
-        if (!(found.kinds & BIT(kind)))
+        if (!(found.kinds & KIND(kind)))
             continue;
         struct load load = {.call = moment.call,
                             .kind = (enum hop_kind)kind,
@@ -191,6 +218,11 @@ static void emit_moment(struct draft *draft, struct cursor at, struct moment mom
 
 // ---- around a call ----------------------------------------------------------------------------
 
+enum {
+    PARAMETERS = BIT(STATE_PARAMETERS),
+    GRADIENTS = BIT(STATE_GRADIENTS),
+    OPTIMIZER = BIT(STATE_OPTIMIZER)
+};
 static const unsigned at_use =
     BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_LATER_USE) | BIT(EVENT_BEFORE_USE);
 
@@ -209,7 +241,11 @@ void continue_uses(struct draft *draft, struct cursor at, const struct statement
 }
 
 void before_call(struct draft *draft, struct cursor at, const struct statement *call) {
-    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
+    emit_moment(draft, at,
+                (struct moment){call, PARAMETERS, MOMENT_READ, at_use, ALL_KINDS, USE_CALL});
+    emit_moment(draft, at,
+                (struct moment){call, PARAMETERS | GRADIENTS | OPTIMIZER, MOMENT_READ,
+                                BIT(EVENT_BEFORE_UPDATE), ALL_KINDS, USE_CALL});
 }
 
 // What units have left of a gradient is known once the last has written it.
@@ -233,19 +269,25 @@ static void settle_routes(struct draft *draft, struct cursor at, const struct st
 void behind_call(struct draft *draft, struct cursor at, const struct statement *call) {
     const unsigned behind =
         BIT(EVENT_BEHIND_FIRST_USE) | BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
-    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    emit_moment(draft, at,
+                (struct moment){call, PARAMETERS, MOMENT_READ, behind, ALL_KINDS, USE_CALL});
     if (!is_per_microbatch(draft->plan, call))
         return;
     settle_routes(draft, at, call);
-    emit_moment(
-        draft, at,
-        (struct moment){call, STATE_GRADIENTS, BIT(EVENT_BEHIND_WRITE), ALL_KINDS, USE_CALL});
+    emit_moment(draft, at,
+                (struct moment){call, GRADIENTS, MOMENT_WRITTEN, BIT(EVENT_BEHIND_WRITE), ALL_KINDS,
+                                USE_CALL});
 }
 
 // What is averaged is a whole sum from then on.
 void behind_update(struct draft *draft, struct cursor at, const struct statement *call) {
     const unsigned behind = BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
-    emit_moment(draft, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    emit_moment(
+        draft, at,
+        (struct moment){call, PARAMETERS | OPTIMIZER, MOMENT_WRITTEN, behind, ALL_KINDS, USE_CALL});
+    emit_moment(draft, at,
+                (struct moment){call, GRADIENTS, MOMENT_READ, BIT(EVENT_BEHIND_UPDATE), ALL_KINDS,
+                                USE_CALL});
     for (uint32_t i = 0; i < draft->plan->reference->job->units[call->call.unit].n_results; i++)
         if (reference_buffer(draft->plan, call->call.results[i])->class == CLASS_PARAMETERS)
             draft->states[call->call.results[i].buffer].type.partial = 0;
@@ -289,23 +331,29 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
     }
 }
 
-// First the parts that are kept of all calls, then what is gathered out of them; and in front of the
+// First what is copied in for all calls, then the parts that are kept, then what is gathered out of them; and in front of the
 // loops over the layers of a turn what is read of this turn's.
 void before_group(struct draft *draft, struct cursor at) {
     const struct block *body = at.group;
-    struct moment moment = {.state = STATE_PARAMETERS, .events = at_use, .use = USE_GROUP};
-    moment.kinds = BIT(HOP_CAST_PART) | BIT(HOP_GATHER_PART);
-    emit_for_calls(draft, at, body->statements, body->n, moment);
-    moment.kinds = ALL_KINDS & ~moment.kinds;
+    struct moment moment = {.states = PARAMETERS, .events = at_use, .use = USE_GROUP};
+    static const uint64_t strides[] = {KIND(HOP_FETCH),
+                                       KIND(HOP_CAST_PART) | KIND(HOP_GATHER_PART)};
+    uint64_t rest = ALL_KINDS;
+    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+        moment.kinds = strides[i];
+        rest &= ~strides[i];
+        emit_for_calls(draft, at, body->statements, body->n, moment);
+    }
+    moment.kinds = rest;
     emit_for_calls(draft, at, body->statements, body->n, moment);
     struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL &&
             !call_updates(draft->plan, &walk.statement->call)) {
             share_gathered(draft, at, walk.statement);
-            emit_moment(
-                draft, at,
-                (struct moment){walk.statement, STATE_PARAMETERS, at_use, ALL_KINDS, USE_TURN});
+            emit_moment(draft, at,
+                        (struct moment){walk.statement, PARAMETERS, MOMENT_READ, at_use, ALL_KINDS,
+                                        USE_TURN});
         }
 }
 
@@ -314,17 +362,21 @@ void before_group(struct draft *draft, struct cursor at) {
 void before_microbatches(struct draft *draft, struct cursor at, const struct statement *statements,
                          uint32_t n) {
     struct moment moment = {.events = BIT(EVENT_BEFORE_MICROBATCHES), .kinds = ALL_KINDS};
-    moment.state = STATE_GRADIENTS;
+    moment.states = GRADIENTS;
+    moment.side = MOMENT_WRITTEN;
     emit_for_calls(draft, at, statements, n, moment);
-    moment.state = STATE_PARAMETERS;
+    moment.states = PARAMETERS;
+    moment.side = MOMENT_READ;
     emit_for_calls(draft, at, statements, n, moment);
 }
 
 void behind_microbatches(struct draft *draft, struct cursor at, const struct statement *statements,
                          uint32_t n) {
     struct moment moment = {.events = BIT(EVENT_BEHIND_MICROBATCHES), .kinds = ALL_KINDS};
-    moment.state = STATE_PARAMETERS;
+    moment.states = PARAMETERS;
+    moment.side = MOMENT_READ;
     emit_for_calls(draft, at, statements, n, moment);
-    moment.state = STATE_GRADIENTS;
+    moment.states = GRADIENTS;
+    moment.side = MOMENT_WRITTEN;
     emit_for_calls(draft, at, statements, n, moment);
 }

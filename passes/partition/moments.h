@@ -25,7 +25,7 @@ struct noted_moment {
     enum step_kind step;
     int64_t times;    // how often one step comes there
     enum phase phase; // of the call
-    uint32_t kinds;   // hops that are made there, by the bits of their kinds
+    uint64_t kinds;   // hops that are made there, by the bits of their kinds
     bool squares;     // no hops: squares of these gradients are summed, each over what it is cut by
     struct chance *chances;
     uint32_t n_chances, cap_chances;

@@ -26,7 +26,7 @@ void note_left(struct draft *draft, const struct way *way, uint64_t left) {
 }
 
 // One without chances is forgotten.
-void note_moment(struct draft *draft, struct cursor at, uint32_t kinds, bool squares) {
+void note_moment(struct draft *draft, struct cursor at, uint64_t kinds, bool squares) {
     struct notes *notes = draft->notes;
     if (!notes)
         return;
@@ -40,7 +40,7 @@ void note_moment(struct draft *draft, struct cursor at, uint32_t kinds, bool squ
 
 void note_chance(struct draft *draft, const struct way *way, struct chance chance) {
     struct notes *notes = draft->notes;
-    if (!notes)
+    if (!notes || number_of(draft, way) >= notes->n_ways) // the optimizer's goes over no axes
         return;
     struct noted_moment *moment = &notes->moments[notes->n_moments - 1];
     chance.way = number_of(draft, way);

@@ -83,7 +83,7 @@ static void leave_routes(const struct draft *draft, struct routes *routes) {
     routes->n = 0;
     routes->items = ARENA_ARRAY(draft->arena, struct routed, reference->n_buffers + 1);
     for (uint32_t b = 0; b < reference->n_buffers; b++)
-        if (is_tensor_state(&reference->buffers[b]))
+        if (has_way(&reference->buffers[b]) && way_of(draft, &reference->buffers[b])->reference)
             routes->items[routes->n++] = routed_way(draft, &reference->buffers[b]);
 }
 

@@ -85,7 +85,7 @@ struct buffer_state {
     struct span zero_span;
 };
 
-// The way of a tensor's parameters or gradients, in a range of its layers: its route in the step that
+// The way of a state of a tensor, in a range of its layers: its route in the step that
 // is made, and the buffers of the stations.
 struct way {
     struct route route;
@@ -121,7 +121,8 @@ struct draft {
     struct program *program;
     struct local_units units;
     struct buffer_state *states; // of the reference's buffers
-    struct way *ways;            // of placement.tensors: of each its parameters', its gradients'
+    struct way *ways;            // of placement.tensors: of each its parameters', its gradients';
+                                 // behind them of the reference's buffers: the optimizer's
     struct reference *zeroes;    // accumulators of the loop over microbatches that is made
     uint32_t n_zeroes, cap_zeroes;
     struct notes *notes; // NULL: nothing is noted
@@ -153,13 +154,15 @@ struct reference value_reference(const struct draft *, struct cursor, struct ref
 
 // ---- stations (stations.c) --------------------------------------------------------------------
 void make_stations(struct draft *);
-// The way of what a buffer of the reference program holds: parameters or gradients of a tensor, or
-// of some of its layers.
+// The way of what a buffer of the reference program holds: a state of a tensor, or of some of its
+// layers. The optimizer's are made where they are first needed.
 struct way *way_of(const struct draft *, const struct buffer *);
 struct routed routed_way(const struct draft *, const struct buffer *);
+void make_way(struct draft *, const struct buffer *);
 void begin_routes(struct draft *, struct cursor); // of all ways, in the cursor's step
 // The buffer of a station, for a unit of the reference; and its item that stands for one of the
 // reference program: what is not stacked has one item, or slots.
+struct reference item_at(const struct draft *, struct cursor, buffer_id, struct reference of);
 buffer_id station_buffer(struct draft *, struct cursor, struct way *, int station,
                          struct reference of, uint32_t unit);
 struct reference station_item(struct draft *, struct cursor, struct way *, int station,
@@ -219,7 +222,7 @@ void behind_microbatches(struct draft *, struct cursor, const struct statement *
 void begin_notes(struct draft *);
 void note_reads(struct draft *, const struct way *, enum step_kind, bool read_once);
 void note_left(struct draft *, const struct way *, uint64_t left);
-void note_moment(struct draft *, struct cursor, uint32_t kinds, bool squares);
+void note_moment(struct draft *, struct cursor, uint64_t kinds, bool squares);
 // Notes a chance at the moment noted last.
 void note_chance(struct draft *, const struct way *, struct chance);
 // A buffer through which squares are summed.

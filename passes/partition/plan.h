@@ -117,6 +117,8 @@ struct route route_in(const struct plan *, const struct buffer *, const struct r
 bool is_trained(const struct plan *, const struct buffer *);
 // The type in which a persistent buffer is stored.
 struct sharding stored_sharding(const struct plan *, const struct buffer *);
+// The statement that keeps a state elsewhere, or that of the optimizer's, where the update runs.
+struct span offload_span(const struct plan *, const struct buffer *);
 // The statement that placed a state on an axis; else the split that made the collective necessary.
 struct span state_span(const struct plan *, const struct buffer *, enum state,
                        const struct axis_list *axes);
@@ -134,6 +136,7 @@ struct cursor at_statement(struct cursor, const struct statement *, uint32_t n, 
 const struct buffer *reference_buffer(const struct plan *, struct reference);
 bool has_batch(const struct buffer *);
 bool is_tensor_state(const struct buffer *); // parameters or gradients
+bool has_way(const struct buffer *);         // these, or the optimizer's
 // An update is what writes parameters: it works on storage as it lies, all other calls on gathered
 // wholes.
 bool call_updates(const struct plan *, const struct call *);

@@ -11,6 +11,10 @@ bool is_tensor_state(const struct buffer *buffer) {
     return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_GRADIENTS;
 }
 
+bool has_way(const struct buffer *buffer) {
+    return is_tensor_state(buffer) || class_states[buffer->class] == STATE_OPTIMIZER;
+}
+
 bool has_batch(const struct buffer *buffer) {
     for (unsigned d = 0; d < buffer->rank; d++)
         if (buffer->dims[d].dimension == DIM_BATCH)

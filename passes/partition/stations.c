@@ -42,8 +42,8 @@ static uint32_t *each_its_own(const struct plan *plan) {
 // Does the state stop there, as far as is known before units are made? What axes of the model leave of
 // a gradient may need another station.
 static bool stops_at(const struct route *route, int station) {
-    bool stops = route->used == station || route->owned == station || route->sum == station ||
-                 route->residual == station;
+    bool stops = route->used == station || route->owned == station || route->updated == station ||
+                 route->sum == station || route->residual == station;
     for (unsigned i = 0; i < route->n_hops; i++)
         stops |= route->hops[i].from == station || route->hops[i].to == station;
     for (unsigned i = 0; i < route->n_stations; i++)
@@ -74,7 +74,7 @@ static buffer_id make_station(struct draft *draft, struct way *way, int station)
     return add_buffer(draft, way, station, whole, s->suffix, s->slots);
 }
 
-static void make_way(struct draft *draft, const struct buffer *reference) {
+void make_way(struct draft *draft, const struct buffer *reference) {
     struct way *way = way_of(draft, reference);
     way->reference = reference;
     way->shared = each_its_own(draft->plan);
@@ -92,7 +92,7 @@ static void make_way(struct draft *draft, const struct buffer *reference) {
 void make_stations(struct draft *draft) {
     const struct plan *plan = draft->plan;
     uint32_t n = plan->placement.n_ranges * plan->placement.n_tensors;
-    draft->ways = ARENA_ARRAY(draft->arena, struct way, 2 * n + 1);
+    draft->ways = ARENA_ARRAY(draft->arena, struct way, 2 * n + plan->reference->n_buffers + 1);
     for (uint32_t b = 0; b < plan->reference->n_buffers; b++)
         if (is_tensor_state(&plan->reference->buffers[b]))
             make_way(draft, &plan->reference->buffers[b]);
@@ -101,6 +101,10 @@ void make_stations(struct draft *draft) {
 // ---- routes -----------------------------------------------------------------------------------
 
 struct way *way_of(const struct draft *draft, const struct buffer *buffer) {
+    const struct plan *plan = draft->plan;
+    if (!is_tensor_state(buffer))
+        return &draft->ways[2 * plan->placement.n_ranges * plan->placement.n_tensors +
+                            (size_t)(buffer - plan->reference->buffers)];
     return &draft->ways[2 * placement_index(&draft->plan->placement, buffer) +
                         (buffer->class == CLASS_GRADIENTS)];
 }

@@ -21,6 +21,11 @@ struct sharding stored_sharding(const struct plan *plan, const struct buffer *bu
     return type;
 }
 
+struct span offload_span(const struct plan *plan, const struct buffer *buffer) {
+    const struct storage *storage = storage_of(&plan->placement, buffer);
+    return origin_span(&copied_for(storage, class_states[buffer->class])->origin);
+}
+
 struct span state_span(const struct plan *plan, const struct buffer *buffer, enum state state,
                        const struct axis_list *axes) {
     unsigned axis = axes->axes[0];

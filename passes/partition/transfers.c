@@ -23,7 +23,7 @@ static struct filled_transfer *transfer_with_room(struct draft *draft, struct tr
 void add_piece(struct draft *draft, struct transfers *transfers, enum collective_kind kind,
                const struct axis_list *axes, struct reference from, struct reference to,
                struct span span, int64_t bucket_bytes) {
-    if (axes->n == 0)
+    if (axes->n == 0 && kind != COLLECTIVE_COPY)
         return;
     bool gather = kind == COLLECTIVE_ALL_GATHER;
     const struct buffer *whole = &draft->program->buffers[gather ? to.buffer : from.buffer];

@@ -51,12 +51,11 @@ static struct sharding input_sharding(const struct plan *plan, const struct buff
 
 // Optimizer states: they are touched by updates only, so their type is their storage.
 static void make_persistent(struct draft *draft, buffer_id of) {
-    struct buffer buffer = draft->plan->reference->buffers[of];
-    struct sharding type = stored_sharding(draft->plan, &buffer);
-    memcpy(buffer.layout.cuts, type.cuts, sizeof buffer.layout.cuts);
-    buffer.layout.flat = type.flat;
-    draft->states[of].buffer = program_add_buffer(draft->program, buffer);
-    draft->states[of].type = type;
+    const struct buffer *buffer = &draft->plan->reference->buffers[of];
+    make_way(draft, buffer);
+    const struct way *way = way_of(draft, buffer);
+    draft->states[of].buffer = way->buffers[way->route.updated];
+    draft->states[of].type = stored_sharding(draft->plan, buffer);
 }
 
 void ensure_buffer(struct draft *draft, buffer_id of) {
@@ -76,6 +75,8 @@ void ensure_buffer(struct draft *draft, buffer_id of) {
 // variable, the outermost, as their index.
 struct reference value_reference(const struct draft *draft, struct cursor at, struct reference r) {
     const struct buffer_state *state = &draft->states[r.buffer];
+    if (class_states[draft->plan->reference->buffers[r.buffer].class] == STATE_OPTIMIZER)
+        return item_at(draft, at, state->buffer, r);
     bool by_microbatch = buffer_stack(&draft->program->buffers[state->buffer], STACK_MICROBATCHES);
     return reference_at(state->buffer,
                         by_microbatch ? index_variable(0, 0, 0) : moved_index(at, r.indices[0]));

@@ -415,8 +415,8 @@ static bool check_loss_scale(struct placing *p) {
 
 static bool derive(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
-        check_states, check_whole, check_residencies, check_island_states,
-        check_wires,  check_order, check_gathers};
+        check_states,        check_whole, check_residencies, check_offloading,
+        check_island_states, check_wires, check_order,       check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
     if (!check_loss_scale(p))

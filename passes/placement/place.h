@@ -18,6 +18,7 @@
 //   sizes.c     which other sizes divide
 //   gathers.c   which layers are gathered together, and whether they fit
 //   residencies.c which states can be made when they are needed
+//   offloading.c which can be kept on the host or on disk
 //   heard.c     what is said without effect
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -66,7 +67,8 @@ void check_promised(struct placing *);
 void check_sums(struct placing *);
 void check_states(struct placing *);
 void check_residencies(struct placing *); // what is made when it is needed can be
-void check_whole(struct placing *); // what an update needs whole is
+void check_offloading(struct placing *);  // what is kept elsewhere can be
+void check_whole(struct placing *);       // what an update needs whole is
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);
 void check_nesting(struct placing *, const struct storage *);

@@ -129,9 +129,10 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     }
 }
 
-// Making the same again, in other groups of layers, is not the same.
+// Making the same again, in other groups of layers, is not the same, nor is keeping it in another tier.
 static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
-    return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
+    return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers &&
+           a->to == b->to && a->update_on == b->update_on && a->prefetch == b->prefetch;
 }
 
 // E305: of two statements that no rank tells apart neither wins.
@@ -140,8 +141,9 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
     const struct selector *both[] = {&first->selector, &second->selector};
     if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
         live_alike(first, second) || compare_statements(first, second) != 0 ||
-        first->state != STATE_ACTIVATIONS || !reaches(p, both, 2) ||
-        !selectors_overlap(&first->selector, &second->selector))
+        (first->state != STATE_ACTIVATIONS && first->residency != RESIDENCY_OFFLOADED &&
+         second->residency != RESIDENCY_OFFLOADED) ||
+        !reaches(p, both, 2) || !selectors_overlap(&first->selector, &second->selector))
         return;
     struct diagnostic *d =
         report(p->diagnostics, E305, origin_span(&second->origin),

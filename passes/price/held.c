@@ -23,6 +23,14 @@ static int64_t counter_bytes(const struct pricing_one *one, const struct group *
     return size_times(items, group->sizes[routes->sum].bytes);
 }
 
+// Whether it is brought ahead of its use: gathered, or copied from another tier.
+static bool is_ahead(const struct group *group, const struct station *station) {
+    const struct mode_statement *copied = copied_for(group->storage, group->kind->state);
+    bool ahead = copied && copied->residency == RESIDENCY_OFFLOADED && copied->prefetch > 0;
+    return (station->of_each_unit && group->storage->prefetch > 0) ||
+           (station->class == CLASS_TRANSIENT && ahead);
+}
+
 static void add_bytes(int64_t *sum, const struct group *group, int64_t bytes) {
     *sum = size_plus(*sum, size_times(group->n, bytes));
 }
@@ -39,7 +47,7 @@ static void add_group(const struct pricing_one *one, const struct group *group,
         enum state state = class_states[station->class];
         add_bytes(state == N_STATES ? transient : &price->held[state], group,
                   size_times(items_of(group, station), group->sizes[i].bytes));
-        price->is_ahead |= station->of_each_unit && group->storage->prefetch > 0;
+        price->is_ahead |= is_ahead(group, station);
     }
     add_bytes(transient, group, counter_bytes(one, group));
 }

@@ -59,7 +59,8 @@ struct outlined_moment {
     enum step_kind step;
     enum phase phase;
     int64_t times;
-    uint32_t kinds, events; // that happen to any of the ways
+    uint64_t kinds;
+    uint32_t events; // that happen to any of the ways
     bool squares;
     struct outlined_chance *chances;
     uint32_t n_chances;

@@ -22,7 +22,7 @@ struct filling {
     struct occurrence when;
     struct ready *ready;
     uint32_t n_ready, cap_ready;
-    uint32_t kinds;       // of these hops, by bits
+    uint64_t kinds;       // of these hops, by bits
     struct filled *items; // of one kind
     uint32_t n, cap;
 };
@@ -83,7 +83,7 @@ static void find_hops_of(struct filling *f, const struct outlined_moment *moment
             continue;
         struct ready ready = {group, &sent->items[k]};
         ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
-        f->kinds |= UINT32_C(1) << hop->kind;
+        f->kinds |= UINT64_C(1) << hop->kind;
     }
 }
 

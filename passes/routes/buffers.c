@@ -40,7 +40,9 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
                                    const struct buffer *reference,
                                    const struct axis_list cuts[MAX_RANK]) {
     struct buffer buffer = *reference;
-    buffer.class = station->class;
+    if (class_states[station->class] != STATE_OPTIMIZER) // of which there are several, stored alike
+        buffer.class = station->class;
+    buffer.tier = station->tier;
     if (station->dtype != DTYPE_NONE)
         buffer.dtype = station->dtype;
     memcpy(buffer.layout.cuts, cuts, sizeof buffer.layout.cuts);

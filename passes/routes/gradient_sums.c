@@ -329,4 +329,8 @@ void make_gradients(struct route_maker *m) {
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
     sum_each(m, &sums, &term);
     sum_last(m, &sums, part, cast, last, own, &coded);
+    struct updating updating = add_updating(m, owned, owners);
+    add_to_update(m, &updating);
+    if (updating.updated != owned)
+        add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, updating.updated);
 }

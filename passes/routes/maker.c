@@ -27,6 +27,7 @@ int add_window(struct route_maker *m, int whole, const char *suffix, const struc
     int made = add_station(m, suffix, of->class, flat);
     m->route->stations[made].window_of = whole;
     m->route->stations[made].dtype = of->dtype;
+    m->route->stations[made].tier = of->tier;
     m->route->stations[made].of_each_unit = of->of_each_unit;
     m->route->stations[made].stacked = of->stacked;
     m->route->stations[made].slots = of->slots;

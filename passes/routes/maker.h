@@ -2,6 +2,7 @@
 //
 //   routes.c         routes of all states; those of parameters
 //   gradient_sums.c  those of gradients: over which axes they are summed, where and when
+//   tiers.c          what is kept in another tier than where it is used, or updated
 //   maker.c          adds stations and hops to a route
 #ifndef PLACE_PASSES_ROUTES_MAKER_H
 #define PLACE_PASSES_ROUTES_MAKER_H
@@ -36,6 +37,22 @@ void add_release(struct route_maker *, enum hop_kind, enum route_event, int stat
 // The event around the microbatches, or `inside`: with one microbatch nothing stands around it.
 enum route_event event_around(const struct route_maker *, enum route_event around,
                               enum route_event inside);
+
+// ---- tiers (tiers.c) --------------------------------------------------------------------------
+// The station on the device from which units use what is kept at `rest`: itself, or a place of each
+// unit's own to which it is copied at the event.
+int add_fetched(struct route_maker *, int rest, enum route_event);
+// Where a device has what it updates of a state: its part of what is kept, and that part where the
+// update runs. Of parameters that are gathered behind it also the part on the device, and of what.
+struct updating {
+    int home, updated, own, whole;
+};
+// Makes the stations of a state that is kept at `rest`. The hops come behind all earlier ones: to the
+// update, if it reads the state, from it, if it writes it, and what is gathered behind it.
+struct updating add_updating(struct route_maker *, int rest, const struct axis_list *owners);
+void add_to_update(struct route_maker *, const struct updating *);
+void add_from_update(struct route_maker *, const struct updating *);
+void add_behind_update(struct route_maker *, const struct updating *, int rest);
 
 // ---- gradients (gradient_sums.c) --------------------------------------------------------------
 void make_gradients(struct route_maker *);

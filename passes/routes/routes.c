@@ -5,7 +5,7 @@
 //                in place. Or they are not stored, but cast from the optimizer's master copy, and
 //                gathered where that is cut, before uses.
 //   gradients    are summed on the way (gradient_sums.c).
-//   optimizer    lies where the update works.
+//   optimizer    lies where the update works, or is copied there (tiers.c).
 #include <string.h>
 
 #include "ir/check.h"
@@ -42,6 +42,11 @@ static void cast_shards(struct route_maker *m, enum hop_kind kind, enum route_ev
         add_hop(m, kind, event, rest, own, &m->storage->shards[STATE_PARAMETERS]);
 }
 
+static void release_fetched(struct route_maker *m, int fetched, enum route_event event) {
+    if (m->route->stations[fetched].class == CLASS_TRANSIENT)
+        add_release(m, HOP_RELEASE_FETCHED, event, fetched);
+}
+
 // A part of the whole is kept between its uses in a step. Where the shards are cut out of that part, the
 // whole is gathered in two strides: the part before the first use, the whole out of the part before
 // each. Else the whole is there at the first use, and the part is cut out of it:
@@ -61,17 +66,20 @@ static void gather_by_part(struct route_maker *m, int rest, int own, int part, i
         cast_shards(m, HOP_CAST_PART, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, own, part, &outer);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
+        release_fetched(m, rest, EVENT_BEFORE_FIRST_USE);
     } else {
         int window = add_window(m, whole, ".part", kept);
         cast_shards(m, HOP_CAST, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, own, whole, shards);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
+        release_fetched(m, rest, EVENT_BEFORE_FIRST_USE);
         add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
     }
     add_release(m, HOP_RELEASE, EVENT_BEHIND_USE, whole);
     add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
 }
 
+// `rest`: where it is stored, in whatever tier.
 static void make_whole(struct route_maker *m, int rest) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
@@ -87,39 +95,66 @@ static void make_whole(struct route_maker *m, int rest) {
     station->stacked = storage->kept_after_forward;
     station->of_each_unit = !storage->kept_after_forward;
     int own = place_of_cast(m, rest, whole); // whatever is known: stations do not depend on it
-    if (part >= 0 && !m->facts->read_once) {
-        gather_by_part(m, rest, own, part, whole);
+    struct stay stay = stay_of(m);
+    bool by_part = part >= 0 && !m->facts->read_once;
+    int fetched = add_fetched(m, rest, by_part ? EVENT_BEFORE_FIRST_USE : stay.before);
+    if (own == rest)
+        own = fetched;
+    if (by_part) {
+        gather_by_part(m, fetched, own, part, whole);
         return;
     }
-    struct stay stay = stay_of(m);
-    cast_shards(m, HOP_CAST, stay.before, rest, own);
+    cast_shards(m, HOP_CAST, stay.before, fetched, own);
     add_transfer(m, HOP_GATHER, stay.before, own, whole, &storage->shards[STATE_PARAMETERS]);
+    release_fetched(m, fetched, stay.before);
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }
 
+static void use_whole(struct route_maker *m, int rest) {
+    m->route->used = add_fetched(m, rest, EVENT_BEFORE_USE);
+    if (m->route->used != rest)
+        add_release(m, HOP_RELEASE, EVENT_BEHIND_USE, m->route->used);
+}
+
 static void make_parameters(struct route_maker *m) {
-    bool trained = m->storage->trained;
     const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
     const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
-    bool made = makes_parameters(m->storage);
+    const bool made = makes_parameters(m->storage), updated = m->storage->trained && !made;
     int rest = add_station(m, "", made ? CLASS_MASTER : CLASS_PARAMETERS, shards);
     m->route->stations[rest].dtype = made ? m->storage->types.master : m->storage->types.parameters;
     m->route->stations[rest].is_master = made;
-    m->route->used = m->route->owned = rest;
-    if (trained)
-        m->route->owned = add_window(m, rest, ".window", owners);
+    m->route->stations[rest].tier =
+        stored_tier(m->storage, made ? STATE_OPTIMIZER : STATE_PARAMETERS);
+    m->route->used = m->route->owned = m->route->updated = rest;
+    struct updating updating = {rest, rest, rest, rest};
+    if (updated)
+        updating = add_updating(m, rest, owners);
     if (shards->n || made)
         make_whole(m, rest);
-    int owned = m->route->owned;
-    if (m->facts->step == STEP_AVERAGE && trained) {
+    else
+        use_whole(m, rest);
+    if (m->storage->types.master == DTYPE_NONE) // else the update makes it, and reads none
+        add_to_update(m, &updating);
+    add_from_update(m, &updating);
+    if (m->facts->step == STEP_AVERAGE && m->storage->trained) {
         struct axis_list islands =
             placement_sum(m->placement, m->mesh, axis_list_mask(&m->placement->islands));
-        add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, owned, owned, &islands);
+        add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, updating.own, updating.own,
+                     &islands);
     }
-    if (owned != rest) {
-        struct axis_list beyond = axis_list_without(owners, shards);
-        add_transfer(m, HOP_GATHER_UPDATED, EVENT_BEHIND_UPDATE, owned, rest, &beyond);
-    }
+    add_behind_update(m, &updating, rest);
+}
+
+// ---- the optimizer ----------------------------------------------------------------------------
+
+static void make_optimizer(struct route_maker *m) {
+    const struct axis_list *shards = &m->storage->shards[STATE_OPTIMIZER];
+    int rest = add_station(m, "", CLASS_MOMENT1, shards);
+    m->route->stations[rest].tier = stored_tier(m->storage, STATE_OPTIMIZER);
+    struct updating updating = add_updating(m, rest, shards);
+    add_to_update(m, &updating);
+    add_from_update(m, &updating);
+    add_behind_update(m, &updating, rest);
 }
 
 // ---- the whole --------------------------------------------------------------------------------
@@ -138,7 +173,7 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
         make_gradients(&m);
         break;
     case STATE_OPTIMIZER: // moments, a master copy: all that the optimizer has lies alike
-        route.owned = add_station(&m, "", CLASS_MOMENT1, &storage->shards[STATE_OPTIMIZER]);
+        make_optimizer(&m);
         break;
     default:
         CHECK(false); // activations lie as the work of units is divided

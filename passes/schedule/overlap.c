@@ -33,7 +33,7 @@ static bool is_early_gather(const struct overlapper *o, const struct statement *
                 return false;
         return true;
     }
-    return s->kind == STATEMENT_START && s->start.exchange.kind == COLLECTIVE_ALL_GATHER &&
+    return s->kind == STATEMENT_START && brings_ahead(&s->start) &&
            o->program->buffers[s->start.pieces[0].to.buffer].class == CLASS_TRANSIENT &&
            wanted_prefetch(o, &s->start) > 0;
 }

@@ -30,7 +30,9 @@ bool prepares_gather(const struct overlapper *, const struct statement *);
 // Are they a start and its wait? Do such stand here, one behind the other?
 bool are_pair(const struct statement *start, const struct statement *wait);
 bool is_pair(const struct block *, uint32_t at);
-// How many iterations ahead a gather is to start. One collective carries several tensors: the least
+// Does it bring what a later statement uses, to a place of its own, so that it may start ahead?
+bool brings_ahead(const struct transfer *);
+// How many iterations ahead it is to start. One collective carries several tensors: the least
 // of what they ask for, since all go together.
 int64_t wanted_prefetch(const struct overlapper *, const struct transfer *);
 // Runs through the transfers that are started in a block, loops included.

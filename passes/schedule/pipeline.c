@@ -24,7 +24,7 @@ static bool is_around_itself(const struct overlapper *o, const struct transfer_p
 // iteration may have. What is stacked twice has slots of its own already, in another order.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             int variable) {
-    if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
+    if (!brings_ahead(transfer))
         return false;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
@@ -71,21 +71,27 @@ bool is_nest(const struct overlapper *o, const struct statement *s, int variable
            count_gathers(o, &s->loop.body, variable + 1) == s->loop.body.n;
 }
 
-static bool is_gathered(const struct block *gathers, buffer_id buffer) {
+// What a piece brings is a place of its own, or this device's part of one.
+static buffer_id brought(const struct overlapper *o, const struct transfer_piece *piece) {
+    return buffer_whole(o->program, piece->to.buffer);
+}
+
+static bool is_gathered(const struct overlapper *o, const struct block *gathers, buffer_id buffer) {
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk))
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++)
-            if (walk.transfer->pieces[k].to.buffer == buffer)
+            if (brought(o, &walk.transfer->pieces[k]) == buffer)
                 return true;
     return false;
 }
 
 // The second stride of a gather reads what the first has brought.
-static bool reads_gathered(const struct block *gathers, struct statement *second) {
+static bool reads_gathered(const struct overlapper *o, const struct block *gathers,
+                           struct statement *second) {
     struct transfer_walk walk = walk_transfers(&(struct block){second, 1, 0});
     while (next_transfer(&walk))
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++)
-            if (is_gathered(gathers, walk.transfer->pieces[k].from.buffer))
+            if (is_gathered(o, gathers, walk.transfer->pieces[k].from.buffer))
                 return true;
     return false;
 }
@@ -126,7 +132,7 @@ struct pipeline find_pipeline(const struct overlapper *o, struct statement *loop
     const struct block *body = &loop->loop.body;
     struct block leading = {body->statements, 0, 0};
     uint32_t n = count_gathers(o, body, variable);
-    while (leading.n < n && !reads_gathered(&leading, &body->statements[leading.n]))
+    while (leading.n < n && !reads_gathered(o, &leading, &body->statements[leading.n]))
         leading.n++;
     return make_pipeline(loop, variable, leading, wanted_ahead(o, &leading));
 }
@@ -190,12 +196,13 @@ int64_t layers_between_iterations(const struct statement *gather) {
     return layers_of(&walk).step;
 }
 
-static void widen(struct layers *layers, const struct block *gathers, buffer_id gathered) {
+static void widen(const struct overlapper *o, struct layers *layers, const struct block *gathers,
+                  buffer_id gathered) {
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk)) {
         const struct layers of = layers_of(&walk);
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
-            if (walk.transfer->pieces[k].to.buffer != gathered)
+            if (brought(o, &walk.transfer->pieces[k]) != gathered)
                 continue;
             layers->first = of.first < layers->first ? of.first : layers->first;
             layers->last = of.last > layers->last ? of.last : layers->last;
@@ -212,12 +219,12 @@ static int64_t layers_in_use(const struct overlapper *o, const struct units *uni
     struct layers layers = no_layers;
     for (uint32_t i = unit; i < units->n; i++)
         if (i <= unit + units->items[i].ahead)
-            widen(&layers, &units->items[i].leading, gathered);
+            widen(o, &layers, &units->items[i].leading, gathered);
     if (layers.first <= layers.last)
         layers.last += (p->slots - 1) * layers.step;
     for (uint32_t i = 0; i < p->rest.n; i++)
         if (is_nest(o, &p->rest.statements[i], p->variable))
-            widen(&layers, &(struct block){&p->rest.statements[i], 1, 0}, gathered);
+            widen(o, &layers, &(struct block){&p->rest.statements[i], 1, 0}, gathered);
     return layers.last - layers.first + 1;
 }
 
@@ -226,7 +233,7 @@ static void count_slots_of(struct overlapper *o, const struct units *units, uint
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk))
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
-            buffer_id gathered = walk.transfer->pieces[k].to.buffer;
+            buffer_id gathered = brought(o, &walk.transfer->pieces[k]);
             int64_t layers = layers_in_use(o, units, unit, gathered);
             o->slots[gathered] = layers > o->slots[gathered] ? layers : o->slots[gathered];
         }
@@ -271,7 +278,7 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
         struct access access;
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
             if (has_slots(o, access.at->buffer) &&
-                is_gathered(&gathers, buffer_whole(o->program, access.at->buffer)))
+                is_gathered(o, &gathers, buffer_whole(o->program, access.at->buffer)))
                 access.at->indices[0] = slot_of(o, access.at->buffer, variable, 0);
     }
 }
@@ -294,7 +301,7 @@ static void give_slots(struct overlapper *o, struct statement *gather) {
         struct handle *handle = &o->step->handles[walk.transfer->handle];
         handle->slots = 1;
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
-            buffer_id gathered = walk.transfer->pieces[k].to.buffer;
+            buffer_id gathered = brought(o, &walk.transfer->pieces[k]);
             int64_t slots = o->slots[gathered];
             handle->slots = slots > handle->slots ? slots : handle->slots;
             // Other loops may go round in more of them.

@@ -53,11 +53,19 @@ bool is_pair(const struct block *block, uint32_t i) {
     return i + 1 < block->n && are_pair(&block->statements[i], &block->statements[i + 1]);
 }
 
+bool brings_ahead(const struct transfer *transfer) {
+    return transfer->exchange.kind == COLLECTIVE_ALL_GATHER || is_copy(transfer);
+}
+
 int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
-        int64_t prefetch = storage_of(&o->placement, from)->prefetch;
+        const struct storage *storage = storage_of(&o->placement, from);
+        enum state state = class_states[from->class];
+        int64_t prefetch = !is_copy(transfer)  ? storage->prefetch
+                           : state == N_STATES ? 0
+                                               : copied_for(storage, state)->prefetch;
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;

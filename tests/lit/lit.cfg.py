@@ -43,6 +43,7 @@ config.substitutions += [
     ("%nth", "1" if os.environ.get("PLACE_TEST_FULL") else "3"),
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%in_flight", " ".join([config.python, os.path.join(config.source_root, "tests", "in_flight.py"), config.placec])),
+    ("%offloaded_ways", " ".join([config.python, os.path.join(config.source_root, "tests", "offloaded_ways.py")])),
     ("%offloaded", " ".join([config.python, os.path.join(config.source_root, "tests", "offloaded.py"), config.placec])),
     ("%as_said", " ".join([config.python, os.path.join(config.source_root, "tests", "offloaded_as_said.py")])),
     ("%alike", " ".join([config.python, os.path.join(config.source_root, "tests", "trains_alike.py"), config.placec])),

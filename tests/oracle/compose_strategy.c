@@ -216,7 +216,16 @@ static void gather_activations(struct composer *c) {
 }
 
 static void offload(struct composer *c) {
-    fprintf(c->to, "  optimizer : offloaded\n");
+    static const char *const states[] = {"optimizer", "parameters", "optimizer, parameters"};
+    static const char *const options[] = {"", "(prefetch = 0)", "(to = disk)", "(unit = tensor)",
+                                          "(to = disk, prefetch = 2)"};
+    bool host = chance(c, 400);
+    if (host)
+        fprintf(c->to, "  optimizer : offloaded(update = host%s)\n",
+                chance(c, 300) ? ", to = disk" : "");
+    if (!host || chance(c, 500))
+        fprintf(c->to, "  %s : offloaded%s\n", host ? "parameters" : states[pick(c, 3)],
+                options[pick(c, 5)]);
 }
 
 static void gather_optimizer(struct composer *c) {

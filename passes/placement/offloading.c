@@ -1,0 +1,89 @@
+// place, offloading: what is kept on the host or on disk, and is not compiled yet together with what.
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+
+static const char keep_here[] = "keep these states on the device, `stored`";
+
+static bool is_offloaded(const struct storage *storage, enum state state) {
+    return stored_tier(storage, state) != TIER_DEVICE;
+}
+
+// How much of a state is copied at once.
+static void check_unit(struct placing *p, const struct mode_statement *mode) {
+    if (mode->unit != UNIT_TENSOR && mode->unit != UNIT_LAYER)
+        not_yet(p, &mode->origin, "copying more than one layer at once",
+                "copy each layer by itself, `unit = layer`");
+}
+
+// The updates of all islands follow one average.
+static void check_apart(struct placing *p, const struct mode_statement *mode) {
+    if (p->placement->islands.n)
+        not_yet(p, &mode->origin, "offloading where islands take steps of their own", keep_here);
+}
+
+// Each use would copy the master in, and cast it.
+static void check_made(struct placing *p, const struct storage *storage) {
+    if (makes_parameters(storage) && is_offloaded(storage, STATE_OPTIMIZER))
+        not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
+                "making parameters of a master copy that is offloaded",
+                "keep parameters on the device, `parameters : stored`");
+}
+
+// What an update gathers inside itself is so on the device.
+static void check_gathered_there(struct placing *p, const struct storage *storage) {
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        if (update_tier(storage) == TIER_HOST &&
+            stored_extent(storage, STATE_OPTIMIZER, axis) == EXTENT_GATHERED) {
+            not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
+                    "an update on the host that gathers what it needs whole",
+                    "run it on the device, `update = device`");
+            return;
+        }
+}
+
+// One unit updates a layer, and it runs in one place.
+static void check_update(struct placing *p, const struct unit *unit, const struct call *call) {
+    const struct storage *first = NULL;
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct buffer *buffer = &p->program->buffers[call->results[i].buffer];
+        for (uint32_t r = 0; r < placement->n_ranges && buffer->class == CLASS_PARAMETERS; r++) {
+            const struct storage *storage =
+                placement->tensors[r * placement->n_tensors + buffer->tensor].storage;
+            first = first ? first : storage;
+            if (update_tier(first) == update_tier(storage))
+                continue;
+            if (update_tier(first) == TIER_HOST)
+                storage = first;
+            not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
+                    "updating a part of a layer, or of all layers, on the host",
+                    "run the whole layer's update there, or this one on the device");
+            return;
+        }
+    }
+}
+
+static void check_updates(struct placing *p) {
+    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
+    const struct call *call;
+    while ((call = walk_next_call(&walk)))
+        check_update(p, &p->program->job->units[call->unit], call);
+}
+
+void check_offloading(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t i = 0; i < p->placement->n_storages; i++) {
+        const struct storage *storage = p->placement->storages[i];
+        for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+            if (!is_offloaded(storage, state) || p->diagnostics->n_errors > errors)
+                continue;
+            check_unit(p, storage->lives[state]);
+            check_apart(p, storage->lives[state]);
+            check_gathered_there(p, storage);
+            check_made(p, storage);
+        }
+    }
+    if (p->diagnostics->n_errors == errors)
+        check_updates(p);
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Makes and runs the ways of run/offloaded.test: strategies of examples with statements that keep states elsewhere.
+
+    offloaded_ways.py PREFIX EXAMPLES PLACEC"""
+import os
+import subprocess
+import sys
+
+PREFIX, EXAMPLES, PLACEC = sys.argv[1:]
+WAYS = {
+    "host": ("zero1", "optimizer : offloaded(update = host)"),
+    "device": ("zero1", "optimizer : offloaded"),
+    "ahead": ("zero1", "optimizer : offloaded(prefetch = 3)"),
+    "tensor": ("zero1", "optimizer : offloaded(unit = tensor)"),
+    "disk": ("zero1", "optimizer : offloaded(to = disk)"),
+    "both": ("zero1", "optimizer : offloaded(to = disk, update = host)"),
+    "whole": ("zero1", "parameters : offloaded  optimizer : offloaded(update = host)"),
+    "shards": ("zero3", "parameters : offloaded"),
+    "ahead3": ("zero3", "parameters : offloaded(prefetch = 2)"),
+    "all": ("zero3", "parameters : offloaded  optimizer : offloaded(update = host)"),
+    "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
+}
+
+for way, (example, said) in WAYS.items():
+    with open(os.path.join(EXAMPLES, example + ".place"), encoding="utf-8") as file:
+        before, behind = file.read().rsplit("}", 1)
+    with open(f"{PREFIX}.{way}.place", "w", encoding="utf-8") as file:
+        file.write(f"{before}  {said}\n}}{behind}")
+    with open(f"{PREFIX}.{way}.json", "w", encoding="utf-8") as file:
+        subprocess.run([PLACEC, "check", "--json", f"{PREFIX}.{way}.place"], check=True, stdout=file)
+    subprocess.run([PLACEC, "run", f"{PREFIX}.{way}.place", "--data", f"{PREFIX}.text", "--steps", "3", "--quiet", "--log",
+                    f"{PREFIX}.{way}.log"], check=True)
