@@ -135,7 +135,7 @@ static void check_made(struct compilation *c, const struct placement *placement)
     }
 }
 
-// Of several buffers that a state of a tensor has the furthest counts: a text may keep some nearer.
+// The furthest tier of the buffers that a state of a tensor has: a text may keep some nearer.
 static enum tier furthest_tier(const struct program *program, const struct buffer *of) {
     enum tier furthest = of->tier;
     for (buffer_id id = 0; id < program->n_buffers; id++) {

@@ -74,9 +74,9 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     int64_t item = reference_item(program, &call->operands[root], moment->variables);
     int64_t layer = buffer_layer(buffer, item);
     // A place to which what is updated is copied has slots: the loop over layers says whose it is.
-    const struct buffer *whole = &program->buffers[buffer_whole(program, id)];
+    const struct buffer *place = &program->buffers[buffer_whole(program, id)];
     if (buffer->tensor != NO_ID && program->job->tensors[buffer->tensor].layers &&
-        !buffer_stack(whole, STACK_LAYERS) && moment->depth > 0)
+        !buffer_stack(place, STACK_LAYERS) && moment->depth > 0)
         layer = moment->variables[moment->depth - 1];
     if (buffer->tensor == NO_ID || layer >= tensor_items(&program->job->tensors[buffer->tensor]))
         return;
