@@ -158,7 +158,7 @@ void make_stations(struct draft *);
 // layers. The optimizer's are made where they are first needed.
 struct way *way_of(const struct draft *, const struct buffer *);
 struct routed routed_way(const struct draft *, const struct buffer *);
-void make_way(struct draft *, const struct buffer *);
+void make_optimizer_way(struct draft *, buffer_id of);
 void begin_routes(struct draft *, struct cursor); // of all ways, in the cursor's step
 // The buffer of a station, for a unit of the reference; and its item that stands for one of the
 // reference program: what is not stacked has one item, or slots.

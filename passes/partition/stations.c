@@ -67,14 +67,15 @@ static buffer_id make_station(struct draft *draft, struct way *way, int station)
     const struct station *s = &way->route.stations[station];
     if (s->is_master) {
         buffer_id master = master_of(draft->plan, way->reference);
-        ensure_buffer(draft, master);
+        if (draft->states[master].buffer == NO_ID)
+            make_optimizer_way(draft, master);
         return draft->states[master].buffer;
     }
     buffer_id whole = s->window_of >= 0 ? way->buffers[s->window_of] : NO_ID;
     return add_buffer(draft, way, station, whole, s->suffix, s->slots);
 }
 
-void make_way(struct draft *draft, const struct buffer *reference) {
+static void make_way(struct draft *draft, const struct buffer *reference) {
     struct way *way = way_of(draft, reference);
     way->reference = reference;
     way->shared = each_its_own(draft->plan);
@@ -87,6 +88,15 @@ void make_way(struct draft *draft, const struct buffer *reference) {
         else if (stops_at(&way->route, (int)i))
             way->buffers[i] = make_station(draft, way, (int)i);
     }
+}
+
+// Optimizer states: they are touched by updates only, so their type is their storage.
+void make_optimizer_way(struct draft *draft, buffer_id of) {
+    const struct buffer *buffer = &draft->plan->reference->buffers[of];
+    make_way(draft, buffer);
+    const struct way *way = way_of(draft, buffer);
+    draft->states[of].buffer = way->buffers[way->route.updated];
+    draft->states[of].type = stored_sharding(draft->plan, buffer);
 }
 
 void make_stations(struct draft *draft) {

@@ -49,21 +49,12 @@ static struct sharding input_sharding(const struct plan *plan, const struct buff
     return type;
 }
 
-// Optimizer states: they are touched by updates only, so their type is their storage.
-static void make_persistent(struct draft *draft, buffer_id of) {
-    const struct buffer *buffer = &draft->plan->reference->buffers[of];
-    make_way(draft, buffer);
-    const struct way *way = way_of(draft, buffer);
-    draft->states[of].buffer = way->buffers[way->route.updated];
-    draft->states[of].type = stored_sharding(draft->plan, buffer);
-}
-
 void ensure_buffer(struct draft *draft, buffer_id of) {
     const struct buffer *buffer = &draft->plan->reference->buffers[of];
     if (draft->states[of].buffer != NO_ID)
         return;
     if (class_persistent[buffer->class]) {
-        make_persistent(draft, of);
+        make_optimizer_way(draft, of);
         return;
     }
     CHECK(buffer->class == CLASS_INPUT); // anything else is written before it is read
