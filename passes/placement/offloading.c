@@ -16,6 +16,14 @@ static void check_unit(struct placing *p, const struct mode_statement *mode) {
                 "copy each layer by itself, `unit = layer`");
 }
 
+// What is copied in for a group of layers would be gathered from places that the group shares.
+static void check_group(struct placing *p, const struct storage *storage) {
+    if (is_offloaded(storage, STATE_PARAMETERS) && storage->gather_layers > 1)
+        not_yet(p, &storage->lives[STATE_PARAMETERS]->origin,
+                "gathering several layers at once of what is offloaded",
+                "gather one layer at once, `unit = layer`");
+}
+
 // The updates of all islands follow one average.
 static void check_apart(struct placing *p, const struct mode_statement *mode) {
     if (p->placement->islands.n)
@@ -80,6 +88,7 @@ void check_offloading(struct placing *p) {
                 continue;
             check_unit(p, storage->lives[state]);
             check_apart(p, storage->lives[state]);
+            check_group(p, storage);
             check_gathered_there(p, storage);
             check_made(p, storage);
         }
