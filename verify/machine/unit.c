@@ -205,6 +205,14 @@ static void check_form(struct evaluation *v, const struct op *op, value_id id) {
         v->unit->values[id].name, form_text(&m->world->digits, m->world->arena, value->form)));
 }
 
+// What is this term already, as the value of which the result is a cast, has its name: what is made of
+// either is one.
+static void name_alike(struct evaluation *v, value_id id, struct term named, struct term name) {
+    for (value_id i = 0; i < id; i++)
+        if (!v->values[i].fault && term_equal(v->values[i].value.of, named))
+            v->values[i].value.of = name;
+}
+
 // A result that the reference makes in a loop over layers gets a name of its own: the call, and the
 // layer. In loops in one another that would be one name for several values. Sums over the step keep
 // their normal form instead.
@@ -234,6 +242,7 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
         readings_named(m->proof->readings, value->value.of.node, leaf.node);
         struct alias_made made = {value->value.of, leaf};
         ARENA_PUSH(m->world->arena, m->memo.made, m->memo.n_made, m->memo.cap_made, made);
+        name_alike(v, id, value->value.of, leaf);
         value->value.of = leaf;
         history_made(m->proof, value, NULL);
         return;
