@@ -169,10 +169,11 @@ struct reference station_item(struct draft *, struct cursor, struct way *, int s
                               struct reference of, uint32_t unit);
 
 // ---- transfers (transfers.c) ------------------------------------------------------------------
-// Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
-// start and wait each.
+// Collectives that go side by side: pieces are collected by kind, axes and type of elements, then
+// emitted as one start and wait each.
 struct filled_transfer {
     struct transfer transfer;
+    enum dtype dtype; // of its pieces
     struct span span;
     uint32_t capacity; // of its pieces
     int64_t bytes;     // that they carry
@@ -181,7 +182,7 @@ struct transfers {
     struct filled_transfer *items;
     uint32_t n, cap;
 };
-// Adds a piece to the collective of its kind and axes, which carries at most `bucket_bytes` unless
+// Adds a piece to the collective of its kind, axes and type, which carries at most `bucket_bytes` unless
 // one piece alone is larger. No axes: nothing has to move. Several smaller all_reduces of gradients
 // overlap better with the backward pass than one of a whole unit.
 void add_piece(struct draft *, struct transfers *, enum collective_kind,

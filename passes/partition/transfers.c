@@ -1,21 +1,24 @@
 // Partition, transfers: collectives that go side by side.
 #include "passes/partition/partition.h"
 
-// The newest collective of a kind and axes that has room for `bytes` more; else a new one.
+// The newest collective of a kind, axes and type that has room for `bytes` more; else a new one.
 static struct filled_transfer *transfer_with_room(struct draft *draft, struct transfers *transfers,
                                                   enum collective_kind kind,
-                                                  const struct axis_list *axes, struct span span,
-                                                  int64_t bytes, int64_t bucket_bytes) {
+                                                  const struct axis_list *axes, enum dtype dtype,
+                                                  struct span span, int64_t bytes,
+                                                  int64_t bucket_bytes) {
     for (uint32_t i = transfers->n; i-- > 0;) {
         struct filled_transfer *filled = &transfers->items[i];
         const struct exchange *exchange = &filled->transfer.exchange;
-        if (exchange->kind != kind || !axis_list_equal(&exchange->axes, axes))
+        if (exchange->kind != kind || !axis_list_equal(&exchange->axes, axes) ||
+            filled->dtype != dtype)
             continue;
         if (bucket_has_room(bucket_bytes, filled->bytes, bytes))
             return filled;
         break; // the newest is full: pieces stay in the order in which they were added
     }
-    struct filled_transfer made = {.transfer.exchange = exchange_flat(kind, axes), .span = span};
+    struct filled_transfer made = {
+        .transfer.exchange = exchange_flat(kind, axes), .dtype = dtype, .span = span};
     ARENA_PUSH(draft->arena, transfers->items, transfers->n, transfers->cap, made);
     return &transfers->items[transfers->n - 1];
 }
@@ -29,7 +32,7 @@ void add_piece(struct draft *draft, struct transfers *transfers, enum collective
     const struct buffer *whole = &draft->program->buffers[gather ? to.buffer : from.buffer];
     int64_t bytes = buffer_item_bytes(draft->program, whole);
     struct filled_transfer *filled =
-        transfer_with_room(draft, transfers, kind, axes, span, bytes, bucket_bytes);
+        transfer_with_room(draft, transfers, kind, axes, whole->dtype, span, bytes, bucket_bytes);
     struct transfer *transfer = &filled->transfer;
     struct transfer_piece piece = {.from = from, .to = to};
     ARENA_PUSH(draft->arena, transfer->pieces, transfer->n_pieces, filled->capacity, piece);

@@ -38,7 +38,8 @@ static struct carriage *with_room(struct filling *f, enum collective_kind kind,
                                   int64_t bucket_bytes) {
     for (uint32_t i = f->n; i-- > 0;) {
         struct filled *filled = &f->items[i];
-        if (!axis_list_equal(&filled->carriage.exchange.axes, axes))
+        if (!axis_list_equal(&filled->carriage.exchange.axes, axes) ||
+            filled->carriage.dtype != dtype)
             continue;
         if (!bucket_has_room(bucket_bytes, filled->bytes, bytes))
             break;
