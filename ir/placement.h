@@ -10,9 +10,12 @@
 #include "ir/ir.h"
 
 // The types of a tensor's elements: of parameters where they are stored, gathered, and kept as a wider
-// master copy (NONE: there is no such); of gradients where they are kept, and summed over devices.
+// master copy (NONE: there is no such); of gradients where they are kept, where units write what is
+// reduced in each microbatch (`written`), and summed over devices. Several units add to what the
+// others have written, before it is rounded.
 struct element_types {
-    enum dtype parameters : 8, gathered : 8, master : 8, gradients : 8, reduced : 8;
+    enum dtype parameters : 8, gathered : 8, master : 8;
+    enum dtype gradients : 8, written : 8, reduced : 8;
 };
 
 // How the states of tensors of one range are stored: of those about which the same statements speak,

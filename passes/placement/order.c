@@ -60,23 +60,6 @@ struct summed {
     struct route route;
 };
 
-// Whether several units add to a gradient (of a tied table): each sum is then made before it is
-// added.
-static bool has_several_terms(const struct program *program, uint32_t tensor) {
-    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    unsigned terms = 0;
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        bool adds = walk.statement->kind == STATEMENT_CALL &&
-                    program->job->units[call->unit].phase == PHASE_BACKWARD;
-        for (uint32_t i = 0; adds && i < program->job->units[call->unit].n_results; i++) {
-            const struct buffer *buffer = &program->buffers[call->results[i].buffer];
-            terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
-        }
-    }
-    return terms > 1;
-}
-
 // The axes over which a tensor's gradient is a sum over parts of sequences.
 static uint64_t sum_over_sequences(const struct placing *p, uint32_t i) {
     const struct placement *placement = p->placement;
@@ -110,8 +93,7 @@ static int axis_of_short_parts(const struct placing *p, const struct summed *sum
     const struct tensor *tensor = &p->program->job->tensors[summed->tensor];
     const struct route *route = &summed->route;
     struct axis_list kept = kept_first(p, &route->stations[route->sum].flat);
-    bool scattered =
-        route_hop(route, HOP_SCATTER_FIRST) && !has_several_terms(p->program, summed->tensor);
+    bool scattered = route_hop(route, HOP_SCATTER_FIRST) && !has_several_terms(p, summed->tensor);
     bool full = divided_elements(p, tensor, placed) %
                     mesh_group_size(mesh, &placed->storage->shards[STATE_OPTIMIZER]) ==
                 0;
@@ -377,6 +359,12 @@ static bool cuts_vocabulary(const struct placing *p, uint32_t tensor) {
     return false;
 }
 
+// The widest type that a unit adds up in: the stream's elements may be wider than what products read.
+static enum dtype widest_sum(const struct placing *p) {
+    enum dtype stream = precision_type(&p->config->train.precision, PRECISION_ACTIVATIONS, NULL, 0);
+    return dtype_wider(dtype_added_up_in(stream), p->program->job->policy.accumulate);
+}
+
 // What is rounded is added up behind that: by devices what each has rounded, on one device not.
 static void check_rounding(struct placing *p) {
     const struct origin *origin = &p->config->train.precision.origin;
@@ -385,8 +373,9 @@ static void check_rounding(struct placing *p) {
         const struct element_types *types = &p->placement->storages[i]->types;
         const char *what = types->reduced != types->gradients
                                ? "reducing gradients in another type than they are kept in"
-                           : is_narrow(types->gradients) ? "keeping gradients in 16 bits"
-                                                         : NULL;
+                           : !dtype_holds(types->gradients, widest_sum(p))
+                               ? "keeping gradients in fewer bits than products add up in"
+                               : NULL;
         if (what) {
             not_in_order_yet(p, origin, what);
             return;

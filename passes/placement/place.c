@@ -247,6 +247,16 @@ static uint64_t split_axes(const struct placing *p, const struct placed_tensor *
     return axes;
 }
 
+// Whether units write a gradient in the type in which it is reduced: an op rounds what it makes to
+// whatever type, but computes in fp64 if any of it is fp64; and what loses other digits in that type
+// than where it is kept is rounded to the latter first.
+static bool writes_reduced(const struct placing *p, uint32_t t, struct element_types types) {
+    bool doubles = types.gradients == DTYPE_F64 || types.reduced == DTYPE_F64;
+    bool nested =
+        dtype_holds(types.gradients, types.reduced) || dtype_holds(types.reduced, types.gradients);
+    return types.gradients == types.reduced || (!doubles && nested && !has_several_terms(p, t));
+}
+
 static struct element_types types_of(const struct placing *p, uint32_t t) {
     const struct job *job = p->program->job;
     const struct tensor *tensor = &job->tensors[t];
@@ -262,6 +272,7 @@ static struct element_types types_of(const struct placing *p, uint32_t t) {
         if (buffer->tensor == t && buffer->class == CLASS_GRADIENTS)
             types.gradients = buffer->dtype;
     }
+    types.written = writes_reduced(p, t, types) ? types.reduced : types.gradients;
     return types;
 }
 

@@ -38,3 +38,19 @@ struct route gradient_route(const struct placing *p, const struct storage *stora
     const struct route_facts facts = {.step = STEP_TRAIN, .left = left};
     return route_of(p->placement, &p->config->mesh, storage, STATE_GRADIENTS, &facts);
 }
+
+bool has_several_terms(const struct placing *p, uint32_t tensor) {
+    const struct program *program = p->program;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    unsigned terms = 0;
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        bool adds = walk.statement->kind == STATEMENT_CALL &&
+                    program->job->units[call->unit].phase == PHASE_BACKWARD;
+        for (uint32_t i = 0; adds && i < program->job->units[call->unit].n_results; i++) {
+            const struct buffer *buffer = &program->buffers[call->results[i].buffer];
+            terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
+        }
+    }
+    return terms > 1;
+}

@@ -228,21 +228,27 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
 // Where one microbatch's gradient comes by before it is added: what units write, this device's part of
 // it, what of it data axes sum, and that sum; all the place of the sums where there is no transient.
 struct term {
-    int written, part, kept, reduced; // reduced -1: what is summed is there already
-    int own;                          // of what is reduced, this device's part; -1: all of it
+    int written, travels;    // the same, in the type in which it is summed
+    int part, kept, reduced; // reduced -1: what is summed is there already
+    int own;                 // of what is reduced, this device's part; -1: all of it
 };
 
 static struct term add_term(struct route_maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
-    struct term term = {-1, m->route->sum, m->route->sum, -1, -1};
+    struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1};
     if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
-    term.written = add_travelling(m, ".unreduced", &none, storage->gather_layers);
-    term.part = add_window(m, term.written, ".part", &sums->keep_first);
+    term.travels = add_travelling(m, ".unreduced", &none, storage->gather_layers);
+    term.written = term.travels;
+    if (storage->types.written != storage->types.reduced) {
+        term.written = add_transient(m, ".terms", &none, storage->gather_layers);
+        m->route->stations[term.written].dtype = storage->types.written;
+    }
+    term.part = add_window(m, term.travels, ".part", &sums->keep_first);
     if (sums->scatter_each.n || sums->keep_first.n == 0)
         term.kept = term.part;
     struct axis_list reduced = sums->keep_first;
@@ -261,6 +267,9 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     bool several = m->placement->microbatches > 1;
     int sum = m->route->sum, shard = term->reduced >= 0 ? term->reduced : sum;
     int whole = sums->scatter_each.n ? shard : term->kept;
+    int summed = term->reduced >= 0 ? term->reduced : term->travels;
+    if (term->travels != term->written)
+        add_hop(m, HOP_CAST_EACH, behind, term->written, term->travels, NULL);
     if (m->placement->ordered)
         sum_first(m, sums, term->part, term->kept);
     add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
@@ -270,13 +279,14 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
     else if (sums_cast(m) && term->written >= 0 && !added)
-        add_hop(m, HOP_KEEP_EACH, behind, term->reduced >= 0 ? term->reduced : term->written, sum,
-                NULL);
+        add_hop(m, HOP_KEEP_EACH, behind, summed, sum, NULL);
     if (several && m->placement->ordered)
         add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
     else if (added)
-        add_hop(m, HOP_ADD, behind, term->reduced >= 0 ? term->reduced : term->written, sum, NULL);
+        add_hop(m, HOP_ADD, behind, summed, sum, NULL);
     add_release(m, HOP_RELEASE_TERM, behind, term->written);
+    if (term->travels != term->written)
+        add_release(m, HOP_RELEASE_TERM, behind, term->travels);
     add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
 }
 
@@ -314,7 +324,7 @@ void make_gradients(struct route_maker *m) {
     struct term term = add_term(m, &sums);
     m->route->used = term.written >= 0 ? term.written : rest;
     axis_list_add_all(&cuts, &sums.keep_last);
-    int part = sheds ? term.written : sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
+    int part = sheds ? term.travels : sums.keep_last.n ? add_window(m, rest, ".part", &cuts) : sum;
     int cast = -1;
     if (sums_cast(m))
         cast = add_travelling(m, ".cast", &m->route->stations[part].flat, 1);
