@@ -165,6 +165,22 @@ static const char *peak_cell(struct columns *all, const struct column *column, c
                : NULL;
 }
 
+// What a state takes of that.
+static const char *state_cell(struct columns *all, const struct column *column, const void *what) {
+    const enum state *state = what;
+    return column->right
+               ? bytes_text(&all->arena,
+                            (double)column->c.account->arenas[TIER_DEVICE].states[*state])
+               : NULL;
+}
+
+static const char *transient_cell(struct columns *all, const struct column *column,
+                                  const void *what) {
+    return column->right
+               ? bytes_text(&all->arena, (double)column->c.account->arenas[TIER_DEVICE].transient)
+               : NULL;
+}
+
 static const char *axes_text(const struct columns *all, const struct column *column,
                              const struct account_transfer *t) {
     return mesh_axes_text(&column->c.final->job->mesh, &t->axes, (struct arena *)&all->arena);
@@ -394,6 +410,9 @@ static void print_columns(const struct printing *p) {
     if (has_own_programs(all))
         print_row(p, "lines of the program", changed_cell, NULL);
     print_row(p, "memory, at its peak", peak_cell, NULL);
+    for (enum state state = 0; state < N_STATES; state++)
+        print_row(p, arena_format(&all->arena, "  %s", state_names[state]), state_cell, &state);
+    print_row(p, "  transient", transient_cell, NULL);
     print_row(p, "sent in a step", sent_cell, NULL);
     for (uint32_t i = 0; i < products.n; i++)
         print_row(p, arena_format(&all->arena, "  %s", products.items[i]), sent_cell,

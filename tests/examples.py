@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example: accepted; what it holds and sends is what was predicted, to the byte, whether held is
+"""Every example that a machine like this can run: accepted; what it holds and sends is what was predicted, to the byte, whether held is
 counted by what was written to or by what the executed statements had alive; and it trains like one
 device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
 difference means something, the losses and parameters of 3 steps to 1e-9. These are on sequences of
@@ -17,7 +17,6 @@ PLACE_TEST_EVERY=N. Of those that lose nothing the comparison in fp32 is made wi
 take 2 steps.
 """
 import array
-import glob
 import json
 import math
 import os
@@ -29,6 +28,7 @@ import unittest
 
 import data_order
 import padded
+from runnable import runnable
 
 PLACEC, FOLDER, TEXT = sys.argv[1:4]
 FULL = bool(os.environ.get("PLACE_TEST_FULL"))
@@ -249,7 +249,7 @@ class Examples(unittest.TestCase):
 
 
 def add_tests():
-    paths = sorted(glob.glob(os.path.join(FOLDER, "*.place")))
+    paths = runnable(PLACEC, FOLDER)
     if not paths:
         sys.exit(f"no examples in {FOLDER}")
     for path in paths[:: int(os.environ.get("PLACE_TEST_EVERY", 1 if FULL else 3))]:

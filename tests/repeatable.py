@@ -7,13 +7,14 @@ usage: repeatable.py PLACEC EXAMPLES_FOLDER TEXT
 A few steps of every sixth example; with PLACE_TEST_FULL in the environment 1,000 steps of all. With
 PLACE_TEST_EVERY=N, every N-th of them only.
 """
-import glob
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from runnable import runnable
 
 PLACEC, FOLDER, TEXT = sys.argv[1:4]
 FULL = bool(os.environ.get("PLACE_TEST_FULL"))
@@ -60,7 +61,7 @@ class Repeatable(unittest.TestCase):
 
 
 def add_tests():
-    paths = sorted(glob.glob(os.path.join(FOLDER, "*.place")))
+    paths = runnable(PLACEC, FOLDER)
     if not paths:
         sys.exit(f"no examples in {FOLDER}")
     for path in paths[:: STRIDE * int(os.environ.get("PLACE_TEST_EVERY", 1))]:

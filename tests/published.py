@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Numbers that others have published of bytes a device holds and sends, against what `placec check` says of such a
+training. A published number is of a round number of parameters; what `check` says of a model with nearly as many is
+taken by the parameter. It may differ by one unit of the last digit that was published (some are cut off, not rounded).
+
+usage: published.py PLACEC ROOT
+
+  ZeRO          Rajbhandari et al., 2020, Table 1: states of mixed-precision training with Adam, 16 bytes a parameter
+  Megatron-LM   README of its distributed optimizer: bytes a parameter, by the types of parameters and gradients
+  DeepSpeed     estimate_zero3_model_states_mem_needs and that of zero2, for 8 devices without offloading
+  70 B          sums of the same 16 bytes on 8 devices, and what is sent as multiples of data parallelism"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PLACEC, ROOT = sys.argv[1:]
+STATES = ("parameters", "optimizer", "gradients")
+MODELS = {  # by their thousand millions of parameters: 12 layers hidden^2, and the table
+    2.85: "layers = 36  hidden = 2560  heads = 32  vocab = 8192",
+    7.5: "layers = 36  hidden = 4096  heads = 32  vocab = 50432",
+    128: "layers = 101  hidden = 10240  heads = 80  vocab = 51200",
+    1000: "layers = 128  hidden = 25600  heads = 160  vocab = 51200",
+}
+ADAM_16 = "precision { parameters = bf16  master = fp32  moments = fp32  gradients = bf16  compute = bf16 }"
+STRATEGIES = ("", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)")
+
+
+def check(*arguments):
+    done = subprocess.run([PLACEC, "check", "--json", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"placec check {' '.join(arguments)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def planned(billions, precision, devices, strategy):
+    """What `check` says of a gpt2 of this size, trained by AdamW."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "published.place")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"""import "lib/strategies.place"
+model m : gpt2 {{ {MODELS[billions]}  sequence_limit = 1024 }}
+device d {{ memory = 30 TB }}
+mesh all of d {{ dp = {devices} }}
+train {{ batch = {devices}  sequence = 32  optimizer = adamw(lr = 1e-4)  {precision} }}
+strategy main {{ split batch over dp  activations : recomputed  {strategy} }}
+""")
+        return check(path)
+
+
+def parameters_of(plan):
+    return plan["model"]["parameters"]
+
+
+def held(plan):
+    """Bytes of all states a parameter of the model."""
+    return sum(plan["memory"]["held"][state] for state in STATES) / parameters_of(plan)
+
+
+def sent(plan):
+    """Bytes of the layers' states. What is used once in a step (the table, the last norm, the head) is gathered once
+    where the published sums count it twice."""
+    return sum(row["bytes"] for row in plan["communication"] if row["role"] == "layers")
+
+
+class Published(unittest.TestCase):
+    def assert_published(self, ours, text, what):
+        unit = 10.0 ** -len(text.partition(".")[2])
+        self.assertLess(abs(ours - float(text)), unit, f"{what}: published {text}, here {ours:.4g}")
+
+    def test_zero_table_1(self):
+        table = """7.5 B    1:  120    120    120    4: 52.5 41.3 30     16: 35.6 21.6 7.5
+                            64: 31.4   16.6   1.88 256: 30.4 15.4 0.47 1024: 30.1 15.1 0.12
+                   128 B    1: 2048   2048   2048    4: 896 704 512     16: 608 368 128
+                            64: 536    284    32   256: 518 263 8     1024: 513 257 2
+                   1000 B   1: 16000  16000  16000   4: 7000 5500 4000  16: 4750 2875 1000
+                            64: 4187   2218   250  256: 4046 2054 62.5 1024: 4011 2013 15.6"""
+        words, billions, n = iter(table.split()), None, 0
+        for word in words:
+            if not word.endswith(":"):
+                billions = float(word)
+                self.assertEqual(next(words), "B")
+                continue
+            devices = int(word[:-1])
+            for strategy in STRATEGIES[1:]:
+                text = next(words)
+                ours = held(planned(billions, ADAM_16, devices, strategy)) * billions
+                self.assert_published(ours, text, f"{billions} B, {devices} devices, {strategy}")
+                n += 1
+        self.assertEqual(n, 54)
+
+    def test_megatron(self):
+        for types, whole, divided in (
+            ("precision { parameters = bf16  master = fp32  compute = bf16 }", 18, (6, 12)),
+            ("", 16, (8, 8)),
+        ):
+            for d in (1, 2, 8, 64):
+                self.assertAlmostEqual(held(planned(7.5, types, d, "")), whole, 3)
+                expected = divided[0] + divided[1] / d
+                self.assertAlmostEqual(held(planned(7.5, types, d, "use zero1(dp)")), expected, 3)
+
+    def test_deepspeed(self):
+        types = "precision { parameters = bf16  master = fp32  gradients = fp32  reduce = bf16  compute = bf16 }"
+        # 18 bytes a parameter are divided: gradients are kept in fp32. It adds 4 bytes for the largest layer's
+        # parameters and gradients, whole; these are transients here, which the plan counts as they are.
+        self.assertAlmostEqual(held(planned(2.85, types, 8, "use zero3(dp)")), 18 / 8, 3)
+        # It takes 4 + 16/8: 2 of these 4 for gradients of the whole model before they are reduced. Here each layer's
+        # are reduced as soon as they are made, and only one layer's are whole at once.
+        self.assertAlmostEqual(held(planned(2.85, types, 8, "use zero2(dp)")) + 2, 4 + 16 / 8, 3)
+
+    def example(self, *arguments):
+        path = os.path.join(ROOT, "examples", "zero3_70b.place")
+        return {name: check(path, "--strategy", name, *arguments) for name in ("replicated", "optimizer", "gradients", "main")}
+
+    def test_70b(self):
+        plans = self.example()
+        for plan, gigabytes in zip(plans.values(), ("1120", "385", "262.5", "140")):
+            self.assert_published(held(plan) * 70, gigabytes, plan["strategy"])
+        self.assert_multiples(plans, 1, 1, 1.5)
+        self.assert_multiples(self.example("-Dtrain.precision.gradients=fp32"), 0.75, 0.75, 1)
+
+    def assert_multiples(self, plans, *expected):
+        alone, *divided = map(sent, plans.values())
+        for plan, multiple in zip(divided, expected):
+            self.assertAlmostEqual(plan / alone, multiple, 3)
+
+
+unittest.main(argv=[sys.argv[0]], verbosity=2)
