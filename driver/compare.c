@@ -168,10 +168,9 @@ static const char *peak_cell(struct columns *all, const struct column *column, c
 // What a state takes of that.
 static const char *state_cell(struct columns *all, const struct column *column, const void *what) {
     const enum state *state = what;
-    return column->right
-               ? bytes_text(&all->arena,
-                            (double)column->c.account->arenas[TIER_DEVICE].states[*state])
-               : NULL;
+    return column->right ? bytes_text(&all->arena,
+                                      (double)column->c.account->arenas[TIER_DEVICE].states[*state])
+                         : NULL;
 }
 
 static const char *transient_cell(struct columns *all, const struct column *column,

@@ -81,5 +81,6 @@ void report_modes(struct compilation *, const struct placement_table *, FILE *to
 void report_routes(struct compilation *, FILE *to);
 // One object, whatever the outcome; errors included.
 void report_json(struct compilation *, FILE *to);
+int64_t model_parameters(struct compilation *); // how many the model has
 
 #endif

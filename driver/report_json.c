@@ -329,6 +329,8 @@ void report_json(struct compilation *c, FILE *to) {
     json_object_set_new(root, "mesh", resolved ? mesh_json(&c->config.mesh) : json_null());
     json_object_set_new(root, "microbatches",
                         c->final ? json_integer(c->final->job->sizes.microbatches) : json_null());
+    json_object_set_new(root, "parameters",
+                        c->final ? json_integer(model_parameters(c)) : json_null());
     json_object_set_new(root, "relaxed", relaxed_json(c));
     json_object_set_new(root, "diagnostics", diagnostics_json(c));
     if (is_right_but_for_memory(c))

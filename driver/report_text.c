@@ -51,6 +51,10 @@ static const char *parameters_text(struct compilation *c, struct parameters sum,
                            : arena_format(&c->arena, "%s%s (%s frozen)", all, noun, frozen);
 }
 
+int64_t model_parameters(struct compilation *c) {
+    return (int64_t)count_parameters(c, NULL).all;
+}
+
 // Prints the model, with a line for each role, in the order of the model, where more is asked for.
 static void print_model(struct compilation *c, bool verbose, FILE *to) {
     const struct sizes *sizes = &c->final->job->sizes;

@@ -34,7 +34,7 @@ BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
 REPORT = {
     "schema": int, "file": str, "strategy": Maybe(str), "verdict": str, "reason": Maybe(str),
     "devices": Maybe(int), "mesh": Maybe([{"axis": str, "size": int, "factors": Maybe([str])}]),
-    "microbatches": Maybe(int), "relaxed": [{"condition": str, "axes": [str], "line": int}],
+    "microbatches": Maybe(int), "parameters": Maybe(int), "relaxed": [{"condition": str, "axes": [str], "line": int}],
     "diagnostics": [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
                      "notes": [{"message": Maybe(str), **PLACE}],
                      "help": Maybe(str), "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}],
