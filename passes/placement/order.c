@@ -365,17 +365,35 @@ static enum dtype widest_sum(const struct placing *p) {
     return dtype_wider(dtype_added_up_in(stream), p->program->job->policy.accumulate);
 }
 
+// Whether parameters are rounded to be gathered, and then once more, where one device rounds once.
+static bool rounds_twice(const struct placing *p, const struct storage *storage,
+                         const struct tensor *tensor) {
+    enum dtype used =
+        precision_of_work(&p->config->train.precision, tensor->roles, tensor->n_roles);
+    return storage->shards[STATE_PARAMETERS].n > 0 &&
+           !dtype_holds(storage->types.gathered, storage->types.parameters) &&
+           !dtype_holds(used, storage->types.gathered);
+}
+
+static const char *rounded_otherwise(const struct placing *p, uint32_t i) {
+    const struct storage *storage = p->placement->tensors[i].storage;
+    const struct tensor *tensor = &p->program->job->tensors[i % p->placement->n_tensors];
+    const struct element_types *types = &storage->types;
+    if (types->reduced != types->gradients)
+        return "reducing gradients in another type than they are kept in";
+    if (!dtype_holds(types->gradients, widest_sum(p)))
+        return "keeping gradients in fewer bits than products add up in";
+    return rounds_twice(p, storage, tensor)
+               ? "gathering parameters rounded, but not to what reads them"
+               : NULL;
+}
+
 // What is rounded is added up behind that: by devices what each has rounded, on one device not.
 static void check_rounding(struct placing *p) {
     const struct origin *origin = &p->config->train.precision.origin;
     bool narrow = is_narrow(p->program->job->policy.compute);
-    for (uint32_t i = 0; i < p->placement->n_storages; i++) {
-        const struct element_types *types = &p->placement->storages[i]->types;
-        const char *what = types->reduced != types->gradients
-                               ? "reducing gradients in another type than they are kept in"
-                           : !dtype_holds(types->gradients, widest_sum(p))
-                               ? "keeping gradients in fewer bits than products add up in"
-                               : NULL;
+    for (uint32_t i = 0; i < p->placement->n_ranges * p->placement->n_tensors; i++) {
+        const char *what = rounded_otherwise(p, i);
         if (what) {
             not_in_order_yet(p, origin, what);
             return;

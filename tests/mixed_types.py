@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Element types drawn at random, on strategies drawn at random: what the front end and the placement let through is
+proved equal to one device. A program that the compiler makes and then refuses (E4xx, E5xx, E6xx), or an internal error,
+is a mistake of its passes or of its verifier.
+
+usage: mixed_types.py PLACEC ROOT
+Cases in which one was found, and 150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000."""
+import collections
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+PLACEC, ROOT = sys.argv[1:]
+N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 150
+SIZES = "hidden = 32  heads = 4  ffn = 64  vocab = 128"
+GROUPED = f"head_dim = 8  kv_heads = 2  {SIZES}"
+MODELS = [
+    f"gpt2 {{ layers = 2  {SIZES}  sequence_limit = 64 }}",
+    f"gpt2 {{ layers = 3  {SIZES}  sequence_limit = 64  dropout = 0.1 }}",
+    f"llama {{ layers = 2  {GROUPED} }}",
+    f"llama {{ layers = 4  {GROUPED}  tied = true }}",
+    f"qwen3 {{ layers = 2  {GROUPED} }}",
+]
+OPTIMIZERS = ["adamw(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)", "lion(lr = 1e-4)",
+              "adam(lr = 1e-3, weight_decay = 0.1)"]
+USES = ["parameters", "master", "moments", "gradients", "activations", "compute", "gather", "reduce"]
+TYPES = ["bf16", "bf16", "fp16", "fp32", "fp32", "fp64"]
+STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
+          "states : (S*, S, S, R) on dp  parameters : gathered(dp, after_forward = kept)",
+          "use zero3(dp)  parameters : gathered(dp, unit = layers(2))",
+          "use zero1(dp)  gradients : replicated(dp, reduce = each)"]
+# The types, the number of the model, and how states are kept.
+FOUND = [
+    ("parameters = bf16  master = fp32  compute = bf16  reduce = bf16", 0, "use zero3(dp)"),  # two summands
+    ("gradients = bf16  activations = fp16  reduce = fp32", 2, "use zero3(dp)"),  # gathered in several types
+    ("compute = bf16  compute.norm = fp32", 2, "use zero3(dp)"),
+    ("compute = fp32  reduce = fp64", 2, "use zero3(dp)"),  # no op computes in it
+    ("compute = fp64  gradients = fp32", 0, ""),  # added up in less than products are
+    ("parameters = bf16  master = fp32  compute = bf16  gradients = bf16  reduce = fp16", 2, "use zero2(dp)"),
+    ("activations = fp64  compute = fp32  compute.norm = fp32", 0, ""),  # a saved cast of the stream
+    ("parameters = fp64  gather = fp32  activations = bf16", 1, "use zero3(dp)  activations : recomputed"),
+]
+
+
+def file_of(model, optimizer, types, strategy, mesh, microbatch, more):
+    return f"""import "lib/strategies.place"
+model m : {model}
+device d {{ memory = 4 GiB }}
+mesh g of d {{ {mesh} }}
+train {{ batch = 8  sequence = 32  microbatch = {microbatch}  optimizer = {optimizer}  {more}  precision {{ {types} }} }}
+strategy main {{ {strategy} }}
+"""
+
+
+def found_files():
+    for types, model, stored in FOUND:
+        for more in ("", "reproducible = 4"):
+            yield file_of(MODELS[model], OPTIMIZERS[0], types, f"split batch over dp  {stored}", "dp = 2", 2, more)
+
+
+def drawn_types(drawn):
+    types = {use: drawn.choice(TYPES) for use in USES if drawn.random() < 0.5}
+    if drawn.random() < 0.6:  # most of what else is drawn contradicts itself
+        types = {"parameters": "bf16", "master": "fp32", "compute": "bf16"} | types
+    if drawn.random() < 0.2:
+        types["compute.norm"] = "fp32"
+    return "  ".join(f"{use} = {dtype}" for use, dtype in types.items())
+
+
+def drawn_file(drawn):
+    model, divided = drawn.choice(MODELS), drawn.random() < 0.5
+    strategy = ["split batch over dp"]
+    if divided:
+        heads = "heads" if model.startswith("gpt2") else "heads, kv_heads"
+        strategy.append(f"split {heads}, ffn{drawn.choice(['', ', vocab'])} over tp")
+        strategy.append(drawn.choice(["", "activations : sharded(tp by sequence)"]))
+    strategy.append(drawn.choice(STORED))
+    strategy.append(drawn.choice(["", "", "activations : recomputed"]))
+    more = drawn.choice(["", "clip = 1.0", "clip = 1.0", "reproducible = 4"])
+    return file_of(model, drawn.choice(OPTIMIZERS), drawn_types(drawn), "  ".join(strategy),
+                   "dp = 2  tp = 2" if divided else "dp = 2", drawn.choice([1, 2, 4]), more)
+
+
+def verdict(path):
+    """The code of the first error, or none; and what is wrong with that, or None."""
+    done = subprocess.run([PLACEC, "check", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    code = re.search(r"error\[(E\d)(\d+)\]", done.stdout + done.stderr)
+    if done.returncode < 0 or (code and code[1] in ("E4", "E5", "E6")):
+        return code and code[0], (done.stderr or done.stdout)[-600:]
+    return code and code[1] + code[2], None
+
+
+def main():
+    drawn, told, counts = random.Random(1), [], collections.Counter()
+    texts = [*found_files(), *(drawn_file(drawn) for _ in range(N_DRAWN))]
+    with tempfile.TemporaryDirectory() as folder:
+        for text in texts:
+            path = os.path.join(folder, "mixed.place")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            code, wrong = verdict(path)
+            counts[code] += 1
+            if wrong:
+                told.append(f"{text}{wrong}")
+    print(f"{counts.pop(None)} of {len(texts)} accepted; refused:", dict(counts))
+    print("\n".join(told))
+    return 1 if told or counts["E101"] else 0
+
+
+sys.exit(main())
