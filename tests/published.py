@@ -50,13 +50,9 @@ strategy main {{ split batch over dp  activations : recomputed  {strategy} }}
         return check(path)
 
 
-def parameters_of(plan):
-    return plan["model"]["parameters"]
-
-
 def held(plan):
     """Bytes of all states a parameter of the model."""
-    return sum(plan["memory"]["held"][state] for state in STATES) / parameters_of(plan)
+    return sum(plan["memory"]["held"][state] for state in STATES) / plan["parameters"]
 
 
 def sent(plan):
