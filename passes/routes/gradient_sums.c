@@ -333,7 +333,7 @@ void make_gradients(struct route_maker *m) {
     int own = keeps ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
     if (sheds)
-        term.written = -1; // released behind the codes
+        term.written = term.travels = -1; // released behind the codes
 
     if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
