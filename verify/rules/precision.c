@@ -86,16 +86,18 @@ static const struct fault *narrow_fault(const struct context *c, unsigned i, str
     return fault;
 }
 
-// GI-5 of what products are declared to work on, beside what the reference has. What accumulates reads
-// as many digits as the reference adds up.
+// GI-5 of what products are declared to read and to add up in, beside what the reference has. What
+// accumulates reads as many digits as the reference adds up.
 static void check_declared(const struct context *c) {
+    const struct policy *policy = &c->proof->program->job->policy;
+    enum dtype computed = op_computes_in(c->unit, c->op), least = policy->accumulate;
     if (c->op->kind != OP_EINSUM)
         return;
-    enum dtype computed = op_computes_in(c->unit, c->op);
-    enum dtype least = c->proof->program->job->policy.compute;
     for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (!dtype_holds(c->operands[i].dtype, least))
+        if (!dtype_holds(c->operands[i].dtype, policy->compute)) {
             computed = c->operands[i].dtype;
+            least = policy->compute;
+        }
     if (!dtype_holds(computed, least))
         fault_insist(c->proof,
                      fault_make(c->proof, E415, c->op->span, NULL,
