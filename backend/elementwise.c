@@ -138,7 +138,8 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
         return operand_at(tree, op, 0, at);
     LLVMTypeRef type = element_type(e, op_computes_in(e->unit, op));
     LLVMValueRef a = computed_operand(tree, op, 0, at);
-    LLVMValueRef b = op->n_operands == 2 ? computed_operand(tree, op, 1, at) : NULL;
+    bool has_second = op->n_operands == 2 || op->kind == OP_UNLESS_SKIPPED;
+    LLVMValueRef b = has_second ? computed_operand(tree, op, 1, at) : NULL;
     switch (op->kind) {
     case OP_ADD:
     case OP_ACCUMULATE:
@@ -154,6 +155,11 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
         LLVMValueRef right = LLVMConstReal(type, op_real(op, ATTRIBUTE_WEIGHT_B, 0));
         left = LLVMBuildFMul(e->builder, left, a, "");
         return LLVMBuildFAdd(e->builder, left, LLVMBuildFMul(e->builder, right, b, ""), "");
+    }
+    case OP_UNLESS_SKIPPED: {
+        LLVMValueRef clip = computed_operand(tree, op, 2, at);
+        LLVMValueRef skipped = LLVMBuildFCmp(e->builder, LLVMRealUNO, clip, clip, "");
+        return LLVMBuildSelect(e->builder, skipped, a, b, "");
     }
     case OP_DIVIDE: {
         double divisor = (double)op_integer(op, ATTRIBUTE_DIVISOR, 1);

@@ -2,6 +2,7 @@
 // it is not, where the scale grows and where it stays.
 #include "backend_harness.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,26 @@ static void steps(void **state) {
     check_step(1e308, 2, 1); // would be infinite, and stays
 }
 
+// What is kept, to the bit, where the factor is a number and where it is none.
+static void keeps_what_was(void **state) {
+    for (int type = 0; type < 2; type++)
+        for (int skips = 0; skips < 2; skips++) {
+            struct harness h;
+            harness_open(&h, DTYPE_F64);
+            enum dtype dtype = type ? DTYPE_F64 : DTYPE_F32;
+            value_id old = harness_input(&h, dtype, SIZES(3, 37)),
+                     made = harness_input(&h, dtype, SIZES(3, 37)),
+                     clip = harness_input(&h, DTYPE_F64, SIZES());
+            finish(&h, OP(&h, UNLESS_SKIPPED, old, made, clip));
+            harness_ready(&h);
+            set(&h, clip, 0, skips ? NAN : 0.5);
+            set(&h, skips ? made : old, 5, NAN);
+            harness_compare(&h, 0);
+            harness_close(&h);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(steps), cmocka_unit_test(keeps_what_was)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

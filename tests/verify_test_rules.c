@@ -49,7 +49,7 @@ static void set_attributes(struct bench *b, const char *labels) {
         {ATTRIBUTE_BETA1, 0.9, 0, NULL},        {ATTRIBUTE_BETA2, 0.8, 0, NULL},
         {ATTRIBUTE_WEIGHT_DECAY, 0.1, 0, NULL}, {ATTRIBUTE_MOMENTUM, 0.9, 0, NULL},
         {ATTRIBUTE_RATE, 0, 0, "cosine"},       {ATTRIBUTE_BASE, 0.1, 0, NULL},
-        {ATTRIBUTE_MINIMUM, 0.7, 0, NULL},     {ATTRIBUTE_WARMUP, 0, 2, NULL},
+        {ATTRIBUTE_MINIMUM, 0.7, 0, NULL},      {ATTRIBUTE_WARMUP, 0, 2, NULL},
         {ATTRIBUTE_STEPS, 0, 30, NULL},         {ATTRIBUTE_MAX_NORM, 0.1, 0, NULL},
         {ATTRIBUTE_KEEP, 0, 1, NULL},           {ATTRIBUTE_PROBABILITY, 0.4, 0, NULL},
         {ATTRIBUTE_SITE, 0, 1, NULL},           {ATTRIBUTE_INDEX, 0, 1, NULL},
@@ -316,7 +316,7 @@ static void check_op(enum op_kind kind, const char *signature, int first, int se
 // not (passes_test_pytorch.c).
 static bool is_of_loss_scale(enum op_kind kind) {
     return kind == OP_LOSS_SCALE || kind == OP_IS_FINITE || kind == OP_UPDATE_FACTOR ||
-           kind == OP_NEXT_LOSS_SCALE;
+           kind == OP_NEXT_LOSS_SCALE || kind == OP_UNLESS_SKIPPED;
 }
 
 // Codes hold less than what they are of, the first bins of these numbers' squares hold nothing, and

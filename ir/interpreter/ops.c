@@ -188,6 +188,11 @@ static void weighted_sum(const struct op *op, const struct array *in, struct arr
         out->data[i] = a * in[0].data[i] + b * in[1].data[i];
 }
 
+static void unless_skipped(const struct op *op, const struct array *in, struct array *out) {
+    const struct array *kept = isnan(in[2].data[0]) ? &in[0] : &in[1];
+    memcpy(out->data, kept->data, (size_t)elements(out) * sizeof(double));
+}
+
 static void copy(const struct op *op, const struct array *in, struct array *out) {
     memcpy(out->data, in->data, (size_t)elements(out) * sizeof(double));
 }
@@ -818,6 +823,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_SCALE] = scale,
     [OP_DIVIDE] = divide,
     [OP_WEIGHTED_SUM] = weighted_sum,
+    [OP_UNLESS_SKIPPED] = unless_skipped,
     [OP_GELU] = gelu,
     [OP_GELU_BACKWARD] = gelu_backward,
     [OP_SILU] = silu,

@@ -155,20 +155,28 @@ static value_id emit_descent(struct emitter *e, const char *name, const struct m
     return emit_weighted(e, name_with(e->arena, name, ".updated"), state->parameter, step, 1, -1);
 }
 
+// A step that is skipped has computed what it made in vain.
+static value_id emit_kept(struct emitter *e, const char *name, const struct muon_state *state,
+                          value_id old, value_id made) {
+    return state->may_skip ? emit(e, OP_UNLESS_SKIPPED, name, OPERANDS(old, made, state->clip))
+                           : made;
+}
+
 void emit_muon(struct emitter *e, const char *name, const struct optimizer_config *o,
                double weight_decay, struct muon_state *state) {
     struct tensor_type type = e->unit->values[state->parameter].type;
     struct matrix matrix = matrix_of(&type);
     value_id clipped = emit(e, OP_SCALE, name_with(e->arena, name, ".clipped"),
                             OPERANDS(state->gradient, state->clip));
-    state->momentum = emit_weighted(e, name_with(e->arena, name, ".averaged"), state->momentum,
-                                    clipped, o->momentum, 1 - o->momentum);
-    value_id x = state->momentum;
+    value_id x = emit_weighted(e, name_with(e->arena, name, ".averaged"), state->momentum, clipped,
+                               o->momentum, 1 - o->momentum);
+    state->momentum =
+        emit_kept(e, name_with(e->arena, name, ".momentum.kept"), state, state->momentum, x);
     if (o->nesterov)
         x = emit_weighted(e, name_with(e->arena, name, ".ahead"), clipped, x, 1 - o->momentum,
                           o->momentum);
     x = emit_unit_norm(e, name, x, o->eps);
     x = emit_newton_schulz(e, name, x, o);
-    state->parameter =
-        emit_descent(e, name, state, x, rate_factor(&matrix, o->muon_rate), weight_decay);
+    x = emit_descent(e, name, state, x, rate_factor(&matrix, o->muon_rate), weight_decay);
+    state->parameter = emit_kept(e, name_with(e->arena, name, ".kept"), state, state->parameter, x);
 }

@@ -8,6 +8,7 @@
 // One tensor's values; `rate` and `clip` are scalars.
 struct muon_state {
     value_id parameter, momentum, gradient, rate, clip;
+    bool may_skip; // steps whose `clip` is not a number leave parameter and momentum as they are
 };
 
 // Is it a matrix of a layer, of which all that Muon does has a meaning? Tables are rows that are looked
