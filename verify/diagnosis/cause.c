@@ -128,13 +128,21 @@ static struct again made_again(struct proof *p, const struct making *guilty) {
 
 // ---- what is brought to a call ----------------------------------------------------------------
 
+// Whether a value is what an op wants to be given. Ops that are not linear are given a value and its
+// scale as one term.
+static bool is_wanted(const struct proof *p, struct scaled value, struct term wanted) {
+    const struct terms *terms = p->world->terms;
+    return term_equal(value.of, wanted) || (term_kind(terms, wanted) == NODE_SCALED &&
+                                            scaled_equal(value, term_part(terms, wanted, 0)));
+}
+
 // Whether the value is in the call: then the op should have read that.
 static bool is_at_hand(const struct proof *p, const struct making *reader, struct term wanted) {
     for (uint32_t id = p->history->n; id > 0; id--) {
         const struct making *making = making_at(p, id);
         if (making->moment != reader->moment)
             continue;
-        if (making->name && term_equal(making->value.of, wanted))
+        if (making->name && is_wanted(p, making->value, wanted))
             return true;
         for (uint32_t i = 0; i < making->n_operands; i++) {
             uint32_t operand = making_operand(p->history, making, i);
