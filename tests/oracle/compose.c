@@ -175,10 +175,18 @@ static void write_optimizer(struct composer *c) {
         fprintf(c->to, "  optimizer.%s = none\n", chance(c, 500) ? "embedding" : "attention");
 }
 
+// One that stays, or one that every step changes.
+static void write_loss_scale(struct composer *c) {
+    if (chance(c, 250))
+        fprintf(c->to, "  loss_scale = %s\n",
+                chance(c, 500) ? "96" : "dynamic(initial = 96, interval = 3)");
+}
+
 static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
     fprintf(c->to, "\ntrain {\n  batch = %d  sequence = %d  microbatch = %d  precision = fp64\n",
             (int)batch, (int)c->dims->sequence, (int)microbatch);
     write_optimizer(c);
+    write_loss_scale(c);
     fprintf(c->to, "}\n");
 }
 

@@ -277,9 +277,10 @@ static bool has_operands(const struct unit *unit, const struct op *op) {
     return op->n_operands > 0;
 }
 
-bool read_other_value(struct mutant *m) {
+static bool read_other_value_of(struct mutant *m,
+                                bool (*fits)(const struct unit *, const struct op *)) {
     struct op_site site;
-    if (!choose_op(m, has_operands, &site))
+    if (!choose_op(m, fits, &site))
         return false;
     struct op *op = op_at(&site);
     value_id *operand = &op->operands[choose(m, op->n_operands)], found = NO_ID;
@@ -292,6 +293,22 @@ bool read_other_value(struct mutant *m) {
         return false;
     *operand = found;
     return touched(m, op->span, "an op reads another value");
+}
+
+bool read_other_value(struct mutant *m) {
+    return read_other_value_of(m, has_operands);
+}
+
+// One of the scalars by which a loss is scaled, gradients leave the scale, and steps are skipped.
+static bool is_of_loss_scale(const struct unit *unit, const struct op *op) {
+    bool scales = false;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        scales |= unit->ops[i].kind == OP_LOSS_SCALE || unit->ops[i].kind == OP_UPDATE_FACTOR;
+    return scales && has_operands(unit, op);
+}
+
+bool other_scale(struct mutant *m) {
+    return read_other_value_of(m, is_of_loss_scale);
 }
 
 // Into the place of another value of the frame.
