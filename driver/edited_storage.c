@@ -86,6 +86,19 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     }
 }
 
+// `does`: what the program does with the state, where its statement says otherwise.
+static void report_residency(struct compilation *c, const struct buffer *buffer,
+                             const struct storage *storage, enum state state, const char *does) {
+    const struct mode_statement *declared = storage->lives[state];
+    struct diagnostic *d =
+        report(c->diagnostics, E621, buffer->span, "this program %s the %s of `%s`", does,
+               state_names[state], c->final->job->tensors[buffer->tensor].name);
+    diagnostic_label(d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span,
+                     "%s: they are `%s`", declared ? "declared here" : "nothing is declared",
+                     residency_names[stored_residency(storage, state)]);
+    diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+}
+
 // Gradients that are taken one by one as they are made, or are kept until all are there. Reported once.
 static void check_consumed(struct compilation *c, const struct placement *placement) {
     const bool *consumed = consumed_gradients(&c->arena, c->final);
@@ -97,16 +110,8 @@ static void check_consumed(struct compilation *c, const struct placement *placem
         const struct storage *storage = storage_of(placement, buffer);
         if (consumes_gradients(storage) == consumed[id])
             continue;
-        const struct mode_statement *declared = storage->lives[STATE_GRADIENTS];
-        struct diagnostic *d =
-            report(c->diagnostics, E621, buffer->span, "this program %s the gradients of `%s`",
-                   consumed[id] ? "does not keep" : "keeps until all are there",
-                   c->final->job->tensors[buffer->tensor].name);
-        diagnostic_label(
-            d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span, "%s",
-            declared ? "declared here: they are `materialized`"
-                     : "nothing is declared: they are `stored`");
-        diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+        report_residency(c, buffer, storage, STATE_GRADIENTS,
+                         consumed[id] ? "does not keep" : "keeps until all are there");
         return;
     }
 }
@@ -121,16 +126,8 @@ static void check_made(struct compilation *c, const struct placement *placement)
         const struct storage *storage = storage_of(placement, buffer);
         if (makes_parameters(storage) == !kept)
             continue;
-        const struct mode_statement *declared = storage->lives[STATE_PARAMETERS];
-        struct diagnostic *d =
-            report(c->diagnostics, E621, buffer->span, "this program %s the parameters of `%s`",
-                   kept ? "keeps" : "makes of the master copy",
-                   c->final->job->tensors[buffer->tensor].name);
-        diagnostic_label(
-            d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span, "%s",
-            declared ? "declared here: they are `materialized`"
-                     : "nothing is declared: they are `stored`");
-        diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+        report_residency(c, buffer, storage, STATE_PARAMETERS,
+                         kept ? "keeps" : "makes of the master copy");
         return;
     }
 }

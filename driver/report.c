@@ -8,6 +8,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const residency_names[N_RESIDENCIES] = {
+    [RESIDENCY_STORED] = "stored",
+    [RESIDENCY_MATERIALIZED] = "materialized",
+    [RESIDENCY_OFFLOADED] = "offloaded",
+};
+
 const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
     const char *path = "";
     for (unsigned i = 0; i < n; i++)

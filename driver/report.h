@@ -15,6 +15,8 @@ struct row_tensor {
     uint32_t tensor;
     int64_t bytes; // of one layer, on one device
 };
+extern const char *const residency_names[N_RESIDENCIES]; // as a file says them
+
 struct placement_row {
     enum state state;
     uint32_t role;

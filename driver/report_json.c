@@ -139,12 +139,6 @@ static json_t *row_axis_json(const struct placement_row *row, unsigned axis) {
                      text_or_null(by));
 }
 
-static const char *const residency_names[N_RESIDENCIES] = {
-    [RESIDENCY_STORED] = "stored",
-    [RESIDENCY_MATERIALIZED] = "materialized",
-    [RESIDENCY_OFFLOADED] = "offloaded",
-};
-
 // One object for each row of the table, with how it is cut on each axis.
 static json_t *placement_json(struct compilation *c, const struct placement_table *table) {
     const struct mesh *mesh = &c->final->job->mesh;
