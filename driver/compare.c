@@ -173,6 +173,12 @@ static const char *state_cell(struct columns *all, const struct column *column, 
                          : NULL;
 }
 
+static const char *tier_cell(struct columns *all, const struct column *column, const void *what) {
+    const int *tier = what;
+    return column->right ? bytes_text(&all->arena, (double)column->c.account->arenas[*tier].peak)
+                         : NULL;
+}
+
 static const char *transient_cell(struct columns *all, const struct column *column,
                                   const void *what) {
     return column->right
@@ -278,6 +284,13 @@ static const char *changed_cell(struct columns *all, const struct column *column
         k += order >= 0;
     }
     return arena_format(&all->arena, "+%u -%u", more, fewer);
+}
+
+static bool any_keeps(const struct columns *all, int tier) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->items[i]->right && all->items[i]->c.account->arenas[tier].peak)
+            return true;
+    return false;
 }
 
 static bool has_own_programs(const struct columns *all) {
@@ -412,6 +425,9 @@ static void print_columns(const struct printing *p) {
     for (enum state state = 0; state < N_STATES; state++)
         print_row(p, arena_format(&all->arena, "  %s", state_names[state]), state_cell, &state);
     print_row(p, "  transient", transient_cell, NULL);
+    for (int tier = TIER_DEVICE + 1; tier < N_TIERS; tier++)
+        if (any_keeps(all, tier))
+            print_row(p, arena_format(&all->arena, "on %s", tier_names[tier]), tier_cell, &tier);
     print_row(p, "sent in a step", sent_cell, NULL);
     for (uint32_t i = 0; i < products.n; i++)
         print_row(p, arena_format(&all->arena, "  %s", products.items[i]), sent_cell,
