@@ -144,7 +144,8 @@ static void parse_parts(struct parser *p, struct tensor *tensor) {
 }
 
 // `tensor NAME [dims] role ROLE layers N init KIND parts NAME N, ... frozen stored TYPE gradients TYPE
-// gather TYPE reduce TYPE saved "NAME" columns A N transposed`; what follows the dimensions may be left out, but for the way to initialise.
+// gather TYPE reduce TYPE saved "NAME" columns A N transposed`; what follows the dimensions may be left
+// out, but for the way to initialise.
 static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};

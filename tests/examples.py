@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Every example that a machine like this can run: accepted; what it holds and sends is what was predicted, to the byte, whether held is
-counted by what was written to or by what the executed statements had alive; and it trains like one
-device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
-difference means something, the losses and parameters of 3 steps to 1e-9. These are on sequences of
-different lengths, filled up with the mask: every device and microbatch has another number of targets.
+"""Every example that a machine like this can run: accepted; what it holds and sends is what was
+predicted, to the byte, whether held is counted by what was written to or by what the executed
+statements had alive; and it trains like one device: the losses of 10 steps agree to 1e-5 (fp32, sums in
+another order), and in fp64, where a difference means something, the losses and parameters of 3 steps to
+1e-9. These are on sequences of different lengths, filled up with the mask: every device and microbatch
+has another number of targets.
 
 Where gradients travel compressed, losses stay near one device's; what is sent so that nothing is lost but the
 roundings of fp32 trains like one device.

@@ -331,8 +331,8 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
     }
 }
 
-// First what is copied in for all calls, then the parts that are kept, then what is gathered out of them; and in front of the
-// loops over the layers of a turn what is read of this turn's.
+// First what is copied in for all calls, then the parts that are kept, then what is gathered out of
+// them; and in front of the loops over the layers of a turn what is read of this turn's.
 void before_group(struct draft *draft, struct cursor at) {
     const struct block *body = at.group;
     struct moment moment = {.states = PARAMETERS, .events = at_use, .use = USE_GROUP};

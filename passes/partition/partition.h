@@ -182,9 +182,9 @@ struct transfers {
     struct filled_transfer *items;
     uint32_t n, cap;
 };
-// Adds a piece to the collective of its kind, axes and type, which carries at most `bucket_bytes` unless
-// one piece alone is larger. No axes: nothing has to move. Several smaller all_reduces of gradients
-// overlap better with the backward pass than one of a whole unit.
+// Adds a piece to the transfer of its kind, axes and type, which carries at most `bucket_bytes`
+// unless one piece alone is larger. No axes: nothing has to move, but by a copy. Several smaller
+// all_reduces of gradients overlap better with the backward pass than one of a whole unit.
 void add_piece(struct draft *, struct transfers *, enum collective_kind,
                const struct axis_list *axes, struct reference from, struct reference to,
                struct span, int64_t bucket_bytes);

@@ -34,8 +34,8 @@ struct reports {
 bool reports_allocate(struct reports *reports, const struct place_program *program);
 void reports_free(struct reports *reports);
 
-/* What the step has left behind for the host, and for the next step in place of what it found; others may not yet have ended it, but have read all
- * they read from here. */
+/* What the step has left behind for the host, and for the next step in place of what it found; others
+ * may not yet have ended it, but have read all they read from here. */
 void report_results(struct place_context *context, struct reports *reports,
                     struct carried *carried);
 /* What the step took. */
