@@ -33,6 +33,7 @@
     "buffer w.v : moment2 f32" W " of w at 5120\n"                                                 \
     "buffer w.grad : gradients f32" W " of w at 6144\n"                                            \
     "buffer table.grad : gradients f32" W " of table at 19456\n"                                   \
+    "buffer w.idle : momentum f32" W " of w at 21504\n"                                            \
     "buffer gain : parameters bf16[hidden=4] of gain at 7168\n"                                    \
     "buffer n : input f64[] host step at 8192\n"                                                   \
     "buffer loss : output f64[] host loss at 9216\n"                                               \
@@ -339,6 +340,11 @@ static const struct rounding roundings[] = {
      "E415",
      "w.m : moment1",
      "one device keeps"},
+    {"a state that nothing holds, beside a master copy",
+     {REPLACE("buffer w.idle : momentum f32" W " of w at 21504\n", "")},
+     "E514",
+     NULL,
+     "nothing holds"},
     {"a parameter rounded further than it is kept",
      {REPLACE("%c = cast(%q) : bf16", "%f = cast(%q) : f16" W "\n%c = cast(%f) : bf16")},
      "E415",
