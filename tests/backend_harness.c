@@ -270,40 +270,44 @@ static struct format format_of(enum dtype dtype) {
     return dtype == DTYPE_BF16 ? format_bf16 : format_f16;
 }
 
-double get(const struct harness *h, value_id value, int64_t index) {
-    const char *at = value_bytes(h, value);
-    enum dtype dtype = h->unit->values[value].type.dtype;
+double element_get(const void *elements, enum dtype dtype, int64_t index) {
     switch (dtype) {
     case DTYPE_BF16:
     case DTYPE_F16:
-        return format_value(format_of(dtype), ((const uint16_t *)at)[index]);
+        return format_value(format_of(dtype), ((const uint16_t *)elements)[index]);
     case DTYPE_F32:
-        return ((const float *)at)[index];
+        return ((const float *)elements)[index];
     case DTYPE_F64:
-        return ((const double *)at)[index];
+        return ((const double *)elements)[index];
     default:
-        return ((const int32_t *)at)[index];
+        return ((const int32_t *)elements)[index];
     }
 }
 
-void set(struct harness *h, value_id value, int64_t index, double x) {
-    char *at = value_bytes(h, value);
-    enum dtype dtype = h->unit->values[value].type.dtype;
+void element_set(void *elements, enum dtype dtype, int64_t index, double x) {
     struct format format = format_of(dtype);
     switch (dtype) {
     case DTYPE_BF16:
     case DTYPE_F16:
-        ((uint16_t *)at)[index] = (uint16_t)format_bits(format, format_round(format, x));
+        ((uint16_t *)elements)[index] = (uint16_t)format_bits(format, format_round(format, x));
         break;
     case DTYPE_F32:
-        ((float *)at)[index] = (float)x;
+        ((float *)elements)[index] = (float)x;
         break;
     case DTYPE_F64:
-        ((double *)at)[index] = x;
+        ((double *)elements)[index] = x;
         break;
     default:
-        ((int32_t *)at)[index] = (int32_t)x;
+        ((int32_t *)elements)[index] = (int32_t)x;
     }
+}
+
+double get(const struct harness *h, value_id value, int64_t index) {
+    return element_get(value_bytes(h, value), h->unit->values[value].type.dtype, index);
+}
+
+void set(struct harness *h, value_id value, int64_t index, double x) {
+    element_set(value_bytes(h, value), h->unit->values[value].type.dtype, index, x);
 }
 
 // What rounding a number to its type may change, where it was wrong by `error` before.

@@ -62,6 +62,9 @@ void harness_inline(struct harness *, value_id);
 // Plans, compiles, allocates and fills; then run.
 void harness_ready(struct harness *);
 void harness_run(struct harness *);
+// An element of an array of whatever type, as a double; written, it is rounded to nearest even.
+double element_get(const void *elements, enum dtype, int64_t index);
+void element_set(void *elements, enum dtype, int64_t index, double x);
 double get(const struct harness *, value_id, int64_t index);
 void set(struct harness *, value_id, int64_t index, double x);
 int64_t count(const struct harness *, value_id);

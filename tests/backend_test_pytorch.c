@@ -1,7 +1,8 @@
 // Generated code against PyTorch: the tiny models on one device, jitted, from the script's numbers
 // (tools/reference_pytorch.py). Gradients of the first step and the losses after it, in fp64 to
 // 1e-9 and in fp32 to 1e-5 of the largest gradient of the layer. Of a model of every kind, loss and
-// gradients against transformers' (tools/reference_transformers.py), likewise.
+// gradients against transformers' (tools/reference_transformers.py), likewise. Fifty steps in bf16
+// are as far from PyTorch's as these are from each other (tools/reference_precision.py).
 #include "backend_harness.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
+#include "tests/elements.h"
 #include "tests/reference_data.h"
 #include "tests/tiny_kinds.h"
 #include "tests/tiny_models.h"
@@ -29,11 +31,8 @@ struct trial {
     struct ranks ranks; // of one rank
     struct reference_data data;
     double tolerance;
+    bool begins_in_bf16; // parameters are rounded before the first step
 };
-
-static void set_precision(struct config *config, enum dtype dtype) {
-    config->train.precision.all = dtype;
-}
 
 static char *item_at(const struct trial *t, const char *name, int64_t item) {
     buffer_id id = program_find_buffer(t->program, name);
@@ -44,17 +43,16 @@ static char *item_at(const struct trial *t, const char *name, int64_t item) {
            item * buffer_item_bytes(t->program, buffer);
 }
 
-static double get_number(const char *at, enum dtype dtype, int64_t i) {
-    return dtype == DTYPE_F64 ? ((const double *)at)[i] : (double)((const float *)at)[i];
+static enum dtype element_type(const struct trial *t, const char *name) {
+    return t->program->buffers[program_find_buffer(t->program, name)].dtype;
 }
 
-static void set_number(char *at, enum dtype dtype, int64_t i, double value) {
-    if (dtype == DTYPE_F64)
-        ((double *)at)[i] = value;
-    else if (dtype == DTYPE_F32)
-        ((float *)at)[i] = (float)value;
-    else
-        ((int32_t *)at)[i] = (int32_t)value;
+static double get_number(const struct trial *t, const char *name, int64_t item, int64_t i) {
+    return element_get(item_at(t, name, item), element_type(t, name), i);
+}
+
+static void set_number(const struct trial *t, const char *name, int64_t item, int64_t i, double x) {
+    element_set(item_at(t, name, item), element_type(t, name), i, x);
 }
 
 static int64_t item_elements(const struct tensor *tensor) {
@@ -71,20 +69,26 @@ static double *expected_tensor(struct trial *t, const char *prefix, const struct
     return reference_state(&t->arena, &t->data, prefix, tensor);
 }
 
+// A master copy begins as the parameter that is made of it.
 static void load_parameter(struct trial *t, const struct tensor *tensor) {
     int64_t n = item_elements(tensor);
     const double *values = expected_tensor(t, "parameter", tensor);
+    const char *master = arena_format(&t->arena, "%s.master", tensor->name);
+    bool has_master = program_find_buffer(t->program, master) != NO_ID;
     for (int64_t layer = 0; layer < item_count(tensor); layer++)
-        for (int64_t i = 0; i < n; i++)
-            set_number(item_at(t, tensor->name, layer), t->config.train.precision.all, i,
-                       values[layer * n + i]);
+        for (int64_t i = 0; i < n; i++) {
+            double value = values[layer * n + i];
+            if (t->begins_in_bf16)
+                value = format_round(format_bf16, value);
+            set_number(t, tensor->name, layer, i, value);
+            if (has_master)
+                set_number(t, master, layer, i, value);
+        }
 }
 
 // Compiles what the configuration is, and loads what the data say.
-static void begin(struct trial *t, enum dtype dtype) {
+static void begin(struct trial *t) {
     assert_non_null(t->data.data);
-    t->tolerance = dtype == DTYPE_F64 ? 1e-9 : 1e-5;
-    set_precision(&t->config, dtype);
     struct pass_context context = {.config = &t->config,
                                    .diagnostics = diagnostics_new(&t->arena, NULL)};
     t->program = program_new(&t->arena, "main");
@@ -97,6 +101,12 @@ static void begin(struct trial *t, enum dtype dtype) {
            (size_t)t->program->arena_bytes[TIER_DEVICE]); // moments start at zero
     for (uint32_t i = 0; i < t->program->job->n_tensors; i++)
         load_parameter(t, &t->program->job->tensors[i]);
+}
+
+static void begin_in(struct trial *t, enum dtype dtype) {
+    t->tolerance = dtype == DTYPE_F64 ? 1e-9 : 1e-5;
+    t->config.train.precision.all = dtype;
+    begin(t);
 }
 
 static void finish(struct trial *t) {
@@ -112,14 +122,14 @@ static void run_step(struct trial *t, int step, int steps) {
     for (int k = 0; k < 2; k++) {
         const double *all = reference_tensor(&t->arena, &t->data, inputs[k], n * steps);
         for (int64_t i = 0; i < n; i++)
-            set_number(item_at(t, inputs[k], 0), DTYPE_I32, i, all[step * n + i]);
+            set_number(t, inputs[k], 0, i, all[step * n + i]);
     }
-    set_number(item_at(t, "step", 0), DTYPE_F64, 0, step + 1);
+    set_number(t, "step", 0, 0, step + 1);
     ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, 0, STEP_TRAIN));
 }
 
 static void check_scalar(struct trial *t, const char *name, int step, int steps) {
-    double found = get_number(item_at(t, name, 0), DTYPE_F64, 0);
+    double found = get_number(t, name, 0, 0);
     double expected = reference_tensor(&t->arena, &t->data, name, steps)[step];
     if (!(fabs(found - expected) <= t->tolerance * fabs(expected)))
         fail_msg("step %d: %s is %.15g, PyTorch has %.15g", step + 1, name, found, expected);
@@ -132,7 +142,7 @@ static void check_gradient(struct trial *t, const struct tensor *tensor) {
     for (int64_t layer = 0; layer < item_count(tensor); layer++) {
         double scale = reference_gradient_scale(&t->arena, &t->data, t->program, tensor, layer);
         for (int64_t i = 0; i < n; i++) {
-            double found = get_number(item_at(t, name, layer), t->config.train.precision.all, i);
+            double found = get_number(t, name, layer, i);
             double wanted = expected[layer * n + i];
             if (!(fabs(found - wanted) <= t->tolerance * scale))
                 fail_msg("%s[%lld], entry %lld: %.15g, PyTorch has %.15g", name, (long long)layer,
@@ -149,7 +159,7 @@ static void check_model(enum model_family family, enum dtype dtype, bool fused, 
     t.data =
         reference_data_read(&t.arena, family == FAMILY_GPT2 ? "expected/pytorch_gpt2.safetensors"
                                                             : "expected/pytorch_llama.safetensors");
-    begin(&t, dtype);
+    begin_in(&t, dtype);
     for (int step = 0; step < steps; step++) {
         run_step(&t, step, STEPS);
         check_scalar(&t, "loss", step, STEPS);
@@ -166,12 +176,84 @@ static void check_kind(const char *kind, enum dtype dtype) {
     struct trial t = {0};
     t.config = tiny_kind_config(&t.arena, kind);
     t.data = tiny_kind_data(&t.arena, kind);
-    begin(&t, dtype);
+    begin_in(&t, dtype);
     run_step(&t, 0, 1);
     check_scalar(&t, "loss", 0, 1);
     for (uint32_t i = 0; i < t.program->job->n_tensors; i++)
         check_gradient(&t, &t.program->job->tensors[i]);
     finish(&t);
+}
+
+// ---- bf16 -------------------------------------------------------------------------------------
+
+enum { ORDERS = 6 }; // of the script
+
+// Mean square of how far two runs' losses are from each other in the first so many steps.
+static double square_distance(const double *a, const double *b, int steps) {
+    double sum = 0;
+    for (int i = 0; i < steps; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum / steps;
+}
+
+// As far as PyTorch's runs in several orders of sums are from each other, in the mean over all
+// pairs, ours may be twice from them.
+static void check_distance(const char *what, const double *losses, const double *others,
+                           int steps) {
+    double ours = 0, theirs = 0;
+    for (int i = 0; i < ORDERS; i++) {
+        ours += square_distance(losses, others + i * STEPS, steps) / ORDERS;
+        for (int k = 0; k < i; k++)
+            theirs += square_distance(others + i * STEPS, others + k * STEPS, steps) /
+                      (ORDERS * (ORDERS - 1) / 2);
+    }
+    double ratio = sqrt(ours / theirs);
+    print_message("%s, %d steps: %.2f\n", what, steps, ratio);
+    if (!(ratio <= 2))
+        fail_msg("%s: losses of %d steps are %.1e from PyTorch's, which are %.1e from each other",
+                 what, steps, sqrt(ours), sqrt(theirs));
+}
+
+static void check_bf16(const char *variant, struct precision_config precision) {
+    for (int f = 0; f < 2; f++) {
+        struct trial t = {.begins_in_bf16 = true};
+        const char *family = f ? "llama" : "gpt2";
+        t.config = tiny_config(&t.arena, f ? FAMILY_LLAMA : FAMILY_GPT2);
+        precision.origin = t.config.train.precision.origin;
+        t.config.train.precision = precision;
+        t.data = reference_data_read(
+            &t.arena, arena_format(&t.arena, "expected/pytorch_%s.safetensors", family));
+        begin(&t);
+        double losses[STEPS];
+        for (int step = 0; step < STEPS; step++) {
+            run_step(&t, step, STEPS);
+            losses[step] = get_number(&t, "loss", 0, 0);
+        }
+        struct reference_data runs = reference_data_read(
+            &t.arena, arena_format(&t.arena, "expected/precision_%s.safetensors", family));
+        const char *name = arena_format(&t.arena, "%s/loss", variant);
+        const double *others = reference_tensor(&t.arena, &runs, name, ORDERS * STEPS);
+        const char *what = arena_format(&t.arena, "%s, %s", family, variant);
+        check_distance(what, losses, others, 10);
+        check_distance(what, losses, others, STEPS);
+        finish(&t);
+    }
+}
+
+static void bf16_of_a_master(void **state) {
+    check_bf16("master", (struct precision_config){.all = DTYPE_F32,
+                                                   .of_all = {[PRECISION_PARAMETERS] = DTYPE_BF16,
+                                                              [PRECISION_MASTER] = DTYPE_F32,
+                                                              [PRECISION_COMPUTE] = DTYPE_BF16}});
+}
+
+static void bf16_by_casts(void **state) {
+    check_bf16("cast", (struct precision_config){.all = DTYPE_F32,
+                                                 .of_all = {[PRECISION_COMPUTE] = DTYPE_BF16}});
+}
+
+static void bf16_alone(void **state) {
+    check_bf16("narrow", (struct precision_config){.all = DTYPE_BF16});
 }
 
 static void kinds(void **state) {
@@ -207,8 +289,15 @@ static void fused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpt2_f64),  cmocka_unit_test(llama_f64), cmocka_unit_test(gpt2_f32),
-        cmocka_unit_test(llama_f32), cmocka_unit_test(fused),     cmocka_unit_test(kinds),
+        cmocka_unit_test(gpt2_f64),
+        cmocka_unit_test(llama_f64),
+        cmocka_unit_test(gpt2_f32),
+        cmocka_unit_test(llama_f32),
+        cmocka_unit_test(fused),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(bf16_of_a_master),
+        cmocka_unit_test(bf16_by_casts),
+        cmocka_unit_test(bf16_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,10 @@ def norm(family, x, gain, bias):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPS) * gain
 
 
+def loss_of_logits(logits, targets):
+    return F.cross_entropy(logits, targets, ignore_index=-1)
+
+
 def loss_of(family, parameters, tokens, targets):
     gpt2 = family == "gpt2"
     x = parameters["embedding.token"][tokens]
@@ -167,7 +171,7 @@ def loss_of(family, parameters, tokens, targets):
         x = x + mlp(family, norm(family, x, p("mlp.norm.gain"), bias), p)
     x = norm(family, x, parameters["norm.gain"], parameters.get("norm.bias"))
     logits = x @ parameters["embedding.token" if gpt2 else "head.weight"].T
-    return F.cross_entropy(logits.reshape(-1, VOCAB), targets.reshape(-1), ignore_index=-1)
+    return loss_of_logits(logits.reshape(-1, VOCAB), targets.reshape(-1))
 
 
 # ---- training -------------------------------------------------------------------------------------
