@@ -364,15 +364,15 @@ int main(int argc, char **argv) {
     for (int i = 0; i < TOKENS; i++)
         b.tokens[i] = i * 37 % VOCAB;
     for (int i = 0; i < ARRAYS; i++) {
-        b.x[i] = calloc(ARRAY, sizeof(float));
-        b.bf16[i] = calloc(ARRAY, sizeof(uint16_t));
+        b.x[i] = aligned_alloc(64, ARRAY * sizeof(float));
+        b.bf16[i] = aligned_alloc(64, ARRAY * sizeof(uint16_t));
         for (int j = 0; j < ARRAY; j++)
             b.x[i][j] = (float)((j * 29 + i) % 101) * 0.01f + 0.01f;
         round_row_f32(PLACE_BF16, b.bf16[i], b.x[i], ARRAY);
     }
     select_type(&b, PLACE_F32);
     for (int i = 0; i < 2; i++) {
-        b.halves[i] = calloc(ARRAY, sizeof(uint16_t));
+        b.halves[i] = aligned_alloc(64, ARRAY * sizeof(uint16_t));
         for (int j = 0; j < ARRAY; j++)
             b.halves[i][j] = (uint16_t)((i ? 0x3c00 : 0x3f80) + j * 29 % 101); /* 1 and some */
     }

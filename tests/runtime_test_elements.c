@@ -263,6 +263,100 @@ static void convert(struct place_context *context) {
     }
 }
 
+/* What is no number stays none: quiet, with its sign and the first of its digits. */
+static uint16_t rounded_bits(struct format f, int32_t dtype, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (!isnan(x))
+        return (uint16_t)format_bits(f, format_round(f, x));
+    return (uint16_t)(dtype == PLACE_BF16 ? bits >> 16 | 0x40
+                                          : (bits >> 16 & 0x8000) | 0x7e00 | (bits >> 13 & 0x3ff));
+}
+
+static uint32_t widened_bits(struct format f, int32_t dtype, uint16_t half) {
+    float x = (float)format_value(f, half);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (dtype == PLACE_BF16)
+        return (uint32_t)half << 16;
+    return isnan(x) ? (uint32_t)(half & 0x8000) << 16 | 0x7fc00000 | (half & 0x3ff) << 13 : bits;
+}
+
+/* Singles whose bits are random, near those of a narrow type, or special. */
+static float any_single(uint64_t *seed) {
+    static const uint32_t special[] = {
+        0,          1,          0x7fffff,   0x800000,   0x7f7fffff, 0x7f800000, 0x7f800001,
+        0x7fbfffff, 0x7fc00000, 0x7fff7fff, 0x7fff8000, 0x7fffffff, 0x7f7f7fff, 0x7f7f8000,
+        0x33000000, 0x33000001, 0x387fffff, 0x38800000, 0x477fefff, 0x477ff000, 0x47800000,
+    };
+    enum { SPECIAL = sizeof special / sizeof *special };
+    random_number(seed);
+    uint32_t bits = (uint32_t)(*seed >> 32), kind = (uint32_t)(*seed >> 20) % 4;
+    if (kind == 1)
+        bits = (bits & 0xffff0000) | (bits % 3 + 0x7fff);
+    else if (kind == 2)
+        bits = (bits & 0xffffe000) | (bits % 3 + 0xfff);
+    else if (kind == 3)
+        bits = special[bits % SPECIAL] | (bits & 0x80000000);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void assert_row_is_rounded(struct place_context *context, int32_t dtype, const float *wide,
+                                  int64_t count) {
+    struct format f = dtype == PLACE_F16 ? format_f16 : format_bf16;
+    uint16_t *narrow = must(malloc((size_t)(count + 2) * sizeof *narrow));
+    narrow[0] = narrow[count + 1] = 0x1234; /* nothing is written beside the row */
+    CALL_OK(place_cast(context, 0, PLACE_F32, dtype, count, narrow + 1, wide));
+    for (int64_t i = 0; i < count; i++)
+        if (narrow[i + 1] != rounded_bits(f, dtype, wide[i]))
+            fail_msg("%a, element %lld of %lld, became %#x, not %#x", wide[i], (long long)i,
+                     (long long)count, narrow[i + 1], rounded_bits(f, dtype, wide[i]));
+    assert_true(narrow[0] == 0x1234 && narrow[count + 1] == 0x1234);
+    free(narrow);
+}
+
+static void assert_row_is_widened(struct place_context *context, int32_t dtype,
+                                  const uint16_t *narrow, int64_t count) {
+    struct format f = dtype == PLACE_F16 ? format_f16 : format_bf16;
+    uint32_t *wide = must(malloc((size_t)(count + 2) * sizeof *wide));
+    wide[0] = wide[count + 1] = 0x12345678;
+    CALL_OK(place_cast(context, 0, dtype, PLACE_F32, count, wide + 1, narrow));
+    for (int64_t i = 0; i < count; i++)
+        if (wide[i + 1] != widened_bits(f, dtype, narrow[i]))
+            fail_msg("%#x, element %lld of %lld, became %#x", narrow[i], (long long)i,
+                     (long long)count, wide[i + 1]);
+    assert_true(wide[0] == 0x12345678 && wide[count + 1] == 0x12345678);
+    free(wide);
+}
+
+/* To the bit, whatever a row's length and place: vectors and what is left behind them. */
+static void convert_rows(struct place_context *context) {
+    enum { N = 1 << 16, LONGEST = 100 };
+    float *wide = must(malloc((N + LONGEST) * sizeof *wide));
+    uint16_t *narrow = must(malloc((N + LONGEST) * sizeof *narrow));
+    uint64_t seed = 1;
+    for (int i = 0; i < N + LONGEST; i++) {
+        wide[i] = any_single(&seed);
+        narrow[i] = (uint16_t)i;
+    }
+    for (int t = 0; t < 2; t++) {
+        int32_t dtype = t ? PLACE_F16 : PLACE_BF16;
+        assert_row_is_rounded(context, dtype, wide, N);
+        assert_row_is_widened(context, dtype, narrow, N);
+        for (int count = 1; count <= LONGEST; count++) {
+            assert_row_is_rounded(context, dtype, wide + 300 * count, count);
+            assert_row_is_widened(context, dtype, narrow + (t ? 0x7c00 : 0x7f80) - 50, count);
+        }
+    }
+    free(wide), free(narrow);
+}
+
+static void rows_of_any_length(void **state) {
+    in_each_version(convert_rows);
+}
+
 static void conversions(void **state) {
     in_each_version(convert);
 }
@@ -282,6 +376,7 @@ static void narrow_parameters_are_not_rounded_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversions),
+        cmocka_unit_test(rows_of_any_length),
         cmocka_unit_test(norms_round_once),
         cmocka_unit_test(attention_rounds_once),
         cmocka_unit_test(ends_of_the_model_round_once),

@@ -274,40 +274,30 @@ bool can_be_widened(enum stored_type from, enum place_dtype to) {
     return is_as_held(from, to) || to == PLACE_F64 || (to == PLACE_F32 && from != STORED_F64);
 }
 
-static double value_of(enum stored_type type, const char *from) {
-    uint16_t half;
-    float single;
-    double value;
-    switch (type) {
-    case STORED_F16:
-        memcpy(&half, from, 2);
-        return single_of_f16(half);
-    case STORED_BF16:
-        memcpy(&half, from, 2);
-        return single_of_bf16(half);
-    case STORED_F32:
-        memcpy(&single, from, 4);
-        return single;
-    default:
-        memcpy(&value, from, 8);
-        return value;
-    }
+/* The type in memory of what is not STORED_AS_HELD. */
+static enum place_dtype dtype_of_stored(enum stored_type type) {
+    static const enum place_dtype dtypes[] = {[STORED_F16] = PLACE_F16,
+                                              [STORED_BF16] = PLACE_BF16,
+                                              [STORED_F32] = PLACE_F32,
+                                              [STORED_F64] = PLACE_F64};
+    return dtypes[type];
 }
 
-static void convert_element(struct panel *panel, int64_t i, enum stored_type type,
-                            enum place_dtype held) {
-    double value = value_of(type, panel->data + i * (int64_t)stored_bytes(type, 0));
-    round_row_f64(held, panel->data + i * dtype_size(held), &value, 1);
-}
-
-/* Converts in place: from the last to the first where what is held is wider, else the other way. */
+/* Converts in place, some elements at a time: from the last to the first where what is held is
+ * wider, else the other way. */
 static void convert(struct panel *panel, enum stored_type type, enum place_dtype held) {
-    int64_t n = panel->end - panel->begin;
+    enum { AT_ONCE = 256 };
+    int64_t n = panel->end - panel->begin, blocks = (n + AT_ONCE - 1) / AT_ONCE;
     if (is_as_held(type, held))
         return;
-    for (int64_t i = 0; i < n; i++)
-        convert_element(panel, (int64_t)stored_bytes(type, 0) < dtype_size(held) ? n - 1 - i : i,
-                        type, held);
+    enum place_dtype stored = dtype_of_stored(type);
+    for (int64_t i = 0; i < blocks; i++) {
+        int64_t first = (dtype_size(stored) < dtype_size(held) ? blocks - 1 - i : i) * AT_ONCE;
+        int64_t count = n - first < AT_ONCE ? n - first : AT_ONCE;
+        double values[AT_ONCE];
+        widen_row_f64(stored, values, panel->data + first * dtype_size(stored), count);
+        round_row_f64(held, panel->data + first * dtype_size(held), values, count);
+    }
 }
 
 /* Reads what is marked, and short gaps along with it. */

@@ -38,6 +38,13 @@
 #define VECTOR_MAX_f64(a, b)    _mm_max_pd((__m128d)(a), (__m128d)(b))
 #endif
 
+/* Functions are inlined that need their constants, or would have to save all vectors around a call.
+ */
+#define INLINED static inline __attribute__((always_inline))
+
+/* Arrays are aligned that vectors are stored to and soon loaded from. */
+#define ALIGNED __attribute__((aligned(VECTOR_BYTES)))
+
 #define VECTOR_FMA(suffix, a, b, c) VECTOR_JOINED2(VECTOR_FMA_, suffix)(a, b, c)
 #define VECTOR_SQRT(suffix, a)      VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
 #define VECTOR_MAX(suffix, a, b)    VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
