@@ -86,8 +86,26 @@ static bool writes_output(const struct program *program, const struct call *call
     return false;
 }
 
+// What an update writes: what is trained, or what a copy puts there, where it is kept elsewhere.
+static const bool *find_updated(struct arena *arena, const struct program *program) {
+    bool *updated = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        updated[id] = program->buffers[id].class == CLASS_PARAMETERS ||
+                      program->buffers[id].class == CLASS_MASTER;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        for (uint32_t i = 0;
+             s->kind == STATEMENT_START && is_copy(&s->start) && i < s->start.n_pieces; i++)
+            updated[buffer_whole(program, s->start.pieces[i].from.buffer)] |=
+                updated[s->start.pieces[i].to.buffer];
+    }
+    return updated;
+}
+
 const bool *consumed_gradients(struct arena *arena, const struct program *program) {
     bool *consumed = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
+    const bool *updated = find_updated(arena, program);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->job->units[call->unit];
@@ -95,8 +113,7 @@ const bool *consumed_gradients(struct arena *arena, const struct program *progra
         if (writes_output(program, call, HOST_GRAD_NORM))
             break;
         for (uint32_t i = 0; i < unit->n_results; i++)
-            updates |= program->buffers[call->results[i].buffer].class == CLASS_PARAMETERS ||
-                       program->buffers[call->results[i].buffer].class == CLASS_MASTER;
+            updates |= updated[buffer_whole(program, call->results[i].buffer)];
         for (uint32_t i = 0; i < unit->n_parameters && updates; i++) {
             buffer_id whole = buffer_whole(program, call->operands[i].buffer);
             consumed[whole] |= program->buffers[whole].class == CLASS_GRADIENTS;
