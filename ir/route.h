@@ -120,6 +120,9 @@ struct routes {
 
 // The first hop of the kind; NULL: there is none.
 const struct hop *route_hop(const struct route *, enum hop_kind);
+// Whether the state stops at a station that not each unit has its own of. What axes of the model leave
+// of a gradient may need one more than is known before units are made.
+bool route_stops_at(const struct route *, int station);
 // Is what travels summed over the hop's axes? Codes are by whoever has gathered them.
 bool hop_sums(const struct hop *);
 

@@ -31,6 +31,7 @@ TYPES = ["bf16", "bf16", "fp16", "fp32", "fp32", "fp64"]
 STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "states : (S*, S, S, R) on dp  parameters : gathered(dp, after_forward = kept)",
           "use zero3(dp)  parameters : gathered(dp, unit = layers(2))",
+          "use zero3(dp)  parameters : gathered(dp, unit = tensor)",
           "use zero1(dp)  gradients : replicated(dp, reduce = each)"]
 # The types, the number of the model, and how states are kept.
 FOUND = [
@@ -42,6 +43,8 @@ FOUND = [
     ("parameters = bf16  master = fp32  compute = bf16  gradients = bf16  reduce = fp16", 2, "use zero2(dp)"),
     ("activations = fp64  compute = fp32  compute.norm = fp32", 0, ""),  # a saved cast of the stream
     ("parameters = fp64  gather = fp32  activations = bf16", 1, "use zero3(dp)  activations : recomputed"),
+    ("compute = bf16", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),  # pieces of casts alone
+    ("compute = fp64  gradients = fp64", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
 ]
 
 

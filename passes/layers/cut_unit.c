@@ -5,15 +5,47 @@
 
 // ---- borders ----------------------------------------------------------------------------------
 
-// The pieces that make and read each value. Positions are made in all of them.
+// Which results of the whole a value is; NO_ID: none.
+static uint32_t result_of(const struct unit *whole, value_id v) {
+    for (uint32_t i = 0; i < whole->n_results; i++)
+        if (whole->results[i].value == v)
+            return i;
+    return NO_ID;
+}
+
+static const bool *repeated_ops(struct arena *arena, const struct unit *unit) {
+    bool *repeated = ARENA_ARRAY(arena, bool, unit->n_ops + 1);
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        bool casts = op->kind == OP_CAST && op->operands[0] < unit->n_parameters;
+        repeated[i] = op->kind == OP_IOTA || (casts && result_of(unit, op->results[0]) == NO_ID);
+    }
+    return repeated;
+}
+
+// The op that makes a value anew in every piece that reads it; NULL: it is none of these.
+static const struct op *repeated_op(const struct unit_cutter *c, value_id v) {
+    const struct op *op = unit_producer(&c->whole, v);
+    return op && c->is_repeated[op - c->whole.ops] ? op : NULL;
+}
+
+// A piece reads what it makes anew something of, too.
+static void note_read(struct unit_cutter *c, value_id v, uint32_t piece) {
+    const struct op *op = repeated_op(c, v);
+    c->last_in[v] = piece;
+    for (unsigned k = 0; op && k < op->n_operands; k++)
+        c->last_in[op->operands[k]] = piece;
+}
+
+// The pieces that make and read each value. What is repeated is made in all of them.
 static void find_borders(struct unit_cutter *c) {
     for (value_id v = 0; v < c->whole.n_values; v++)
         c->made_in[v] = c->last_in[v] = NO_ID;
     for (uint32_t i = 0; i < c->whole.n_ops; i++) {
         const struct op *op = &c->whole.ops[i];
-        for (unsigned k = 0; k < op->n_operands; k++)
-            c->last_in[op->operands[k]] = c->piece_of[i];
-        for (unsigned k = 0; k < op->n_results && op->kind != OP_IOTA; k++)
+        for (unsigned k = 0; k < op->n_operands && !c->is_repeated[i]; k++)
+            note_read(c, op->operands[k], c->piece_of[i]);
+        for (unsigned k = 0; k < op->n_results && !c->is_repeated[i]; k++)
             c->made_in[op->results[k]] = c->piece_of[i];
     }
 }
@@ -21,6 +53,7 @@ static void find_borders(struct unit_cutter *c) {
 struct unit_cutter begin_cutting(struct program *program, uint32_t unit, const uint32_t *piece_of) {
     struct unit_cutter c = {
         .program = program, .whole = program->job->units[unit], .piece_of = piece_of};
+    c.is_repeated = repeated_ops(program->arena, &c.whole);
     c.made_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
     c.last_in = ARENA_ARRAY(program->arena, uint32_t, c.whole.n_values);
     c.here = ARENA_ARRAY(program->arena, value_id, c.whole.n_values);
@@ -55,7 +88,7 @@ const struct op *count_of(const struct unit_cutter *c, value_id v) {
 
 value_id value_in_piece(struct unit_cutter *c, value_id v) {
     if (c->here[v] == NO_ID)
-        c->here[v] = emit_copy(&c->to, &c->whole, count_of(c, v), NULL)->results[0];
+        copy_to_piece(c, repeated_op(c, v));
     return c->here[v];
 }
 
@@ -70,14 +103,6 @@ void copy_to_piece(struct unit_cutter *c, const struct op *op) {
 
 // ---- parameters and results -------------------------------------------------------------------
 
-// Which results of the whole a value is; NO_ID: none.
-static uint32_t result_of(const struct unit *whole, value_id v) {
-    for (uint32_t i = 0; i < whole->n_results; i++)
-        if (whole->results[i].value == v)
-            return i;
-    return NO_ID;
-}
-
 // What others than the pieces do not know of may be overwritten by the last piece that reads it,
 // and what the whole unit might have overwritten.
 static bool is_consumed(const struct unit_cutter *c, value_id v, uint32_t piece) {
@@ -85,10 +110,12 @@ static bool is_consumed(const struct unit_cutter *c, value_id v, uint32_t piece)
     return mine && c->last_in[v] == piece;
 }
 
-static bool reads(const struct op *op, value_id v) {
-    for (unsigned i = 0; i < op->n_operands; i++)
-        if (op->operands[i] == v)
+static bool reads(const struct unit_cutter *c, const struct op *op, value_id v) {
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct op *repeated = repeated_op(c, op->operands[i]);
+        if (op->operands[i] == v || (repeated && reads(c, repeated, v)))
             return true;
+    }
     return false;
 }
 
@@ -98,8 +125,8 @@ void add_piece_parameters(struct unit_cutter *c, struct unit_piece *piece, uint3
     for (value_id v = 0; v < c->whole.n_values; v++) {
         bool read = false;
         for (uint32_t i = 0; i < c->whole.n_ops && !read; i++)
-            read = c->piece_of[i] == number && reads(&c->whole.ops[i], v);
-        if (!read || c->made_in[v] == number || count_of(c, v))
+            read = c->piece_of[i] == number && !c->is_repeated[i] && reads(c, &c->whole.ops[i], v);
+        if (!read || c->made_in[v] == number || repeated_op(c, v))
             continue;
         bool consumed = !repeated && is_consumed(c, v, number);
         c->here[v] = add_piece_parameter(c, v, c->whole.values[v].name, consumed);
@@ -138,7 +165,7 @@ struct unit_piece make_piece(struct unit_cutter *c, uint32_t number, const char 
     piece.unit = piece_unit(c);
     add_piece_parameters(c, &piece, number, false);
     for (uint32_t i = 0; i < c->whole.n_ops; i++)
-        if (c->piece_of[i] == number && c->whole.ops[i].kind != OP_IOTA)
+        if (c->piece_of[i] == number && !c->is_repeated[i])
             copy_to_piece(c, &c->whole.ops[i]);
     add_results(c, &piece, number);
     return piece;

@@ -3,7 +3,7 @@
 //
 // Who cuts says to which piece each op belongs, in the order of the text, and makes the pieces one
 // by one, all of it or (a ring's) in parts. Positions are counted anew in every piece that reads
-// them.
+// them, and casts of what the unit is given are made anew, since it may come in their type.
 #ifndef PLACE_PASSES_CUT_UNIT_H
 #define PLACE_PASSES_CUT_UNIT_H
 
@@ -20,6 +20,7 @@ struct unit_cutter {
     struct program *program;
     struct unit whole; // a copy: the program's units move
     const uint32_t *piece_of;
+    const bool *is_repeated; // by op: made anew in every piece that reads it
     // The pieces that make each value, and read it last; NO_ID: none.
     uint32_t *made_in, *last_in;
     // The piece being made:

@@ -4,7 +4,7 @@
 // Input: the reference program. Output: the same program, in which a call of such a unit has become
 // calls of its pieces. A piece goes from an op that reads a gathered tensor to before the next op
 // that reads another one, and `partition` gathers in front of the piece and frees behind it, as with
-// every call. In backward the gradient of a tensor is made in the piece that reads it, so what is
+// every call. A tensor that is cast is read by who reads the cast, which each piece makes for itself. In backward the gradient of a tensor is made in the piece that reads it, so what is
 // whole of gradients before their reduction is one tensor, too.
 //
 //   call block_backward(...)  becomes  call block_backward_mlp_down_weight(...)
@@ -41,32 +41,57 @@ static bool reads_alone(const struct tensor_cutter *c, struct reference at) {
            is_gathered_alone(storage_of(&c->placement, buffer));
 }
 
-// The first of an op's operands that is gathered for it; NO_ID: none is.
+// Whether a value of the unit is a parameter that is gathered alone.
+static bool is_gathered(const struct tensor_cutter *c, const struct call *call, value_id v) {
+    return v < c->program->job->units[call->unit].n_parameters && reads_alone(c, call->operands[v]);
+}
+
+static bool is_cast_of_gathered(const struct tensor_cutter *c, const struct call *call,
+                                const struct op *op) {
+    return op->kind == OP_CAST && is_gathered(c, call, op->operands[0]);
+}
+
+// The first of an op's operands that is gathered for it, cast or not; NO_ID: none is.
 static value_id gathered_operand(const struct tensor_cutter *c, const struct call *call,
                                  const struct op *op) {
-    for (unsigned i = 0; i < op->n_operands; i++)
-        if (op->operands[i] < c->program->job->units[call->unit].n_parameters &&
-            reads_alone(c, call->operands[op->operands[i]]))
-            return op->operands[i];
+    const struct unit *unit = &c->program->job->units[call->unit];
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id v = op->operands[i];
+        const struct op *producer = unit_producer(unit, v);
+        if (producer && is_cast_of_gathered(c, call, producer))
+            return producer->operands[0];
+        if (is_gathered(c, call, v))
+            return v;
+    }
     return NO_ID;
 }
 
-// Which piece each op of the unit belongs to; `first`: of the pieces, what the first of their
-// gathered tensors is. Returns how many there are.
-static uint32_t divide_ops(const struct tensor_cutter *c, const struct call *call,
-                           uint32_t *piece_of, value_id *first) {
+// How the ops of a unit are divided.
+struct division {
+    uint32_t *piece_of; // by op
+    value_id *first;    // of the pieces, what the first of their gathered tensors is
+    uint32_t n;
+};
+
+static struct division divide_ops(const struct tensor_cutter *c, const struct call *call) {
+    struct arena *arena = c->program->arena;
     const struct unit *unit = &c->program->job->units[call->unit];
+    struct division d = {.piece_of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1),
+                         .first = ARENA_ARRAY(arena, value_id, unit->n_ops + 1)};
     uint32_t n = 0;
-    first[0] = NO_ID;
+    d.first[0] = NO_ID;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
-        value_id tensor = gathered_operand(c, call, &unit->ops[i]);
-        if (tensor != NO_ID && first[n] != NO_ID && first[n] != tensor)
-            first[++n] = tensor;
+        const struct op *op = &unit->ops[i];
+        bool casts = is_cast_of_gathered(c, call, op);
+        value_id tensor = casts ? NO_ID : gathered_operand(c, call, op);
+        if (tensor != NO_ID && d.first[n] != NO_ID && d.first[n] != tensor)
+            d.first[++n] = tensor;
         else if (tensor != NO_ID)
-            first[n] = tensor;
-        piece_of[i] = n;
+            d.first[n] = tensor;
+        d.piece_of[i] = n;
     }
-    return n + 1;
+    d.n = n + 1;
+    return d;
 }
 
 // ---- pieces -----------------------------------------------------------------------------------
@@ -99,21 +124,21 @@ static const struct cut *find_cut(struct tensor_cutter *c, uint32_t unit, const 
     return NULL;
 }
 
-static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit, const uint32_t *piece_of,
-                                  const value_id *first, uint32_t n) {
+static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit,
+                                  const struct division *d) {
     bool another;
-    const struct cut *known = find_cut(c, unit, piece_of, &another);
+    const struct cut *known = find_cut(c, unit, d->piece_of, &another);
     if (known)
         return known;
     struct arena *arena = c->program->arena;
     struct cut cut = {.unit = unit,
-                      .cutter = begin_cutting(c->program, unit, piece_of),
-                      .n_pieces = n,
-                      .pieces = ARENA_ARRAY(arena, struct unit_piece, n)};
+                      .cutter = begin_cutting(c->program, unit, d->piece_of),
+                      .n_pieces = d->n,
+                      .pieces = ARENA_ARRAY(arena, struct unit_piece, d->n)};
     if (another)
         cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->n_cuts);
-    for (uint32_t i = 0; i < n; i++)
-        cut.pieces[i] = make_piece(&cut.cutter, i, piece_name(c, &cut.cutter.whole, first, i));
+    for (uint32_t i = 0; i < d->n; i++)
+        cut.pieces[i] = make_piece(&cut.cutter, i, piece_name(c, &cut.cutter.whole, d->first, i));
     ARENA_PUSH(arena, c->cuts, c->n_cuts, c->cap_cuts, cut);
     return &c->cuts[c->n_cuts - 1];
 }
@@ -123,19 +148,18 @@ static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit, const 
 // Updates work on what is stored.
 static void push_pieces(struct tensor_cutter *c, struct block *to, const struct statement *s,
                         const struct loop *loop) {
-    struct arena *arena = c->program->arena;
     const struct unit *unit = &c->program->job->units[s->call.unit];
-    uint32_t *piece_of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1);
-    value_id *first = ARENA_ARRAY(arena, value_id, unit->n_ops + 1);
-    uint32_t n = unit->phase == PHASE_UPDATE ? 1 : divide_ops(c, &s->call, piece_of, first);
-    if (n == 1) {
+    struct division d = {.n = 1};
+    if (unit->phase != PHASE_UPDATE)
+        d = divide_ops(c, &s->call);
+    if (d.n == 1) {
         block_push(c->program->arena, to, *s);
         return;
     }
     const struct placement *placement = &c->placement;
     uint32_t range = placement_range(placement, loop ? loop->begin : 0);
-    const struct cut *cut = cut_unit(c, s->call.unit, piece_of, first, n);
-    for (uint32_t i = 0; i < n; i++)
+    const struct cut *cut = cut_unit(c, s->call.unit, &d);
+    for (uint32_t i = 0; i < d.n; i++)
         block_push(c->program->arena, to,
                    call_of_piece(&cut->cutter, s, &cut->pieces[i],
                                  placement->n_ranges > 1 ? &placement->ranges[range] : NULL));

@@ -39,18 +39,6 @@ static uint32_t *each_its_own(const struct plan *plan) {
     return own;
 }
 
-// Does the state stop there, as far as is known before units are made? What axes of the model leave of
-// a gradient may need another station.
-static bool stops_at(const struct route *route, int station) {
-    bool stops = route->used == station || route->owned == station || route->updated == station ||
-                 route->sum == station || route->residual == station;
-    for (unsigned i = 0; i < route->n_hops; i++)
-        stops |= route->hops[i].from == station || route->hops[i].to == station;
-    for (unsigned i = 0; i < route->n_stations; i++)
-        stops |= route->stations[i].window_of == station;
-    return stops;
-}
-
 // The buffer of the reference program that holds the master copy of parameters.
 static buffer_id master_of(const struct plan *plan, const struct buffer *parameters) {
     for (buffer_id id = 0; id < plan->reference->n_buffers; id++) {
@@ -85,7 +73,7 @@ static void make_way(struct draft *draft, const struct buffer *reference) {
         way->buffers[i] = NO_ID;
         if (station->of_each_unit)
             way->of_unit[i] = no_buffers(draft->plan);
-        else if (stops_at(&way->route, (int)i))
+        else if (route_stops_at(&way->route, (int)i)) // as far as is known before units are made
             way->buffers[i] = make_station(draft, way, (int)i);
     }
 }

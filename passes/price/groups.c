@@ -34,9 +34,19 @@ static struct sent_hops sent_of(struct arena *arena, const struct route *route) 
     return sent;
 }
 
+// Parameters have all of them: those that a step reads once, too, have the buffers of others.
+static const bool *made_stations(struct arena *arena, const struct route *route) {
+    bool *made = ARENA_ARRAY(arena, bool, route->n_stations);
+    for (unsigned i = 0; i < route->n_stations; i++)
+        made[i] = route->state != STATE_GRADIENTS || route->stations[i].of_each_unit ||
+                  route_stops_at(route, (int)i);
+    return made;
+}
+
 static struct priced_routes *price_route(struct arena *arena, const struct route *route) {
     const struct priced_routes routes = {
         .stations = arena_copy(arena, route->stations, route->n_stations * sizeof *route->stations),
+        .is_made = made_stations(arena, route),
         .n_stations = route->n_stations,
         .sum = route->sum,
         .owned = route->owned,

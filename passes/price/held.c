@@ -42,7 +42,7 @@ static void add_group(const struct pricing_one *one, const struct group *group,
         group->kind->state == STATE_GRADIENTS ? &price->unreduced_bytes : &price->gathered_bytes;
     for (unsigned i = 0; i < routes->n_stations; i++) {
         const struct station *station = &routes->stations[i];
-        if (station->window_of >= 0 || station->is_master)
+        if (station->window_of >= 0 || station->is_master || !routes->is_made[i])
             continue;
         enum state state = class_states[station->class];
         add_bytes(state == N_STATES ? transient : &price->held[state], group,

@@ -103,6 +103,7 @@ struct sent_hops {
 // facts are known.
 struct priced_routes {
     struct station *stations; // the same in all steps
+    const bool *is_made;      // by station; what the state does not stop at is no buffer
     unsigned n_stations;
     int sum, owned, residual; // as in a route
     bool carries;             // microbatches, as a tree

@@ -166,7 +166,7 @@ static bool read_base(struct cases *c, uint64_t seed) {
     read_back(c);
     c->setup = setup_of(&composition);
     c->base_expected = truth_expect(&c->base_arena, c->compiled.reference, &c->setup);
-    c->trace = trace_new(&c->base_arena);
+    c->trace = trace_new(&c->base_arena, truth_limits(c->base_expected).rounding);
     struct observer recorder = trace_recorder(c->trace);
     return truth_judge(&c->base_arena, c->base_expected, c->program, &recorder, trace_begin)
                .outcome == OUTCOME_RIGHT;

@@ -182,9 +182,37 @@ static void write_loss_scale(struct composer *c) {
                 chance(c, 500) ? "96" : "dynamic(initial = 96, interval = 3)");
 }
 
+// Where fp32 stands for a narrow type and fp64 for a wide one, a mistake shows far above rounding, as
+// it would not in types of 16 bits.
+static void write_precision(struct composer *c) {
+    static const struct {
+        const char *types;
+        bool has_master;
+    } mixed[] = {
+        {"parameters = fp32  master = fp64", true},
+        {"parameters = fp32  master = fp64  moments = fp64  gradients = fp64  compute = fp64",
+         true},
+        {"master = fp64  moments = fp64  compute.norm = fp64", true},
+        {"parameters = fp64  gather = fp32  compute = fp32", false},
+        {"parameters = fp64  moments = fp32  gradients = fp64  compute = fp64", false},
+        {"parameters = fp64  gradients = fp32  reduce = fp64", false},
+        {"activations = fp64", false},
+        {"moments = fp64", false},
+    };
+    uint64_t aside = c->random; // so that the rest of a composition is what it is without
+    bool uniform = random_bits(&aside) % 1000 < 600;
+    size_t which = random_bits(&aside) % (sizeof mixed / sizeof *mixed);
+    c->has_master = !uniform && mixed[which].has_master;
+    if (uniform)
+        fprintf(c->to, "  precision = fp64\n");
+    else
+        fprintf(c->to, "  precision { %s }\n", mixed[which].types);
+}
+
 static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
-    fprintf(c->to, "\ntrain {\n  batch = %d  sequence = %d  microbatch = %d  precision = fp64\n",
-            (int)batch, (int)c->dims->sequence, (int)microbatch);
+    fprintf(c->to, "\ntrain {\n  batch = %d  sequence = %d  microbatch = %d\n", (int)batch,
+            (int)c->dims->sequence, (int)microbatch);
+    write_precision(c);
     write_optimizer(c);
     write_loss_scale(c);
     fprintf(c->to, "}\n");

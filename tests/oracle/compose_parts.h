@@ -26,6 +26,7 @@ struct composer {
     uint64_t random; // of this composition; that of its family is used up first
     struct composed_axis axes[6];
     unsigned n_axes;
+    bool has_master;    // parameters are rounded from a copy that is updated
     const char *tokens; // the product of the data and context axes, as a strategy names it
 };
 

@@ -239,6 +239,20 @@ static void cut_by_other(struct composer *c) {
                 chance(c, 500) ? "tensor" : "hidden");
 }
 
+// ---- what is made when it is needed -----------------------------------------------------------
+
+// Parameters of a master copy, gradients that the update takes at once, an optimizer without states.
+// Where a composition has not what this needs it has no meaning, which is seldom tried.
+static void make_when_needed(struct composer *c) {
+    static const char *const of_parameters[] = {"", ".layers", ".attention", ".embedding"};
+    if (chance(c, c->has_master ? 700 : 30))
+        fprintf(c->to, "  parameters%s : materialized\n", of_parameters[pick(c, 4)]);
+    if (chance(c, 300))
+        fprintf(c->to, "  gradients%s : materialized\n", chance(c, 500) ? "" : ".mlp");
+    if (chance(c, 30))
+        fprintf(c->to, "  optimizer : materialized\n");
+}
+
 // ---- the strategy -----------------------------------------------------------------------------
 
 void write_strategy(struct composer *c) {

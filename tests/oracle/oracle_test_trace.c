@@ -16,7 +16,7 @@ static const double recorded[N] = {-INFINITY, 1, 2, NAN};
 
 static bool deviates(const double follows[N]) {
     struct arena arena = {0};
-    struct trace *trace = trace_new(&arena);
+    struct trace *trace = trace_new(&arena, 1e-9);
     struct observer recorder = trace_recorder(trace), follower = trace_follower(trace);
     struct statement call = {.kind = STATEMENT_CALL, .span = {.begin = 10, .end = 20}};
     struct op op = {.kind = OP_ADD, .n_results = 1, .span = {.begin = 30, .end = 40}};

@@ -17,6 +17,7 @@ struct entry {
 };
 struct trace {
     struct arena *arena;
+    double tolerance;
     struct entry *entries; // open addressing
     uint32_t n_entries, room;
     double *values;
@@ -25,9 +26,9 @@ struct trace {
     struct deviation deviation;
 };
 
-struct trace *trace_new(struct arena *arena) {
+struct trace *trace_new(struct arena *arena, double tolerance) {
     struct trace *trace = ARENA_NEW(arena, struct trace);
-    *trace = (struct trace){.arena = arena, .room = 1 << 12};
+    *trace = (struct trace){.arena = arena, .tolerance = tolerance, .room = 1 << 12};
     trace->entries = ARENA_ARRAY(arena, struct entry, trace->room);
     return trace;
 }
@@ -105,7 +106,7 @@ static bool deviates(struct trace *trace, const struct moment *moment, uint32_t 
             largest = fmax(largest, fabs(values[i]));
     for (int64_t i = 0; i < entry->n; i++) // padding was spoilt before, too
         if (!isnan(values[i]) && array->data[i] != values[i] &&
-            !(fabs(array->data[i] - values[i]) <= rounding_limit * largest))
+            !(fabs(array->data[i] - values[i]) <= trace->tolerance * largest))
             return true;
     return false;
 }

@@ -5,7 +5,8 @@
 #include "tests/oracle/devices.h"
 
 struct trace;
-struct trace *trace_new(struct arena *);
+// `tolerance`: what is no deviation, relative to the largest element.
+struct trace *trace_new(struct arena *, double tolerance);
 // Records a run; then follows others and notes the first value that was not recorded so. Statements
 // and ops are known by their spans, which a clone keeps.
 struct observer trace_recorder(struct trace *);

@@ -47,6 +47,9 @@ struct finding truth_judge(struct arena *, const struct expected *, const struct
                            const struct observer *, void (*begin)(void *data, int phase));
 
 // Relative differences: up to the first it is rounding, above the second a mistake.
-extern const double rounding_limit, mistake_limit;
+struct limits {
+    double rounding, mistake;
+};
+struct limits truth_limits(const struct expected *);
 
 #endif
