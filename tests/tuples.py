@@ -74,7 +74,6 @@ REASONS = [
 # What is not built yet, of tuples that may mean something.
 NOT_BUILT = [
     Reason("x", "E199", tuple(AXES), "gradients O, activations O", "", lambda p, o, g, a, types: "O" in (g, a)),
-    Reason("y", "E199", tuple(AXES), "parameters M, optimizer O", "", lambda p, o, g, a, types: p == "M" and o == "O"),
 ]
 
 

@@ -57,7 +57,8 @@ static buffer_id make_station(struct draft *draft, struct way *way, int station)
         buffer_id master = master_of(draft->plan, way->reference);
         if (draft->states[master].buffer == NO_ID)
             make_optimizer_way(draft, master);
-        return draft->states[master].buffer;
+        const struct way *kept = way_of(draft, &draft->plan->reference->buffers[master]);
+        return kept->buffers[kept->route.owned];
     }
     buffer_id whole = s->window_of >= 0 ? way->buffers[s->window_of] : NO_ID;
     return add_buffer(draft, way, station, whole, s->suffix, s->slots);

@@ -16,10 +16,12 @@ static void check_unit(struct placing *p, const struct mode_statement *mode) {
                 "copy each layer by itself, `unit = layer`");
 }
 
-// What is copied in for a group of layers would be gathered from places that the group shares.
+// What is copied in for a group of layers would be gathered from places that the group shares. What is
+// made of a master copy is so where that is copied in.
 static void check_group(struct placing *p, const struct storage *storage) {
-    if (is_offloaded(storage, STATE_PARAMETERS) && storage->gather_layers > 1)
-        not_yet(p, &storage->lives[STATE_PARAMETERS]->origin,
+    enum state from = makes_parameters(storage) ? STATE_OPTIMIZER : STATE_PARAMETERS;
+    if (is_offloaded(storage, from) && storage->gather_layers > 1)
+        not_yet(p, &storage->lives[from]->origin,
                 "gathering several layers at once of what is offloaded",
                 "gather one layer at once, `unit = layer`");
 }
@@ -28,14 +30,6 @@ static void check_group(struct placing *p, const struct storage *storage) {
 static void check_apart(struct placing *p, const struct mode_statement *mode) {
     if (p->placement->islands.n)
         not_yet(p, &mode->origin, "offloading where islands take steps of their own", keep_here);
-}
-
-// Each use would copy the master in, and cast it.
-static void check_made(struct placing *p, const struct storage *storage) {
-    if (makes_parameters(storage) && is_offloaded(storage, STATE_OPTIMIZER))
-        not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
-                "making parameters of a master copy that is offloaded",
-                "keep parameters on the device, `parameters : stored`");
 }
 
 // What an update gathers inside itself is so on the device.
@@ -90,7 +84,6 @@ void check_offloading(struct placing *p) {
             check_apart(p, storage->lives[state]);
             check_group(p, storage);
             check_gathered_there(p, storage);
-            check_made(p, storage);
         }
     }
     if (p->diagnostics->n_errors == errors)
