@@ -221,6 +221,11 @@ struct deviation {
     struct edit both[5];          // of the reference, too
 };
 
+#define ROW_TYPE(type)    " : " type "[batch=@b, sequence=2, hidden=3]"
+#define EMBEDDED(storage) "%y = embedding(%ids, %table, %rows)" ROW_TYPE("f32") storage
+#define ROW_BY(type, ops)                                                                          \
+    "%c = cast(%table) : " type                                                                    \
+    "[vocab=@v, hidden=3]\n%a = embedding(%ids, %c, %rows)" ROW_TYPE(type) "\n" ops
 #define BLOCKS(labels, length)    labels "\", blocks=\"" length "\""
 #define NO_BLOCKS(labels, length) REPLACE(BLOCKS(labels, length), labels "\"")
 // Attention to keys that no product makes.
@@ -576,6 +581,52 @@ static const struct deviation deviations[] = {
      "%y = einsum(%c, %c)",
      "along `batch`, of which a microbatch is the least part",
      {REPLACE("%y = embedding(%p, %t, %rows)", "%y = einsum(%dy, %dy) {labels=\"bsh,bsh->sh\"}")}},
+
+    // ---- rounding
+    {"one of rows that devices have, rounded",
+     {{0}},
+     NULL,
+     NULL,
+     NULL,
+     {REPLACE(EMBEDDED(" out"), ROW_BY("bf16", "%y = cast(%a)" ROW_TYPE("f32") " out"))}},
+    {"rounded twice",
+     {{0}},
+     NULL,
+     NULL,
+     NULL,
+     {REPLACE(EMBEDDED(" out"),
+              ROW_BY("bf16", "%w = cast(%a)" ROW_TYPE("f32") "\n%n = cast(%w)" ROW_TYPE(
+                                 "f16") "\n%y = cast(%n)" ROW_TYPE("f32") " out"))}},
+    {"a part of a product, rounded",
+     {{0}},
+     "E416",
+     "%n = cast(%a)",
+     "rounds to bf16 what is a device's part of a sum here",
+     {REPLACE(
+         "%y = einsum(%x, %w) {labels=\"bsf,fh->bsh\", blocks=\"ffn=2\"}" ROW_TYPE("f32") " out",
+         "%a = einsum(%x, %w) {labels=\"bsf,fh->bsh\", blocks=\"ffn=2\"}" ROW_TYPE(
+             "f32") "\n%n = cast(%a)" ROW_TYPE("bf16") "\n%y = cast(%n)" ROW_TYPE("f32") " out")}},
+    {"a part of an exact sum, rounded",
+     {{0}},
+     "E416",
+     "%n = cast(%a)",
+     "rounds to bf16 what is a device's part of a sum here",
+     {REPLACE("%y = square_bins(%x, %b) : f64[flat=72] out",
+              "%a = square_bins(%x, %b) : f64[flat=72]\n%n = cast(%a) : bf16[flat=72]\n"
+              "%y = cast(%n) : f64[flat=72] out")}},
+    {"one of rows of which each is still to be summed, rounded",
+     {{0}},
+     "E416",
+     "%n = cast(%a)",
+     "rounds to bf16 what is a device's part of a sum here",
+     {REPLACE(
+         "%y = embedding(%p, %t, %rows) : f32[sequence=2, hidden=3] out",
+         "%a = embedding(%p, %t, %rows) : f32[sequence=2, hidden=3]\n"
+         "%n = cast(%a) : bf16[sequence=2, hidden=3]\n%k = cast(%n) : f32[sequence=2, hidden=3]\n"
+         "%d = mul(%dy, %dy) : f32[batch=@b, sequence=2, hidden=3]\n"
+         "%s = embedding_backward(%ids, %d, %rows) : f32[vocab=@v, hidden=3]\n"
+         "%q = embedding(%p, %s, %rows) : f32[sequence=2, hidden=3]\n"
+         "%y = add(%k, %q) : f32[sequence=2, hidden=3] out")}},
 
     // ---- axes of the batch
     {"a tensor that the batch's axis cuts",

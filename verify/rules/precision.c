@@ -21,7 +21,7 @@
 // Where sums do not commute (ordered.c) rounding is an op: of what is made, where the result's type
 // is narrower than what the op computes in, and of casts that take digits. It commutes with whatever
 // moves elements, since elements are rounded one by one, and not with sums: what is still to be summed
-// must not be rounded, unless sums of it are exact.
+// must not be rounded, unless all but one of the summands are zeros.
 #include "ir/check.h"
 #include "verify/rules/rule.h"
 
@@ -181,10 +181,21 @@ struct term rounded_term(struct builder *builder, struct term of, enum dtype to)
     return term_make(builder, OP_CAST, 0, attributes, &part, 1);
 }
 
+// A part of what devices select one of, of all others zeros: rounded as the whole is.
+static bool is_selected(const struct proof *p, const struct judgement *value) {
+    const struct terms *terms = p->world->terms;
+    struct term of = value->value.of;
+    while (term_kind(terms, of) == OP_CAST)
+        of = term_part(terms, of, 0).of;
+    int kind = term_kind(terms, of);
+    return leaves_get(p->world, value->leaves)->n == 0 &&
+           op_has(kind < N_OPS ? (enum op_kind)kind : N_OPS, SELECTS);
+}
+
 // Where sums do not commute, digits are taken from what is whole.
 static const struct fault *rounded(struct proof *p, struct builder *builder, const char *what,
                                    struct judgement *value, enum dtype to, struct span span) {
-    if (leaves_is_incomplete(p->world, value->leaves))
+    if (leaves_is_incomplete(p->world, value->leaves) && !is_selected(p, value))
         return fault_make(
             p, E416, span, NULL,
             "`%s` rounds to %s what is %s here: the sum of what is rounded is another "
