@@ -91,27 +91,103 @@ static void find_place(const struct consumer *c, struct block *block, buffer_id 
         place->at++;
 }
 
-// Layers have the number of the innermost loop's variable, there as here.
-static void number_layers(const struct consumer *c, struct statement *call, int variable) {
+// A call that is moved, and how many loops it stood in.
+struct moved {
+    struct statement call;
+    int depth;
+};
+
+// A layer has the numbers of the innermost loops' variables, there as here.
+static void number_layers(const struct consumer *c, struct statement *call, int deeper) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(c->program, call, i)).at; i++)
         for (unsigned k = 0; k < MAX_STACKS; k++)
             if (access.at->indices[k].variable >= 0)
-                access.at->indices[k].variable = variable;
+                access.at->indices[k].variable += deeper;
 }
 
-static void move_to_gradient(struct consumer *c, const struct statement *from, buffer_id gradient) {
+static void move_to_gradient(struct consumer *c, struct moved *moved) {
     struct place place = {0};
-    find_place(c, c->body, gradient, 0, &place);
+    find_place(c, c->body, consumed_by(c, &moved->call), 0, &place);
     CHECK(place.block);
-    struct statement_walk walk = walk_statements(&(struct block){(struct statement *)from, 1, 0});
-    while (walk_next(&walk)) {
-        if (walk.statement->kind == STATEMENT_LOOP)
-            continue;
-        struct statement moved = statement_clone(c->program->arena, c->program, walk.statement);
-        number_layers(c, &moved, place.depth - 1);
-        block_insert(c->program->arena, place.block, place.at++, moved);
+    number_layers(c, &moved->call, place.depth - moved->depth);
+    block_insert(c->program->arena, place.block, place.at, moved->call);
+}
+
+// ---- what stays -------------------------------------------------------------------------------
+
+static const struct op *producer_of_result(const struct unit *unit, uint32_t result) {
+    return unit_producer(unit, unit->results[result].value);
+}
+
+static void take_out(struct block *block, uint32_t at) {
+    memmove(&block->statements[at], &block->statements[at + 1],
+            (block->n - at - 1) * sizeof *block->statements);
+    block->n--;
+}
+
+// Like a result, with a place for every layer that the gradient has.
+static buffer_id add_kept(struct program *program, buffer_id result, buffer_id gradient) {
+    struct buffer kept = program->buffers[result];
+    kept.name = name_with(program->arena, program->buffers[gradient].name, ".made");
+    kept.stacks = program->buffers[gradient].stacks;
+    return program_add_buffer(program, kept);
+}
+
+// What a call makes of a gradient, and a call beside it that stays reads, is kept of every layer.
+static void keep_result(const struct consumer *c, const struct block *block,
+                        struct reference *result, const struct reference *gradient) {
+    struct reference kept = *gradient;
+    kept.buffer = NO_ID;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct call *call = &block->statements[i].call;
+        bool stays = block->statements[i].kind == STATEMENT_CALL &&
+                     consumed_by(c, &block->statements[i]) == NO_ID;
+        for (uint32_t k = 0; stays && k < c->program->job->units[call->unit].n_parameters; k++) {
+            if (call->operands[k].buffer != result->buffer)
+                continue;
+            if (kept.buffer == NO_ID)
+                kept.buffer = add_kept(c->program, result->buffer, gradient->buffer);
+            call->operands[k] = kept;
+        }
     }
+    if (kept.buffer != NO_ID)
+        *result = kept;
+}
+
+// The operand of a call of which a result is made by one op; NULL: by more.
+static const struct reference *made_of(const struct unit *unit, const struct call *call,
+                                       uint32_t result) {
+    const struct op *op = producer_of_result(unit, result);
+    return op && op->operands[0] < unit->n_parameters ? &call->operands[op->operands[0]] : NULL;
+}
+
+// Where sums have an order, squares are added up in that of the model behind backward, by a call that
+// reads no gradient. Of a part of a layer that is taken so, the rest of it is taken along.
+static void keep_results(const struct consumer *c, struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_LOOP)
+            keep_results(c, &block->statements[i].loop.body);
+        if (s->kind != STATEMENT_CALL || consumed_by(c, s) == NO_ID)
+            continue;
+        const struct unit *unit = &c->program->job->units[s->call.unit];
+        for (uint32_t r = 0; r < unit->n_results; r++) {
+            const struct reference *of = made_of(unit, &s->call, r);
+            if (of && c->program->buffers[of->buffer].class == CLASS_GRADIENTS)
+                keep_result(c, block, &s->call.results[r], of);
+        }
+    }
+}
+
+// Takes the calls out that are moved; whether others are left, or what stands there is none.
+static bool leave_rest(const struct consumer *c, struct block *block) {
+    for (uint32_t i = block->n; i-- > 0;) {
+        struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_LOOP ? !leave_rest(c, &s->loop.body) : consumed_by(c, s) != NO_ID)
+            take_out(block, i);
+    }
+    return block->n > 0;
 }
 
 // ---- what must be there before ----------------------------------------------------------------
@@ -146,10 +222,6 @@ static uint32_t find_finish(const struct consumer *c) {
                 return i;
     }
     CHECK(false);
-}
-
-static const struct op *producer_of_result(const struct unit *unit, uint32_t result) {
-    return unit_producer(unit, unit->results[result].value);
 }
 
 // Writes the scalars that are known before: they are made of the step's number, whatever the ops are
@@ -200,12 +272,6 @@ static void write_finish_anew(struct consumer *c, struct statement *finish) {
 
 // ---- the pass ---------------------------------------------------------------------------------
 
-static void take_out(struct block *block, uint32_t at) {
-    memmove(&block->statements[at], &block->statements[at + 1],
-            (block->n - at - 1) * sizeof *block->statements);
-    block->n--;
-}
-
 // What rates and sums of squares need stands before backward.
 static void prepare(struct consumer *c) {
     uint32_t finish = find_finish(c);
@@ -232,17 +298,20 @@ bool consume(struct job *job, const struct pass_context *context) {
     if (!any || !c.program->steps[STEP_TRAIN].present)
         return true;
     prepare(&c);
-    struct block moved = {0};
-    for (uint32_t i = 0; i < c.body->n;) {
-        if (consumed_by(&c, &c.body->statements[i]) == NO_ID) {
-            i++;
+    keep_results(&c, c.body);
+    struct moved *moved = NULL;
+    uint32_t n_moved = 0, cap_moved = 0;
+    struct statement_walk walk = walk_statements(c.body);
+    while (walk_next(&walk)) {
+        struct statement *s = walk.statement;
+        if (s->kind != STATEMENT_CALL || consumed_by(&c, s) == NO_ID)
             continue;
-        }
-        block_push(c.program->arena, &moved, c.body->statements[i]);
-        take_out(c.body, i);
+        struct moved of = {statement_clone(c.program->arena, c.program, s), (int)walk.depth};
+        ARENA_PUSH(c.program->arena, moved, n_moved, cap_moved, of);
     }
-    for (uint32_t i = 0; i < moved.n; i++)
-        move_to_gradient(&c, &moved.statements[i], consumed_by(&c, &moved.statements[i]));
+    leave_rest(&c, c.body);
+    for (uint32_t i = 0; i < n_moved; i++)
+        move_to_gradient(&c, &moved[i]);
     job_number(job);
     return true;
 }

@@ -159,7 +159,7 @@ void sum_squares(struct draft *draft, struct cursor at, const struct statement *
         if (!state->type.partial)
             continue;
         struct axis_list axes = axes_of_sum(plan, state->type.partial);
-        struct reference bins = reference_to(state->buffer);
+        struct reference bins = item_at(draft, at, state->buffer, call->call.results[i]);
         add_piece(draft, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
                   state_span(plan, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
         state->type.partial = 0;

@@ -333,30 +333,11 @@ static void check_dimensions(struct placing *p) {
 // what one microbatch gives.
 static void check_updates(struct placing *p) {
     const struct train_config *train = &p->config->train;
-    for (uint32_t i = 0; i < p->placement->n_storages; i++)
-        if (consumes_gradients(p->placement->storages[i])) {
-            not_in_order_yet(p, &p->placement->storages[i]->lives[STATE_GRADIENTS]->origin,
-                             "taking gradients one by one");
-            return;
-        }
     for (uint32_t i = 0; i < train->n_optimizers; i++)
         if (train->optimizers[i].optimizer.kind == OPTIMIZER_MUON) {
             not_in_order_yet(p, &train->optimizers[i].origin, "`muon`");
             return;
         }
-}
-
-static bool is_narrow(enum dtype dtype) {
-    return !dtype_holds(dtype, DTYPE_F32);
-}
-
-static bool cuts_vocabulary(const struct placing *p, uint32_t tensor) {
-    const struct placed_tensor *placed = &p->placement->tensors[tensor];
-    const struct tensor *of = &p->program->job->tensors[tensor];
-    for (unsigned d = 0; d < of->rank; d++)
-        if (of->dims[d].dimension == DIM_VOCAB && placed->cuts[d].n)
-            return true;
-    return false;
 }
 
 // The widest type that a unit adds up in: the stream's elements may be wider than what products read.
@@ -391,7 +372,6 @@ static const char *rounded_otherwise(const struct placing *p, uint32_t i) {
 // What is rounded is added up behind that: by devices what each has rounded, on one device not.
 static void check_rounding(struct placing *p) {
     const struct origin *origin = &p->config->train.precision.origin;
-    bool narrow = is_narrow(p->program->job->policy.compute);
     for (uint32_t i = 0; i < p->placement->n_ranges * p->placement->n_tensors; i++) {
         const char *what = rounded_otherwise(p, i);
         if (what) {
@@ -399,11 +379,6 @@ static void check_rounding(struct placing *p) {
             return;
         }
     }
-    for (uint32_t t = 0; narrow && t < p->program->job->n_tensors; t++)
-        if (cuts_vocabulary(p, t)) {
-            not_in_order_yet(p, origin, "splitting the vocabulary of what is computed in 16 bits");
-            return;
-        }
 }
 
 void check_order(struct placing *p) {
