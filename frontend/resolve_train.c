@@ -43,13 +43,22 @@ struct train_draft {
     struct precision_draft precision;
 };
 
-// True if every tensor that `inner` selects by its roles is one that `outer` does: the roles of
-// `outer` stand in `inner` in their order.
+static bool slice_is_within(const struct selector *inner, const struct selector *outer) {
+    if (!outer->has_slice || !inner->has_slice)
+        return !outer->has_slice;
+    int64_t distance = inner->slice_begin - outer->slice_begin;
+    bool one = inner->slice_end - inner->slice_begin <= inner->slice_step;
+    return distance >= 0 && inner->slice_end <= outer->slice_end &&
+           distance % outer->slice_step == 0 && (one || inner->slice_step % outer->slice_step == 0);
+}
+
+// True if every tensor that `inner` selects by its roles, and every layer of it, is one that `outer`
+// does: the roles of `outer` stand in `inner` in their order.
 static bool is_within(const struct selector *inner, const struct selector *outer) {
     uint32_t k = 0;
     for (uint32_t i = 0; i < inner->n_roles && k < outer->n_roles; i++)
         k += inner->roles[i] == outer->roles[k];
-    return k == outer->n_roles && !outer->has_slice;
+    return k == outer->n_roles && slice_is_within(inner, outer);
 }
 
 // A rule for the tensors that the selector matches. That of the command line stands in the place of

@@ -199,6 +199,29 @@ static void test_optimizers_inherit(void **state) {
     arena_free(&r.arena);
 }
 
+// A rule for some layers is inherited by those within them alone.
+static void test_slices_inherit(void **state) {
+    struct resolved r =
+        resolve("model tiny : gpt2 { layers = 8  hidden = 128  heads = 4  vocab = 256 }\n"
+                "device core { }\nmesh ranks of core { dp = 2 }\n"
+                "train { batch = 8  sequence = 32\n"
+                "  optimizer = adamw(lr = 1e-3)\n"
+                "  optimizer.layers[2:6] = adamw(lr = 0.5)\n"
+                "  optimizer.layers[3:6].mlp = adamw(eps = 1e-6)\n"
+                "  optimizer.layers[1:4].attention = adamw(eps = 1e-6)\n"
+                "  optimizer.layers[4:7].norm = adamw(eps = 1e-6)\n"
+                "  optimizer.layers.out = adamw(eps = 1e-6) }\n"
+                "strategy main { split batch over dp }");
+    const struct train_config *train = &r.config.train;
+    assert_int_equal(train->n_optimizers, 6);
+    for (uint32_t i = 2; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        bool within = rule->selector.roles[1] == ROLE_MLP;
+        assert_true(rule->optimizer.rate.base == (within ? 0.5 : 1e-3));
+    }
+    arena_free(&r.arena);
+}
+
 // What the command line says stands in the place of the file's whole field: nothing of that is
 // left, and what the file's other rules inherit is the new one's.
 static void test_settings_replace_optimizers(void **state) {
@@ -309,6 +332,7 @@ int main(void) {
         cmocka_unit_test(test_settings_override),
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_optimizers_inherit),
+        cmocka_unit_test(test_slices_inherit),
         cmocka_unit_test(test_settings_replace_optimizers),
         cmocka_unit_test(test_use_carries_its_chain),
         cmocka_unit_test(test_selectors_and_slices),

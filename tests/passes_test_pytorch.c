@@ -148,17 +148,22 @@ static void check_adamw(enum model_family family, bool fused) {
 }
 
 // Constant rates, no clip; the numbers are tools/reference_optimizers.py's.
-// `of_layers`: NULL, or what updates matrices of layers in its place.
+// `of_layers`: NULL, or what updates matrices of layers in its place: of the first `n_layers` of them;
+// 0: of all.
 static void check_optimizer(enum model_family family, const char *losses,
                             struct optimizer_config optimizer,
-                            const struct optimizer_config *of_layers) {
+                            const struct optimizer_config *of_layers, int64_t n_layers) {
     struct trial trial;
     begin(&trial, family);
     struct optimizer_rule rules[2] = {trial.config.train.optimizers[0]};
     trial.config.train.clip = 0;
     rules[0].optimizer = optimizer;
     if (of_layers)
-        rules[1] = (struct optimizer_rule){.selector = {.n_roles = 1, .roles = {ROLE_LAYERS}},
+        rules[1] = (struct optimizer_rule){.selector = {.n_roles = 1,
+                                                        .roles = {ROLE_LAYERS},
+                                                        .has_slice = n_layers > 0,
+                                                        .slice_end = n_layers,
+                                                        .slice_step = 1},
                                            .optimizer = *of_layers};
     trial.config.train.optimizers = rules;
     trial.config.train.n_optimizers = of_layers ? 2 : 1;
@@ -183,14 +188,14 @@ static void test_further_optimizers(void **state) {
                                                   .beta2 = 0.95,
                                                   .eps = 1e-8,
                                                   .weight_decay = 0.1},
-                        NULL);
+                        NULL, 0);
         check_optimizer(families[f], "lion/loss",
                         (struct optimizer_config){.kind = OPTIMIZER_LION,
                                                   .rate.base = 0.002,
                                                   .beta1 = 0.9,
                                                   .beta2 = 0.99,
                                                   .weight_decay = 0.1},
-                        NULL);
+                        NULL, 0);
     }
 }
 
@@ -209,13 +214,15 @@ static void test_muon(void **state) {
                                     .weight_decay = 0.1,
                                     .ns_coefficients = {3.4445, -4.7750, 2.0315},
                                     .ns_steps = 5};
-    for (int f = 0; f < 2; f++)
-        check_optimizer(families[f], "muon/loss", adamw, &muon);
+    for (int f = 0; f < 2; f++) {
+        check_optimizer(families[f], "muon/loss", adamw, &muon, 0);
+        check_optimizer(families[f], "muon_first/loss", adamw, &muon, 1);
+    }
     muon.momentum = 0.9;
     muon.nesterov = false;
     muon.muon_rate = MUON_MATCH_RMS_ADAMW;
     for (int f = 0; f < 2; f++)
-        check_optimizer(families[f], "muon_plain/loss", adamw, &muon);
+        check_optimizer(families[f], "muon_plain/loss", adamw, &muon, 0);
 }
 
 static void check_sgd(enum model_family family) {

@@ -175,25 +175,105 @@ static void test_E121_everything_frozen(void **state) {
     expect_refusal(&trial, E121);
 }
 
-static void test_E199_optimizer_of_some_layers(void **state) {
+static struct optimizer_rule *add_slice(struct trial *trial, int64_t begin, int64_t end,
+                                        int64_t step) {
+    struct optimizer_rule *rule = add_rule(trial, ROLE_LAYERS, ROLE_NONE);
+    rule->selector.has_slice = true;
+    rule->selector.slice_begin = begin;
+    rule->selector.slice_end = end;
+    rule->selector.slice_step = step;
+    return rule;
+}
+
+static void test_E199_freezing_some_layers(void **state) {
     struct trial trial;
     begin(&trial, FAMILY_GPT2);
-    struct selector *selector = &add_rule(&trial, ROLE_LAYERS, ROLE_NONE)->selector;
-    selector->has_slice = true;
-    selector->slice_end = 2;
-    selector->slice_step = 1;
+    add_slice(&trial, 0, 2, 1)->optimizer.kind = OPTIMIZER_NONE;
     expect_refusal(&trial, E199);
+}
+
+// By a longer selector than the one that freezes it in all.
+static void test_E199_training_some_layers(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    add_rule(&trial, ROLE_MLP, ROLE_NONE)->optimizer.kind = OPTIMIZER_NONE;
+    struct selector *selector = &add_slice(&trial, 1, 2, 1)->selector;
+    selector->roles[selector->n_roles++] = ROLE_UP;
+    expect_refusal(&trial, E199);
+}
+
+static void test_E199_optimizer_of_every_other_layer(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.model.layers = 4;
+    add_slice(&trial, 0, 4, 2)->optimizer.weight_decay = 0.3;
+    expect_refusal(&trial, E199);
+}
+
+static int64_t first_layer_of(const struct trial *trial, const char *buffer) {
+    buffer_id id = program_find_buffer(trial->program, buffer);
+    assert_int_not_equal(id, NO_ID);
+    return buffer_first_layer(&trial->program->buffers[id]);
+}
+
+// Ranges of layers have updates of their own, and moments of their layers alone.
+static void test_optimizers_by_layer(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.model.layers = 5;
+    struct optimizer_config sgd = {
+        .kind = OPTIMIZER_SGD, .rate = {.curve = RATE_CONSTANT, .base = 0.5}, .momentum = 0.9};
+    add_slice(&trial, 1, 3, 1)->optimizer = sgd;
+    add_slice(&trial, 3, 4, 1)->optimizer = sgd; // the same: no range of its own
+    struct optimizer_rule *same = add_slice(&trial, 4, 5, 1);
+    same->optimizer = trial.config.train.optimizers[0].optimizer;
+    assert_true(run(&trial));
+    assert_int_equal(update_of(&trial, "update_block_0_1", "mlp.up.weight")->kind, OP_ADAMW);
+    assert_int_equal(update_of(&trial, "update_block_1_4", "mlp.up.weight")->kind, OP_SGD_MOMENTUM);
+    assert_int_equal(update_of(&trial, "update_block_4_5", "mlp.up.weight")->kind, OP_ADAMW);
+    assert_int_equal(first_layer_of(&trial, "block.mlp.up.weight.moment1.4_5"), 4);
+    assert_int_equal(first_layer_of(&trial, "block.mlp.up.weight.momentum.1_4"), 1);
+    assert_int_equal(program_find_buffer(trial.program, "block.mlp.up.weight.moment2.1_4"), NO_ID);
+    assert_int_equal(job_find_unit(trial.program->job, "norm_block_0_1"), NO_ID);
+    arena_free(&trial.arena);
+}
+
+// Slices of equal length are a tie where they overlap.
+static void test_E305_overlapping_slices(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.model.layers = 5;
+    add_slice(&trial, 0, 2, 1)->optimizer.weight_decay = 0.3;
+    add_slice(&trial, 1, 4, 1)->optimizer.weight_decay = 0.4;
+    expect_refusal(&trial, E305);
+}
+
+// What longer selectors settle in the layers that two share is none.
+static void test_longer_selector_settles_slices(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.model.layers = 5;
+    add_slice(&trial, 0, 2, 1)->optimizer.weight_decay = 0.3;
+    add_slice(&trial, 1, 4, 1)->optimizer.weight_decay = 0.4;
+    static const enum role parts[] = {ROLE_ATTENTION, ROLE_MLP};
+    for (int i = 0; i < 2; i++) {
+        struct selector *selector = &add_slice(&trial, 1, 2, 1)->selector;
+        selector->roles[selector->n_roles++] = (uint8_t)parts[i];
+    }
+    assert_true(run(&trial));
+    assert_float_equal(decay_of(&trial, "update_block_0_1", "mlp.up.weight"), 0.3, 0);
+    assert_float_equal(decay_of(&trial, "update_block_1_2", "mlp.up.weight"), 0.1, 0);
+    assert_float_equal(decay_of(&trial, "update_block_2_4", "mlp.up.weight"), 0.4, 0);
+    arena_free(&trial.arena);
 }
 
 // A slice that takes all layers is no restriction.
 static void test_slice_of_all_layers(void **state) {
     struct trial trial;
     begin(&trial, FAMILY_GPT2);
-    struct selector *selector = &add_rule(&trial, ROLE_LAYERS, ROLE_NONE)->selector;
-    selector->has_slice = true;
-    selector->slice_end = trial.config.model.layers;
-    selector->slice_step = 1;
+    add_slice(&trial, 0, trial.config.model.layers, 1);
     assert_true(run(&trial));
+    assert_int_not_equal(job_find_unit(trial.program->job, "update_block"), NO_ID);
     arena_free(&trial.arena);
 }
 
@@ -205,7 +285,12 @@ int main(void) {
         cmocka_unit_test(test_longest_selector_wins),
         cmocka_unit_test(test_mixed_optimizers),
         cmocka_unit_test(test_E121_everything_frozen),
-        cmocka_unit_test(test_E199_optimizer_of_some_layers),
+        cmocka_unit_test(test_E199_freezing_some_layers),
+        cmocka_unit_test(test_E199_training_some_layers),
+        cmocka_unit_test(test_E199_optimizer_of_every_other_layer),
+        cmocka_unit_test(test_optimizers_by_layer),
+        cmocka_unit_test(test_E305_overlapping_slices),
+        cmocka_unit_test(test_longer_selector_settles_slices),
         cmocka_unit_test(test_slice_of_all_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

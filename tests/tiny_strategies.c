@@ -561,6 +561,23 @@ static void make_up_optimizer(struct choice *t) {
     t->config->train.clip = pick(t, 2) ? 0.5 : 0;
 }
 
+// A range of layers is updated by another optimizer than the rest.
+static void make_up_optimizer_of_layers(struct choice *t) {
+    struct train_config *train = &t->config->train;
+    int64_t layers = t->config->model.layers, begin = pick(t, layers);
+    struct optimizer_rule *rule = &train->optimizers[1]; // in place of what would be frozen
+    rule->selector = (struct selector){.n_roles = 1,
+                                       .roles = {ROLE_LAYERS},
+                                       .has_slice = true,
+                                       .slice_begin = begin,
+                                       .slice_end = begin + 1 + pick(t, layers - begin),
+                                       .slice_step = 1,
+                                       .span = nowhere};
+    rule->optimizer = train->optimizers[0].optimizer;
+    rule->optimizer.kind = pick(t, 2) ? OPTIMIZER_ADAMW : OPTIMIZER_LION;
+    train->n_optimizers = 2;
+}
+
 // At least one of the axes, in any order.
 static struct axis_list some_product(struct choice *t, struct axis_list axes, unsigned least) {
     for (unsigned i = axes.n; i-- > 1;) {
@@ -622,6 +639,8 @@ static void make_up_strategy(struct choice *t) {
         add_triple(t, tiny_axes((int)innermost, -1), false);
     t->config->model.fused_qkv = pick(t, 2);
     t->config->model.fused_gate_up = family == FAMILY_LLAMA && pick(t, 2);
+    if (pick(t, 5) == 0)
+        make_up_optimizer_of_layers(t);
 }
 
 struct config random_strategy_config(struct arena *arena, uint64_t seed) {

@@ -9,6 +9,7 @@ that the other script has written; one file for each model, of f64 [steps]:
     adam/loss, lion/loss     of all parameters
     muon/loss                of the matrices of layers, AdamW of the rest
     muon_plain/loss          the same without Nesterov's step, the rate as `match_rms_adamw` has it
+    muon_first/loss          Muon of the first layer's matrices alone, AdamW of those of all others, too
 """
 import inspect
 import json
@@ -70,18 +71,23 @@ def sides(name, value):
     return reference.HIDDEN if value.shape[1] == reference.HIDDEN else value[0].numel() // reference.HIDDEN
 
 
-def train_muon(family, data, parameters, **options):
-    """One matrix [out, in] for each layer and tensor; NS iterates in the type of the parameters."""
+def train_muon(family, data, parameters, n_layers=None, **options):
+    """One matrix [out, in] for each tensor of the first layers, of all where nothing is said; NS iterates in the
+    type of the parameters."""
     leaf = reference.leaves(parameters)
     matrices = {}
     for name in [n for n in leaf if n.startswith("block.") and reference.is_matrix(n)]:
         value = leaf.pop(name).detach()
         matrices[name] = value.shape[1:], [
-            layer.reshape(sides(name, value), -1).T.clone().requires_grad_() for layer in value
+            layer.reshape(sides(name, value), -1).T.clone().requires_grad_() for layer in value[:n_layers]
         ]
+        if n_layers:
+            leaf[name] = value[n_layers:].clone().requires_grad_()
 
     def parameters_now():
         now = {n: torch.stack([m.T.reshape(shape) for m in layers]) for n, (shape, layers) in matrices.items()}
+        if n_layers:
+            now = {n: torch.cat([value, leaf[n]]) for n, value in now.items()}
         return {**leaf, **now}
 
     flat = [layer for _, layers in matrices.values() for layer in layers]
@@ -101,6 +107,7 @@ def main(folder):
             "lion": train(family, data, parameters, lambda g: Lion(g, lr=LION_RATE, betas=(0.9, 0.99))),
             "muon": train_muon(family, data, parameters),
             "muon_plain": train_muon(family, data, parameters, nesterov=False, momentum=0.9, adjust_lr_fn="match_rms_adamw"),
+            "muon_first": train_muon(family, data, parameters, n_layers=1),
         }
         for name, losses in found.items():
             print(f"{family} {name}: loss {losses[0]:.6f} -> {losses[-1]:.6f}")

@@ -38,6 +38,7 @@ struct cutter {
     bool **borders;         // of what is handed on: before which ranges it changes; NULL: nowhere
     uint32_t *border_units; // that take it across; NO_ID: not made yet
     buffer_id *first_piece; // of the old buffers: what has become of it, or of its first range
+    uint32_t *first_range;  // of the old buffers that are cut: the first range of which they are
 };
 
 static bool is_of_layers(const struct cutter *c, buffer_id id) {
@@ -55,7 +56,8 @@ static void note_handed_on(struct cutter *c, const struct step *step) {
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(c->program, walk.statement, i)).at; i++)
-            if (access.at->indices[0].variable >= 0 && access.at->indices[0].offset != 0)
+            if (access.at->indices[0].variable >= 0 &&
+                access.at->indices[0].offset + buffer_first_layer(&c->old[access.at->buffer]) != 0)
                 c->handed_on[access.at->buffer] = true;
     }
 }
@@ -163,6 +165,20 @@ static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t ran
     program_add_buffer(c->program, piece);
 }
 
+// States of an optimizer that some layers have are of the ranges of these.
+static bool is_of_range(const struct cutter *c, buffer_id id, uint32_t range) {
+    return buffer_item_of_layer(&c->old[id], c->placement->ranges[range].begin) >= 0;
+}
+
+static void add_pieces(struct cutter *c, buffer_id id) {
+    for (uint32_t range = c->placement->n_ranges; range-- > 0;)
+        if (is_of_range(c, id, range))
+            c->first_range[id] = range;
+    for (uint32_t range = 0; range < c->placement->n_ranges; range++)
+        if (is_of_range(c, id, range))
+            add_piece(c, &c->old[id], range);
+}
+
 static void cut_buffers(struct cutter *c, uint32_t n) {
     c->program->buffers = NULL;
     c->program->n_buffers = c->program->cap_buffers = 0;
@@ -173,8 +189,8 @@ static void cut_buffers(struct cutter *c, uint32_t n) {
             add_handed_on(c, id);
         else if (!is_cut(c, id))
             program_add_buffer(c->program, c->old[id]);
-        for (uint32_t range = 0; is_cut(c, id) && range < c->placement->n_ranges; range++)
-            add_piece(c, &c->old[id], range);
+        else
+            add_pieces(c, id);
     }
 }
 
@@ -207,10 +223,11 @@ static void move_reference(const struct cutter *c, struct reference *reference, 
         reference->indices[0].variable += takes_turns; // the loop over turns is around it
         return;
     }
+    struct index layer = index_moved(reference->indices[0], buffer_first_layer(&c->old[id]));
     if (!inside)
-        range = placement_range(c->placement, reference->indices[0].offset);
-    reference->buffer += range;
-    struct index moved = index_moved(reference->indices[0], -c->placement->ranges[range].begin);
+        range = placement_range(c->placement, layer.offset);
+    reference->buffer += range - c->first_range[id];
+    struct index moved = index_moved(layer, -c->placement->ranges[range].begin);
     if (takes_turns)
         moved = index_variable(0, 0, 0); // an item for each turn
     else if (!inside)
@@ -318,9 +335,17 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
     }
 }
 
+// A loop goes over all layers, or those that are updated alike, which are whole ranges.
+static bool loops_over(const struct cutter *c, const struct statement *loop, uint32_t range) {
+    const struct layer_range *of = &c->placement->ranges[range];
+    return of->begin >= loop->loop.begin && of->begin < loop->loop.end;
+}
+
 static void push_upwards(struct cutter *c, struct block *to, const struct statement *loop) {
     for (uint32_t first = 0, next; first < c->placement->n_ranges; first = next) {
         next = first + turns_from(c, first);
+        if (!loops_over(c, loop, first))
+            continue;
         push_ranges(c, to, loop, first);
         if (next < c->placement->n_ranges)
             push_borders(c, to, loop, next - 1, next);
@@ -330,6 +355,8 @@ static void push_upwards(struct cutter *c, struct block *to, const struct statem
 static void push_downwards(struct cutter *c, struct block *to, const struct statement *loop) {
     for (uint32_t end = c->placement->n_ranges, first; end > 0; end = first) {
         first = first_of_turn(c, end - 1);
+        if (!loops_over(c, loop, first))
+            continue;
         push_ranges(c, to, loop, first);
         if (first > 0)
             push_borders(c, to, loop, first, first - 1);
@@ -356,8 +383,6 @@ static void cut_step(struct cutter *c, struct step *step) {
             push_moved(c, &made, statement, nearest_range(c, step, i));
             continue;
         }
-        // The reference program's loops are those over layers.
-        CHECK(statement->loop.begin == 0 && statement->loop.end == c->program->job->sizes.layers);
         if (statement->loop.descending)
             push_downwards(c, &made, statement);
         else
@@ -382,7 +407,8 @@ bool cut_ranges(struct job *job, const struct pass_context *context) {
                        .handed_on = ARENA_ARRAY(arena, bool, n + 1),
                        .borders = ARENA_ARRAY(arena, bool *, n + 1),
                        .border_units = ARENA_ARRAY(arena, uint32_t, n + 1),
-                       .first_piece = ARENA_ARRAY(arena, buffer_id, n + 1)};
+                       .first_piece = ARENA_ARRAY(arena, buffer_id, n + 1),
+                       .first_range = ARENA_ARRAY(arena, uint32_t, n + 1)};
     for (int s = 0; s < N_STEPS; s++)
         note_handed_on(&c, &program->steps[s]);
     for (buffer_id id = 0; id < n; id++) {

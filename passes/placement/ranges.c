@@ -1,6 +1,6 @@
-// place, ranges: which layers are placed alike.
+// place, ranges: which layers are placed alike, and updated alike.
 //
-// Ranges begin and end where the slice of some statement does. Where a slice takes every n-th
+// Ranges begin and end where the slice of some statement does, or of an optimizer's selector. Where a slice takes every n-th
 // layer, layers take turns: n ranges, each of every n-th layer, that end together. What then turns
 // out to be placed alike is one range again.
 #include <string.h>
@@ -51,13 +51,16 @@ static void add_ranges(struct placing *p, uint32_t *capacity, int64_t begin, int
 // The stretches into which all slices divide the layers.
 static struct by_layer find_stretches(const struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    size_t most = (size_t)strategy->n_modes + strategy->n_splits;
+    const struct train_config *train = &p->config->train;
+    size_t most = (size_t)strategy->n_modes + strategy->n_splits + train->n_optimizers;
     const struct selector **selectors = ARENA_ARRAY(p->arena, const struct selector *, most + 1);
     uint32_t n = 0;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         selectors[n++] = &strategy->modes[m].selector;
     for (uint32_t s = 0; s < strategy->n_splits; s++)
         selectors[n++] = &strategy->splits[s].scope;
+    for (uint32_t i = 0; i < train->n_optimizers; i++)
+        selectors[n++] = &train->optimizers[i].selector;
     return selectors_by_layer(p->arena, selectors, n);
 }
 
@@ -106,8 +109,10 @@ static const struct storage *storage_in(const struct placement *placement, uint3
 // What is asked op by op comes last.
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
+    int64_t first = placement->ranges[a].begin, second = placement->ranges[b].begin;
     if (recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
-        !work_is_alike(placement, placement->ranges[a].begin, placement->ranges[b].begin))
+        !optimizers_alike(&p->config->train, p->program->job, first, second) ||
+        !work_is_alike(placement, first, second))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!storage_equal(storage_in(placement, a, t), storage_in(placement, b, t)))

@@ -10,9 +10,24 @@
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 
+// Where the tensor and the range stand in `placement.tensors`.
+static uint32_t index_of(const struct placing *p, uint32_t range, uint32_t tensor) {
+    return range * p->placement->n_tensors + tensor;
+}
+
+// The update of a range of layers is a loop over these; a call in none is of all ranges.
+static void mark_tensor(const struct placing *p, const struct loop *layers, uint32_t tensor,
+                        bool *whole) {
+    const struct layer_range *ranges = p->placement->ranges;
+    for (uint32_t r = 0; r < p->placement->n_ranges; r++)
+        if (!layers || (ranges[r].begin >= layers->begin && ranges[r].begin < layers->end))
+            whole[index_of(p, r, tensor)] = true;
+}
+
 // Marks tensors that a call of an update's unit needs whole: a value is of the tensor that the first of
 // its operands is of.
-static void mark_call(const struct placing *p, const struct call *call, bool *whole) {
+static void mark_call(const struct placing *p, const struct call *call, const struct loop *layers,
+                      bool *whole) {
     const struct unit *unit = &p->program->job->units[call->unit];
     uint32_t *tensors = ARENA_ARRAY(p->arena, uint32_t, unit->n_values);
     memset(tensors, 0xff, unit->n_values * sizeof *tensors); // NO_ID
@@ -26,25 +41,26 @@ static void mark_call(const struct placing *p, const struct call *call, bool *wh
         for (unsigned k = 0; k < op->n_results; k++)
             tensors[op->results[k]] = of;
         if (of != NO_ID && !op_works_on_shards(op))
-            whole[of] = true;
+            mark_tensor(p, layers, of, whole);
     }
 }
 
 static bool *needed_whole(const struct placing *p) {
-    bool *whole = ARENA_ARRAY(p->arena, bool, p->placement->n_tensors);
+    const struct placement *placement = p->placement;
+    bool *whole = ARENA_ARRAY(p->arena, bool, (size_t)placement->n_tensors * placement->n_ranges);
     struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
     const struct call *call;
     while ((call = walk_next_call(&walk)))
         if (p->program->job->units[call->unit].phase == PHASE_UPDATE)
-            mark_call(p, call, whole);
+            mark_call(p, call, walk_loop(&walk, 0), whole);
     return whole;
 }
 
-static void report_shards(struct placing *p, const struct tensor *tensor,
+static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
                           const struct storage *storage, unsigned axis) {
     const char *name = axis_name(p, axis);
     const struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
-    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor);
+    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor, layer);
     const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
     struct diagnostic *d =
         report(p->diagnostics, E315, origin_span(origin),
@@ -64,12 +80,12 @@ static int64_t elements_of(const struct tensor *tensor) {
 }
 
 // The axes that cut the optimizer's states of a tensor, each by a statement.
-static void check_shards(struct placing *p, const struct tensor *tensor,
+static void check_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
                          const struct storage *storage) {
     const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
     for (unsigned i = 0; i < shards->n; i++)
         if (stored_extent(storage, STATE_OPTIMIZER, shards->axes[i]) != EXTENT_GATHERED) {
-            report_shards(p, tensor, storage, shards->axes[i]);
+            report_shards(p, tensor, layer, storage, shards->axes[i]);
             return;
         }
     if (elements_of(tensor) % mesh_group_size(&p->config->mesh, shards) != 0)
@@ -79,9 +95,9 @@ static void check_shards(struct placing *p, const struct tensor *tensor,
                 "keep its states whole: `replicated`");
 }
 
-static void check_tensor(struct placing *p, const struct tensor *tensor,
+static void check_tensor(struct placing *p, const struct tensor *tensor, int64_t layer,
                          const struct placed_tensor *placed) {
-    check_shards(p, tensor, placed->storage);
+    check_shards(p, tensor, layer, placed->storage);
     for (unsigned axis = 0; axis < MAX_AXES; axis++)
         if (placed->cut_by[axis]) {
             not_yet(p, &placed->cut_by[axis]->origin,
@@ -96,8 +112,7 @@ static bool gathers(const struct placing *p, const struct mode_statement *mode, 
     uint32_t n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges; i++)
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (whole[i % n] &&
-                p->placement->tensors[i].storage->modes[STATE_OPTIMIZER][axis] == mode)
+            if (whole[i] && p->placement->tensors[i].storage->modes[STATE_OPTIMIZER][axis] == mode)
                 return true;
     return false;
 }
@@ -119,8 +134,9 @@ void check_whole(struct placing *p) {
     const bool *whole = needed_whole(p);
     uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
-        if (whole[i % n])
-            check_tensor(p, &p->program->job->tensors[i % n], &p->placement->tensors[i]);
+        if (whole[i])
+            check_tensor(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
+                         &p->placement->tensors[i]);
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
         check_gathered(p, &p->config->strategy.modes[m], whole);
 }

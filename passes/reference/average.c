@@ -68,7 +68,8 @@ static value_id bind_buffer(struct averager *a, buffer_id from) {
 // The call just written, in a loop over layers if it is theirs.
 static void push_call(struct averager *a) {
     struct program *program = a->program;
-    struct statement loop = loop_over_layers(program, a->writer.call.span);
+    const struct layer_range layers = all_layers(program);
+    struct statement loop = loop_over_layers(&layers, a->writer.call.span);
     struct block *step = &program->steps[STEP_AVERAGE].body;
     block_push(program->arena, a->layers ? &loop.loop.body : step, a->writer.call);
     if (a->layers)

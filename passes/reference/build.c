@@ -202,7 +202,8 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     if (kind == STEP_TRAIN && b->config->train.loss_scale.initial != 0)
         push_call(b, &step->body, &calls->scale);
     push_call(b, &step->body, &calls->embedding);
-    struct statement loop = loop_over_layers(b->program, span);
+    const struct layer_range layers = all_layers(b->program);
+    struct statement loop = loop_over_layers(&layers, span);
     push_call(b, &loop.loop.body, &calls->block);
     block_push(b->program->arena, &step->body, loop);
     push_call(b, &step->body, &calls->head);

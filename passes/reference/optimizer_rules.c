@@ -8,17 +8,55 @@ struct rules {
     const struct program *program;
     const struct config *config;
     struct diagnostics *diagnostics;
+    struct by_layer by_layer; // the selectors of all rules
 };
 
 static bool selects(const struct optimizer_rule *rule, const struct tensor *tensor) {
     return selector_matches(&rule->selector, tensor->roles, tensor->n_roles);
 }
 
-// A unit is one text for all layers, so an optimizer cannot differ between layers yet.
+static void not_yet(const struct rules *r, const struct optimizer_rule *rule, const char *what,
+                    const char *instead) {
+    struct diagnostic *d =
+        report(r->diagnostics, E199, origin_span(&rule->origin), "%s is not compiled yet", what);
+    diagnostic_origin(d, &rule->origin);
+    diagnostic_help(d, "%s", instead);
+}
+
+// A range of layers has a loop and an update of its own; layers that take turns would need a loop over
+// turns.
 static void check_layers(const struct rules *r, const struct optimizer_rule *rule) {
-    if (selector_is_partial(&rule->selector, r->config->model.layers))
-        report(r->diagnostics, E199, origin_span(&rule->origin),
-               "an optimizer for some of the layers only is not compiled yet");
+    if (selector_is_partial(&rule->selector, r->config->model.layers) &&
+        rule->selector.slice_step > 1)
+        not_yet(r, rule, "an optimizer for every n-th layer",
+                "select a range of layers, as in `layers[0:4]`");
+}
+
+// The layers in which a tensor may have different optimizers: the first, then the next of each; at last
+// one that the model has not.
+static int64_t first_layer_behind(const struct rules *r, const struct tensor *tensor,
+                                  int64_t layer) {
+    return tensor->layers ? stretch_end(&r->by_layer, stretch_at(&r->by_layer, layer)) : INT64_MAX;
+}
+
+static bool has_layer(const struct tensor *tensor, int64_t layer) {
+    return layer < (tensor->layers ? tensor->layers : 1);
+}
+
+// Backward makes the gradients of all layers or of none. False: reported.
+static bool check_frozen(const struct rules *r, const struct tensor *tensor) {
+    const struct train_config *train = &r->config->train;
+    const struct optimizer_rule *first = optimizer_rule_of(train, tensor, 0);
+    for (int64_t layer = 0; has_layer(tensor, layer);
+         layer = first_layer_behind(r, tensor, layer)) {
+        const struct optimizer_rule *rule = optimizer_rule_of(train, tensor, layer);
+        if ((rule->optimizer.kind == OPTIMIZER_NONE) == (first->optimizer.kind == OPTIMIZER_NONE))
+            continue;
+        not_yet(r, rule->selector.has_slice ? rule : first, "freezing some of the layers only",
+                "freeze the part in all layers, or train it with a small rate");
+        return false;
+    }
+    return true;
 }
 
 static void check_selects(const struct rules *r, const struct optimizer_rule *rule) {
@@ -48,38 +86,55 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
                                          &second->selector));
 }
 
-// Reports a tie once for the two, however many tensors both select. An even longer selector settles
-// it, and so does that they do the same.
+// Whether both select the tensor in a layer in which no longer selector settles it.
+static bool tie_of(const struct rules *r, const struct optimizer_rule *first,
+                   const struct optimizer_rule *second, const struct tensor *tensor) {
+    if (!selects(first, tensor) || !selects(second, tensor))
+        return false;
+    for (int64_t layer = 0; has_layer(tensor, layer); layer = first_layer_behind(r, tensor, layer))
+        if (selector_covers(&first->selector, layer) && selector_covers(&second->selector, layer) &&
+            optimizer_rule_of(&r->config->train, tensor, layer)->selector.n_roles ==
+                first->selector.n_roles)
+            return true;
+    return false;
+}
+
+// Reports a tie once for the two, however many tensors both select. That they do the same settles it.
 static void check_tie(const struct rules *r, const struct optimizer_rule *first,
                       const struct optimizer_rule *second) {
     if (first->selector.n_roles != second->selector.n_roles ||
+        !selectors_overlap(&first->selector, &second->selector) ||
         !*optimizer_differences(r->program->arena, &first->optimizer, &second->optimizer))
         return;
-    for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
-        const struct tensor *tensor = &r->program->job->tensors[t];
-        const struct optimizer_rule *best = optimizer_rule_of(&r->config->train, tensor);
-        if (selects(first, tensor) && selects(second, tensor) &&
-            best->selector.n_roles == first->selector.n_roles) {
-            report_rules_tie(r, first, second, tensor);
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
+        if (tie_of(r, first, second, &r->program->job->tensors[t])) {
+            report_rules_tie(r, first, second, &r->program->job->tensors[t]);
             return;
         }
-    }
 }
 
 // ---- what decides nothing ---------------------------------------------------------------------
 
+// Whether it holds for a tensor somewhere; if not, `instead` does, among what it selects.
+static bool decides_of(const struct rules *r, const struct optimizer_rule *rule,
+                       const struct tensor *tensor, const struct optimizer_rule **instead) {
+    for (int64_t layer = 0; has_layer(tensor, layer);
+         layer = first_layer_behind(r, tensor, layer)) {
+        const struct optimizer_rule *best = optimizer_rule_of(&r->config->train, tensor, layer);
+        if (best == rule)
+            return true;
+        if (selects(rule, tensor) && selector_covers(&rule->selector, layer))
+            *instead = best;
+    }
+    return false;
+}
+
 // Others hold for all that it selects, and take nothing from it.
 static void check_decides(const struct rules *r, const struct optimizer_rule *rule) {
-    const struct train_config *train = &r->config->train;
     const struct optimizer_rule *instead = NULL;
-    for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
-        const struct tensor *tensor = &r->program->job->tensors[t];
-        const struct optimizer_rule *best = optimizer_rule_of(train, tensor);
-        if (best == rule)
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
+        if (decides_of(r, rule, &r->program->job->tensors[t], &instead))
             return;
-        if (selects(rule, tensor))
-            instead = best;
-    }
     if (!instead || rule->is_inherited)
         return;
     struct diagnostic *d =
@@ -98,7 +153,7 @@ static void check_muon(const struct rules *r) {
     for (uint32_t t = 0; t < r->program->job->n_tensors; t++) {
         const struct tensor *tensor = &r->program->job->tensors[t];
         if (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor) ||
-            optimizer_rule_of(&r->config->train, tensor) != rule)
+            optimizer_rule_of(&r->config->train, tensor, 0) != rule)
             continue;
         struct diagnostic *d =
             report(r->diagnostics, E121, origin_span(&rule->origin),
@@ -127,8 +182,13 @@ static void check_trains(const struct rules *r) {
 
 bool check_optimizers(const struct program *program, const struct config *config,
                       struct diagnostics *diagnostics) {
-    const struct rules r = {program, config, diagnostics};
     const struct train_config *train = &config->train;
+    const struct selector **selectors =
+        ARENA_ARRAY(program->arena, const struct selector *, train->n_optimizers + 1);
+    for (uint32_t i = 0; i < train->n_optimizers; i++)
+        selectors[i] = &train->optimizers[i].selector;
+    const struct rules r = {program, config, diagnostics,
+                            selectors_by_layer(program->arena, selectors, train->n_optimizers)};
     uint32_t errors = r.diagnostics->n_errors;
     for (uint32_t i = 0; i < train->n_optimizers; i++) {
         check_layers(&r, &train->optimizers[i]);
@@ -136,6 +196,9 @@ bool check_optimizers(const struct program *program, const struct config *config
         for (uint32_t k = 0; k < i; k++)
             check_tie(&r, &train->optimizers[k], &train->optimizers[i]);
     }
+    for (uint32_t t = 0; t < program->job->n_tensors; t++)
+        if (!check_frozen(&r, &program->job->tensors[t]))
+            break;
     check_muon(&r);
     if (r.diagnostics->n_errors == errors)
         check_trains(&r);

@@ -132,8 +132,10 @@ static struct tensor tensor_of(const struct config *config, enum parameter id) {
     tensor.saved_name = row->saved_names[model->family];
     // Llama's linear layers are saved as [out, in]; tables are [rows, hidden] everywhere.
     tensor.saved_transposed = model->family == FAMILY_LLAMA && in_layers && is_weight;
-    // Known from the start, so that no gradient is ever derived for what is frozen.
-    tensor.trainable = optimizer_rule_of(&config->train, &tensor)->optimizer.kind != OPTIMIZER_NONE;
+    // Known from the start, so that no gradient is ever derived for what is frozen: in all layers or in
+    // none (check_optimizers).
+    tensor.trainable =
+        optimizer_rule_of(&config->train, &tensor, 0)->optimizer.kind != OPTIMIZER_NONE;
     return tensor;
 }
 

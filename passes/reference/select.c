@@ -56,16 +56,52 @@ const char *selectors_joined(struct arena *arena, const char *text, const struct
 }
 
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
-                                               const struct tensor *tensor) {
+                                               const struct tensor *tensor, int64_t layer) {
     const struct optimizer_rule *best = &train->optimizers[0];
     for (uint32_t i = 1; i < train->n_optimizers; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
         if (selector_matches(&rule->selector, tensor->roles, tensor->n_roles) &&
+            selector_covers(&rule->selector, layer) &&
             (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor)) &&
             rule->selector.n_roles > best->selector.n_roles)
             best = rule;
     }
     return best;
+}
+
+bool optimizers_alike(const struct train_config *train, const struct job *job, int64_t a,
+                      int64_t b) {
+    struct arena scratch = {0};
+    bool alike = true;
+    for (uint32_t t = 0; t < job->n_tensors && alike; t++) {
+        const struct optimizer_rule *first = optimizer_rule_of(train, &job->tensors[t], a);
+        const struct optimizer_rule *second = optimizer_rule_of(train, &job->tensors[t], b);
+        alike = first == second ||
+                !*optimizer_differences(&scratch, &first->optimizer, &second->optimizer);
+    }
+    arena_free(&scratch);
+    return alike;
+}
+
+struct optimizer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
+                                         const struct job *job) {
+    const struct selector **selectors =
+        ARENA_ARRAY(arena, const struct selector *, train->n_optimizers + 1);
+    for (uint32_t i = 0; i < train->n_optimizers; i++)
+        selectors[i] = &train->optimizers[i].selector;
+    struct by_layer index = selectors_by_layer(arena, selectors, train->n_optimizers);
+    struct optimizer_ranges ranges = {.list = ARENA_ARRAY(arena, struct layer_range, index.n)};
+    int64_t layers = job->sizes.layers;
+    for (uint32_t i = 0; i < index.n && index.stretches[i].begin < layers; i++) {
+        int64_t begin = index.stretches[i].begin, end = stretch_end(&index, &index.stretches[i]);
+        end = end < layers ? end : layers;
+        struct layer_range *last = ranges.n ? &ranges.list[ranges.n - 1] : NULL;
+        if (last && optimizers_alike(train, job, last->begin, begin))
+            last->end = end;
+        else
+            ranges.list[ranges.n++] = (struct layer_range){begin, end, 1};
+    }
+    return ranges;
 }
 
 int compare_statements(const struct mode_statement *a, const struct mode_statement *b) {

@@ -24,10 +24,20 @@ struct diagnostic *report_selects_no(const char *words, struct diagnostics *,
                                      const struct model_config *, const struct selector *,
                                      struct span at, const char *of);
 
-// The optimizer rule that holds for a tensor: the longest selector that matches. Rule 0 matches
-// everything. Of what a rule of Muon selects it holds for matrices of layers alone.
+// The optimizer rule that holds for a tensor in a layer (0 for what is in none): the longest selector
+// that matches. Rule 0 matches everything. Of what a rule of Muon selects it holds for matrices of
+// layers alone.
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
-                                               const struct tensor *tensor);
+                                               const struct tensor *tensor, int64_t layer);
+// Whether all tensors have optimizers in one layer that do what those in another do.
+bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
+// The layers, in ranges in which no tensor has different optimizers: at least one range.
+struct optimizer_ranges {
+    struct layer_range *list;
+    uint32_t n;
+};
+struct optimizer_ranges optimizer_ranges(struct arena *, const struct train_config *,
+                                         const struct job *);
 
 // Which of two statements about the same wins: > 0 `a`, < 0 `b`, 0 neither. The longer selector
 // comes first, then the strategy's own text over what `use` or a tuple brought. A slice makes no

@@ -4,7 +4,9 @@
 //            every trainable tensor's gradient to the scalar `norm2`
 //   finish   the step's scalars: gradient norm, clip factor, learning rates, mean loss
 //   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
-//            moments, in place, by the optimizer of the longest selector that matches it
+//            moments, in place, by the optimizer of the longest selector that matches it. Where
+//            optimizers differ between layers, a unit and a loop for each range of layers in which
+//            they do not, and buffers of moments that have these layers
 //
 // The formulas are PyTorch's (AdamW, Adam, SGD, clip_grad_norm_) and Lion's authors'. What is said of all parameters decays
 // matrices and tables only: PyTorch's users leave out what has fewer than two dimensions, which are
@@ -76,6 +78,7 @@ struct trained {
     buffer_id parameter, master, gradient, moments[MAX_STATES];
     buffer_id rate;
     enum group group;
+    uint32_t range; // of the updater's: in these layers; 0 of what is in none
 };
 
 struct updater {
@@ -83,6 +86,7 @@ struct updater {
     const struct config *config;
     struct trained *states;
     uint32_t n_states;
+    struct optimizer_ranges ranges;
     struct rate *rates; // at most one for each rule
     uint32_t n_rates;
     buffer_id norm2, clip, step;
@@ -116,13 +120,17 @@ static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
 }
 
 // A state of the optimizer lies as its parameter lies; the partition pass decides how much of it a
-// device keeps.
+// device keeps. `layers`: which of them it is of; NULL: all that the parameter has.
 static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_class class,
-                           enum precision_use use) {
+                           enum precision_use use, const struct layer_range *layers) {
     const struct tensor *tensor = tensor_of(u, parameter);
     struct buffer buffer = u->program->buffers[parameter];
     buffer.name = name_with(u->program->arena, name_with(u->program->arena, buffer.name, "."),
                             class_names[class]);
+    if (layers) {
+        buffer.name = range_name(u->program->arena, buffer.name, layers);
+        buffer.stacks = stacked_by_layers(layers);
+    }
     buffer.class = class;
     buffer.dtype = precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles);
     return program_add_buffer(u->program, buffer);
@@ -157,26 +165,38 @@ static enum group group_of(const struct tensor *tensor) {
     }
 }
 
-static struct trained state_of(struct updater *u, buffer_id parameter) {
+static struct trained begin_state(const struct updater *u, buffer_id parameter) {
     struct program *program = u->program;
     const struct tensor *tensor = tensor_of(u, parameter);
     const char *name = name_with(program->arena, tensor->name, ".gradient");
     struct trained state = {.tensor = tensor,
-                            .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
                             .parameter = parameter,
                             .gradient = program_find_buffer(program, name),
                             .master = NO_ID,
-                            .moments = {NO_ID, NO_ID},
                             .group = group_of(tensor)};
     CHECK(state.gradient != NO_ID);
-    state.rate = rate_buffer(u, &state.optimizer->rate);
-    if (precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
-                       tensor->n_roles))
-        state.master = add_state(u, parameter, CLASS_MASTER, PRECISION_MASTER);
-    const struct update_row *row = update_row_of(state.optimizer);
-    for (unsigned i = 0; i < row->n_states; i++)
-        state.moments[i] = add_state(u, parameter, row->states[i], PRECISION_MOMENTS);
     return state;
+}
+
+// Adds what the optimizer of a range of layers keeps. A master copy is the same whatever the
+// optimizer, so all ranges share one.
+static void add_states(struct updater *u, struct trained *state, uint32_t range) {
+    const struct tensor *tensor = state->tensor;
+    const struct layer_range *layers = &u->ranges.list[range];
+    bool partial = tensor->layers && u->ranges.n > 1;
+    state->range = range;
+    state->optimizer = &optimizer_rule_of(&u->config->train, tensor, layers->begin)->optimizer;
+    state->rate = rate_buffer(u, &state->optimizer->rate);
+    if (range == 0 && precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
+                                     tensor->n_roles))
+        state->master = add_state(u, state->parameter, CLASS_MASTER, PRECISION_MASTER, NULL);
+    const struct update_row *row = update_row_of(state->optimizer);
+    for (unsigned i = 0; i < MAX_STATES; i++)
+        state->moments[i] = i < row->n_states
+                                ? add_state(u, state->parameter, row->states[i], PRECISION_MOMENTS,
+                                            partial ? layers : NULL)
+                                : NO_ID;
+    u->states[u->n_states++] = *state;
 }
 
 // States stand in the order of the parameters' buffers, which is also the order of summing the
@@ -184,11 +204,15 @@ static struct trained state_of(struct updater *u, buffer_id parameter) {
 static void collect_states(struct updater *u) {
     struct program *program = u->program;
     uint32_t n = program->n_buffers;
-    u->states = ARENA_ARRAY(program->arena, struct trained, n);
+    u->states = ARENA_ARRAY(program->arena, struct trained, (size_t)n * u->ranges.n);
     for (buffer_id i = 0; i < n; i++) {
         const struct buffer *buffer = &program->buffers[i];
-        if (buffer->class == CLASS_PARAMETERS && program->job->tensors[buffer->tensor].trainable)
-            u->states[u->n_states++] = state_of(u, i);
+        if (buffer->class != CLASS_PARAMETERS || !program->job->tensors[buffer->tensor].trainable)
+            continue;
+        struct trained state = begin_state(u, i);
+        uint32_t n_ranges = state.tensor->layers ? u->ranges.n : 1;
+        for (uint32_t range = 0; range < n_ranges; range++)
+            add_states(u, &state, range);
     }
 }
 
@@ -199,10 +223,10 @@ static value_id bind_buffer(struct updater *u, const char *name, buffer_id from)
 }
 
 // Calls one behind the other, in a loop over layers if they are the block's.
-static void push_group_calls(struct updater *u, enum group group, const struct statement *calls,
-                             uint32_t n) {
+static void push_group_calls(struct updater *u, enum group group, const struct layer_range *layers,
+                             const struct statement *calls, uint32_t n) {
     struct block *step = &u->program->steps[STEP_TRAIN].body;
-    struct statement loop = loop_over_layers(u->program, calls[0].span);
+    struct statement loop = loop_over_layers(layers, calls[0].span);
     struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
     for (uint32_t i = 0; i < n; i++)
         block_push(u->program->arena, body, calls[i]);
@@ -211,8 +235,13 @@ static void push_group_calls(struct updater *u, enum group group, const struct s
 }
 
 // The call just written.
-static void push_group_call(struct updater *u, enum group group) {
-    push_group_calls(u, group, &u->writer.call, 1);
+static void push_group_call(struct updater *u, enum group group, const struct layer_range *layers) {
+    push_group_calls(u, group, layers, &u->writer.call, 1);
+}
+
+// Is it a state of the group's in this range of layers? In range 0 each tensor has one.
+static bool is_of(const struct trained *state, enum group group, uint32_t range) {
+    return state->group == group && state->range == range;
 }
 
 static bool group_is_empty(const struct updater *u, enum group group) {
@@ -249,10 +278,10 @@ static void append_norm(struct updater *u, enum group group) {
     value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group)
+        if (is_of(&u->states[i], group, 0))
             gradients[i] = bind_gradient(u, &u->states[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
-        if (u->states[i].group != group)
+        if (!is_of(&u->states[i], group, 0))
             continue;
         inherit_roles(u, &u->states[i]);
         value_id square = emit(&u->writer.emitter, OP_SQUARE_SUM,
@@ -260,7 +289,8 @@ static void append_norm(struct updater *u, enum group group) {
         sum = emit(&u->writer.emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
     }
     bind_in_place(&u->writer, sum, old);
-    push_group_call(u, group);
+    const struct layer_range layers = all_layers(u->program);
+    push_group_call(u, group, &layers);
 }
 
 // Sums of squares that need no order, so that however the gradient is cut they are the same.
@@ -283,12 +313,12 @@ static void append_ordered_norm(struct updater *u, enum group group) {
                PHASE_UPDATE);
     value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group)
+        if (is_of(&u->states[i], group, 0))
             gradients[i] = bind_gradient(u, &u->states[i]);
     value_id bins = emit_iota(e, "bins", DIM_FLAT, LIMIT_SQUARE_BINS);
     for (uint32_t i = 0; i < u->n_states; i++) {
         const struct trained *state = &u->states[i];
-        if (state->group != group)
+        if (!is_of(state, group, 0))
             continue;
         squares[i] = add_bins(u, state);
         inherit_roles(u, state);
@@ -302,17 +332,18 @@ static void append_ordered_norm(struct updater *u, enum group group) {
                PHASE_UPDATE);
     value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group)
+        if (is_of(&u->states[i], group, 0))
             gradients[i] = bind_buffer(u, short_name(u, &u->states[i], ".square"), squares[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
-        if (u->states[i].group != group)
+        if (!is_of(&u->states[i], group, 0))
             continue;
         value_id square_sum =
             emit(e, OP_BIN_SUM, short_name(u, &u->states[i], ".sum"), OPERANDS(gradients[i]));
         sum = emit(e, OP_ACCUMULATE, "sum", OPERANDS(sum, square_sum));
     }
     bind_in_place(&u->writer, sum, old);
-    push_group_calls(u, group, (struct statement[]){square, u->writer.call}, 2);
+    const struct layer_range layers = all_layers(program);
+    push_group_calls(u, group, &layers, (struct statement[]){square, u->writer.call}, 2);
 }
 
 static void append_norms(struct updater *u) {
@@ -553,32 +584,40 @@ static value_id rate_value(const struct updater *u, const struct trained *state,
     CHECK(false);
 }
 
-static bool group_has_rate(const struct updater *u, enum group group, buffer_id rate) {
+static bool group_has_rate(const struct updater *u, enum group group, uint32_t range,
+                           buffer_id rate) {
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group && u->states[i].rate == rate)
+        if (is_of(&u->states[i], group, range) && u->states[i].rate == rate)
             return true;
     return false;
 }
 
+static const char *update_name(const struct updater *u, enum group group, uint32_t range) {
+    struct arena *arena = u->program->arena;
+    const char *name = group_names[group];
+    if (group == GROUP_BLOCK && u->ranges.n > 1)
+        name = range_name(arena, name, &u->ranges.list[range]);
+    return name_of_unit(arena, "update", name);
+}
+
 // The gradient is multiplied by the clip factor inside the optimizer's op: no clipped copy exists.
-static void append_update(struct updater *u, enum group group) {
+static void append_update(struct updater *u, enum group group, uint32_t range) {
     if (group_is_empty(u, group))
         return;
-    begin_unit(&u->writer, arena_format(u->program->arena, "update_%s", group_names[group]),
-               PHASE_UPDATE);
+    begin_unit(&u->writer, update_name(u, group, range), PHASE_UPDATE);
     value_id *rates = ARENA_ARRAY(u->program->arena, value_id, u->n_rates);
     for (uint32_t i = 0; i < u->n_rates; i++)
-        if (group_has_rate(u, group, u->rates[i].buffer))
+        if (group_has_rate(u, group, range, u->rates[i].buffer))
             rates[i] =
                 bind_buffer(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
     value_id clip = bind_buffer(u, "clip", u->clip), step = bind_buffer(u, "step", u->updates);
     struct bound *bound = ARENA_ARRAY(u->program->arena, struct bound, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group)
+        if (is_of(&u->states[i], group, range))
             bound[i] = bind_state(u, &u->states[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
         const struct trained *state = &u->states[i];
-        if (state->group != group)
+        if (!is_of(state, group, range))
             continue;
         inherit_roles(u, state);
         if (state->optimizer->kind == OPTIMIZER_MUON)
@@ -586,13 +625,14 @@ static void append_update(struct updater *u, enum group group) {
         else
             emit_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
     }
-    push_group_call(u, group);
+    push_group_call(u, group, &u->ranges.list[range]);
 }
 
 bool append_updates(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
     struct updater u = {.program = program, .config = context->config};
     u.writer = writer_in(program, context->config->train.origin.span);
+    u.ranges = optimizer_ranges(program->arena, &context->config->train, program->job);
     u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
     u.step = add_host_scalar(&u, HOST_STEP);
     u.updates = u.step; // unless some steps are skipped
@@ -605,7 +645,8 @@ bool append_updates(struct job *job, const struct pass_context *context) {
     append_norms(&u);
     append_finish(&u);
     for (int group = 0; group < N_GROUPS; group++)
-        append_update(&u, (enum group)group);
+        for (uint32_t range = 0; range < (group == GROUP_BLOCK ? u.ranges.n : 1); range++)
+            append_update(&u, (enum group)group, range);
     job_number(program->job);
     return true;
 }

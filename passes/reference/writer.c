@@ -40,12 +40,17 @@ void bind_in_place(struct writer *w, value_id value, value_id parameter) {
 }
 
 struct reference item_of_layer(const struct program *program, buffer_id buffer) {
-    bool stacked = buffer_stack(&program->buffers[buffer], STACK_LAYERS) != NULL;
-    return stacked ? reference_at(buffer, index_variable(0, 0, 0)) : reference_to(buffer);
+    const struct stack *layers = buffer_stack(&program->buffers[buffer], STACK_LAYERS);
+    return layers ? reference_at(buffer, index_variable(0, -layers->first_layer, 0))
+                  : reference_to(buffer);
 }
 
-struct statement loop_over_layers(const struct program *program, struct span span) {
+struct layer_range all_layers(const struct program *program) {
+    return (struct layer_range){0, program->job->sizes.layers, 1};
+}
+
+struct statement loop_over_layers(const struct layer_range *layers, struct span span) {
     return (struct statement){.kind = STATEMENT_LOOP,
                               .span = span,
-                              .loop = {.name = "l", .end = program->job->sizes.layers}};
+                              .loop = {.name = "l", .begin = layers->begin, .end = layers->end}};
 }

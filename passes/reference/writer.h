@@ -27,6 +27,7 @@ void bind_in_place(struct writer *, value_id, value_id parameter);
 // The item of the outermost loop, which is over layers, where the buffer is stacked by them; else its
 // only one.
 struct reference item_of_layer(const struct program *, buffer_id);
-struct statement loop_over_layers(const struct program *, struct span); // empty
+struct layer_range all_layers(const struct program *);
+struct statement loop_over_layers(const struct layer_range *, struct span); // empty
 
 #endif

@@ -144,6 +144,21 @@ static void write_mesh(struct composer *c) {
 
 // ---- training ---------------------------------------------------------------------------------
 
+// Some layers have an optimizer of their own, or their matrices have Muon. It is drawn apart, so that files
+// that have none are what they would be without it.
+static void write_optimizer_of_layers(struct composer *c) {
+    const uint64_t random = c->random;
+    static const char *const optimizers[] = {"sgd(momentum = 0.9)", "sgd(momentum = 0)",
+                                             "adamw(eps = 1e-2, weight_decay = 0.2)", "muon()"};
+    c->random ^= UINT64_C(0x9e3779b97f4a7c15);
+    int64_t begin = pick(c, c->dims->layers - 1);
+    if (chance(c, 120))
+        fprintf(c->to, "  optimizer.layers[%d:%d]%s = %s\n", (int)begin,
+                (int)(begin + 1 + pick(c, c->dims->layers - begin)), chance(c, 300) ? ".norm" : "",
+                optimizers[pick(c, 4)]);
+    c->random = random;
+}
+
 // Rates that are still warming up, so that every step has its own. A gradient twice too large must
 // show: SGD without a clip, AdamW with a large eps, and the clip in runs of its own.
 // (A biting clip hides it altogether, and AdamW with a small eps nearly.)
@@ -171,6 +186,7 @@ static void write_optimizer(struct composer *c) {
         // Vectors have none in any case.
         fprintf(c->to, "  optimizer.mlp = adamw(weight_decay = 0)\n");
     }
+    write_optimizer_of_layers(c);
     if (chance(c, 80))
         fprintf(c->to, "  optimizer.%s = none\n", chance(c, 500) ? "embedding" : "attention");
 }

@@ -1,6 +1,6 @@
 // See gradients.h. An op that updates says so in its row: it has operands `p` and `g`, of one
 // shape. Where elements of g stand in the whole is where those of p do, and where p is the call
-// says.
+// says. Where several ops update, as Muon's do, the first scales the gradient by the clip factor.
 #include "tests/oracle/gradients.h"
 
 #include <math.h>
@@ -62,6 +62,9 @@ static double *whole_of(struct gradients *g, enum timing timing, uint32_t tensor
 void gradients_see(struct gradients *g, const struct moment *moment, const struct array *operands) {
     const struct program *program = g->program;
     int p = operand_named(moment->op->kind, 'p'), of_g = operand_named(moment->op->kind, 'g');
+    bool scales = moment->op->kind == OP_SCALE;
+    if (scales)
+        p = of_g = 0;
     if (p < 0 || of_g < 0)
         return;
     const struct call *call = &moment->statement->call;
@@ -71,6 +74,9 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
         return;
     buffer_id id = call->operands[root].buffer;
     const struct buffer *buffer = &program->buffers[id];
+    if (scales && (unit->phase != PHASE_UPDATE || moment->op->operands[p] != root ||
+                   class_persistent[buffer->class]))
+        return;
     int64_t item = reference_item(program, &call->operands[root], moment->variables);
     int64_t layer = buffer_layer(buffer, item);
     // A place to which what is updated is copied has slots: the loop over layers says whose it is.

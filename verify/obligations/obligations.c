@@ -36,21 +36,25 @@ static bool is_state(const struct program *in, const struct buffer *buffer, enum
     return buffer->class == class && strcmp(in->job->tensors[buffer->tensor].name, tensor) == 0;
 }
 
-static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
+static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor,
+                            int64_t layer) {
     for (buffer_id i = 0; i < in->n_buffers; i++)
-        if (is_state(in, &in->buffers[i], class, tensor))
+        if (is_state(in, &in->buffers[i], class, tensor) &&
+            buffer_item_of_layer(&in->buffers[i], layer) >= 0)
             return i;
     return NO_ID;
 }
 
-// What the reference has of a state of the final program's. A master copy is one of the parameters
-// also where one device keeps no second copy of them; the other way round nothing stands in.
-static buffer_id expected_state(const struct check *c, const struct buffer *buffer) {
+// What the reference has of a state of the final program's, in an item's layer: optimizers may differ
+// between layers. A master copy is one of the parameters also where one device keeps no second copy of
+// them; the other way round nothing stands in.
+static buffer_id expected_state(const struct check *c, const struct buffer *buffer, int64_t item) {
     const char *tensor = c->final.program->job->tensors[buffer->tensor].name;
-    buffer_id own = find_state(c->reference.program, buffer->class, tensor);
+    int64_t layer = buffer_layer(buffer, item);
+    buffer_id own = find_state(c->reference.program, buffer->class, tensor, layer);
     return own != NO_ID || buffer->class != CLASS_MASTER
                ? own
-               : find_state(c->reference.program, CLASS_PARAMETERS, tensor);
+               : find_state(c->reference.program, CLASS_PARAMETERS, tensor, layer);
 }
 
 // The item of `theirs` that holds the layer of item `item` of `ours`; -1: it does not hold it.
@@ -118,7 +122,7 @@ void types_check(struct check *c) {
         const struct buffer *buffer = &m->program->buffers[i];
         enum dtype least = least_type(&m->program->job->policy, buffer->class);
         const struct fault *fault = narrow_fault(m, buffer, least, "is declared");
-        buffer_id other = is_state_buffer(buffer) ? expected_state(c, buffer) : NO_ID;
+        buffer_id other = is_state_buffer(buffer) ? expected_state(c, buffer, 0) : NO_ID;
         if (!fault && other != NO_ID)
             fault = narrow_fault(m, buffer, c->reference.program->buffers[other].dtype,
                                  "one device keeps");
@@ -216,7 +220,8 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
     const struct buffer *buffer = &m->program->buffers[id];
     const struct program *theirs = c->reference.program;
     buffer_id other =
-        find_state(theirs, CLASS_GRADIENTS, m->program->job->tensors[buffer->tensor].name);
+        find_state(theirs, CLASS_GRADIENTS, m->program->job->tensors[buffer->tensor].name,
+                   buffer_layer(buffer, 0));
     if (other == NO_ID) {
         check_add_fault(c, fault_make(m->proof, E516, buffer->span, NULL,
                                       "%s is of no gradient that travels compressed",
@@ -236,28 +241,37 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
     }
 }
 
-// One difference per buffer is enough: the other layers' are alike.
-static void check_state(struct check *c, buffer_id id, const struct store *reference) {
-    struct abstract_machine *m = &c->final;
-    const struct buffer *buffer = &m->program->buffers[id];
-    const struct program *theirs = c->reference.program;
-    buffer_id other = expected_state(c, buffer);
-    const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
-    if (!whole || !same_dims(buffer, whole) ||
-        item_of_layer(whole, buffer, buffer_items(buffer) - 1) <
-            0) { // the reference holds all before it
-        check_add_fault(c, fault_make(m->proof, E514, buffer->span, NULL,
-                                      "%s is no state of the model's training on one device",
-                                      state_text(m, buffer, 0)));
-        return;
-    }
-    if (m->proof->ordered && buffer->dtype != whole->dtype)
-        check_add_fault(c, fault_make(m->proof, E416, buffer->span, NULL,
+// The reference's buffer that has the state in the item's layer; NO_ID: reported.
+static buffer_id check_expected(struct check *c, const struct buffer *buffer, int64_t item) {
+    buffer_id other = expected_state(c, buffer, item);
+    if (other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]))
+        return other;
+    check_add_fault(c, fault_make(c->final.proof, E514, buffer->span, NULL,
+                                  "%s is no state of the model's training on one device",
+                                  state_text(&c->final, buffer, item)));
+    return NO_ID;
+}
+
+static void check_rounding(struct check *c, const struct buffer *buffer,
+                           const struct buffer *whole) {
+    if (c->final.proof->ordered && buffer->dtype != whole->dtype)
+        check_add_fault(c, fault_make(c->final.proof, E416, buffer->span, NULL,
                                       "`%s` is kept in %s, on one device in %s: what is computed "
                                       "of it is rounded otherwise",
                                       buffer->name, dtype_names[buffer->dtype],
                                       dtype_names[whole->dtype]));
+}
+
+// One difference per buffer is enough: the other layers' are alike.
+static void check_state(struct check *c, buffer_id id, const struct store *reference) {
+    struct abstract_machine *m = &c->final;
+    const struct buffer *buffer = &m->program->buffers[id];
     for (int32_t i = 0; i < buffer_items(buffer);) {
+        buffer_id other = check_expected(c, buffer, i);
+        if (other == NO_ID)
+            return;
+        if (i == 0)
+            check_rounding(c, buffer, &c->reference.program->buffers[other]);
         struct run expected = expected_at(c, id, i, other, reference);
         struct scaled value = run_held(m->world, &expected, 0, i).value.value;
         bool lost;
@@ -280,8 +294,9 @@ struct holders { // of one state, in the final program
 static struct holders find_holders(struct check *c, const struct buffer *theirs) {
     const struct program *ours = c->final.program;
     const char *tensor = c->reference.program->job->tensors[theirs->tensor].name;
-    bool is_rounded = theirs->class == CLASS_PARAMETERS &&
-                      find_state(c->reference.program, CLASS_MASTER, tensor) != NO_ID;
+    bool is_rounded =
+        theirs->class == CLASS_PARAMETERS &&
+        find_state(c->reference.program, CLASS_MASTER, tensor, buffer_layer(theirs, 0)) != NO_ID;
     struct holders holders = {0};
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state(ours, &ours->buffers[i], theirs->class, tensor) ||
