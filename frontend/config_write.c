@@ -165,8 +165,11 @@ static void write_all(struct config_writer *writer) {
             write_entry(writer, written_rows[i].key, written_rows[i].text);
     write_kept(writer);
     // The name that transformers 4 has for it, which 5 reads, too.
-    write_entry(writer, "torch_dtype",
-                writer->parameters == DTYPE_F64 ? "\"float64\"" : "\"float32\"");
+    static const char *const torch_names[] = {[DTYPE_F32] = "\"float32\"",
+                                              [DTYPE_F64] = "\"float64\"",
+                                              [DTYPE_BF16] = "\"bfloat16\"",
+                                              [DTYPE_F16] = "\"float16\""};
+    write_entry(writer, "torch_dtype", torch_names[writer->parameters]);
     writer->text = arena_format(arena, "%s\n}\n", writer->text);
 }
 
@@ -328,13 +331,23 @@ static const char *lacking_field(struct config_writer *writer) {
     return NULL;
 }
 
+// The type in which a reader loses nothing of any parameter: there is one for all.
+static enum dtype type_of_all(const struct precision_config *precision) {
+    enum dtype all = precision_type(precision, PRECISION_PARAMETERS, NULL, 0);
+    for (uint32_t i = 0; i < precision->n_rules; i++) {
+        enum dtype type = precision->rules[i].type;
+        if (precision->rules[i].use == PRECISION_PARAMETERS && !dtype_holds(all, type))
+            all = dtype_holds(type, all) ? type : DTYPE_F32; // of bf16 and fp16
+    }
+    return all;
+}
+
 struct config_json frontend_config_json(struct arena *arena, const struct config *config) {
     json_t *kept = config->model.kept_json ? json_loads(config->model.kept_json, 0, NULL) : NULL;
-    struct config_writer writer = {
-        .arena = arena,
-        .model = &config->model,
-        .parameters = precision_type(&config->train.precision, PRECISION_PARAMETERS, NULL, 0),
-        .kept = kept};
+    struct config_writer writer = {.arena = arena,
+                                   .model = &config->model,
+                                   .parameters = type_of_all(&config->train.precision),
+                                   .kept = kept};
     struct config_json json = {.text = find_kind(&writer, true) ? writer.text : NULL};
     json.unseen = find_kind(&writer, false) ? unseen_of(&writer) : NULL;
     json.lacks = json.text ? NULL : lacking_field(&writer);

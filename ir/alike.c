@@ -63,6 +63,8 @@ static bool roles_alike(const uint8_t *a, unsigned n_a, const uint8_t *b, unsign
 static bool tensor_types_alike(const struct job *job_a, const struct tensor *a,
                                const struct job *job_b, const struct tensor *b) {
     return tensor_parameters(job_a, a) == tensor_parameters(job_b, b) &&
+           tensor_master(job_a, a) == tensor_master(job_b, b) &&
+           tensor_moments(job_a, a) == tensor_moments(job_b, b) &&
            tensor_gradients(job_a, a) == tensor_gradients(job_b, b) &&
            tensor_gather(job_a, a) == tensor_gather(job_b, b) &&
            tensor_reduce(job_a, a) == tensor_reduce(job_b, b);

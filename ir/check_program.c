@@ -25,11 +25,11 @@ static const char *check_tensor_parts(struct checker *c, const struct tensor *te
 }
 
 static const char *check_tensor(struct checker *c, const struct tensor *tensor) {
-    const enum dtype types[] = {tensor->parameters, tensor->gradients, tensor->gather,
-                                tensor->reduce};
-    for (unsigned i = 0; i < 4; i++)
+    const enum dtype types[] = {tensor->parameters, tensor->master, tensor->moments,
+                                tensor->gradients,  tensor->gather, tensor->reduce};
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i] != DTYPE_NONE && !dtype_is_floating(types[i]))
-            return arena_format(c->arena, "tensor %s travels as integers", tensor->name);
+            return arena_format(c->arena, "tensor %s is kept or travels as integers", tensor->name);
     return check_tensor_parts(c, tensor);
 }
 

@@ -296,6 +296,9 @@ enum dtype dtype_added_up_in(enum dtype);
 // where parameters serve.
 enum dtype precision_type(const struct precision_config *, enum precision_use, const uint8_t *roles,
                           unsigned n_roles);
+// In which type a table is gathered that the head reads, too: the embedding's roles.
+enum dtype precision_of_tied(const struct precision_config *, const uint8_t *roles,
+                             unsigned n_roles);
 // Whether all is of one type that everything computes in by itself, fp32 or fp64.
 bool precision_is_uniform(const struct precision_config *);
 const char *dtype_word(enum dtype); // as a file calls it: "fp32"

@@ -299,9 +299,10 @@ struct tensor {
     enum init_kind init;
     double init_std; // INIT_NORMAL
     bool trainable;
-    // Element types of itself as it is stored and saved, of its gradient, of itself where it is gathered,
-    // and of its gradient where that is reduced; NONE: the policy's.
-    enum dtype parameters, gradients, gather, reduce;
+    // Element types of itself as it is stored and saved, of the copy that is updated, of the optimizer's
+    // states, of its gradient, of itself where it is gathered, and of its gradient where that is reduced;
+    // NONE: the policy's.
+    enum dtype parameters, master, moments, gradients, gather, reduce;
     const char *saved_name; // Hugging Face's, with `%d` for the layer
     int64_t saved_columns_begin,
         saved_columns;     // of the saved tensor's last dimension; columns 0: all
@@ -669,6 +670,8 @@ uint32_t job_add_unit(struct job *, const char *name, struct span span);
 uint32_t job_clone_unit(struct job *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
 enum dtype tensor_parameters(const struct job *, const struct tensor *); // its own, or the policy's
+enum dtype tensor_master(const struct job *, const struct tensor *);
+enum dtype tensor_moments(const struct job *, const struct tensor *);
 enum dtype tensor_gradients(const struct job *, const struct tensor *);
 enum dtype tensor_gather(const struct job *, const struct tensor *);
 enum dtype tensor_reduce(const struct job *, const struct tensor *);

@@ -60,6 +60,14 @@ enum dtype tensor_parameters(const struct job *job, const struct tensor *tensor)
     return tensor->parameters ? tensor->parameters : job->policy.parameters;
 }
 
+enum dtype tensor_master(const struct job *job, const struct tensor *tensor) {
+    return tensor->master ? tensor->master : job->policy.master;
+}
+
+enum dtype tensor_moments(const struct job *job, const struct tensor *tensor) {
+    return tensor->moments ? tensor->moments : job->policy.moments;
+}
+
 enum dtype tensor_gradients(const struct job *job, const struct tensor *tensor) {
     return tensor->gradients ? tensor->gradients : job->policy.gradients;
 }

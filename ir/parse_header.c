@@ -143,9 +143,9 @@ static void parse_parts(struct parser *p, struct tensor *tensor) {
     } while (text_accept(p, ','));
 }
 
-// `tensor NAME [dims] role ROLE layers N init KIND parts NAME N, ... frozen stored TYPE gradients TYPE
-// gather TYPE reduce TYPE saved "NAME" columns A N transposed`; what follows the dimensions may be left
-// out, but for the way to initialise.
+// `tensor NAME [dims] role ROLE layers N init KIND parts NAME N, ... frozen stored TYPE master TYPE
+// moments TYPE gradients TYPE gather TYPE reduce TYPE saved "NAME" columns A N transposed`; what follows
+// the dimensions may be left out, but for the way to initialise.
 static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};
@@ -166,6 +166,10 @@ static void parse_tensor(struct parser *p) {
         tensor.trainable = false;
     if (text_accept_word(p, "stored"))
         tensor.parameters = text_element_type(p);
+    if (text_accept_word(p, "master"))
+        tensor.master = text_element_type(p);
+    if (text_accept_word(p, "moments"))
+        tensor.moments = text_element_type(p);
     if (text_accept_word(p, "gradients"))
         tensor.gradients = text_element_type(p);
     if (text_accept_word(p, "gather"))

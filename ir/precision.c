@@ -81,18 +81,40 @@ static enum dtype open_type(const struct precision_config *precision, enum preci
     }
 }
 
-enum dtype precision_type(const struct precision_config *precision, enum precision_use use,
-                          const uint8_t *roles, unsigned n_roles) {
+static enum dtype said_or_open(const struct precision_config *precision, enum precision_use use,
+                               const uint8_t *roles, unsigned n_roles) {
     const struct precision_rule *rule = precision_rule_of(precision, use, roles, n_roles);
     enum dtype type = rule ? rule->type : precision->of_all[use];
-    if (type == DTYPE_NONE && !(rule && use == PRECISION_MASTER))
-        type = open_type(precision, use, roles, n_roles);
-    enum dtype kept = use == PRECISION_MASTER || use == PRECISION_GATHER
-                          ? precision_type(precision, PRECISION_PARAMETERS, roles, n_roles)
-                          : type;
-    if (use == PRECISION_GATHER) // more digits than parameters have would be zeros
+    return type == DTYPE_NONE && !(rule && use == PRECISION_MASTER)
+               ? open_type(precision, use, roles, n_roles)
+               : type;
+}
+
+// More digits than parameters have would be zeros where they are gathered.
+enum dtype precision_type(const struct precision_config *precision, enum precision_use use,
+                          const uint8_t *roles, unsigned n_roles) {
+    enum dtype type = said_or_open(precision, use, roles, n_roles);
+    if (use != PRECISION_MASTER && use != PRECISION_GATHER)
+        return type;
+    enum dtype kept = precision_type(precision, PRECISION_PARAMETERS, roles, n_roles);
+    if (use == PRECISION_GATHER)
         return dtype_narrower(type, kept);
-    return use == PRECISION_MASTER && type == kept ? DTYPE_NONE : type;
+    return type == kept ? DTYPE_NONE : type;
+}
+
+enum dtype precision_of_tied(const struct precision_config *precision, const uint8_t *roles,
+                             unsigned n_roles) {
+    static const uint8_t head[] = {ROLE_HEAD};
+    const uint8_t *of[] = {roles, head};
+    const unsigned n[] = {n_roles, 1};
+    enum dtype kept = precision_type(precision, PRECISION_PARAMETERS, roles, n_roles);
+    enum dtype types[2];
+    for (int i = 0; i < 2; i++) {
+        types[i] = said_or_open(precision, PRECISION_GATHER, of[i], n[i]);
+        types[i] = dtype_narrower(types[i], kept);
+    }
+    enum dtype wider = dtype_wider(types[0], types[1]);
+    return dtype_holds(wider, types[0]) ? wider : kept; // of bf16 and fp16 neither has the other's
 }
 
 const struct origin *precision_origin(const struct precision_config *precision,

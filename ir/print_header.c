@@ -63,17 +63,19 @@ void print_policy(struct printer *p) {
     end_line(p);
 }
 
-// Types of what is stored, of gradients, and of what travels, where the policy does not say them.
+// Types of what is stored, updated and kept, and of what travels, where the policy does not say them.
 static void put_tensor_types(struct printer *p, const struct tensor *tensor) {
     const struct policy *policy = &p->job->policy;
     const struct {
         const char *what;
         enum dtype own, shared;
     } rows[] = {{"stored", tensor->parameters, policy->parameters},
+                {"master", tensor->master, policy->master},
+                {"moments", tensor->moments, policy->moments},
                 {"gradients", tensor->gradients, policy->gradients},
                 {"gather", tensor->gather, policy->gather},
                 {"reduce", tensor->reduce, policy->reduce}};
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].own != DTYPE_NONE && rows[i].own != rows[i].shared)
             put(p, " %s %s", rows[i].what, dtype_names[rows[i].own]);
 }

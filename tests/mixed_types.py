@@ -27,6 +27,8 @@ MODELS = [
 OPTIMIZERS = ["adamw(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)", "lion(lr = 1e-4)",
               "adam(lr = 1e-3, weight_decay = 0.1)"]
 USES = ["parameters", "master", "moments", "gradients", "activations", "compute", "gather", "reduce"]
+OF_PARTS = [use for use in USES if use != "activations"]
+PARTS = ["norm", "mlp", "attention", "attention.qkv", "embedding", "head", "layers", "attention.norm"]
 TYPES = ["bf16", "bf16", "fp16", "fp32", "fp32", "fp64"]
 STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "states : (S*, S, S, R) on dp  parameters : gathered(dp, after_forward = kept)",
@@ -42,6 +44,15 @@ FOUND = [
     ("compute = fp64  gradients = fp32", 0, ""),  # added up in less than products are
     ("parameters = bf16  master = fp32  compute = bf16  gradients = bf16  reduce = fp16", 2, "use zero2(dp)"),
     ("activations = fp64  compute = fp32  compute.norm = fp32", 0, ""),  # a saved cast of the stream
+    ("parameters = fp32  parameters.norm = bf16", 0, ""),  # held against what is said of all
+    ("parameters = bf16  master = fp64  master.norm = fp32", 0, "use zero1(dp)"),
+    ("moments = fp32  moments.mlp = bf16", 2, "use zero2(dp)"),
+    ("compute = fp32  compute.mlp = bf16", 2, "use zero3(dp)"),
+    ("compute = bf16  compute.mlp = fp16", 0, ""),
+    ("compute = bf16  activations = fp32", 1, "split heads, kv_heads, ffn over tp"),  # a sum that was not rounded
+    ("parameters.embedding = bf16", 0, "use zero3(dp)"),  # a tied table
+    ("compute = bf16  gradients = fp32  parameters.mlp = bf16", 0,  # values that are named alike
+     "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
     ("parameters = fp64  gather = fp32  activations = bf16", 1, "use zero3(dp)  activations : recomputed"),
     ("compute = bf16", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),  # pieces of casts alone
     ("compute = fp64  gradients = fp64", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
@@ -61,7 +72,8 @@ strategy main {{ {strategy} }}
 def found_files():
     for types, model, stored in FOUND:
         for more in ("", "reproducible = 4"):
-            yield file_of(MODELS[model], OPTIMIZERS[0], types, f"split batch over dp  {stored}", "dp = 2", 2, more)
+            mesh = "dp = 2  tp = 2" if "over tp" in stored else "dp = 2"
+            yield file_of(MODELS[model], OPTIMIZERS[0], types, f"split batch over dp  {stored}", mesh, 2, more)
 
 
 def drawn_types(drawn):
@@ -70,6 +82,8 @@ def drawn_types(drawn):
         types = {"parameters": "bf16", "master": "fp32", "compute": "bf16"} | types
     if drawn.random() < 0.2:
         types["compute.norm"] = "fp32"
+    while drawn.random() < 0.4:  # of a part
+        types[f"{drawn.choice(OF_PARTS)}.{drawn.choice(PARTS)}"] = drawn.choice(TYPES)
     return "  ".join(f"{use} = {dtype}" for use, dtype in types.items())
 
 
@@ -77,8 +91,7 @@ def drawn_file(drawn):
     model, divided = drawn.choice(MODELS), drawn.random() < 0.5
     strategy = ["split batch over dp"]
     if divided:
-        heads = "heads" if model.startswith("gpt2") else "heads, kv_heads"
-        strategy.append(f"split {heads}, ffn{drawn.choice(['', ', vocab'])} over tp")
+        strategy.append(f"split heads, kv_heads, ffn{drawn.choice(['', ', vocab'])} over tp")
         strategy.append(drawn.choice(["", "activations : sharded(tp by sequence)"]))
     strategy.append(drawn.choice(STORED))
     strategy.append(drawn.choice(["", "", "activations : recomputed"]))

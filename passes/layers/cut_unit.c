@@ -173,13 +173,22 @@ struct unit_piece make_piece(struct unit_cutter *c, uint32_t number, const char 
 
 // ---- calls ------------------------------------------------------------------------------------
 
+// A name that no other value of the unit has: those of other types may be named alike.
+static const char *name_of(const struct unit_cutter *c, value_id v) {
+    const char *name = c->whole.values[v].name;
+    unsigned before = 0;
+    for (value_id i = 0; i < v; i++)
+        before += strcmp(c->whole.values[i].name, name) == 0;
+    return before ? arena_format(c->program->arena, "%s.%u", name, before + 1) : name;
+}
+
 // Where a value that crosses from one piece to another lies. In another range of layers it may be
 // cut otherwise, and lies apart.
 static struct reference crossing(const struct unit_cutter *c, value_id v,
                                  const struct layer_range *range) {
     struct arena *arena = c->program->arena;
     const struct value *value = &c->whole.values[v];
-    const char *name = arena_format(arena, "%s.%s", c->whole.name, value->name);
+    const char *name = arena_format(arena, "%s.%s", c->whole.name, name_of(c, v));
     name = range ? range_name(arena, name, range) : name;
     buffer_id id = program_find_buffer(c->program, name);
     if (id == NO_ID) {

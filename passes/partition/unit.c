@@ -268,16 +268,18 @@ static void make_divided(struct maker *m, const struct op *op) {
     emit_local(m, op, operands, types);
 }
 
-// What arrives as the elements that a cast makes, as gathered parameters do, is not cast.
+// What arrives as the elements that a cast makes, as gathered parameters do, is not cast. Summands
+// that are wider than their sum are: they are rounded in between.
 static bool is_cast_already(struct maker *m, const struct op *op) {
     if (op->kind != OP_CAST)
         return false;
     enum dtype wanted = m->from->values[op->results[0]].type.dtype;
+    enum dtype given = m->from->values[op->operands[0]].type.dtype;
     const struct forms *forms = &m->forms[op->operands[0]];
     bool any = false;
     for (uint32_t i = 0; i < forms->n; i++) {
         struct form form = forms->items[i];
-        if (form.type.dtype != wanted)
+        if (form.type.dtype != wanted || dtype_holds(wanted, given))
             continue;
         form.type.dtype = DTYPE_NONE;
         add_form(m, op->results[0], form);

@@ -13,6 +13,8 @@ void make_value_buffer(struct draft *draft, buffer_id of, const struct sharding 
     struct buffer buffer = plan->reference->buffers[of];
     struct buffer_state *state = &draft->states[of];
     bool input = buffer.class == CLASS_INPUT;
+    if (type->dtype != DTYPE_NONE) // a summand that is not rounded before it is a sum
+        buffer.dtype = type->dtype;
     lay_out(plan, &buffer, type->cuts);
     for (unsigned d = 0; d < buffer.rank; d++) {
         struct axis_list *cuts = &buffer.layout.cuts[d];

@@ -340,10 +340,13 @@ static void check_updates(struct placing *p) {
         }
 }
 
-// The widest type that a unit adds up in: the stream's elements may be wider than what products read.
-static enum dtype widest_sum(const struct placing *p) {
-    enum dtype stream = precision_type(&p->config->train.precision, PRECISION_ACTIVATIONS, NULL, 0);
-    return dtype_wider(dtype_added_up_in(stream), p->program->job->policy.accumulate);
+// The widest type in which a tensor's gradient is added up: the stream's elements may be wider than
+// what its part computes in.
+static enum dtype widest_sum(const struct placing *p, const struct tensor *tensor) {
+    const struct precision_config *precision = &p->config->train.precision;
+    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
+    enum dtype work = precision_of_work(precision, tensor->roles, tensor->n_roles);
+    return dtype_added_up_in(dtype_wider(stream, work));
 }
 
 // Whether parameters are rounded to be gathered, and then once more, where one device rounds once.
@@ -362,7 +365,7 @@ static const char *rounded_otherwise(const struct placing *p, uint32_t i) {
     const struct element_types *types = &storage->types;
     if (types->reduced != types->gradients)
         return "reducing gradients in another type than they are kept in";
-    if (!dtype_holds(types->gradients, widest_sum(p)))
+    if (!dtype_holds(types->gradients, widest_sum(p, tensor)))
         return "keeping gradients in fewer bits than products add up in";
     return rounds_twice(p, storage, tensor)
                ? "gathering parameters rounded, but not to what reads them"

@@ -209,6 +209,19 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     push_call(b, &step->body, &calls->head);
 }
 
+static bool is_of_products(const struct precision_rule *rule) {
+    const struct selector *of = &rule->selector;
+    return rule->use == PRECISION_COMPUTE && of->roles[of->n_roles - 1] != ROLE_NORM;
+}
+
+// Of parts that compute in different types the policy has the least that a product reads, and adds up
+// in; which it is of a part the program of one device says.
+static void make_narrower(enum dtype *types, enum dtype computed) {
+    enum dtype added = dtype_added_up_in(computed);
+    types[PRECISION_COMPUTE] = dtype_narrower(types[PRECISION_COMPUTE], computed);
+    types[PRECISION_ACCUMULATE] = dtype_narrower(types[PRECISION_ACCUMULATE], added);
+}
+
 // What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
 static void set_sizes(struct program *program, const struct config *config) {
     const struct precision_config *precision = &config->train.precision;
@@ -221,6 +234,9 @@ static void set_sizes(struct program *program, const struct config *config) {
     enum dtype types[N_PRECISION_USES];
     for (int i = 0; i < N_PRECISION_USES; i++)
         types[i] = precision_type(precision, (enum precision_use)i, NULL, 0);
+    for (uint32_t i = 0; i < precision->n_rules; i++) // ops do not say which part they are of
+        if (is_of_products(&precision->rules[i]))
+            make_narrower(types, precision->rules[i].type);
     program->job->policy = (struct policy){.parameters = types[PRECISION_PARAMETERS],
                                            .master = types[PRECISION_MASTER],
                                            .moments = types[PRECISION_MOMENTS],

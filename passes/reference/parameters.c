@@ -149,15 +149,19 @@ static void set_types(const struct program *program, const struct config *config
                       struct tensor *tensor) {
     const struct precision_config *precision = &config->train.precision;
     const struct policy *policy = &program->job->policy;
-    const uint8_t head[] = {ROLE_HEAD};
     const uint8_t *roles = tensor->roles;
     unsigned n = tensor->n_roles;
-    enum dtype gather = precision_type(precision, PRECISION_GATHER, roles, n);
-    if (config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB)
-        gather = dtype_wider(gather, precision_type(precision, PRECISION_GATHER, head, 1));
-    tensor->gather = own_type(gather, policy->gather);
+    bool tied =
+        config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB;
+    tensor->gather = own_type(tied ? precision_of_tied(precision, roles, n)
+                                   : precision_type(precision, PRECISION_GATHER, roles, n),
+                              policy->gather);
     tensor->parameters =
         own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n), policy->parameters);
+    tensor->master =
+        own_type(precision_type(precision, PRECISION_MASTER, roles, n), policy->master);
+    tensor->moments =
+        own_type(precision_type(precision, PRECISION_MOMENTS, roles, n), policy->moments);
     tensor->gradients =
         own_type(precision_type(precision, PRECISION_GRADIENTS, roles, n), policy->gradients);
     tensor->reduce =

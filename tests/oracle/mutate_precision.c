@@ -1,12 +1,12 @@
 // Mistakes of precision: a value through a narrower type and back, or made in one. Programs that are
-// spoilt compute in f64, so bf16 and f16 show far above what another order of sums does.
+// spoilt have values of f64 and f32, so bf16 and f16 show far above what another order of sums does.
 #include <string.h>
 
 #include "tests/oracle/mutate_parts.h"
 
 static bool is_tensor(const struct unit *unit, value_id value) {
     const struct tensor_type *type = &unit->values[value].type;
-    return type->rank > 0 && type->dtype == DTYPE_F64;
+    return type->rank > 0 && dtype_is_floating(type->dtype) && !dtype_is_narrow(type->dtype);
 }
 
 static bool makes_tensors(const struct unit *unit, const struct op *op) {
@@ -45,7 +45,7 @@ static void insert_cast(struct mutant *m, struct unit *unit, uint32_t at, value_
 static value_id insert_round_trip(struct mutant *m, struct unit *unit, uint32_t at, value_id value,
                                   struct span span, bool in_place) {
     value_id narrow = add_value(m, unit, value, ".short", narrow_type(m));
-    value_id wide = add_value(m, unit, value, ".long", DTYPE_F64);
+    value_id wide = add_value(m, unit, value, ".long", unit->values[value].type.dtype);
     if (in_place && unit->values[value].storage != STORAGE_INLINE) {
         unit->values[wide].storage = STORAGE_IN_PLACE;
         unit->values[wide].base = value;
@@ -77,7 +77,7 @@ bool round_value(struct mutant *m) {
 }
 
 static bool is_update(const struct unit *unit, const struct op *op) {
-    return op->kind == OP_ADAMW || op->kind == OP_SGD || op->kind == OP_SGD_MOMENTUM;
+    return unit->phase == PHASE_UPDATE && makes_tensors(unit, op);
 }
 
 bool round_state(struct mutant *m) {

@@ -81,22 +81,25 @@ static bool same_dims(const struct buffer *a, const struct buffer *b) {
 
 // ---- states -----------------------------------------------------------------------------------
 
-static enum dtype least_type(const struct policy *policy, enum buffer_class class) {
-    switch (class) {
+// The type that is declared of what the buffer keeps of its tensor.
+static enum dtype least_type(const struct job *job, const struct buffer *buffer) {
+    if (buffer->tensor == NO_ID)
+        return DTYPE_NONE;
+    const struct tensor *tensor = &job->tensors[buffer->tensor];
+    switch (buffer->class) {
     case CLASS_PARAMETERS:
-        return policy->parameters;
+    case CLASS_ANCHOR:
+        return tensor_parameters(job, tensor);
     case CLASS_MASTER:
-        return policy->master;
+        return tensor_master(job, tensor);
     case CLASS_MOMENT1:
     case CLASS_MOMENT2:
     case CLASS_MOMENTUM:
     case CLASS_OUTER_MOMENTUM:
-        return policy->moments;
-    case CLASS_ANCHOR:
-        return policy->parameters;
+        return tensor_moments(job, tensor);
     case CLASS_RESIDUAL:
     case CLASS_GRADIENTS:
-        return policy->gradients;
+        return tensor_gradients(job, tensor);
     default:
         return DTYPE_NONE;
     }
@@ -120,7 +123,7 @@ void types_check(struct check *c) {
     struct abstract_machine *m = &c->final;
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
-        enum dtype least = least_type(&m->program->job->policy, buffer->class);
+        enum dtype least = least_type(m->program->job, buffer);
         const struct fault *fault = narrow_fault(m, buffer, least, "is declared");
         buffer_id other = is_state_buffer(buffer) ? expected_state(c, buffer, 0) : NO_ID;
         if (!fault && other != NO_ID)

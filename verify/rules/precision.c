@@ -94,11 +94,11 @@ static void check_declared(const struct context *c) {
     if (c->op->kind != OP_EINSUM)
         return;
     for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (!dtype_holds(c->operands[i].dtype, policy->compute)) {
+        if (dtype_bytes[c->operands[i].dtype] < dtype_bytes[policy->compute]) {
             computed = c->operands[i].dtype;
             least = policy->compute;
         }
-    if (!dtype_holds(computed, least))
+    if (dtype_bytes[computed] < dtype_bytes[least])
         fault_insist(c->proof,
                      fault_make(c->proof, E415, c->op->span, NULL,
                                 "`%s` computes in %s, narrower than %s, which is declared",
