@@ -214,8 +214,8 @@ static bool is_of_products(const struct precision_rule *rule) {
     return rule->use == PRECISION_COMPUTE && of->roles[of->n_roles - 1] != ROLE_NORM;
 }
 
-// Of parts that compute in different types the policy has the least that a product reads, and adds up
-// in; which it is of a part the program of one device says.
+// The policy has the least that any product reads and adds up in, where parts compute in different
+// types; which it is of a part the program of one device says.
 static void make_narrower(enum dtype *types, enum dtype computed) {
     enum dtype added = dtype_added_up_in(computed);
     types[PRECISION_COMPUTE] = dtype_narrower(types[PRECISION_COMPUTE], computed);
