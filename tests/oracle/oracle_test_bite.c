@@ -40,6 +40,12 @@ static const char clipped[] =
     "  optimizer = adamw(lr = 0.05, eps = 1e-2)\n"
     "  clip = 0.01\n"
     "}\n" STRATEGY;
+static const char scaled[] =
+    "model tiny : llama { layers = 3  hidden = 11  heads = 6  kv_heads = 3  head_dim = 4  ffn = 30 "
+    "vocab = 42 }\n" MACHINE "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
+    "  optimizer = sgd(lr = 0.05)\n"
+    "  loss_scale = dynamic(initial = 96, backoff = 0.5, interval = 5)\n"
+    "}\n" STRATEGY;
 
 static const struct feature {
     const char *text, *with, *without;
@@ -66,6 +72,9 @@ static const struct feature {
     {llama, "  optimizer.mlp = adamw(weight_decay = 0)\n", ""},
     {clipped, "  clip = 0.01\n", ""},
     {clipped, "clip = 0.01", "clip = 0.02"},
+    {scaled, "  loss_scale = dynamic(initial = 96, backoff = 0.5, interval = 5)\n", ""},
+    {scaled, "backoff = 0.5", "backoff = 0.4"}, // some step is skipped
+    {scaled, "interval = 5", "interval = 4"},
 };
 
 static char *replaced(struct arena *arena, const struct feature *feature) {
