@@ -51,15 +51,25 @@ static void add_handed_on(struct handed_on *handed, struct layers here) {
     *handed = (struct handed_on){true, here};
 }
 
+static void add_kept(const struct program *program, struct handed_on *all, buffer_id from,
+                     buffer_id to) {
+    if (all[from].found && program->buffers[from].class == CLASS_TRANSIENT)
+        add_handed_on(&all[to], all[from].in);
+}
+
+// Copies in units of their own, and those to another tier.
 static void find_kept(const struct program *program, struct handed_on *all) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &program->job->units[call->unit];
-        if (unit->phase != PHASE_FORWARD || unit->n_parameters != 1 || unit->n_results != 1)
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        for (uint32_t i = 0;
+             s->kind == STATEMENT_START && is_copy(&s->start) && i < s->start.n_pieces; i++)
+            add_kept(program, all, s->start.pieces[i].from.buffer, s->start.pieces[i].to.buffer);
+        if (s->kind != STATEMENT_CALL)
             continue;
-        buffer_id from = call->operands[0].buffer, to = call->results[0].buffer;
-        if (all[from].found && program->buffers[from].class == CLASS_TRANSIENT)
-            add_handed_on(&all[to], all[from].in);
+        const struct unit *unit = &program->job->units[s->call.unit];
+        if (unit->phase == PHASE_FORWARD && unit->n_parameters == 1 && unit->n_results == 1)
+            add_kept(program, all, s->call.operands[0].buffer, s->call.results[0].buffer);
     }
 }
 

@@ -439,7 +439,7 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
 
 // What is meant and means something, but is not built; -1: it is built.
 static int unsupported_mode(enum mode mode, enum state state) {
-    if (mode == MODE_OFFLOADED && (state == STATE_GRADIENTS || state == STATE_ACTIVATIONS))
+    if (mode == MODE_OFFLOADED && state == STATE_GRADIENTS)
         return UNSUPPORTED_OFFLOADED;
     return -1;
 }
@@ -539,6 +539,12 @@ static bool resolve_state(struct resolver *r, const struct ast_path *path, enum 
     return state >= 0 && !step->has_slice;
 }
 
+// What is kept for making activations again may be so elsewhere.
+static bool compose_residencies(const struct mode_statement *a, const struct mode_statement *b) {
+    return a->state == STATE_ACTIVATIONS && a->residency != b->residency &&
+           a->residency != RESIDENCY_STORED && b->residency != RESIDENCY_STORED;
+}
+
 // A statement has one extent per axis and one residency; `sharded(dp), gathered(dp)` contradicts.
 static void check_modes_agree(struct expansion *e, uint32_t first) {
     const struct strategy_config *strategy = e->strategy;
@@ -547,7 +553,7 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
             const struct mode_statement *a = &strategy->modes[k], *b = &strategy->modes[i];
             bool extents = a->sets_extent && b->sets_extent &&
                            axis_list_mask(&a->axes) & axis_list_mask(&b->axes);
-            if (!extents && !(a->sets_residency && b->sets_residency))
+            if (!extents && (!a->sets_residency || !b->sets_residency || compose_residencies(a, b)))
                 continue;
             const struct origin *origin = &b->origin;
             report(e->r->diagnostics, E121, origin_span(origin),

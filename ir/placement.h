@@ -137,6 +137,8 @@ struct placement {
                               // their own: copies of everything lie on them, of different steps
     struct axis_list wire_axes; // axes of `tokens` over which gradients travel as codes
     struct wire wire;           // how; NONE: there are no such axes
+    // How many layers ahead of its backward comes in what is kept elsewhere for it.
+    int64_t activations_prefetch;
     struct axis_list ring; // the one of them, if any, round which keys and values travel; along it
                            // the sequence lies in zigzag
     struct work_rule *rules; // in the order in which cuts of one dimension nest, outermost first

@@ -18,6 +18,13 @@ WAYS = {
     "shards": ("zero3", "parameters : offloaded"),
     "ahead3": ("zero3", "parameters : offloaded(prefetch = 2)"),
     "all": ("zero3", "parameters : offloaded  optimizer : offloaded(update = host)"),
+    "again": ("zero3", "activations : recomputed"),
+    "again2": ("zero3", "activations : recomputed(unit = layers(2))"),
+    "inputs": ("zero3", "activations : recomputed, offloaded"),
+    "inputs2": ("zero3", "activations : recomputed(unit = layers(2)), offloaded(to = disk)"),
+    "kept": ("zero1", "activations : offloaded(to = disk, prefetch = 2)"),
+    "mlp": ("zero1", "activations.mlp : offloaded(unit = tensor)"),
+    "infinity": ("zero3", "parameters, optimizer : offloaded(to = disk)  activations : recomputed, offloaded"),
     "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
 }
 

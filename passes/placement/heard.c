@@ -137,7 +137,17 @@ static struct gathered_layers find_gathered(const struct placing *p,
     return found;
 }
 
+// What backward of a layer needs comes in together, gathers among it.
+static struct unheard why_activations_ahead(const struct placing *p,
+                                            const struct mode_statement *mode) {
+    if (mode->prefetch > p->config->model.layers)
+        return (struct unheard){.kind = UNHEARD_BEYOND};
+    return because("what else backward of these layers needs comes in later");
+}
+
 static struct unheard why_prefetch(struct placing *p, const struct mode_statement *mode) {
+    if (mode->state == STATE_ACTIVATIONS)
+        return why_activations_ahead(p, mode);
     struct gathered_layers found = find_gathered(p, mode);
     if (!found.any)
         return because("no layer is among what is gathered");

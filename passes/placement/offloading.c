@@ -73,6 +73,28 @@ static void check_updates(struct placing *p) {
         check_update(p, &p->program->job->units[call->unit], call);
 }
 
+// What layers hand on is one buffer, whose items lie in one tier.
+static void check_layers(struct placing *p, const struct mode_statement *mode) {
+    if (selector_is_partial(&mode->selector, p->program->job->sizes.layers))
+        not_yet(p, &mode->origin, "offloading activations of some of the layers only",
+                "leave out the slice, or keep these on the device");
+}
+
+// What comes in for a layer does so together: as far ahead as all of it asks for.
+static void check_activations(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    p->placement->activations_prefetch = INT64_MAX;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state != STATE_ACTIVATIONS || mode->residency != RESIDENCY_OFFLOADED)
+            continue;
+        check_unit(p, mode);
+        check_layers(p, mode);
+        if (mode->prefetch < p->placement->activations_prefetch)
+            p->placement->activations_prefetch = mode->prefetch;
+    }
+}
+
 void check_offloading(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t i = 0; i < p->placement->n_storages; i++) {
@@ -86,6 +108,8 @@ void check_offloading(struct placing *p) {
             check_gathered_there(p, storage);
         }
     }
+    if (p->diagnostics->n_errors == errors)
+        check_activations(p);
     if (p->diagnostics->n_errors == errors)
         check_updates(p);
 }

@@ -97,7 +97,7 @@ static void put_split(const struct writer *w, const struct split_statement *spli
     put(w, split->scope_depth);
 }
 
-// A statement about activations says how work is divided and what is recomputed.
+// A statement about activations says how work is divided, what is recomputed and where the rest is.
 static void put_activations(const struct writer *w, const struct mode_statement *mode) {
     put_selector(w, &mode->selector);
     put_axes(w, &mode->axes);
@@ -111,6 +111,8 @@ static void put_activations(const struct writer *w, const struct mode_statement 
     put(w, mode->unit_layers);
     put(w, mode->by);
     put(w, mode->by_dimension);
+    put(w, mode->to);
+    put(w, mode->prefetch);
 }
 
 // What a mode says of work, behind what it speaks about. Nothing: of storage alone.

@@ -22,7 +22,7 @@ static bool plan_program(struct job *job, const struct config *config, struct pl
                          struct diagnostics *diagnostics) {
     const struct pass_context context = {
         .config = config, .diagnostics = diagnostics, .placement = &placement};
-    return overlap(job, &context) && fuse(job, &context) && plan_memory(job, &context);
+    return offload(job, &context) && overlap(job, &context) && fuse(job, &context) && plan_memory(job, &context);
 }
 
 // ---- communication ----------------------------------------------------------------------------

@@ -123,19 +123,43 @@ struct modes_by_layer modes_by_layer(struct arena *arena, const struct strategy_
                                    selectors_by_layer(arena, selectors, strategy->n_modes)};
 }
 
-const struct mode_statement *residency_of(const struct modes_by_layer *modes, enum state state,
-                                          const uint8_t *roles, unsigned n_roles, int64_t layer) {
+// Two things are said of activations: what is made again, and where the rest is kept. That they are
+// stored says both.
+static bool says_where(const struct mode_statement *mode) {
+    return mode->residency != RESIDENCY_MATERIALIZED;
+}
+
+static bool says_whether(const struct mode_statement *mode) {
+    return mode->state != STATE_ACTIVATIONS || mode->residency != RESIDENCY_OFFLOADED;
+}
+
+static const struct mode_statement *best_residency(const struct modes_by_layer *modes,
+                                                   enum state state, const uint8_t *roles,
+                                                   unsigned n_roles, int64_t layer,
+                                                   bool (*says)(const struct mode_statement *)) {
     const struct mode_statement *best = NULL;
     const struct stretch *stretch = stretch_at(&modes->index, layer);
     for (uint32_t i = 0; i < stretch->n; i++) {
         const struct mode_statement *mode = &modes->strategy->modes[stretch->numbers[i]];
-        if (mode->state == state && mode->sets_residency &&
+        if (mode->state == state && mode->sets_residency && says(mode) &&
             selector_matches(&mode->selector, roles, n_roles) &&
             selector_covers(&mode->selector, layer) &&
             (!best || compare_statements(mode, best) > 0))
             best = mode;
     }
     return best;
+}
+
+const struct mode_statement *residency_of(const struct modes_by_layer *modes, enum state state,
+                                          const uint8_t *roles, unsigned n_roles, int64_t layer) {
+    return best_residency(modes, state, roles, n_roles, layer, says_whether);
+}
+
+const struct mode_statement *offloads_activations(const struct modes_by_layer *modes,
+                                                  const uint8_t *roles, unsigned n_roles) {
+    const struct mode_statement *mode =
+        best_residency(modes, STATE_ACTIVATIONS, roles, n_roles, 0, says_where);
+    return mode && mode->residency == RESIDENCY_OFFLOADED ? mode : NULL;
 }
 
 int64_t layers_of_unit(const struct mode_statement *mode) {

@@ -59,6 +59,11 @@ struct modes_by_layer modes_by_layer(struct arena *, const struct strategy_confi
 const struct mode_statement *residency_of(const struct modes_by_layer *, enum state,
                                           const uint8_t *roles, unsigned n_roles, int64_t layer);
 
+// The statement that keeps on the host or on disk what forward leaves for backward of these roles; NULL:
+// it stays on the device.
+const struct mode_statement *offloads_activations(const struct modes_by_layer *,
+                                                  const uint8_t *roles, unsigned n_roles);
+
 // How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
 int64_t layers_of_unit(const struct mode_statement *);
 

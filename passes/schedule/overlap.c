@@ -398,8 +398,7 @@ static void sink_from_loop(struct sinking *k, struct spot *spot) {
             struct spot *waits = new_spot(k, take_wait_out(o, loop, i, wait, k->depth));
             insert_spot(&k->spots, waits, first_touch(k, &transfer));
             join_waits(k, waits);
-        } else if (transfer.exchange.kind != COLLECTIVE_ALL_GATHER &&
-                   split_at_wait(k, spot, wait)) {
+        } else if (!brings_ahead(&transfer) && split_at_wait(k, spot, wait)) {
             sink_from_loop(k, spot->behind);
             note_touches(k, spot->behind);
         }

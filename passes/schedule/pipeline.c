@@ -100,7 +100,8 @@ static bool reads_gathered(const struct overlapper *o, const struct block *gathe
 // ahead of itself no iteration's transients could share their bytes.
 static bool is_of_piece(const struct overlapper *o, const struct transfer *transfer) {
     const struct buffer *from = &o->program->buffers[transfer->pieces[0].from.buffer];
-    return storage_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
+    return from->class != CLASS_ACTIVATIONS &&
+           storage_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
 }
 
 static int64_t wanted_ahead(const struct overlapper *o, const struct block *gathers) {

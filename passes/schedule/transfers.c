@@ -61,11 +61,12 @@ int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *trans
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
-        const struct storage *storage = storage_of(&o->placement, from);
         enum state state = class_states[from->class];
-        int64_t prefetch = !is_copy(transfer)  ? storage->prefetch
-                           : state == N_STATES ? 0
-                                               : copied_for(storage, state)->prefetch;
+        int64_t prefetch = state == STATE_ACTIVATIONS ? o->placement.activations_prefetch
+                           : !is_copy(transfer)       ? storage_of(&o->placement, from)->prefetch
+                           : state == N_STATES
+                               ? 0
+                               : copied_for(storage_of(&o->placement, from), state)->prefetch;
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;

@@ -215,17 +215,27 @@ static void gather_activations(struct composer *c) {
         fprintf(c->to, "  activations : gathered(%s by sequence)\n", axis);
 }
 
+static const char *const offloaded_so[] = {"", "(prefetch = 0)", "(to = disk)", "(unit = tensor)",
+                                           "(to = disk, prefetch = 2)"};
+
+static void offload_activations(struct composer *c) {
+    static const char *const selectors[] = {"",     ".layers",    ".attention.core",
+                                            ".mlp", ".attention", ""};
+    fprintf(c->to, "  activations%s : offloaded%s\n", selectors[pick(c, 6)],
+            offloaded_so[pick(c, 5)]);
+}
+
 static void offload(struct composer *c) {
     static const char *const states[] = {"optimizer", "parameters", "optimizer, parameters"};
-    static const char *const options[] = {"", "(prefetch = 0)", "(to = disk)", "(unit = tensor)",
-                                          "(to = disk, prefetch = 2)"};
     bool host = chance(c, 400);
     if (host)
         fprintf(c->to, "  optimizer : offloaded(update = host%s)\n",
                 chance(c, 300) ? ", to = disk" : "");
     if (!host || chance(c, 500))
         fprintf(c->to, "  %s : offloaded%s\n", host ? "parameters" : states[pick(c, 3)],
-                options[pick(c, 5)]);
+                offloaded_so[pick(c, 5)]);
+    if (chance(c, 500))
+        offload_activations(c);
 }
 
 static void gather_optimizer(struct composer *c) {
