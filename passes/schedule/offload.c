@@ -52,7 +52,7 @@ struct offloader {
     struct names names; // of buffers
     struct step *step;
     bool trains;       // the step that is changed does
-    bool backward;     // a statement of it that has been changed is of backward: all later ones are
+    bool backward;     // the last call that was changed is of backward
     struct kept *kept; // by buffers
     uint32_t n;        // of these
     struct copying going_out[LIMIT_LOOP_DEPTH],
@@ -279,7 +279,7 @@ static void push_call(struct offloader *o, struct block *made, struct statement 
     struct arena *arena = o->program->arena;
     s = statement_clone(arena, o->program, &s);
     const struct unit *unit = unit_of(o, &s.call);
-    o->backward |= unit->phase == PHASE_BACKWARD;
+    o->backward = unit->phase == PHASE_BACKWARD;
     struct copying before = {.name = unit->name, .span = s.span};
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference at = s.call.operands[i];
@@ -301,7 +301,7 @@ static void push_call(struct offloader *o, struct block *made, struct statement 
     block_push(arena, made, s);
 }
 
-// A collective sends what calls have, on the device.
+// A collective sends what calls have, on the device; it is of the call before it.
 static void push_start(struct offloader *o, struct block *made, struct statement s) {
     s = statement_clone(o->program->arena, o->program, &s);
     for (uint32_t i = 0; i < s.start.n_pieces; i++) {
