@@ -1,6 +1,7 @@
 // Tensors that their update needs whole, since one of its ops does not work on flat shards. Where the
 // optimizer's states are shards, what that op reads is gathered inside the update: only where `gathered`
-// says so.
+// says so. What splits cut of a tensor is no shard: the types of the update's ops say what is summed and
+// what is gathered of it.
 #include <string.h>
 
 #include "ir/diagnostic.h"
@@ -95,18 +96,6 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
                 "keep its states whole: `replicated`");
 }
 
-static void check_tensor(struct placing *p, const struct tensor *tensor, int64_t layer,
-                         const struct placed_tensor *placed) {
-    check_shards(p, tensor, layer, placed->storage);
-    for (unsigned axis = 0; axis < MAX_AXES; axis++)
-        if (placed->cut_by[axis]) {
-            not_yet(p, &placed->cut_by[axis]->origin,
-                    "updating matrices as a whole of which each device computes with a part",
-                    "take an optimizer that works on elements, such as `adamw`, for these");
-            return;
-        }
-}
-
 // Is there a tensor for whose update the statement gathers?
 static bool gathers(const struct placing *p, const struct mode_statement *mode, const bool *whole) {
     uint32_t n = p->placement->n_tensors;
@@ -135,8 +124,8 @@ void check_whole(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
         if (whole[i])
-            check_tensor(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
-                         &p->placement->tensors[i]);
+            check_shards(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
+                         p->placement->tensors[i].storage);
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
         check_gathered(p, &p->config->strategy.modes[m], whole);
 }
