@@ -117,6 +117,24 @@ enum dtype precision_of_tied(const struct precision_config *precision, const uin
     return dtype_holds(wider, types[0]) ? wider : kept; // of bf16 and fp16 neither has the other's
 }
 
+enum dtype precision_of_sums(const struct train_config *train, const uint8_t *roles,
+                             unsigned n_roles) {
+    enum dtype gradients = precision_type(&train->precision, PRECISION_GRADIENTS, roles, n_roles);
+    return train->reproducible ? dtype_added_up_in(gradients) : gradients;
+}
+
+enum dtype precision_of_reduction(const struct train_config *train, const uint8_t *roles,
+                                  unsigned n_roles) {
+    return train->reproducible
+               ? precision_of_sums(train, roles, n_roles)
+               : precision_type(&train->precision, PRECISION_REDUCE, roles, n_roles);
+}
+
+bool precision_says(const struct precision_config *precision, enum precision_use use,
+                    const uint8_t *roles, unsigned n_roles) {
+    return precision->of_all[use] || precision_rule_of(precision, use, roles, n_roles);
+}
+
 const struct origin *precision_origin(const struct precision_config *precision,
                                       enum precision_use use, const uint8_t *roles,
                                       unsigned n_roles) {

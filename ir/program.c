@@ -212,6 +212,13 @@ const struct op *unit_producer(const struct unit *unit, value_id value) {
     return NULL;
 }
 
+value_id unit_cast_parameter(const struct unit *unit, value_id value) {
+    const struct op *op;
+    while ((op = unit_producer(unit, value)) && op->kind == OP_CAST)
+        value = op->operands[0];
+    return op ? NO_ID : value;
+}
+
 // ---- attributes -------------------------------------------------------------------------------
 
 enum rate_curve op_rate(const struct op *op) {

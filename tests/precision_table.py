@@ -36,14 +36,14 @@ MORE = ["", "optimizer.mlp = sgd(lr = 1e-3)  optimizer.attention = sgd(lr = 1e-3
         "reproducible = 4 of batch, vocab"]
 
 
-def letters_of(uses):
+def letters_of(uses, ordered):
     """The element type of each letter."""
     types = {use: WORDS[word] for use, word in uses.items()}
     compute = types.get("compute", "f32")
     activations = types.get("activations", compute)
-    parameters = types.get("parameters", "f32")
+    parameters, gradients = types.get("parameters", "f32"), types.get("gradients", "f32")
     return {"P": parameters, "M": types.get("master", parameters), "O": types.get("moments", "f32"),
-            "G": types.get("gradients", "f32"), "A": activations, "C": compute,
+            "G": gradients, "T": "f32" if ordered and gradients != "f64" else gradients, "A": activations, "C": compute,
             "N": types.get("compute.norm", activations), "f64": "a scalar",
             "fp64": "f64"}
 
@@ -96,7 +96,7 @@ def complaints():
         if done.returncode:
             yield f"{name}, {said}: {done.stderr}"
             continue
-        letters = letters_of(uses)
+        letters = letters_of(uses, "reproducible" in more)
         for kind, reads, makes in ops_of(done.stdout):
             floating = [x for x in reads if x != "i32"]
             if "i32" in makes or set(reads + makes) <= {"a scalar", "i32"} or kind == "bin_sum":

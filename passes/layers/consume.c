@@ -155,11 +155,12 @@ static void keep_result(const struct consumer *c, const struct block *block,
         *result = kept;
 }
 
-// The operand of a call of which a result is made by one op; NULL: by more.
+// The operand of a call of which, rounded or not, a result is made by one op; NULL: by more.
 static const struct reference *made_of(const struct unit *unit, const struct call *call,
                                        uint32_t result) {
     const struct op *op = producer_of_result(unit, result);
-    return op && op->operands[0] < unit->n_parameters ? &call->operands[op->operands[0]] : NULL;
+    uint32_t parameter = op ? unit_cast_parameter(unit, op->operands[0]) : NO_ID;
+    return parameter != NO_ID ? &call->operands[parameter] : NULL;
 }
 
 // Where sums have an order, squares are added up in that of the model behind backward, by a call that

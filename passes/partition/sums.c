@@ -136,11 +136,10 @@ void carry_scalars(struct draft *draft, struct cursor at, struct span span) {
 
 // ---- squares ----------------------------------------------------------------------------------
 
-// The parameter of the unit of whose squares a result is made; NO_ID: of none.
+// The parameter of the unit of whose squares, rounded or not, a result is made; NO_ID: of none.
 static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
     const struct op *op = unit_producer(unit, unit->results[result].value);
-    bool squares = op && op->kind == OP_SQUARE_BINS && op->operands[0] < unit->n_parameters;
-    return squares ? op->operands[0] : NO_ID;
+    return op && op->kind == OP_SQUARE_BINS ? unit_cast_parameter(unit, op->operands[0]) : NO_ID;
 }
 
 void sum_squares(struct draft *draft, struct cursor at, const struct statement *call) {

@@ -362,23 +362,42 @@ static bool rounds_twice(const struct placing *p, const struct storage *storage,
 static const char *rounded_otherwise(const struct placing *p, uint32_t i) {
     const struct storage *storage = p->placement->tensors[i].storage;
     const struct tensor *tensor = &p->program->job->tensors[i % p->placement->n_tensors];
-    const struct element_types *types = &storage->types;
-    if (types->reduced != types->gradients)
-        return "reducing gradients in another type than they are kept in";
-    if (!dtype_holds(types->gradients, widest_sum(p, tensor)))
-        return "keeping gradients in fewer bits than products add up in";
+    if (!dtype_holds(storage->types.gradients, widest_sum(p, tensor)))
+        return "keeping gradients in fewer bits than fp64, in which they are added up";
     return rounds_twice(p, storage, tensor)
                ? "gathering parameters rounded, but not to what reads them"
                : NULL;
 }
 
-// What is rounded is added up behind that: by devices what each has rounded, on one device not.
+// Sums over devices would be of another type than those over the microbatches of one.
+static bool check_reduced(struct placing *p, const struct tensor *tensor) {
+    const struct precision_config *precision = &p->config->train.precision;
+    enum dtype reduced =
+        precision_type(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles);
+    enum dtype sums = tensor_reduce(p->program->job, tensor);
+    if (reduced == sums || !tensor->trainable ||
+        !precision_says(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles))
+        return true;
+    const struct origin *origin =
+        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles);
+    struct diagnostic *d =
+        report_no_order(p, origin,
+                        arena_format(p->arena, "gradients are reduced in %s, but added up in %s",
+                                     dtype_word(reduced), dtype_word(sums)));
+    diagnostic_say(d, "how much is added up in which type depends on how many devices there are");
+    diagnostic_help(d, "leave out `reduce`: sums are rounded to `gradients` when they are whole");
+    return false;
+}
+
 static void check_rounding(struct placing *p) {
-    const struct origin *origin = &p->config->train.precision.origin;
-    for (uint32_t i = 0; i < p->placement->n_ranges * p->placement->n_tensors; i++) {
+    const struct placement *placement = p->placement;
+    for (uint32_t t = 0; t < placement->n_tensors; t++)
+        if (!check_reduced(p, &p->program->job->tensors[t]))
+            return;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const char *what = rounded_otherwise(p, i);
         if (what) {
-            not_in_order_yet(p, origin, what);
+            not_in_order_yet(p, &p->config->train.precision.origin, what);
             return;
         }
     }

@@ -237,6 +237,8 @@ static void set_sizes(struct program *program, const struct config *config) {
     for (uint32_t i = 0; i < precision->n_rules; i++) // ops do not say which part they are of
         if (is_of_products(&precision->rules[i]))
             make_narrower(types, precision->rules[i].type);
+    types[PRECISION_REDUCE] = precision_of_reduction(&config->train, NULL, 0);
+    types[PRECISION_GRADIENTS] = precision_of_sums(&config->train, NULL, 0);
     program->job->policy = (struct policy){.parameters = types[PRECISION_PARAMETERS],
                                            .master = types[PRECISION_MASTER],
                                            .moments = types[PRECISION_MOMENTS],

@@ -162,10 +162,8 @@ static void set_types(const struct program *program, const struct config *config
         own_type(precision_type(precision, PRECISION_MASTER, roles, n), policy->master);
     tensor->moments =
         own_type(precision_type(precision, PRECISION_MOMENTS, roles, n), policy->moments);
-    tensor->gradients =
-        own_type(precision_type(precision, PRECISION_GRADIENTS, roles, n), policy->gradients);
-    tensor->reduce =
-        own_type(precision_type(precision, PRECISION_REDUCE, roles, n), policy->reduce);
+    tensor->gradients = own_type(precision_of_sums(&config->train, roles, n), policy->gradients);
+    tensor->reduce = own_type(precision_of_reduction(&config->train, roles, n), policy->reduce);
 }
 
 // Tensors of one saved name share the saved tensor's last dimension, in the order of the table:

@@ -270,6 +270,17 @@ static value_id bind_gradient(struct updater *u, const struct trained *state) {
     return bind_buffer(u, short_name(u, state, ".gradient"), state->gradient);
 }
 
+// Sums that are to have an order are rounded to the gradient's type once, when they are whole.
+static value_id rounded_gradient(struct updater *u, const struct trained *state, value_id sum) {
+    const struct tensor *tensor = state->tensor;
+    enum dtype type = precision_type(&u->config->train.precision, PRECISION_GRADIENTS,
+                                     tensor->roles, tensor->n_roles);
+    if (type == u->program->buffers[state->gradient].dtype)
+        return sum;
+    return emit_as(&u->writer.emitter, type, OP_CAST, short_name(u, state, ".gradient.rounded"),
+                   OPERANDS(sum));
+}
+
 // The square of every gradient goes to the sum one after the other, so its order is fixed by the
 // program's text.
 static void append_norm(struct updater *u, enum group group) {
@@ -322,9 +333,10 @@ static void append_ordered_norm(struct updater *u, enum group group) {
             continue;
         squares[i] = add_bins(u, state);
         inherit_roles(u, state);
+        value_id gradient = rounded_gradient(u, state, gradients[i]);
         bind_result(
             &u->writer,
-            emit(e, OP_SQUARE_BINS, short_name(u, state, ".square"), OPERANDS(gradients[i], bins)),
+            emit(e, OP_SQUARE_BINS, short_name(u, state, ".square"), OPERANDS(gradient, bins)),
             reference_to(squares[i]));
     }
     struct statement square = u->writer.call;
@@ -620,6 +632,7 @@ static void append_update(struct updater *u, enum group group, uint32_t range) {
         if (!is_of(state, group, range))
             continue;
         inherit_roles(u, state);
+        bound[i].gradient = rounded_gradient(u, state, bound[i].gradient);
         if (state->optimizer->kind == OPTIMIZER_MUON)
             emit_matrix_update(u, state, &bound[i], rate_value(u, state, rates), clip);
         else
