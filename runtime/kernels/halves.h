@@ -1,8 +1,6 @@
 /* Vectors of elements of 16 bits as singles, and singles rounded to such elements, once, to nearest
  * even. Included once in each version of the kernels, and by the host, which asks for no more than
- * SSE2: what a CPU has no instruction for is done in steps on the bits, with the same results. The
- * instructions that make bf16 of singles are not used, since they take subnormal numbers for zeros.
- */
+ * SSE2: what a CPU has no instruction for is done in steps on the bits, with the same results. */
 #pragma once
 #include <immintrin.h>
 #include <stdint.h>
@@ -99,12 +97,33 @@ INLINED words bf16_rounded_or_nan(singles x) {
     return select_words((words)(x != x), (words)x | 0x400000, bf16_rounded(x));
 }
 
-INLINED void bf16_store(uint16_t *to, singles first, singles second) {
+INLINED void bf16_store_in_steps(uint16_t *to, singles first, singles second) {
     if (__builtin_expect(any_nan(first, second), 0))
         store_halves(to, bf16_rounded_or_nan(first), bf16_rounded_or_nan(second));
     else
         store_halves(to, bf16_rounded(first), bf16_rounded(second));
 }
+
+#if VECTOR_BYTES == 64
+/* The instruction of AVX512_BF16 takes subnormal numbers for zeros. By its name, since compilers have
+ * it in functions for such CPUs alone. */
+INLINED void bf16_store(uint16_t *to, singles first, singles second) {
+    enum { SUBNORMAL = 0x20 };
+    __mmask16 small = _mm512_fpclass_ps_mask((__m512)first, SUBNORMAL) |
+                      _mm512_fpclass_ps_mask((__m512)second, SUBNORMAL);
+    if (__builtin_expect(__builtin_cpu_supports("avx512bf16") && !small, 1)) {
+        __m512i made;
+        __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(made) : "v"(second), "v"(first));
+        _mm512_storeu_si512(to, made);
+    } else {
+        bf16_store_in_steps(to, first, second);
+    }
+}
+#else
+INLINED void bf16_store(uint16_t *to, singles first, singles second) {
+    bf16_store_in_steps(to, first, second);
+}
+#endif
 
 /* ---- f16 ---- */
 
