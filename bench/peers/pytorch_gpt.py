@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""PyTorch's time for a training step of the model and the batch of a .place file: fp32, AdamW, tied head, GELU by tanh.
+"""PyTorch's time for a training step of the model and the batch of a .place file: fp32, or bf16 by autocast, AdamW,
+tied head, GELU by tanh.
 
-MODEL is the text of the file's gpt2 model and its train block. Each of RANKS processes trains on its part of the batch
-with THREADS threads: DistributedDataParallel with gloo, and ZeroRedundancyOptimizer for zero1. Prints one line of JSON
-with the seconds of each step. Attention is written out, as PyTorch 1.13 has no fused one on CPUs; with PyTorch 2 its
-own is taken.
+MODEL is the text of the file's gpt2 model and its train block. Each of RANKS processes trains on its part of the
+batch with THREADS threads: DistributedDataParallel with gloo, and ZeroRedundancyOptimizer for zero1. Prints one line
+of JSON with the seconds of each step. Attention is written out, as PyTorch 1.13 has no fused one on CPUs; with
+PyTorch 2 its own is taken.
 """
 import argparse
 import ctypes
@@ -88,7 +89,7 @@ def distribute(model, rank, ranks, kind, port):
     return parallel, torch.optim.AdamW(model.parameters(), **ADAMW)
 
 
-def train(rank, shape, steps, threads, ranks, kind, port):
+def train(rank, shape, steps, threads, ranks, kind, bf16, port):
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     model = Model(shape)
@@ -102,7 +103,9 @@ def train(rank, shape, steps, threads, ranks, kind, port):
     for _ in range(steps):
         start = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        trained(data[:, :-1], data[:, 1:]).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            loss = trained(data[:, :-1], data[:, 1:])
+        loss.backward()
         optimizer.step()
         seconds.append(time.perf_counter() - start)
     if rank == 0:
@@ -123,10 +126,11 @@ def main():
     parser.add_argument("threads", type=int)
     parser.add_argument("ranks", type=int, nargs="?", default=1)
     parser.add_argument("kind", choices=("ddp", "zero1"), nargs="?", default="ddp")
+    parser.add_argument("--bf16", action="store_true", help="by autocast")
     options = parser.parse_args()
     shape = {name: int(number) for name, number in re.findall(r"\b(\w+) = (\d+)\b", options.model)}
     ranks = options.ranks
-    arguments = (shape, options.steps, options.threads, ranks, options.kind, free_port())
+    arguments = (shape, options.steps, options.threads, ranks, options.kind, options.bf16, free_port())
     if ranks > 1:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # this machine's name may have no address
         torch.multiprocessing.spawn(train, arguments, nprocs=ranks)
