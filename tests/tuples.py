@@ -399,9 +399,9 @@ def page():
 
 
 PAGE_KINDS = {
-    "data": "It splits the batch. Activations may be R or M (O: x), else a.",
+    "data": "It splits the batch. Activations may be R, M or O, else a.",
     "cut": "It splits heads, ffn and vocabulary, so matrices and tables are S; M and O are of a device's part. "
-           "Activations may be R, S or S\* (both by sequence) or M (O: x).",
+           "Activations may be R, S or S\* (both by sequence), M or O.",
     "rest": "The same axis; the tuple is about gains of norms. Activations as above."}
 
 PAGE = """# All 625 tuples
