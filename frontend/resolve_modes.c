@@ -437,25 +437,11 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
     return !d;
 }
 
-// What is meant and means something, but is not built; -1: it is built.
-static int unsupported_mode(enum mode mode, enum state state) {
-    if (mode == MODE_OFFLOADED && state == STATE_GRADIENTS)
-        return UNSUPPORTED_OFFLOADED;
-    return -1;
-}
-
-static bool check_supported(const struct mode_reader *m, struct span span) {
-    int feature = unsupported_mode(m->mode, m->out->state);
-    if (feature >= 0)
-        report_unsupported(m->r, span, (enum unsupported)feature);
-    return feature < 0;
-}
-
 static bool is_offered(enum mode mode, enum state state) {
     bool for_other_states = (mode == MODE_RECOMPUTED && state != STATE_ACTIVATIONS) ||
                             (mode == MODE_MATERIALIZED && state == STATE_ACTIVATIONS) ||
                             (mode == MODE_GATHERED && state == STATE_GRADIENTS);
-    return !for_other_states && unsupported_mode(mode, state) < 0;
+    return !for_other_states;
 }
 
 // False: reported, with the mode that was probably meant, or those that can be meant.
@@ -591,7 +577,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         bool good = check_meaning(&m, ast->name.span);
         read_arguments(&m, ast);
         check_kept(&m, ast);
-        if (good && check_supported(&m, ast->span))
+        if (good)
             push(e, &out);
     }
     check_modes_agree(e, first);
@@ -658,7 +644,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
         m.mode = modes[i];
         set_mode(m.mode, &out);
         out.axes = i == 0 ? *axes : (struct axis_list){0};
-        if (check_meaning(&m, letter->span) && check_supported(&m, letter->span))
+        if (check_meaning(&m, letter->span))
             push(e, &out);
     }
 }

@@ -18,6 +18,8 @@ WAYS = {
     "shards": ("zero3", "parameters : offloaded"),
     "ahead3": ("zero3", "parameters : offloaded(prefetch = 2)"),
     "all": ("zero3", "parameters : offloaded  optimizer : offloaded(update = host)"),
+    "sums": ("zero3", "gradients : offloaded(prefetch = 2)"),
+    "updated": ("zero3", "gradients : offloaded  optimizer : offloaded(update = host)"),
     "again": ("zero3", "activations : recomputed"),
     "again2": ("zero3", "activations : recomputed(unit = layers(2))"),
     "inputs": ("zero3", "activations : recomputed, offloaded"),

@@ -32,6 +32,21 @@ static void check_apart(struct placing *p, const struct mode_statement *mode) {
         not_yet(p, &mode->origin, "offloading where islands take steps of their own", keep_here);
 }
 
+// The norm of gradients is taken where they are kept, once they are whole.
+static void check_gradients(struct placing *p, const struct storage *storage) {
+    if (!is_offloaded(storage, STATE_GRADIENTS))
+        return;
+    const struct origin *origin = &storage->lives[STATE_GRADIENTS]->origin;
+    if (p->placement->microbatches > 1)
+        not_yet(p, origin, "offloading gradients of several microbatches",
+                "take one, or keep them as shards over more devices, `sharded(AXES)`");
+    else if (p->placement->ordered)
+        not_yet(p, origin, "offloading gradients where training is `reproducible`",
+                "keep them on the device, or leave out `reproducible`");
+    else if (stored_tier(storage, STATE_GRADIENTS) == TIER_DISK)
+        not_yet(p, origin, "offloading gradients to disk", "keep them on the host, `to = host`");
+}
+
 // What an update gathers inside itself is so on the device.
 static void check_gathered_there(struct placing *p, const struct storage *storage) {
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
@@ -66,11 +81,35 @@ static void check_update(struct placing *p, const struct unit *unit, const struc
     }
 }
 
-static void check_updates(struct placing *p) {
+// One unit takes the norm of a layer's gradients, where all of them are.
+static void check_norm(struct placing *p, const struct unit *unit, const struct call *call) {
+    const struct placement *placement = p->placement;
+    const struct storage *first = NULL;
+    for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_UPDATE; i++) {
+        const struct buffer *buffer = &p->program->buffers[call->operands[i].buffer];
+        if (buffer->class != CLASS_GRADIENTS)
+            continue;
+        const struct storage *storage = storage_of(placement, buffer);
+        first = first ? first : storage;
+        if (stored_tier(first, STATE_GRADIENTS) == stored_tier(storage, STATE_GRADIENTS))
+            continue;
+        if (is_offloaded(first, STATE_GRADIENTS))
+            storage = first;
+        not_yet(p, &storage->lives[STATE_GRADIENTS]->origin,
+                "offloading gradients of a part of a layer",
+                "keep all of a layer's there, or these on the device");
+        return;
+    }
+}
+
+static void check_calls(struct placing *p) {
     struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
     const struct call *call;
-    while ((call = walk_next_call(&walk)))
-        check_update(p, &p->program->job->units[call->unit], call);
+    while ((call = walk_next_call(&walk))) {
+        const struct unit *unit = &p->program->job->units[call->unit];
+        check_update(p, unit, call);
+        check_norm(p, unit, call);
+    }
 }
 
 // What layers hand on is one buffer, whose items lie in one tier.
@@ -105,11 +144,13 @@ void check_offloading(struct placing *p) {
             check_unit(p, storage->lives[state]);
             check_apart(p, storage->lives[state]);
             check_group(p, storage);
+            if (state == STATE_GRADIENTS)
+                check_gradients(p, storage);
             check_gathered_there(p, storage);
         }
     }
     if (p->diagnostics->n_errors == errors)
         check_activations(p);
     if (p->diagnostics->n_errors == errors)
-        check_updates(p);
+        check_calls(p);
 }

@@ -164,6 +164,13 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
         add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, part, kept, NULL);
 }
 
+// Is it passed on the way to where gradients are summed?
+static bool is_passed(const struct route_maker *m, int station) {
+    const struct station *of = &m->route->stations[station];
+    int whole = of->window_of >= 0 ? of->window_of : station;
+    return of->class == CLASS_TRANSIENT && whole != m->made;
+}
+
 // Where the sums of microbatches are scattered last: what the update reads, or, where that is cut
 // further, by axes of the model, a window around it, or by axes of the wire, whose codes bring the
 // whole, a transient of which its part is kept. So is one of what travels in another type. Shards that
@@ -182,7 +189,7 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
         return m->route->owned;
     if (axis_list_equal(&scattered, cuts))
         return part;
-    return m->placement->ordered ? add_window(m, 0, ".scattered", &scattered)
+    return m->placement->ordered ? add_window(m, m->made, ".scattered", &scattered)
                                  : add_travelling(m, ".scattered", &scattered, 1);
 }
 
@@ -220,7 +227,7 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     if (own >= 0) {
         add_hop(m, HOP_KEEP_LAST, event, own, owned, NULL);
         add_release(m, HOP_RELEASE_LAST, event, last);
-        if (part != last && m->route->stations[part].class == CLASS_TRANSIENT)
+        if (part != last && is_passed(m, part))
             add_release(m, HOP_RELEASE_LAST, event, part);
     }
 }
@@ -310,7 +317,8 @@ void make_gradients(struct route_maker *m) {
     sums.scatter_last = axis_list_without(&sums.scatter_last, &storage->wire);
     sums.reduce_last = axis_list_without(&sums.reduce_last, &storage->wire);
 
-    int rest = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
+    const int kept = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
+    const int rest = m->made = add_made(m, kept);
     if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
         m->route->stations[rest].stacked = false;
         m->route->stations[rest].slots = storage->gather_layers;
@@ -329,8 +337,7 @@ void make_gradients(struct route_maker *m) {
     if (sums_cast(m))
         cast = add_travelling(m, ".cast", &m->route->stations[part].flat, 1);
     int last = last_scattered(m, &sums, &cuts, cast >= 0 ? cast : part, cast >= 0);
-    bool keeps = m->route->stations[last].class == CLASS_TRANSIENT;
-    int own = keeps ? add_window(m, last, ".own", owners) : -1;
+    int own = is_passed(m, last) ? add_window(m, last, ".own", owners) : -1;
     struct coded coded = add_codes(m, last);
     if (sheds)
         term.written = term.travels = -1; // released behind the codes
@@ -339,8 +346,10 @@ void make_gradients(struct route_maker *m) {
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
     sum_each(m, &sums, &term);
     sum_last(m, &sums, part, cast, last, own, &coded);
-    struct updating updating = add_updating(m, owned, owners);
+    struct updating updating = add_updating(m, kept == rest ? owned : kept, owners);
+    if (kept != rest)
+        put_sum(m, owned, updating.home, rest);
     add_to_update(m, &updating);
-    if (updating.updated != owned)
+    if (updating.updated != updating.home)
         add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, updating.updated);
 }

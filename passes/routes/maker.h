@@ -15,6 +15,7 @@ struct route_maker {
     const struct storage *storage;
     const struct route_facts *facts;
     struct route *route;
+    int made; // of gradients: the station at which they are made and summed
 };
 
 // ---- stations and hops (maker.c) --------------------------------------------------------------
@@ -42,6 +43,11 @@ enum route_event event_around(const struct route_maker *, enum route_event aroun
 // The station on the device from which units use what is kept at `rest`: itself, or a place of each
 // unit's own to which it is copied at the event.
 int add_fetched(struct route_maker *, int rest, enum route_event);
+// The station on the device where gradients are made and summed that are kept at `rest`: itself, or a
+// place that the next layers have, too. Then what copies this device's part of the sum to where it is
+// kept, `home`.
+int add_made(struct route_maker *, int rest);
+void put_sum(struct route_maker *, int owned, int home, int made);
 // Where a device has what it updates of a state: its part of what is kept, and that part where the
 // update runs. Of parameters that are gathered behind it also the part on the device, and of what.
 struct updating {

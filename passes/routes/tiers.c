@@ -6,6 +6,9 @@
 //     before the update    copied to the update     host -> device
 //     behind the update    copied back              device -> host
 //
+//   gradients on the host
+//     behind the last write  summed, then copied out    device -> host
+//
 // What is gathered behind the update is so on the device, since collectives are between devices.
 #include "passes/routes/maker.h"
 
@@ -29,6 +32,20 @@ int add_fetched(struct route_maker *m, int rest, enum route_event event) {
     m->route->stations[fetched].dtype = m->route->stations[rest].dtype;
     add_copy(m, HOP_FETCH, event, rest, fetched);
     return fetched;
+}
+
+int add_made(struct route_maker *m, int rest) {
+    enum tier tier = stored_tier(m->storage, STATE_GRADIENTS);
+    if (tier == TIER_DEVICE)
+        return rest;
+    const struct axis_list flat = m->route->stations[rest].flat;
+    m->route->stations[rest].tier = tier;
+    return add_transient(m, ".made", &flat, m->storage->gather_layers);
+}
+
+void put_sum(struct route_maker *m, int owned, int home, int made) {
+    add_copy(m, HOP_PUT_SUM, EVENT_BEHIND_WRITE, owned, home);
+    add_release(m, HOP_RELEASE_SUM, EVENT_BEHIND_WRITE, made);
 }
 
 struct updating add_updating(struct route_maker *m, int rest, const struct axis_list *owners) {

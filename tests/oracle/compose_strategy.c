@@ -236,6 +236,8 @@ static void offload(struct composer *c) {
                 offloaded_so[pick(c, 5)]);
     if (chance(c, 500))
         offload_activations(c);
+    if (chance(c, 300))
+        fprintf(c->to, "  gradients : offloaded\n");
 }
 
 static void gather_optimizer(struct composer *c) {
