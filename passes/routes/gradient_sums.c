@@ -323,7 +323,7 @@ void make_gradients(struct route_maker *m) {
         m->route->stations[rest].stacked = false;
         m->route->stations[rest].slots = storage->gather_layers;
     }
-    int owned = m->route->owned = add_window(m, rest, ".window", owners);
+    int owned = m->route->owned = add_window(m, rest, rest == kept ? ".window" : ".share", owners);
     struct axis_list cuts = sums.keep_first;
     axis_list_add_all(&cuts, &sums.scatter_each);
     axis_list_add_all(&cuts, &sums.keep_each);
