@@ -81,11 +81,10 @@ static bool same_dims(const struct buffer *a, const struct buffer *b) {
 
 // ---- states -----------------------------------------------------------------------------------
 
-// The type that is declared of what the buffer keeps of its tensor.
+// The type that is declared of what the buffer keeps of its tensor; of none: what the policy says.
 static enum dtype least_type(const struct job *job, const struct buffer *buffer) {
-    if (buffer->tensor == NO_ID)
-        return DTYPE_NONE;
-    const struct tensor *tensor = &job->tensors[buffer->tensor];
+    static const struct tensor none = {0};
+    const struct tensor *tensor = buffer->tensor == NO_ID ? &none : &job->tensors[buffer->tensor];
     switch (buffer->class) {
     case CLASS_PARAMETERS:
     case CLASS_ANCHOR:
