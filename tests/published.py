@@ -8,6 +8,8 @@ usage: published.py PLACEC ROOT
   ZeRO          Rajbhandari et al., 2020, Table 1: states of mixed-precision training with Adam, 16 bytes a parameter
   Megatron-LM   README of its distributed optimizer: bytes a parameter, by the types of parameters and gradients
   DeepSpeed     estimate_zero3_model_states_mem_needs and that of zero2, for 8 devices without offloading
+  ZeRO-Offload  Ren et al., 2021: of a model of 13 B 2 bytes a parameter are on the device, 14 on the host; a step moves
+                gradients out and parameters in, 4 bytes a parameter
   70 B          sums of the same 16 bytes on 8 devices, and what is sent as multiples of data parallelism"""
 import json
 import os
@@ -21,6 +23,7 @@ STATES = ("parameters", "optimizer", "gradients")
 MODELS = {  # by their thousand millions of parameters: 12 layers hidden^2, and the table
     2.85: "layers = 36  hidden = 2560  heads = 32  vocab = 8192",
     7.5: "layers = 36  hidden = 4096  heads = 32  vocab = 50432",
+    13: "layers = 40  hidden = 5120  heads = 40  vocab = 50432",
     128: "layers = 101  hidden = 10240  heads = 80  vocab = 51200",
     1000: "layers = 128  hidden = 25600  heads = 160  vocab = 51200",
 }
@@ -42,7 +45,7 @@ def planned(billions, precision, devices, strategy):
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"""import "lib/strategies.place"
 model m : gpt2 {{ {MODELS[billions]}  sequence_limit = 1024 }}
-device d {{ memory = 30 TB }}
+device d {{ memory = 30 TB  host_memory = 30 TB  host_link = 12 GB/s }}
 mesh all of d {{ dp = {devices} }}
 train {{ batch = {devices}  sequence = 32  optimizer = adamw(lr = 1e-4)  {precision} }}
 strategy main {{ split batch over dp  activations : recomputed  {strategy} }}
@@ -105,6 +108,14 @@ class Published(unittest.TestCase):
         # It takes 4 + 16/8: 2 of these 4 for gradients of the whole model before they are reduced. Here each layer's
         # are reduced as soon as they are made, and only one layer's are whole at once.
         self.assertAlmostEqual(held(planned(2.85, types, 8, "use zero2(dp)")) + 2, 4 + 16 / 8, 3)
+
+    def test_zero_offload(self):
+        plan = planned(13, ADAM_16, 1, "optimizer : offloaded(update = host)  gradients : offloaded")
+        n, memory = plan["parameters"], plan["memory"]
+        self.assertAlmostEqual(sum(memory[state] for state in STATES) / n, 2, 3)
+        self.assertAlmostEqual(memory["host"] / n, 14, 1)  # and what the update of the table makes on its way
+        self.assertAlmostEqual(plan["copied"]["host"] / n, 4, 3)
+        self.assertLess(memory["peak"], 32e9)  # it trains on one device of 32 GB
 
     def example(self, *arguments):
         path = os.path.join(ROOT, "examples", "zero3_70b.place")
