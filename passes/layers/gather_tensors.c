@@ -4,8 +4,9 @@
 // Input: the reference program. Output: the same program, in which a call of such a unit has become
 // calls of its pieces. A piece goes from an op that reads a gathered tensor to before the next op
 // that reads another one, and `partition` gathers in front of the piece and frees behind it, as with
-// every call. A tensor that is cast is read by who reads the cast, which each piece makes for itself. In backward the gradient of a tensor is made in the piece that reads it, so what is
-// whole of gradients before their reduction is one tensor, too.
+// every call. A tensor that is cast is read by who reads the cast, which each piece makes for itself.
+// In backward the gradient of a tensor is made in the piece that reads it, so what is whole of
+// gradients before their reduction is one tensor, too.
 //
 //   call block_backward(...)  becomes  call block_backward_mlp_down_weight(...)
 //                                      call block_backward_mlp_up_weight(...), ...
@@ -41,14 +42,11 @@ static bool reads_alone(const struct tensor_cutter *c, struct reference at) {
            is_gathered_alone(storage_of(&c->placement, buffer));
 }
 
-// Whether a value of the unit is a parameter that is gathered alone.
-static bool is_gathered(const struct tensor_cutter *c, const struct call *call, value_id v) {
-    return v < c->program->job->units[call->unit].n_parameters && reads_alone(c, call->operands[v]);
-}
-
 static bool is_cast_of_gathered(const struct tensor_cutter *c, const struct call *call,
                                 const struct op *op) {
-    return op->kind == OP_CAST && is_gathered(c, call, op->operands[0]);
+    return op->kind == OP_CAST &&
+           op->operands[0] < c->program->job->units[call->unit].n_parameters &&
+           reads_alone(c, call->operands[op->operands[0]]);
 }
 
 // The first of an op's operands that is gathered for it, cast or not; NO_ID: none is.
@@ -56,11 +54,8 @@ static value_id gathered_operand(const struct tensor_cutter *c, const struct cal
                                  const struct op *op) {
     const struct unit *unit = &c->program->job->units[call->unit];
     for (unsigned i = 0; i < op->n_operands; i++) {
-        value_id v = op->operands[i];
-        const struct op *producer = unit_producer(unit, v);
-        if (producer && is_cast_of_gathered(c, call, producer))
-            return producer->operands[0];
-        if (is_gathered(c, call, v))
+        value_id v = unit_cast_parameter(unit, op->operands[i]);
+        if (v != NO_ID && reads_alone(c, call->operands[v]))
             return v;
     }
     return NO_ID;

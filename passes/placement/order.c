@@ -328,9 +328,8 @@ static void check_dimensions(struct placing *p) {
         check_scopes(p);
 }
 
-// What is refused by one of these would be refused for the wrong reason by those behind it.
-// The norm of gradients is added up in the order of the model, and a step of whole matrices reads norms of
-// what one microbatch gives.
+// The norm of gradients is added up in the order of the model, and a step of whole matrices reads
+// norms of what one microbatch gives.
 static void check_updates(struct placing *p) {
     const struct train_config *train = &p->config->train;
     for (uint32_t i = 0; i < train->n_optimizers; i++)
@@ -403,6 +402,7 @@ static void check_rounding(struct placing *p) {
     }
 }
 
+// What is refused by one of these would be refused for the wrong reason by those behind it.
 void check_order(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
         check_relaxed,    check_kind, check_promised, check_powers,  check_number,

@@ -183,12 +183,8 @@ static void check_trains(const struct rules *r) {
 bool check_optimizers(const struct program *program, const struct config *config,
                       struct diagnostics *diagnostics) {
     const struct train_config *train = &config->train;
-    const struct selector **selectors =
-        ARENA_ARRAY(program->arena, const struct selector *, train->n_optimizers + 1);
-    for (uint32_t i = 0; i < train->n_optimizers; i++)
-        selectors[i] = &train->optimizers[i].selector;
     const struct rules r = {program, config, diagnostics,
-                            selectors_by_layer(program->arena, selectors, train->n_optimizers)};
+                            optimizers_by_layer(program->arena, train)};
     uint32_t errors = r.diagnostics->n_errors;
     for (uint32_t i = 0; i < train->n_optimizers; i++) {
         check_layers(&r, &train->optimizers[i]);

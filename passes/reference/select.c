@@ -83,13 +83,17 @@ bool optimizers_alike(const struct train_config *train, const struct job *job, i
     return alike;
 }
 
-struct optimizer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
-                                         const struct job *job) {
+struct by_layer optimizers_by_layer(struct arena *arena, const struct train_config *train) {
     const struct selector **selectors =
         ARENA_ARRAY(arena, const struct selector *, train->n_optimizers + 1);
     for (uint32_t i = 0; i < train->n_optimizers; i++)
         selectors[i] = &train->optimizers[i].selector;
-    struct by_layer index = selectors_by_layer(arena, selectors, train->n_optimizers);
+    return selectors_by_layer(arena, selectors, train->n_optimizers);
+}
+
+struct optimizer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
+                                         const struct job *job) {
+    struct by_layer index = optimizers_by_layer(arena, train);
     struct optimizer_ranges ranges = {.list = ARENA_ARRAY(arena, struct layer_range, index.n)};
     int64_t layers = job->sizes.layers;
     for (uint32_t i = 0; i < index.n && index.stretches[i].begin < layers; i++) {

@@ -31,6 +31,8 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor, int64_t layer);
 // Whether all tensors have optimizers in one layer that do what those in another do.
 bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
+// Their selectors, by layer.
+struct by_layer optimizers_by_layer(struct arena *, const struct train_config *);
 // The layers, in ranges in which no tensor has different optimizers: at least one range.
 struct optimizer_ranges {
     struct layer_range *list;
