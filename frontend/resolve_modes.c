@@ -525,12 +525,6 @@ static bool resolve_state(struct resolver *r, const struct ast_path *path, enum 
     return state >= 0 && !step->has_slice;
 }
 
-// What is kept for making activations again may be so elsewhere.
-static bool compose_residencies(const struct mode_statement *a, const struct mode_statement *b) {
-    return a->state == STATE_ACTIVATIONS && a->residency != b->residency &&
-           a->residency != RESIDENCY_STORED && b->residency != RESIDENCY_STORED;
-}
-
 // A statement has one extent per axis and one residency; `sharded(dp), gathered(dp)` contradicts.
 static void check_modes_agree(struct expansion *e, uint32_t first) {
     const struct strategy_config *strategy = e->strategy;
@@ -539,7 +533,7 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
             const struct mode_statement *a = &strategy->modes[k], *b = &strategy->modes[i];
             bool extents = a->sets_extent && b->sets_extent &&
                            axis_list_mask(&a->axes) & axis_list_mask(&b->axes);
-            if (!extents && (!a->sets_residency || !b->sets_residency || compose_residencies(a, b)))
+            if (!extents && (!a->sets_residency || !b->sets_residency || residencies_compose(a, b)))
                 continue;
             const struct origin *origin = &b->origin;
             report(e->r->diagnostics, E121, origin_span(origin),

@@ -263,6 +263,12 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     uint32_t n_options, cap_options;
     struct origin origin;
 };
+// Two residencies of activations compose: they are made again, of what is kept elsewhere.
+static inline bool residencies_compose(const struct mode_statement *a,
+                                       const struct mode_statement *b) {
+    return a->state == STATE_ACTIVATIONS && a->residency != b->residency &&
+           a->residency != RESIDENCY_STORED && b->residency != RESIDENCY_STORED;
+}
 
 struct strategy_config {
     const char *name;

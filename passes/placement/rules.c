@@ -135,18 +135,12 @@ static bool live_alike(const struct mode_statement *a, const struct mode_stateme
            a->to == b->to && a->update_on == b->update_on && a->prefetch == b->prefetch;
 }
 
-// What is made again, and where the rest is kept, are two things to say.
-static bool say_two_things(const struct mode_statement *a, const struct mode_statement *b) {
-    return a->state == STATE_ACTIVATIONS && a->residency != b->residency &&
-           a->residency != RESIDENCY_STORED && b->residency != RESIDENCY_STORED;
-}
-
 // E305: of two statements that no rank tells apart neither wins.
 static void check_residencies_agree(struct placing *p, const struct mode_statement *first,
                                     const struct mode_statement *second) {
     const struct selector *both[] = {&first->selector, &second->selector};
     if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
-        live_alike(first, second) || say_two_things(first, second) ||
+        live_alike(first, second) || residencies_compose(first, second) ||
         compare_statements(first, second) != 0 ||
         (first->state != STATE_ACTIVATIONS && first->residency != RESIDENCY_OFFLOADED &&
          second->residency != RESIDENCY_OFFLOADED) ||
