@@ -7,11 +7,6 @@
 
 #include "ir/placement.h"
 
-bool fits_device(const struct compilation *c, const struct tried *tried) {
-    int64_t memory = c->config.device.memory_bytes;
-    return !memory || tried->peak <= memory;
-}
-
 // Twice as large: it is the nearest that divides the batch where this one does.
 struct cheaper with_larger_microbatches(struct compilation *c, const struct options *options) {
     struct diagnostic d = {.set = c->diagnostics};
@@ -85,7 +80,7 @@ static const char *bytes(struct compilation *c, int64_t n) {
 
 static const char *price(struct compilation *c, const struct cheaper *cheaper) {
     return arena_format(&c->arena, "with %s a step sends %s and needs %s", cheaper->words,
-                        bytes(c, cheaper->tried.sent), bytes(c, cheaper->tried.peak));
+                        bytes(c, cheaper->tried.sent), bytes(c, cheaper->tried.peak[TIER_DEVICE]));
 }
 
 void propose_cheaper(struct compilation *c, const struct options *options, struct diagnostic *d) {
@@ -93,7 +88,7 @@ void propose_cheaper(struct compilation *c, const struct options *options, struc
     const char *help = NULL;
     for (int i = 0; i < 2; i++) {
         bool helps = all[i].words && all[i].tried.sent < c->account->total_bytes;
-        if (helps && fits_device(c, &all[i].tried))
+        if (helps && fits_memory(&c->config.device, &all[i].tried))
             help = help ? arena_format(&c->arena, "%s; %s", help, price(c, &all[i]))
                         : price(c, &all[i]);
         else if (helps)

@@ -12,7 +12,6 @@ struct cheaper {
 // Larger microbatches; parameters that stay gathered. Compiled, whether they fit the device or not.
 struct cheaper with_larger_microbatches(struct compilation *, const struct options *);
 struct cheaper with_kept_parameters(struct compilation *, const struct options *);
-bool fits_device(const struct compilation *, const struct tried *);
 
 // The help of W811.
 void propose_cheaper(struct compilation *, const struct options *, struct diagnostic *);

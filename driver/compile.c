@@ -90,38 +90,36 @@ static bool run_final(struct compilation *c) {
 
 // ---- judgement --------------------------------------------------------------------------------
 
-// E701, W801: what the plan needs of the host against what that has for a device.
-static void check_host_memory(struct compilation *c) {
-    int64_t limit = c->config.device.host_memory_bytes;
-    int64_t peak = c->account->arenas[TIER_HOST].peak;
-    if (!limit || peak * 10 <= limit * 8)
-        return;
-    struct diagnostic *d =
-        report(c->diagnostics, peak > limit ? E701 : W801, c->config.strategy.name_span,
-               "this strategy needs %s of the host for every device; `host_memory` of `%s` is %s",
-               bytes_text(&c->arena, (double)peak), c->config.device.name,
-               bytes_text(&c->arena, (double)limit));
-    diagnostic_note_at(d, c->config.device.origin.span, "the device is declared here");
+// What each state takes at the fullest moment of an arena.
+static const char *states_text(struct compilation *c, const struct account_arena *held) {
+    const char *text = "";
+    for (int state = 0; state < N_STATES; state++)
+        text = arena_format(&c->arena, "%s%s %s, ", text, state_names[state],
+                            bytes_text(&c->arena, (double)held->states[state]));
+    return arena_format(&c->arena, "%stransient %s", text,
+                        bytes_text(&c->arena, (double)held->transient));
 }
 
-// E701, W801: what the plan needs against what the device has.
-static void check_memory(struct compilation *c) {
-    int64_t limit = c->config.device.memory_bytes, peak = c->account->arenas[TIER_DEVICE].peak;
-    if (!limit || peak * 10 <= limit * 8)
+// E701, W801: what the plan needs against what the device has, and its host for each device.
+static void check_memory(struct compilation *c, enum tier tier) {
+    const struct device_config *device = &c->config.device;
+    int64_t limit = tier_limit(device, tier), peak = c->account->arenas[tier].peak;
+    if (!limit || peak <= limit / 10 * 8)
         return;
     const char *needs = bytes_text(&c->arena, (double)peak);
     const char *has = bytes_text(&c->arena, (double)limit);
-    struct diagnostic *d = report(
-        c->diagnostics, peak > limit ? E701 : W801, c->config.strategy.name_span,
-        "this strategy needs %s on every device; `%s` has %s", needs, c->config.device.name, has);
-    diagnostic_note_at(d, c->config.device.origin.span, "the device is declared here");
-    diagnostic_note(
-        d, "parameters %s, optimizer %s, gradients %s, activations %s, transient %s",
-        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_PARAMETERS]),
-        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_OPTIMIZER]),
-        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_GRADIENTS]),
-        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].states[STATE_ACTIVATIONS]),
-        bytes_text(&c->arena, (double)c->account->arenas[TIER_DEVICE].transient));
+    const char *message =
+        tier == TIER_DEVICE
+            ? arena_format(&c->arena, "this strategy needs %s on every device; `%s` has %s", needs,
+                           device->name, has)
+            : arena_format(&c->arena,
+                           "this strategy needs %s of the host for every device; `host_memory` of "
+                           "`%s` is %s",
+                           needs, device->name, has);
+    struct diagnostic *d = report(c->diagnostics, peak > limit ? E701 : W801,
+                                  c->config.strategy.name_span, "%s", message);
+    diagnostic_note_at(d, device->origin.span, "the device is declared here");
+    diagnostic_note(d, "%s", states_text(c, &c->account->arenas[tier]));
 }
 
 // E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.
@@ -148,8 +146,8 @@ static bool run_judge(struct compilation *c) {
     c->account = account_followed(c->final, c->edited ? NULL : c->followed, &c->arena);
     followed_free(c->followed);
     c->followed = NULL;
-    check_memory(c);
-    check_host_memory(c);
+    check_memory(c, TIER_DEVICE);
+    check_memory(c, TIER_HOST);
     if (c->account->too_long.statements)
         report_too_long(c->diagnostics, &c->account->too_long);
     else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {

@@ -1,7 +1,8 @@
 // What makes a program fit that takes too much memory (E701, W801): a search among edits, from
 // those that disturb least to those that disturb most. What is kept after forward is freed, states
 // are cut over the data axes as ZeRO's stages do, activations are recomputed, microbatches become
-// smaller, and where there are several data axes, only some of them cut. Each edit is compiled, so
+// smaller, and where there are several data axes, only some of them cut. Where nothing of that
+// fits, states are kept on the host, and then on disk, with all of it. Each edit is compiled, so
 // that its bytes are known and nothing is proposed that is refused. Told are the first that fits
 // and the one that sends least; where none fits, the least that was found, and how many devices
 // would do.
@@ -13,7 +14,7 @@
 #include "driver/trying.h"
 #include "ir/placement.h"
 
-enum { PARTS = 4, STAGES = 4, MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
+enum { PARTS = 8, STAGES = 4, AWAY = 6, MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
 
 // An edit. All zero: none.
 struct edit {
@@ -22,11 +23,12 @@ struct edit {
     bool recomputed;
     int stage; // of ZeRO; 0: as it is
     bool freed;
+    int away; // a row of `kept_away`; 0: as it is
 };
 
 struct outcome {
     struct edit edit;
-    int64_t peak, sent;
+    struct tried tried;
 };
 
 struct search {
@@ -34,7 +36,8 @@ struct search {
     const struct options *options;
     struct axis_list data; // axes over which devices have parts of the batch or of sequences
     struct span end;       // where a statement may be added
-    int64_t limit;
+    int64_t limits[N_TIERS];
+    bool may_keep_away;
     int64_t microbatches[MOST_HALVINGS + 1]; // from what is said down
     unsigned n_microbatches;
     struct outcome first, lightest, least; // fits and disturbs least, sends least; takes least
@@ -123,6 +126,20 @@ static const enum extent extents_of_stage[STAGES][STATE_ACTIVATIONS] = {
 static const char *const tuple_of_stage[STAGES] = {"", "(R, S, R, R)", "(R, S, S, R)",
                                                    "(S*, S, S, R)"};
 
+// Where states are kept that leave the device, from what copies least on. ZeRO-Offload's is the
+// first: only gradients go out and parameters come in.
+static const enum tier kept_away[AWAY][STATE_ACTIVATIONS] = {
+    [1] = {[STATE_OPTIMIZER] = TIER_HOST},
+    [2] = {[STATE_OPTIMIZER] = TIER_HOST, [STATE_PARAMETERS] = TIER_HOST},
+    [3] = {[STATE_OPTIMIZER] = TIER_HOST,
+           [STATE_PARAMETERS] = TIER_HOST,
+           [STATE_GRADIENTS] = TIER_HOST},
+    [4] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
+    [5] = {[STATE_OPTIMIZER] = TIER_DISK,
+           [STATE_PARAMETERS] = TIER_DISK,
+           [STATE_GRADIENTS] = TIER_HOST},
+};
+
 static bool is_edited(const struct diagnostic *d, struct span span) {
     for (uint32_t i = 0; i < d->n_edits; i++)
         if (span_equal(d->edits[i].span, span))
@@ -178,6 +195,43 @@ static bool free_what_is_kept(const struct search *s, struct diagnostic *d, cons
     return true;
 }
 
+// The statement that a row of `kept_away` takes of a state; NULL: none, or it is there already.
+static const char *away_statement(const struct search *s, int away, enum state state,
+                                  const struct mode_statement **said) {
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    enum tier to = kept_away[away][state];
+    *said = NULL;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state == state && mode->residency == RESIDENCY_OFFLOADED &&
+            mode->sets_residency && !mode->selector.n_roles)
+            *said = mode;
+    }
+    if (to == TIER_DEVICE || (*said && (*said)->to >= to))
+        return NULL;
+    return arena_format(&s->c->arena, "%s : offloaded%s", state_names[state],
+                        to == TIER_DISK            ? "(to = disk)"
+                        : state == STATE_OPTIMIZER ? "(update = host)"
+                                                   : "");
+}
+
+// A statement of the same that keeps it nearer gives way.
+static bool keep_away(const struct search *s, int away, struct diagnostic *d, const char **added) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct mode_statement *said;
+        const char *statement = away_statement(s, away, state, &said);
+        if (!statement)
+            continue;
+        if (!said || !said->own_text)
+            *added = arena_format(&s->c->arena, "%s\n  %s", *added, statement);
+        else if (is_of_file(s->c, said->statement_span) && !is_edited(d, said->statement_span))
+            diagnostic_edit(d, said->statement_span, "%s", statement);
+        else
+            return false;
+    }
+    return true;
+}
+
 // False: the file leaves no place for it.
 static bool write_edit(const struct search *s, const struct edit *edit, struct diagnostic *d) {
     struct arena *arena = &s->c->arena;
@@ -188,6 +242,8 @@ static bool write_edit(const struct search *s, const struct edit *edit, struct d
     const char *tuple = arena_format(arena, "states : %s on %s", tuple_of_stage[edit->stage],
                                      mesh_axes_text(&s->c->config.mesh, &over, arena));
     if (edit->stage && !write_stage(s, edit->stage, tuple, d, &added))
+        return false;
+    if (edit->away && !keep_away(s, edit->away, d, &added))
         return false;
     if (edit->recomputed)
         added = arena_format(arena, "%s\n  activations : recomputed", added);
@@ -214,6 +270,12 @@ static const char *edit_words(const struct search *s, const struct edit *edit) {
         parts.items[parts.n++] =
             arena_format(arena, "`states : %s on %s`", tuple_of_stage[edit->stage],
                          mesh_axes_text(&s->c->config.mesh, &over, arena));
+    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct mode_statement *said;
+        const char *statement = away_statement(s, edit->away, state, &said);
+        if (statement)
+            parts.items[parts.n++] = arena_format(arena, "`%s`", statement);
+    }
     if (edit->recomputed)
         parts.items[parts.n++] = "`activations : recomputed`";
     if (edit->microbatch)
@@ -232,11 +294,21 @@ static const char *edit_words(const struct search *s, const struct edit *edit) {
 static bool compile_edit(const struct search *s, const struct options *options,
                          const struct edit *edit, struct outcome *outcome) {
     struct diagnostic d = {.set = s->c->diagnostics};
-    struct tried tried;
-    if (!write_edit(s, edit, &d) || !try_edits(s->c, options, &d, &tried))
-        return false;
-    *outcome = (struct outcome){*edit, tried.peak, tried.sent};
-    return true;
+    outcome->edit = *edit;
+    return write_edit(s, edit, &d) && try_edits(s->c, options, &d, &outcome->tried);
+}
+
+// How much of its limit the fullest arena takes; up to 1, all fit.
+static double fullness(const struct search *s, const struct tried *tried) {
+    double most = 0;
+    for (int t = 0; t < N_TIERS; t++)
+        if (s->limits[t] && (double)tried->peak[t] / (double)s->limits[t] > most)
+            most = (double)tried->peak[t] / (double)s->limits[t];
+    return most;
+}
+
+static int64_t moved(const struct outcome *outcome) {
+    return size_plus(outcome->tried.sent, outcome->tried.copied);
 }
 
 static int64_t size_of_microbatch(const struct search *s, const struct edit *edit) {
@@ -259,15 +331,15 @@ static bool try_edit(struct search *s, const struct edit *edit) {
     struct outcome now;
     if (!compile_edit(s, s->options, edit, &now))
         return false;
-    if (!s->any || now.peak < s->least.peak)
+    if (!s->any || fullness(s, &now.tried) < fullness(s, &s->least.tried))
         s->least = now;
     s->any = true;
-    if (now.peak > s->limit)
+    if (fullness(s, &now.tried) > 1)
         return false;
     if (!s->fits || disturbs_less(s, &now.edit, &s->first.edit))
         s->first = now;
-    if (!s->fits || now.sent < s->lightest.sent ||
-        (now.sent == s->lightest.sent && disturbs_less(s, &now.edit, &s->lightest.edit)))
+    if (!s->fits || moved(&now) < moved(&s->lightest) ||
+        (moved(&now) == moved(&s->lightest) && disturbs_less(s, &now.edit, &s->lightest.edit)))
         s->lightest = now;
     s->fits = true;
     return true;
@@ -300,7 +372,7 @@ static void try_activations(struct search *s, struct edit edit, bool may_recompu
         }
 }
 
-static void try_all(struct search *s) {
+static void try_stages(struct search *s, int away) {
     const struct strategy_config *strategy = &s->c->config.strategy;
     bool may_recompute = !says_where_activations_live(strategy), kept = keeps_anything(strategy);
     for (unsigned inner = 0; inner == 0 || inner < s->data.n; inner++) {
@@ -309,10 +381,26 @@ static void try_all(struct search *s) {
         for (int stage = 0; stage < STAGES; stage++)
             for (int freed = 0; freed <= kept; freed++)
                 if (stage ? stage > said : inner == 0)
-                    try_activations(s,
-                                    (struct edit){.inner = inner, .stage = stage, .freed = freed},
-                                    may_recompute);
+                    try_activations(
+                        s,
+                        (struct edit){.inner = inner, .stage = stage, .freed = freed, .away = away},
+                        may_recompute);
     }
+}
+
+static bool says_something(const struct search *s, int away) {
+    const struct mode_statement *said;
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        if (away_statement(s, away, state, &said))
+            return true;
+    return false;
+}
+
+static void try_all(struct search *s) {
+    try_stages(s, 0);
+    for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
+        if (says_something(s, away))
+            try_stages(s, away);
 }
 
 // Each a divisor of the one before, so that the batch stays the same.
@@ -355,7 +443,7 @@ static int64_t devices_that_do(const struct search *s, struct outcome *outcome) 
     for (int i = 1; i <= MOST_DOUBLINGS; i++) {
         int64_t times = INT64_C(1) << i;
         struct options more = with_devices(s, size_times(devices, times), size_times(batch, times));
-        if (compile_edit(s, &more, &s->least.edit, outcome) && outcome->peak <= s->limit)
+        if (compile_edit(s, &more, &s->least.edit, outcome) && fullness(s, &outcome->tried) <= 1)
             return size_times(devices, times);
     }
     return 0;
@@ -367,14 +455,32 @@ static const char *bytes(const struct search *s, int64_t n) {
     return bytes_text(&s->c->arena, (double)n);
 }
 
+// "3 GiB", "3 GiB (on host 12 GiB)"
+static const char *needs_text(const struct search *s, const struct tried *tried) {
+    const char *text = bytes(s, tried->peak[TIER_DEVICE]);
+    for (int t = TIER_DEVICE + 1; t < N_TIERS; t++)
+        if (tried->peak[t])
+            text = arena_format(&s->c->arena, "%s (on %s %s)", text, tier_names[t],
+                                bytes(s, tried->peak[t]));
+    return text;
+}
+
+// "sends 5 GiB", "sends 5 GiB (copies 3 GiB)"
+static const char *sends_text(const struct search *s, const struct tried *tried) {
+    const char *text = arena_format(&s->c->arena, "sends %s", bytes(s, tried->sent));
+    return tried->copied
+               ? arena_format(&s->c->arena, "%s (copies %s)", text, bytes(s, tried->copied))
+               : text;
+}
+
 static void tell_fits(const struct search *s, struct diagnostic *d) {
     const struct outcome *first = &s->first, *lightest = &s->lightest;
-    if (lightest->sent < first->sent)
-        diagnostic_note(d, "least is sent with %s: %s a step, where it needs %s",
-                        edit_words(s, &lightest->edit), bytes(s, lightest->sent),
-                        bytes(s, lightest->peak));
-    diagnostic_help(d, "with %s it needs %s and sends %s a step", edit_words(s, &first->edit),
-                    bytes(s, first->peak), bytes(s, first->sent));
+    if (moved(lightest) < moved(first))
+        diagnostic_note(d, "least is sent with %s: it %s a step, and needs %s",
+                        edit_words(s, &lightest->edit), sends_text(s, &lightest->tried),
+                        needs_text(s, &lightest->tried));
+    diagnostic_help(d, "with %s it needs %s and %s a step", edit_words(s, &first->edit),
+                    needs_text(s, &first->tried), sends_text(s, &first->tried));
     if (d->severity == SEVERITY_WARNING)
         return; // it fits as it is
     write_edit(s, &first->edit, d);
@@ -405,13 +511,13 @@ static const char *what_is_left(const struct search *s) {
 static void tell_least(const struct search *s, struct diagnostic *d) {
     struct outcome outcome;
     int64_t devices = devices_that_do(s, &outcome);
-    diagnostic_note(d, "the least that was found is %s, with %s", bytes(s, s->least.peak),
+    diagnostic_note(d, "the least that was found is %s, with %s", needs_text(s, &s->least.tried),
                     edit_words(s, &s->least.edit));
     if (devices)
         diagnostic_help(d,
                         "train on %" PRId64 " devices: with that it needs %s there, where each has "
                         "as much of the batch",
-                        devices, bytes(s, outcome.peak));
+                        devices, needs_text(s, &outcome.tried));
     else
         diagnostic_help(d, "%s", what_is_left(s));
 }
@@ -422,12 +528,15 @@ static bool may_search(const struct compilation *c) {
 }
 
 void propose_fits(struct compilation *c, const struct options *options, struct diagnostic *d) {
-    int64_t memory = c->config.device.memory_bytes;
     struct search s = {.c = c,
                        .options = options,
                        .data = data_axes(&c->config.strategy),
                        .end = end_of_splits(&c->config.strategy),
-                       .limit = d->code == E701 ? memory : memory / 10 * 8};
+                       .may_keep_away = d->code == E701};
+    for (int t = 0; t < N_TIERS; t++) {
+        int64_t limit = tier_limit(&c->config.device, t);
+        s.limits[t] = d->code == E701 ? limit : limit / 10 * 8;
+    }
     if (may_search(c)) {
         find_microbatches(&s);
         try_all(&s);

@@ -125,7 +125,7 @@ static const char *unit_at_peak(const struct compilation *c) {
 static void print_elsewhere(struct compilation *c, enum tier tier, FILE *to) {
     const struct account_arena *arena = &c->account->arenas[tier];
     const char *states = "";
-    int64_t limit = tier == TIER_HOST ? c->config.device.host_memory_bytes : 0;
+    int64_t limit = tier_limit(&c->config.device, tier);
     if (arena->peak == 0)
         return;
     for (int state = 0; state < N_STATES; state++)

@@ -195,12 +195,12 @@ static void print_change(struct compilation *c, const struct options *options, d
         with_larger_microbatches, with_kept_parameters};
     for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct cheaper change = changes[i](c, options);
-        if (!change.words || !fits_device(c, &change.tried) ||
+        if (!change.words || !fits_memory(&c->config.device, &change.tried) ||
             change.tried.time.best_s > 0.95 * best_s)
             continue;
         const char *then = arena_format(&c->arena, "%s at best, peak %s",
                                         quantity_text(&c->arena, change.tried.time.best_s, SECONDS),
-                                        bytes_text(&c->arena, (double)change.tried.peak));
+                                        bytes_text(&c->arena, (double)change.tried.peak[TIER_DEVICE]));
         bool one_line = strlen("  with : ") + strlen(change.words) + strlen(then) <= REPORT_COLUMNS;
         fprintf(to, "  with %s:%s%s\n", change.words, one_line ? " " : "\n    ", then);
         return;

@@ -20,13 +20,24 @@ bool try_edits(struct compilation *c, const struct options *options, const struc
     struct compilation trial;
     compile_text(&trial, options, c->path, text, length, STAGE_JUDGED);
     bool right = is_right_but_for_memory(&trial);
-    if (right)
+    if (right) {
         *tried =
-            (struct tried){.peak = trial.account->arenas[TIER_DEVICE].peak,
-                           .sent = trial.account->total_bytes,
+            (struct tried){.sent = trial.account->total_bytes,
                            .time = account_time(trial.final, trial.account, &trial.config.device)};
+        for (int t = 0; t < N_TIERS; t++) {
+            tried->peak[t] = trial.account->arenas[t].peak;
+            tried->copied += trial.account->copied[t];
+        }
+    }
     compilation_free(&trial);
     return right;
+}
+
+bool fits_memory(const struct device_config *device, const struct tried *tried) {
+    for (int t = 0; t < N_TIERS; t++)
+        if (tier_limit(device, t) && tried->peak[t] > tier_limit(device, t))
+            return false;
+    return true;
 }
 
 bool is_of_file(const struct compilation *c, struct span span) {

@@ -5,7 +5,8 @@
 #include "driver/compile.h"
 
 struct tried {
-    int64_t peak, sent;
+    int64_t peak[N_TIERS]; // of a device, in each of its arenas
+    int64_t sent, copied;  // in a step
     struct step_time time;
 };
 
@@ -13,6 +14,7 @@ struct tried {
 // right; it need not fit the device.
 bool try_edits(struct compilation *, const struct options *, const struct diagnostic *d,
                struct tried *);
+bool fits_memory(const struct device_config *, const struct tried *); // of the device and its host
 // Is nothing wrong but that it takes too much memory?
 bool is_right_but_for_memory(const struct compilation *);
 

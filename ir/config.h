@@ -85,6 +85,12 @@ struct device_config {
     double flops_per_s, bandwidth_bytes_per_s, host_link_bytes_per_s;
     struct origin origin;
 };
+// The bytes that a tier may take for a device; 0: not said, or without a limit.
+static inline int64_t tier_limit(const struct device_config *device, enum tier tier) {
+    return tier == TIER_DEVICE ? device->memory_bytes
+           : tier == TIER_HOST ? device->host_memory_bytes
+                               : 0;
+}
 
 // ---- training ---------------------------------------------------------------------------------
 
