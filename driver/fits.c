@@ -11,20 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "driver/fit_edit.h"
 #include "driver/trying.h"
-#include "ir/placement.h"
 
-enum { PARTS = 8, STAGES = 4, AWAY = 6, MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
-
-// An edit. All zero: none.
-struct edit {
-    unsigned inner;     // how many of the data axes, from the outermost on, cut nothing
-    int64_t microbatch; // 0: as it is
-    bool recomputed;
-    int stage; // of ZeRO; 0: as it is
-    bool freed;
-    int away; // a row of `kept_away`; 0: as it is
-};
+enum { MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
 
 struct outcome {
     struct edit edit;
@@ -34,8 +24,7 @@ struct outcome {
 struct search {
     struct compilation *c;
     const struct options *options;
-    struct axis_list data; // axes over which devices have parts of the batch or of sequences
-    struct span end;       // where a statement may be added
+    struct editable file;
     int64_t limits[N_TIERS];
     bool may_keep_away;
     int64_t microbatches[MOST_HALVINGS + 1]; // from what is said down
@@ -44,250 +33,6 @@ struct search {
     bool fits, any;
 };
 
-// ---- what the file says -----------------------------------------------------------------------
-
-static struct axis_list data_axes(const struct strategy_config *strategy) {
-    struct axis_list axes = {0};
-    for (uint32_t i = 0; i < strategy->n_splits; i++) {
-        const struct split_statement *split = &strategy->splits[i];
-        bool tokens = false;
-        for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
-            tokens |= split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
-        if (tokens)
-            axis_list_add_all(&axes, &split->axes);
-    }
-    return axes;
-}
-
-static struct axis_list without_outer(const struct axis_list *axes, unsigned n) {
-    struct axis_list inner = {0};
-    for (unsigned i = n; i < axes->n; i++)
-        axis_list_add(&inner, axes->axes[i]);
-    return inner;
-}
-
-// The place behind the last split of the strategy's own text, outside all scopes; nowhere: it has
-// none.
-static struct span end_of_splits(const struct strategy_config *strategy) {
-    struct span end = span_nowhere();
-    for (uint32_t s = 0; s < strategy->n_splits; s++) {
-        const struct split_statement *split = &strategy->splits[s];
-        if (split->origin.kind == ORIGIN_STATEMENT && split->scope_depth == 0)
-            end = (struct span){split->origin.span.source, split->origin.span.end,
-                                split->origin.span.end};
-    }
-    return end;
-}
-
-static bool says_where_activations_live(const struct strategy_config *strategy) {
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
-            return true;
-    return false;
-}
-
-// The stage that states of the whole model have over all of the axes.
-static int stage_said(const struct strategy_config *strategy, const struct axis_list *axes) {
-    static const int stage_of_state[N_STATES] = {
-        [STATE_PARAMETERS] = 3, [STATE_GRADIENTS] = 2, [STATE_OPTIMIZER] = 1};
-    int stage = 0;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        uint64_t lacking = axis_list_mask(axes) & ~axis_list_mask(&mode->axes);
-        if (mode->sets_extent && mode->extent != EXTENT_REPLICATED && !mode->selector.n_roles &&
-            !lacking && stage_of_state[mode->state] > stage)
-            stage = stage_of_state[mode->state];
-    }
-    return stage;
-}
-
-static bool keeps_what_is_gathered(const struct mode_statement *mode) {
-    return mode->state == STATE_PARAMETERS && mode->sets_extent &&
-           mode->extent == EXTENT_GATHERED &&
-           (mode->kept_after_forward || mode->kept_after_backward || mode->keeps_part);
-}
-
-static bool keeps_anything(const struct strategy_config *strategy) {
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (keeps_what_is_gathered(&strategy->modes[m]))
-            return true;
-    return false;
-}
-
-// ---- edits ------------------------------------------------------------------------------------
-
-static const enum extent extents_of_stage[STAGES][STATE_ACTIVATIONS] = {
-    [1] = {[STATE_OPTIMIZER] = EXTENT_SHARDED},
-    [2] = {[STATE_OPTIMIZER] = EXTENT_SHARDED, [STATE_GRADIENTS] = EXTENT_SHARDED},
-    [3] = {[STATE_PARAMETERS] = EXTENT_GATHERED,
-           [STATE_OPTIMIZER] = EXTENT_SHARDED,
-           [STATE_GRADIENTS] = EXTENT_SHARDED},
-};
-static const char *const tuple_of_stage[STAGES] = {"", "(R, S, R, R)", "(R, S, S, R)",
-                                                   "(S*, S, S, R)"};
-
-// Where states are kept that leave the device, from what copies least on. ZeRO-Offload's is the
-// first: only gradients go out and parameters come in.
-static const enum tier kept_away[AWAY][STATE_ACTIVATIONS] = {
-    [1] = {[STATE_OPTIMIZER] = TIER_HOST},
-    [2] = {[STATE_OPTIMIZER] = TIER_HOST, [STATE_PARAMETERS] = TIER_HOST},
-    [3] = {[STATE_OPTIMIZER] = TIER_HOST,
-           [STATE_PARAMETERS] = TIER_HOST,
-           [STATE_GRADIENTS] = TIER_HOST},
-    [4] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
-    [5] = {[STATE_OPTIMIZER] = TIER_DISK,
-           [STATE_PARAMETERS] = TIER_DISK,
-           [STATE_GRADIENTS] = TIER_HOST},
-};
-
-static bool is_edited(const struct diagnostic *d, struct span span) {
-    for (uint32_t i = 0; i < d->n_edits; i++)
-        if (span_equal(d->edits[i].span, span))
-            return true;
-    return false;
-}
-
-// A tuple gives way to the strategy's own statements, and ranks with what `use` and other tuples
-// say. So these go, as own statements of something else do; the tuple stands in place of the first,
-// or is added.
-static bool write_stage(const struct search *s, int stage, const char *tuple, struct diagnostic *d,
-                        const char **added) {
-    const struct strategy_config *strategy = &s->c->config.strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        if (!mode->sets_extent || mode->selector.n_roles || mode->state == STATE_ACTIVATIONS ||
-            !(axis_list_mask(&mode->axes) & axis_list_mask(&s->data)) ||
-            (mode->own_text && mode->extent == extents_of_stage[stage][mode->state]))
-            continue;
-        if (!is_of_file(s->c, mode->statement_span))
-            return false;
-        if (is_edited(d, mode->statement_span))
-            continue;
-        diagnostic_edit(d, mode->statement_span, "%s", tuple);
-        tuple = "";
-    }
-    if (*tuple)
-        *added = arena_format(&s->c->arena, "%s\n  %s", *added, tuple);
-    return true;
-}
-
-// Its own options, or against what `use` brings a statement of its own.
-static bool free_what_is_kept(const struct search *s, struct diagnostic *d, const char **added) {
-    const struct strategy_config *strategy = &s->c->config.strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        if (!keeps_what_is_gathered(mode))
-            continue;
-        if (!mode->own_text) {
-            *added = arena_format(&s->c->arena, "%s\n  parameters : gathered(%s)", *added,
-                                  mesh_axes_text(&s->c->config.mesh, &mode->axes, &s->c->arena));
-            continue;
-        }
-        for (uint32_t i = 0; i < mode->n_options; i++) {
-            const char *name = mode->options[i].name;
-            if (strcmp(name, "after_forward") != 0 && strcmp(name, "after_backward") != 0)
-                continue;
-            if (!is_of_file(s->c, mode->options[i].span))
-                return false;
-            diagnostic_edit(d, mode->options[i].span, "%s = freed", name);
-        }
-    }
-    return true;
-}
-
-// The statement that a row of `kept_away` takes of a state; NULL: none, or it is there already.
-static const char *away_statement(const struct search *s, int away, enum state state,
-                                  const struct mode_statement **said) {
-    const struct strategy_config *strategy = &s->c->config.strategy;
-    enum tier to = kept_away[away][state];
-    *said = NULL;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        if (mode->state == state && mode->residency == RESIDENCY_OFFLOADED &&
-            mode->sets_residency && !mode->selector.n_roles)
-            *said = mode;
-    }
-    if (to == TIER_DEVICE || (*said && (*said)->to >= to))
-        return NULL;
-    return arena_format(&s->c->arena, "%s : offloaded%s", state_names[state],
-                        to == TIER_DISK            ? "(to = disk)"
-                        : state == STATE_OPTIMIZER ? "(update = host)"
-                                                   : "");
-}
-
-// A statement of the same that keeps it nearer gives way.
-static bool keep_away(const struct search *s, int away, struct diagnostic *d, const char **added) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
-        const struct mode_statement *said;
-        const char *statement = away_statement(s, away, state, &said);
-        if (!statement)
-            continue;
-        if (!said || !said->own_text)
-            *added = arena_format(&s->c->arena, "%s\n  %s", *added, statement);
-        else if (is_of_file(s->c, said->statement_span) && !is_edited(d, said->statement_span))
-            diagnostic_edit(d, said->statement_span, "%s", statement);
-        else
-            return false;
-    }
-    return true;
-}
-
-// False: the file leaves no place for it.
-static bool write_edit(const struct search *s, const struct edit *edit, struct diagnostic *d) {
-    struct arena *arena = &s->c->arena;
-    const char *added = "";
-    if (edit->freed && !free_what_is_kept(s, d, &added))
-        return false;
-    struct axis_list over = without_outer(&s->data, edit->inner);
-    const char *tuple = arena_format(arena, "states : %s on %s", tuple_of_stage[edit->stage],
-                                     mesh_axes_text(&s->c->config.mesh, &over, arena));
-    if (edit->stage && !write_stage(s, edit->stage, tuple, d, &added))
-        return false;
-    if (edit->away && !keep_away(s, edit->away, d, &added))
-        return false;
-    if (edit->recomputed)
-        added = arena_format(arena, "%s\n  activations : recomputed", added);
-    if (*added && !is_of_file(s->c, s->end))
-        return false;
-    if (*added)
-        diagnostic_edit(d, s->end, "%s", added);
-    return !edit->microbatch || edit_microbatch(s->c, edit->microbatch, d);
-}
-
-struct parts_of_edit {
-    const char *items[PARTS];
-    unsigned n;
-};
-
-// "`A`, `B` and `C`"
-static const char *edit_words(const struct search *s, const struct edit *edit) {
-    struct arena *arena = &s->c->arena;
-    struct axis_list over = without_outer(&s->data, edit->inner);
-    struct parts_of_edit parts = {.n = 0};
-    if (edit->freed)
-        parts.items[parts.n++] = "`after_forward = freed`";
-    if (edit->stage)
-        parts.items[parts.n++] =
-            arena_format(arena, "`states : %s on %s`", tuple_of_stage[edit->stage],
-                         mesh_axes_text(&s->c->config.mesh, &over, arena));
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
-        const struct mode_statement *said;
-        const char *statement = away_statement(s, edit->away, state, &said);
-        if (statement)
-            parts.items[parts.n++] = arena_format(arena, "`%s`", statement);
-    }
-    if (edit->recomputed)
-        parts.items[parts.n++] = "`activations : recomputed`";
-    if (edit->microbatch)
-        parts.items[parts.n++] =
-            arena_format(arena, "`microbatch = %" PRId64 "`", edit->microbatch);
-    const char *words = parts.n ? parts.items[0] : "what the file says";
-    for (unsigned i = 1; i < parts.n; i++)
-        words =
-            arena_format(arena, "%s%s%s", words, i + 1 < parts.n ? ", " : " and ", parts.items[i]);
-    return words;
-}
-
 // ---- trying -----------------------------------------------------------------------------------
 
 // True if the edited file has a program; what that takes and sends is in the outcome.
@@ -295,7 +40,7 @@ static bool compile_edit(const struct search *s, const struct options *options,
                          const struct edit *edit, struct outcome *outcome) {
     struct diagnostic d = {.set = s->c->diagnostics};
     outcome->edit = *edit;
-    return write_edit(s, edit, &d) && try_edits(s->c, options, &d, &outcome->tried);
+    return write_edit(&s->file, edit, &d) && try_edits(s->c, options, &d, &outcome->tried);
 }
 
 // How much of its limit the fullest arena takes; up to 1, all fit.
@@ -375,8 +120,8 @@ static void try_activations(struct search *s, struct edit edit, bool may_recompu
 static void try_stages(struct search *s, int away) {
     const struct strategy_config *strategy = &s->c->config.strategy;
     bool may_recompute = !says_where_activations_live(strategy), kept = keeps_anything(strategy);
-    for (unsigned inner = 0; inner == 0 || inner < s->data.n; inner++) {
-        struct axis_list over = without_outer(&s->data, inner);
+    for (unsigned inner = 0; inner == 0 || inner < s->file.data.n; inner++) {
+        struct axis_list over = without_outer(&s->file.data, inner);
         int said = over.n && !strategy->n_relaxations ? stage_said(strategy, &over) : STAGES;
         for (int stage = 0; stage < STAGES; stage++)
             for (int freed = 0; freed <= kept; freed++)
@@ -388,18 +133,10 @@ static void try_stages(struct search *s, int away) {
     }
 }
 
-static bool says_something(const struct search *s, int away) {
-    const struct mode_statement *said;
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        if (away_statement(s, away, state, &said))
-            return true;
-    return false;
-}
-
 static void try_all(struct search *s) {
     try_stages(s, 0);
     for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
-        if (says_something(s, away))
+        if (keeps_nearer(&s->file, away))
             try_stages(s, away);
 }
 
@@ -477,13 +214,13 @@ static void tell_fits(const struct search *s, struct diagnostic *d) {
     const struct outcome *first = &s->first, *lightest = &s->lightest;
     if (moved(lightest) < moved(first))
         diagnostic_note(d, "least is sent with %s: it %s a step, and needs %s",
-                        edit_words(s, &lightest->edit), sends_text(s, &lightest->tried),
+                        edit_words(&s->file, &lightest->edit), sends_text(s, &lightest->tried),
                         needs_text(s, &lightest->tried));
-    diagnostic_help(d, "with %s it needs %s and %s a step", edit_words(s, &first->edit),
+    diagnostic_help(d, "with %s it needs %s and %s a step", edit_words(&s->file, &first->edit),
                     needs_text(s, &first->tried), sends_text(s, &first->tried));
     if (d->severity == SEVERITY_WARNING)
         return; // it fits as it is
-    write_edit(s, &first->edit, d);
+    write_edit(&s->file, &first->edit, d);
     d->help_checked = true;
 }
 
@@ -512,7 +249,7 @@ static void tell_least(const struct search *s, struct diagnostic *d) {
     struct outcome outcome;
     int64_t devices = devices_that_do(s, &outcome);
     diagnostic_note(d, "the least that was found is %s, with %s", needs_text(s, &s->least.tried),
-                    edit_words(s, &s->least.edit));
+                    edit_words(&s->file, &s->least.edit));
     if (devices)
         diagnostic_help(d,
                         "train on %" PRId64 " devices: with that it needs %s there, where each has "
@@ -528,11 +265,8 @@ static bool may_search(const struct compilation *c) {
 }
 
 void propose_fits(struct compilation *c, const struct options *options, struct diagnostic *d) {
-    struct search s = {.c = c,
-                       .options = options,
-                       .data = data_axes(&c->config.strategy),
-                       .end = end_of_splits(&c->config.strategy),
-                       .may_keep_away = d->code == E701};
+    struct search s = {
+        .c = c, .options = options, .file = editable(c), .may_keep_away = d->code == E701};
     for (int t = 0; t < N_TIERS; t++) {
         int64_t limit = tier_limit(&c->config.device, t);
         s.limits[t] = d->code == E701 ? limit : limit / 10 * 8;
