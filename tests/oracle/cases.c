@@ -8,6 +8,7 @@
 #include "ir/check.h"
 #include "tests/oracle/compose.h"
 #include "tests/oracle/trace.h"
+#include "tests/oracle/traits.h"
 
 enum {
     STEPS = 3,
@@ -137,6 +138,7 @@ static struct result placement_run(struct cases *c, enum part part, uint32_t num
             expect(c, family_of(part, number), &compiled, &composition, &taken);
         struct finding finding = truth_judge(&arena, expected, compiled.final, NULL, NULL);
         result.outcome = (int)finding.outcome;
+        result.traits = traits_of(&compiled.config);
         if (finding.what)
             say(&result, arena_format(&arena, "%s (%g)", finding.what, finding.difference));
     }
@@ -233,6 +235,7 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
         finding.outcome = OUTCOME_WRONG; // no order of sums makes as much
     result->judgement = judge_program(c->compiled.reference, mutant->program, arena, diagnostics);
     result->outcome = (int)finding.outcome;
+    result->traits = traits_of(&c->compiled.config);
     snprintf(result->code, sizeof result->code, "%s", first_code(diagnostics));
     say(result,
         arena_format(arena, "%s: %s (%g); %s", mutant->what, finding.what ? finding.what : "",

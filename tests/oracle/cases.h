@@ -27,6 +27,7 @@ struct result {
     enum judgement_kind judgement;
     int outcome;      // enum outcome, or NO_PROGRAM
     int mutation;     // spoilt: enum mutation; NO_PROGRAM: it could not be planted
+    unsigned traits;  // bits 1 << enum trait; of what ran
     enum place place; // spoilt ones that are refused and wrong
     char code[8];     // of the first error
     char text[400];   // what is to be said about it, on one line; may be empty

@@ -97,16 +97,17 @@ static void name_results(struct arena *arena, struct judging *judging) {
 
 // In one write, so that the lines of several processes stand behind one another.
 static void write_result(FILE *to, const struct result *r, double seconds) {
-    fprintf(to, "done %d %u %d %d %d %d %.3f %s|%s\n", (int)r->part, r->number, (int)r->judgement,
-            r->outcome, r->mutation, (int)r->place, seconds, *r->code ? r->code : "-", r->text);
+    fprintf(to, "done %d %u %d %d %d %d %u %.3f %s|%s\n", (int)r->part, r->number,
+            (int)r->judgement, r->outcome, r->mutation, (int)r->place, r->traits, seconds,
+            *r->code ? r->code : "-", r->text);
     fflush(to);
 }
 
 static bool read_result(const char *line, struct result *r, double *seconds) {
     int part, judgement, place, at = 0;
     *r = (struct result){0};
-    if (sscanf(line, "done %d %u %d %d %d %d %lf %7[^|]|%n", &part, &r->number, &judgement,
-               &r->outcome, &r->mutation, &place, seconds, r->code, &at) < 8 ||
+    if (sscanf(line, "done %d %u %d %d %d %d %u %lf %7[^|]|%n", &part, &r->number, &judgement,
+               &r->outcome, &r->mutation, &place, &r->traits, seconds, r->code, &at) < 9 ||
         at == 0 || !strchr(line, '\n'))
         return false;
     r->part = (enum part)part;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "tests/oracle/traits.h"
 
 enum { LEAST_LOCATED = 88 }; // in a hundred; 95 is the aim
 
@@ -17,6 +18,8 @@ struct table {
     unsigned tuples_run[2]; // on a data axis, on a tensor axis
     unsigned of_mutation[N_ALL_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
     unsigned of_place[N_ALL_MUTATIONS][PLACE_MISSED + 1];
+    // Of what ran: whether it was spoilt, accepted, right.
+    unsigned of_trait[N_TRAITS][2][2][2];
     struct counted *reasons; // of what is refused and right, by part and code
     unsigned n_reasons;
     struct result *bad; // what must not be
@@ -69,6 +72,11 @@ void table_add(struct table *table, const struct result *result) {
         table->of_mutation[result->mutation][result->judgement][result->outcome]++;
         table->of_place[result->mutation][result->place]++;
     }
+    for (int trait = 0; trait < N_TRAITS; trait++)
+        if (result->traits & 1u << trait)
+            table->of_trait[trait][part_is_spoilt(result->part)]
+                           [result->judgement == JUDGED_ACCEPTED]
+                           [result->outcome == OUTCOME_RIGHT]++;
     if (result->judgement != JUDGED_ACCEPTED && result->outcome == OUTCOME_RIGHT)
         count_reason(table, result);
     if (!is_bad(result))
@@ -148,6 +156,23 @@ static void print_mutations(const struct table *table, int first, int end, FILE 
     }
 }
 
+// Strategies, and mistakes planted into their programs.
+static void print_traits(const struct table *table, FILE *to) {
+    fprintf(to, "\n%-24s%12s%9s%9s%9s%9s%9s\n", "", "strategies", "mutants", "refused", "refused",
+            "accepted", "accepted");
+    fprintf(to, "%-24s%12s%9s%9s%9s%9s%9s\n", "of these", "", "", "wrong", "right", "right",
+            "wrong");
+    for (int trait = 0; trait < N_TRAITS; trait++) {
+        const unsigned(*n)[2][2] = table->of_trait[trait];
+        unsigned sums[2] = {0, 0};
+        for (int i = 0; i < 8; i++)
+            sums[i / 4] += n[i / 4][i / 2 % 2][i % 2];
+        fprintf(to, "%-24s%12u%9u%9u%9u%9u%9u\n", trait_names[trait], sums[0], sums[1],
+                n[0][0][0] + n[1][0][0], n[0][0][1] + n[1][0][1], n[0][1][1] + n[1][1][1],
+                n[0][1][0] + n[1][1][0]);
+    }
+}
+
 static void print_reasons(const struct table *table, FILE *to) {
     if (table->n_reasons)
         fprintf(to, "\nrefused and right\n");
@@ -163,6 +188,7 @@ bool table_print(const struct table *table, FILE *to) {
     struct located place = located_of(table, 0, N_ALL_MUTATIONS);
     fprintf(to, "of %u refusals %.1f%% are at the mistake's place, %.1f%% name it\n", place.all,
             percent(place.at, place.all), percent(place.named, place.all));
+    print_traits(table, to);
     print_reasons(table, to);
     for (unsigned i = 0; i < table->n_bad; i++)
         fprintf(to, "BAD: %s %u is %s and %s: %s\n", part_names[table->bad[i].part],
