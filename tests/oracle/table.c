@@ -18,7 +18,7 @@ struct table {
     unsigned tuples_run[2]; // on a data axis, on a tensor axis
     unsigned of_mutation[N_ALL_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
     unsigned of_place[N_ALL_MUTATIONS][PLACE_MISSED + 1];
-    // Of what ran: whether it was spoilt, accepted, right.
+    // Cases that ran: spoilt or not, accepted, right.
     unsigned of_trait[N_TRAITS][2][2][2];
     struct counted *reasons; // of what is refused and right, by part and code
     unsigned n_reasons;
