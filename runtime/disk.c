@@ -31,6 +31,23 @@ static int least(int64_t a, int64_t b) {
     return (int)(a < b ? a : b);
 }
 
+const char *file_system_elsewhere(uint32_t number, const char **where) {
+    static const struct {
+        uint32_t number;
+        const char *name, *where;
+    } rows[] = {
+#define FILE_SYSTEM(number, name, where) {number, name, where},
+#include "runtime/file_systems.def"
+#undef FILE_SYSTEM
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].number == number) {
+            *where = rows[i].where;
+            return rows[i].name;
+        }
+    return NULL;
+}
+
 /* A file without a name; where the file system has none, one whose name is gone at once. */
 static int open_nameless(const char *folder) {
     int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -8,6 +8,9 @@ struct disk;
 
 /* Opens a new file of so many bytes in a folder, all zeros. Null with errno set. */
 struct disk *disk_open(const char *folder, int64_t bytes);
+/* A file system, by the number that statfs gives it, whose bytes are on no disk of this machine: its
+ * name, and in `where` where they are. Null: it has one, or nobody knows. */
+const char *file_system_elsewhere(uint32_t number, const char **where);
 void disk_close(struct disk *disk); /* or null */
 
 /* Read and write `bytes` bytes from `at` on: 0, or the errno of what failed. One thread at a time. */

@@ -102,6 +102,16 @@ static void pages_are_shared(void **state) {
     disk_close(disk);
 }
 
+/* Numbers are those of linux/magic.h. */
+static void file_systems_elsewhere_are_known(void **state) {
+    const char *where = NULL;
+    assert_string_equal(file_system_elsewhere(0x6969, &where), "NFS");
+    assert_string_equal(where, "on another machine");
+    assert_string_equal(file_system_elsewhere(0x01021994, &where), "tmpfs");
+    assert_string_equal(where, "in memory");
+    assert_null(file_system_elsewhere(0xEF53, &where)); /* ext4 */
+}
+
 /* ---- what fails ----------------------------------------------------------------------------- */
 
 /* The limit is one of the process, and hits who writes beyond it. */
@@ -177,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_arrives_and_is_counted),
         cmocka_unit_test(pages_are_shared),
+        cmocka_unit_test(file_systems_elsewhere_are_known),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_short_file_is_told),
         cmocka_unit_test(waits_end_where_another_failed),

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include "runtime/copier.h"
 #include "runtime/disk.h"
 #include "runtime/host/offload.h"
@@ -62,6 +63,19 @@ int offload_check(const struct session *session, int ranks, char *message, size_
              folder, format_bytes(need, sizeof need, each * ranks), ranks, plural_s(ranks),
              format_bytes(room, sizeof room, there));
     return -1;
+}
+
+void offload_warn(const struct session *session) {
+    const char *folder = offload_folder(session->options), *where;
+    struct statfs status;
+    if (program_arena_bytes(session->program, PLACE_DISK) == 0 || statfs(folder, &status) != 0)
+        return;
+    const char *name = file_system_elsewhere((uint32_t)status.f_type, &where);
+    if (name)
+        fprintf(stderr,
+                "warning: %s: what is kept on disk is %s there (%s); name a folder of a local disk "
+                "with --offload DIR\n",
+                folder, where, name);
 }
 
 static int32_t open_file(struct session *session, struct place_context *context) {

@@ -534,6 +534,7 @@ static enum scan_end look_through(struct session *session, const struct launch *
     if (!is_quiet(session, launch))
         inputs_print_targets(session);
     inputs_warn(session);
+    offload_warn(session);
     warn_of_no_step(session);
     warn_of_other_data(session);
     warn_of_other_training(session);
