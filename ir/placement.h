@@ -46,6 +46,7 @@ struct storage {
     struct axis_list wire; // over which its gradient travels compressed: the placement's, or none
     int64_t bucket_bytes;  // the most that one all_reduce of gradients carries
     struct element_types types;
+    enum tier norm_tier; // where the norm of its gradients is taken
 };
 
 static inline enum residency stored_residency(const struct storage *storage, enum state state) {

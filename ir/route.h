@@ -84,7 +84,7 @@ static inline bool bucket_has_room(int64_t bucket_bytes, int64_t filled, int64_t
     return filled <= bucket_bytes - bytes;
 }
 
-enum { MAX_STATIONS = 12, MAX_ROUTE_HOPS = 16 };
+enum { MAX_STATIONS = 16, MAX_ROUTE_HOPS = 24 };
 
 struct route {
     enum state state;
@@ -96,6 +96,7 @@ struct route {
     int owned;        // station at which a device has what it updates
     int updated;      // station that the update reads or writes: that, or one where the update runs
     int sum;          // of gradients: station at which microbatches are added up
+    int normed;       // of gradients: station that the norm reads
     int residual;     // of gradients that travel as codes: what the last code lacked; -1: none
     uint64_t summand; // axes over which it sums gradients: units must leave a summand there
 };

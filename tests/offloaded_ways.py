@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 PREFIX, EXAMPLES, PLACEC = sys.argv[1:]
+TWO = ("-D", "train.microbatch=2")
+ORDERED = ("-D", "train.reproducible=8")
 WAYS = {
     "host": ("zero1", "optimizer : offloaded(update = host)"),
     "device": ("zero1", "optimizer : offloaded"),
@@ -27,15 +29,24 @@ WAYS = {
     "kept": ("zero1", "activations : offloaded(to = disk, prefetch = 2)"),
     "mlp": ("zero1", "activations.mlp : offloaded(unit = tensor)"),
     "infinity": ("zero3", "parameters, optimizer : offloaded(to = disk)  activations : recomputed, offloaded"),
+    "terms": ("zero3", "", *TWO),
+    "added": ("zero3", "gradients : offloaded  optimizer : offloaded(update = host)", *TWO),
+    "added_disk": ("zero3", "gradients : offloaded(to = disk)", *TWO),
+    "added_part": ("zero3", "gradients.layers.mlp : offloaded  gradients.layers.attention : offloaded(to = disk)", *TWO),
+    "sums_disk": ("zero3", "gradients : offloaded(to = disk)"),
+    "sums_part": ("zero3", "gradients.layers.mlp : offloaded"),
+    "ordered": ("zero1", "", *ORDERED),
+    "carried": ("zero1", "gradients : offloaded(unit = tensor)", *ORDERED),
+    "carried2": ("zero1", "gradients.layers : offloaded  optimizer : offloaded", *ORDERED),
     "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
 }
 
-for way, (example, said) in WAYS.items():
+for way, (example, said, *options) in WAYS.items():
     with open(os.path.join(EXAMPLES, example + ".place"), encoding="utf-8") as file:
         before, behind = file.read().rsplit("}", 1)
     with open(f"{PREFIX}.{way}.place", "w", encoding="utf-8") as file:
         file.write(f"{before}  {said}\n}}{behind}")
     with open(f"{PREFIX}.{way}.json", "w", encoding="utf-8") as file:
-        subprocess.run([PLACEC, "check", "--json", f"{PREFIX}.{way}.place"], check=True, stdout=file)
+        subprocess.run([PLACEC, "check", "--json", f"{PREFIX}.{way}.place", *options], check=True, stdout=file)
     subprocess.run([PLACEC, "run", f"{PREFIX}.{way}.place", "--data", f"{PREFIX}.text", "--steps", "3", "--quiet", "--log",
-                    f"{PREFIX}.{way}.log"], check=True)
+                    f"{PREFIX}.{way}.log", *options], check=True)

@@ -37,6 +37,16 @@
               "call bend(x = kept[0]) -> (y = beside)\n"                                           \
               "start copy as in[0] { beside -> w[0] }\nwait in[0]\n"
 
+#define ADDED_THERE                                                                                \
+    ELSEWHERE "zero kept[0]\n"                                                                     \
+              "call bend(x = w[0]) -> (y = spare[0])\n"                                            \
+              "start copy as out[0] { spare[0] -> beside }\nwait out[0]\n"                         \
+              "call add(x = beside, sum = kept[0])\n"                                              \
+              "call copy(x = w[1]) -> (y = spare[1])\n"                                            \
+              "start copy as out[1] { spare[1] -> beside }\nwait out[1]\n"                         \
+              "call add(x = beside, sum = kept[0])\n"                                              \
+              "start copy as in[0] { kept[0] -> w[0] }\nwait in[0]\n"
+
 static const struct mistake mistakes[] = {
     {"a copy that is dropped",
      OUT_AND_IN,
@@ -130,6 +140,46 @@ static const struct mistake mistakes[] = {
      "E610",
      NULL,
      "still reads"},
+
+    // What is added where it is kept.
+    {"what is added twice",
+     ADDED_THERE,
+     {DOUBLE("call add(x = beside, sum = kept[0])")},
+     "E413",
+     NULL,
+     "2 times too large"},
+    {"what is never added",
+     ADDED_THERE,
+     {DELETE("call add(x = beside, sum = kept[0])")},
+     "E511",
+     NULL,
+     NULL},
+    {"what is added before it has come",
+     ADDED_THERE,
+     {DELETE("wait out[0]"), INSERT("wait out[0]", "call copy(x = w[1])")},
+     "E610",
+     "call add",
+     "still on its way"},
+    {"the next in a place that has not been added",
+     ADDED_THERE,
+     {DELETE("call add(x = beside, sum = kept[0])"),
+      INSERT("call add(x = beside, sum = kept[0])", "start copy as in")},
+     "E413",
+     NULL,
+     NULL},
+    {"a sum that goes before the last is added",
+     ADDED_THERE,
+     {DELETE("start copy as in[0] { kept[0] -> w[0] }"),
+      INSERT("start copy as in[0] { kept[0] -> w[0] }", "call copy(x = w[1])")},
+     "E610",
+     NULL,
+     NULL},
+    {"a sum that does not begin as zero",
+     ADDED_THERE,
+     {DELETE("zero kept[0]")},
+     "E611",
+     "call add",
+     "nothing was written there"},
 
     // Bytes.
     {"one offset in every tier",

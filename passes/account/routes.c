@@ -37,17 +37,23 @@ static enum action action_of(enum collective_kind kind) {
                                                : ACTION_REDUCE;
 }
 
-// Two hops may be between the same stations, over other axes; NULL: it is none of the route's.
+// Two hops may be between the same stations, over other axes, or one around the microbatches; NULL: it is
+// none of the route's.
 static const struct hop *hop_of(const struct route *route, const struct exchange *exchange,
-                                int from, int to) {
+                                int from, int to, bool in_microbatch) {
+    const struct hop *found = NULL;
     for (unsigned i = 0; i < route->n_hops; i++) {
         const struct hop *hop = &route->hops[i];
-        if (hop->from == from && hop->to == to &&
-            hop_rows[hop->kind].action == action_of(exchange->kind) &&
-            axis_list_equal(&hop->axes, &exchange->axes))
-            return hop;
+        if (hop->from != from || hop->to != to ||
+            hop_rows[hop->kind].action != action_of(exchange->kind) ||
+            !axis_list_equal(&hop->axes, &exchange->axes))
+            continue;
+        bool around =
+            hop->event == EVENT_BEFORE_MICROBATCHES || hop->event == EVENT_BEHIND_MICROBATCHES;
+        if (!found || around != in_microbatch)
+            found = hop;
     }
-    return NULL;
+    return found;
 }
 
 struct hop_account *account_routes(const struct program *program, const struct routes *routes,
@@ -66,7 +72,10 @@ struct hop_account *account_routes(const struct program *program, const struct r
             if (from.route == NO_ID || from.route != to.route)
                 continue;
             const struct route *route = &routes->items[from.route].route;
-            const struct hop *hop = hop_of(route, &start->exchange, from.station, to.station);
+            const struct loop *outermost = walk_loop(&walk, 0);
+            bool in_microbatch = outermost && loop_counts_microbatches(program, outermost, 0);
+            const struct hop *hop =
+                hop_of(route, &start->exchange, from.station, to.station, in_microbatch);
             CHECK(hop);
             struct hop_account *account =
                 &accounts[from.route * MAX_ROUTE_HOPS + (hop - route->hops)];

@@ -6,12 +6,12 @@
 #include "passes/partition/partition.h"
 
 // The station of a tensor's state that a call touches: what the update works on, what is gathered
-// for this call, or what is stored.
+// for this call, what the norm reads, or what is stored.
 static int station_of(const struct making_call *c, const struct way *way) {
     bool gradient = way->route.state == STATE_GRADIENTS;
     if (c->updates)
         return way->route.updated;
-    return gradient && !c->per_microbatch ? way->route.owned : way->route.used;
+    return gradient && !c->per_microbatch ? way->route.normed : way->route.used;
 }
 
 // The type of a tensor's buffer as it stands in the program: cuts and flat cut.

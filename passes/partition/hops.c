@@ -132,6 +132,8 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
         return is_same_call((gradient ? reach->last_writer : reach->first_reader)[of.buffer], call);
     case EVENT_BEHIND_MICROBATCHES:
         return is_same_call((gradient ? reach->last_writer : reach->last_reader)[of.buffer], call);
+    case EVENT_BEFORE_NORM:
+    case EVENT_BEHIND_NORM:
     case EVENT_BEFORE_UPDATE:
         return true;
     case EVENT_BEHIND_FIRST_UPDATE:
@@ -201,19 +203,31 @@ static struct found find_all(struct draft *draft, struct cursor at, const struct
     return found;
 }
 
+// Where a unit runs that makes the hop; what moves by a statement goes with all others of its kind.
+static enum tier runs_in(const struct cargo *cargo) {
+    enum action action = hop_rows[cargo->hop->kind].action;
+    bool by_unit = action == ACTION_KEEP || action == ACTION_ADD || action == ACTION_CARRY;
+    return by_unit ? cargo->way->route.stations[cargo->hop->to].tier : TIER_DEVICE;
+}
+
+static void emit_kind(struct draft *draft, struct cursor at, const struct statement *call,
+                      enum hop_kind kind, const struct found *found) {
+    for (enum tier tier = 0; tier < N_TIERS; tier++) {
+        struct load load = {
+            .call = call, .kind = kind, .items = ARENA_ARRAY(draft->arena, struct cargo, found->n)};
+        for (uint32_t i = 0; i < found->n; i++)
+            if (found->items[i].hop->kind == kind && runs_in(&found->items[i]) == tier)
+                load.items[load.n++] = found->items[i];
+        if (load.n)
+            emit_load(draft, at, &load);
+    }
+}
+
 static void emit_moment(struct draft *draft, struct cursor at, struct moment moment) {
     struct found found = find_all(draft, at, &moment);
-    for (int kind = 0; found.kinds >> kind; kind++) {
-        if (!(found.kinds & KIND(kind)))
-            continue;
-        struct load load = {.call = moment.call,
-                            .kind = (enum hop_kind)kind,
-                            .items = ARENA_ARRAY(draft->arena, struct cargo, found.n)};
-        for (uint32_t i = 0; i < found.n; i++)
-            if (found.items[i].hop->kind == load.kind)
-                load.items[load.n++] = found.items[i];
-        emit_load(draft, at, &load);
-    }
+    for (int kind = 0; found.kinds >> kind; kind++)
+        if (found.kinds & KIND(kind))
+            emit_kind(draft, at, moment.call, (enum hop_kind)kind, &found);
 }
 
 // ---- around a call ----------------------------------------------------------------------------
@@ -243,6 +257,10 @@ void continue_uses(struct draft *draft, struct cursor at, const struct statement
 void before_call(struct draft *draft, struct cursor at, const struct statement *call) {
     emit_moment(draft, at,
                 (struct moment){call, PARAMETERS, MOMENT_READ, at_use, ALL_KINDS, USE_CALL});
+    if (!is_per_microbatch(draft->plan, call))
+        emit_moment(draft, at,
+                    (struct moment){call, GRADIENTS, MOMENT_READ, BIT(EVENT_BEFORE_NORM), ALL_KINDS,
+                                    USE_CALL});
     emit_moment(draft, at,
                 (struct moment){call, PARAMETERS | GRADIENTS | OPTIMIZER, MOMENT_READ,
                                 BIT(EVENT_BEFORE_UPDATE), ALL_KINDS, USE_CALL});
@@ -271,8 +289,12 @@ void behind_call(struct draft *draft, struct cursor at, const struct statement *
         BIT(EVENT_BEHIND_FIRST_USE) | BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
     emit_moment(draft, at,
                 (struct moment){call, PARAMETERS, MOMENT_READ, behind, ALL_KINDS, USE_CALL});
-    if (!is_per_microbatch(draft->plan, call))
+    if (!is_per_microbatch(draft->plan, call)) {
+        emit_moment(draft, at,
+                    (struct moment){call, GRADIENTS, MOMENT_READ, BIT(EVENT_BEHIND_NORM), ALL_KINDS,
+                                    USE_CALL});
         return;
+    }
     settle_routes(draft, at, call);
     emit_moment(draft, at,
                 (struct moment){call, GRADIENTS, MOMENT_WRITTEN, BIT(EVENT_BEHIND_WRITE), ALL_KINDS,

@@ -32,19 +32,14 @@ static void check_apart(struct placing *p, const struct mode_statement *mode) {
         not_yet(p, &mode->origin, "offloading where islands take steps of their own", keep_here);
 }
 
-// The norm of gradients is taken where they are kept, once they are whole.
+// No call adds what is on disk to the levels of a counter.
 static void check_gradients(struct placing *p, const struct storage *storage) {
-    if (!is_offloaded(storage, STATE_GRADIENTS))
-        return;
-    const struct origin *origin = &storage->lives[STATE_GRADIENTS]->origin;
-    if (p->placement->microbatches > 1)
-        not_yet(p, origin, "offloading gradients of several microbatches",
-                "take one, or keep them as shards over more devices, `sharded(AXES)`");
-    else if (p->placement->ordered)
-        not_yet(p, origin, "offloading gradients where training is `reproducible`",
-                "keep them on the device, or leave out `reproducible`");
-    else if (stored_tier(storage, STATE_GRADIENTS) == TIER_DISK)
-        not_yet(p, origin, "offloading gradients to disk", "keep them on the host, `to = host`");
+    if (stored_tier(storage, STATE_GRADIENTS) == TIER_DISK && p->placement->microbatches > 1 &&
+        p->placement->ordered)
+        not_yet(p, &storage->lives[STATE_GRADIENTS]->origin,
+                "offloading gradients of several microbatches to disk where training is "
+                "`reproducible`",
+                "keep them on the host, `to = host`");
 }
 
 // What an update gathers inside itself is so on the device.
@@ -81,34 +76,12 @@ static void check_update(struct placing *p, const struct unit *unit, const struc
     }
 }
 
-// One unit takes the norm of a layer's gradients, where all of them are.
-static void check_norm(struct placing *p, const struct unit *unit, const struct call *call) {
-    const struct placement *placement = p->placement;
-    const struct storage *first = NULL;
-    for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_UPDATE; i++) {
-        const struct buffer *buffer = &p->program->buffers[call->operands[i].buffer];
-        if (buffer->class != CLASS_GRADIENTS)
-            continue;
-        const struct storage *storage = storage_of(placement, buffer);
-        first = first ? first : storage;
-        if (stored_tier(first, STATE_GRADIENTS) == stored_tier(storage, STATE_GRADIENTS))
-            continue;
-        if (is_offloaded(first, STATE_GRADIENTS))
-            storage = first;
-        not_yet(p, &storage->lives[STATE_GRADIENTS]->origin,
-                "offloading gradients of a part of a layer",
-                "keep all of a layer's there, or these on the device");
-        return;
-    }
-}
-
 static void check_calls(struct placing *p) {
     struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
     const struct call *call;
     while ((call = walk_next_call(&walk))) {
         const struct unit *unit = &p->program->job->units[call->unit];
         check_update(p, unit, call);
-        check_norm(p, unit, call);
     }
 }
 
@@ -134,8 +107,51 @@ static void check_activations(struct placing *p) {
     }
 }
 
+// How operand `i` of a call is stored, if it is a gradient that the update or the norm reads; else NULL.
+static struct storage *read_gradient(const struct placing *p, const struct call *call, uint32_t i) {
+    const struct buffer *buffer = &p->program->buffers[call->operands[i].buffer];
+    bool later = p->program->job->units[call->unit].phase == PHASE_UPDATE;
+    return later && buffer->class == CLASS_GRADIENTS ? placement_of(p->placement, buffer)->storage
+                                                     : NULL;
+}
+
+// One unit takes the norm of a layer's gradients: on the host if all of them are there. Devices sum what
+// is in bins, and no call reads a disk. Whether any has moved.
+static bool bring_to_norm(const struct placing *p, const struct call *call) {
+    uint32_t n = p->program->job->units[call->unit].n_parameters;
+    bool on_device = false, moved = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct storage *storage = read_gradient(p, call, i);
+        on_device |= storage && storage->norm_tier == TIER_DEVICE;
+    }
+    for (uint32_t i = 0; i < n && on_device; i++) {
+        struct storage *storage = read_gradient(p, call, i);
+        if (!storage || storage->norm_tier == TIER_DEVICE)
+            continue;
+        storage->norm_tier = TIER_DEVICE;
+        moved = true;
+    }
+    return moved;
+}
+
+static void find_norm_tiers(const struct placing *p) {
+    for (uint32_t i = 0; i < p->placement->n_storages; i++) {
+        struct storage *storage = p->placement->storages[i];
+        bool host = stored_tier(storage, STATE_GRADIENTS) == TIER_HOST && !p->placement->ordered;
+        storage->norm_tier = host ? TIER_HOST : TIER_DEVICE;
+    }
+    for (bool moved = true; moved;) {
+        struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
+        const struct call *call;
+        moved = false;
+        while ((call = walk_next_call(&walk)))
+            moved |= bring_to_norm(p, call);
+    }
+}
+
 void check_offloading(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
+    find_norm_tiers(p);
     for (uint32_t i = 0; i < p->placement->n_storages; i++) {
         const struct storage *storage = p->placement->storages[i];
         for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {

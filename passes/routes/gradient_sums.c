@@ -193,16 +193,25 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
                                  : add_travelling(m, ".scattered", &scattered, 1);
 }
 
-// Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes.
-// What axes of the model have left a summand is summed here, too, where nothing has done so. `cast`:
+// What is summed behind the last microbatch and scattered nowhere. What axes of the model have left a
+// summand is, too, where nothing has done so.
+static struct axis_list reduced_last(const struct route_maker *m,
+                                     const struct gradient_sums *sums) {
+    uint64_t left = m->placement->ordered ? 0 : m->facts->left;
+    left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
+    return placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
+}
+
+static bool any_summed_last(const struct route_maker *m, const struct gradient_sums *sums) {
+    return sums->inner_last.n || sums->scatter_last.n || reduced_last(m, sums).n;
+}
+
+// Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes. `cast`:
 // what is summed, where that is of other elements than `part`; else -1.
 static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int cast,
                      int last, int own, const struct coded *coded) {
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
-    uint64_t left = m->placement->ordered ? 0 : m->facts->left;
-    left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
-    struct axis_list summed =
-        placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
+    struct axis_list summed = reduced_last(m, sums);
     int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
     if (cast >= 0 && (sums->scatter_last.n || summed.n)) {
         add_hop(m, HOP_CAST_LAST, event, part, cast, NULL);
@@ -237,6 +246,7 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
 struct term {
     int written, travels;    // the same, in the type in which it is summed
     int part, kept, reduced; // reduced -1: what is summed is there already
+    int summed;              // the last of what is not the place of the sums
     int own;                 // of what is reduced, this device's part; -1: all of it
 };
 
@@ -244,9 +254,9 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
-    struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1};
+    struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1, -1};
     if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
-        ((several && ordered) || !sums->reduce_each.n))
+        (m->away || (several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
     term.travels = add_travelling(m, ".unreduced", &none, storage->gather_layers);
@@ -262,19 +272,25 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     axis_list_add_all(&reduced, &sums->scatter_each);
     if (sums->keep_each.n || (sums->scatter_each.n && ((several && !ordered) || sums_cast(m))))
         term.reduced = add_travelling(m, ".reduced", &reduced, storage->gather_layers);
+    term.summed = term.reduced >= 0 ? term.reduced : term.travels;
     if (sums->keep_each.n)
         term.own = add_window(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
     return term;
 }
 
+// Where one microbatch's gradient is once it is summed: in a transient if it is added from there.
+static int summed_term(const struct route_maker *m, const struct term *term) {
+    bool added = m->placement->microbatches > 1 && !m->placement->ordered && term->written >= 0;
+    return added ? term->summed : m->route->sum;
+}
+
 // Sums behind each microbatch, then adds to those of the microbatches before.
 static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
-                     const struct term *term) {
+                     const struct term *term, const struct kept_sum *kept) {
     const enum route_event behind = EVENT_BEHIND_WRITE;
     bool several = m->placement->microbatches > 1;
     int sum = m->route->sum, shard = term->reduced >= 0 ? term->reduced : sum;
     int whole = sums->scatter_each.n ? shard : term->kept;
-    int summed = term->reduced >= 0 ? term->reduced : term->travels;
     if (term->travels != term->written)
         add_hop(m, HOP_CAST_EACH, behind, term->written, term->travels, NULL);
     if (m->placement->ordered)
@@ -286,11 +302,13 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
     else if (sums_cast(m) && term->written >= 0 && !added)
-        add_hop(m, HOP_KEEP_EACH, behind, summed, sum, NULL);
-    if (several && m->placement->ordered)
+        add_hop(m, HOP_KEEP_EACH, behind, term->summed, sum, NULL);
+    if (kept->home >= 0)
+        add_term_to_kept(m, kept);
+    else if (several && m->placement->ordered)
         add_hop(m, HOP_CARRY, behind, sum, sum, NULL);
     else if (added)
-        add_hop(m, HOP_ADD, behind, summed, sum, NULL);
+        add_hop(m, HOP_ADD, behind, term->summed, sum, NULL);
     add_release(m, HOP_RELEASE_TERM, behind, term->written);
     if (term->travels != term->written)
         add_release(m, HOP_RELEASE_TERM, behind, term->travels);
@@ -319,6 +337,7 @@ void make_gradients(struct route_maker *m) {
 
     const int kept = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
     const int rest = m->made = add_made(m, kept);
+    m->away = kept != rest;
     if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
         m->route->stations[rest].stacked = false;
         m->route->stations[rest].slots = storage->gather_layers;
@@ -342,13 +361,25 @@ void make_gradients(struct route_maker *m) {
     if (sheds)
         term.written = term.travels = -1; // released behind the codes
 
-    if (m->placement->microbatches > 1 && !m->placement->ordered)
+    struct kept_sum added = add_kept_sum(m, kept, sum, summed_term(m, &term));
+    bool again =
+        added.home >= 0 && any_summed_last(m, &sums); // it comes in behind the microbatches
+
+    if (m->placement->microbatches > 1 && !m->placement->ordered && added.home >= 0)
+        zero_kept_sum(m, &added);
+    else if (m->placement->microbatches > 1 && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
-    sum_each(m, &sums, &term);
+    sum_each(m, &sums, &term, &added);
+    if (again)
+        fetch_kept_sum(m, &added);
     sum_last(m, &sums, part, cast, last, own, &coded);
-    struct updating updating = add_updating(m, kept == rest ? owned : kept, owners);
-    if (kept != rest)
-        put_sum(m, owned, updating.home, rest);
+    struct updating updating = add_updating(m, m->away ? kept : owned, owners);
+    if (added.home < 0 ? m->away : again)
+        put_sum(m, event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE), owned,
+                updating.home, rest);
+    if (added.home >= 0)
+        m->route->sum = added.home;
+    add_to_norm(m, updating.home, owners);
     add_to_update(m, &updating);
     if (updating.updated != updating.home)
         add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, updating.updated);

@@ -15,7 +15,8 @@ struct route_maker {
     const struct storage *storage;
     const struct route_facts *facts;
     struct route *route;
-    int made; // of gradients: the station at which they are made and summed
+    int made;  // of gradients: the station at which they are made and summed
+    bool away; // of gradients: they are kept in another tier
 };
 
 // ---- stations and hops (maker.c) --------------------------------------------------------------
@@ -44,10 +45,23 @@ enum route_event event_around(const struct route_maker *, enum route_event aroun
 // unit's own to which it is copied at the event.
 int add_fetched(struct route_maker *, int rest, enum route_event);
 // The station on the device where gradients are made and summed that are kept at `rest`: itself, or a
-// place that the next layers have, too. Then what copies this device's part of the sum to where it is
-// kept, `home`.
+// place that the next layers have, too.
 int add_made(struct route_maker *, int rest);
-void put_sum(struct route_maker *, int owned, int home, int made);
+// Gradients of several microbatches that are kept in another tier than they are made in, where `kept` is
+// cut as `sum` is: where they are added up. Behind a microbatch its own is at `term`.
+struct kept_sum {
+    int sum, term;
+    int home;   // where it is kept; -1: there, or there is one microbatch
+    int beside; // of a microbatch's where sums are kept, or of a sum where they are made; -1: none
+};
+struct kept_sum add_kept_sum(struct route_maker *, int kept, int sum, int term);
+void zero_kept_sum(struct route_maker *, const struct kept_sum *);    // before the microbatches
+void add_term_to_kept(struct route_maker *, const struct kept_sum *); // behind each
+void fetch_kept_sum(struct route_maker *, const struct kept_sum *);   // behind all, to be summed on
+// This device's part of the sum goes from where it was made to where it is kept, `home`.
+void put_sum(struct route_maker *, enum route_event, int owned, int home, int made);
+// What is read for the norm comes to where that is taken, from where it is kept.
+void add_to_norm(struct route_maker *, int home, const struct axis_list *owners);
 // Where a device has what it updates of a state: its part of what is kept, and that part where the
 // update runs. Of parameters that are gathered behind it also the part on the device, and of what.
 struct updating {

@@ -162,7 +162,7 @@ static void make_optimizer(struct route_maker *m) {
 struct route route_of(const struct placement *placement, const struct mesh *mesh,
                       const struct storage *storage, enum state state,
                       const struct route_facts *facts) {
-    struct route route = {.state = state, .used = -1, .sum = -1, .residual = -1};
+    struct route route = {.state = state, .used = -1, .sum = -1, .normed = -1, .residual = -1};
     struct route_maker m = {
         .placement = placement, .mesh = mesh, .storage = storage, .facts = facts, .route = &route};
     switch (state) {

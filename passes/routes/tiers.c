@@ -9,6 +9,11 @@
 //   gradients on the host
 //     behind the last write  summed, then copied out    device -> host
 //
+//   the same of several microbatches
+//     before the microbatches  zeroed on the host
+//     behind the last write    summed, copied out, added on the host to those before
+//     behind the microbatches  where they are summed over devices last: copied in, summed, copied back
+//
 // What is gathered behind the update is so on the device, since collectives are between devices.
 #include "passes/routes/maker.h"
 
@@ -43,9 +48,74 @@ int add_made(struct route_maker *m, int rest) {
     return add_transient(m, ".made", &flat, m->storage->gather_layers);
 }
 
-void put_sum(struct route_maker *m, int owned, int home, int made) {
-    add_copy(m, HOP_PUT_SUM, EVENT_BEHIND_WRITE, owned, home);
-    add_release(m, HOP_RELEASE_SUM, EVENT_BEHIND_WRITE, made);
+// A microbatch's goes to the host and is added there, by a call or, where sums are ordered, by the
+// counter, which needs no other place. No call reads a disk: from there the sum comes to the device.
+struct kept_sum add_kept_sum(struct route_maker *m, int kept, int sum, int term) {
+    struct kept_sum k = {sum, term, -1, -1};
+    if (!m->away || m->placement->microbatches == 1)
+        return k;
+    const struct axis_list flat = m->route->stations[sum].flat;
+    bool host = tier_of(m, kept) == TIER_HOST;
+    k.home = add_window(m, kept, ".total", &flat);
+    if (host && m->placement->ordered)
+        return k;
+    k.beside = add_transient(m, host ? ".term" : ".added", &flat, 1);
+    struct station *beside = &m->route->stations[k.beside];
+    beside->tier = host ? TIER_HOST : TIER_DEVICE;
+    beside->dtype = m->route->stations[host ? term : kept].dtype;
+    return k;
+}
+
+static bool is_added_on_host(const struct route_maker *m, const struct kept_sum *k) {
+    return k->beside < 0 || tier_of(m, k->beside) == TIER_HOST;
+}
+
+void zero_kept_sum(struct route_maker *m, const struct kept_sum *k) {
+    const enum route_event before = EVENT_BEFORE_MICROBATCHES;
+    int zeroed = is_added_on_host(m, k) ? k->home : k->beside;
+    add_hop(m, HOP_ZERO, before, zeroed, zeroed, NULL);
+    if (zeroed == k->home)
+        return;
+    add_copy(m, HOP_PUT_ZERO, before, zeroed, k->home);
+    add_release(m, HOP_RELEASE_ZERO, before, zeroed);
+}
+
+void add_term_to_kept(struct route_maker *m, const struct kept_sum *k) {
+    const enum route_event behind = EVENT_BEHIND_WRITE;
+    if (k->beside < 0) {
+        add_copy(m, HOP_PUT_TERM, behind, k->term, k->home);
+        add_hop(m, HOP_CARRY, behind, k->home, k->home, NULL);
+    } else if (is_added_on_host(m, k)) {
+        add_copy(m, HOP_PUT_TERM, behind, k->term, k->beside);
+        add_hop(m, HOP_ADD, behind, k->beside, k->home, NULL);
+    } else {
+        add_copy(m, HOP_FETCH_ADDED, behind, k->home, k->beside);
+        add_hop(m, HOP_ADD, behind, k->term, k->beside, NULL);
+        add_copy(m, HOP_PUT_ADDED, behind, k->beside, k->home);
+    }
+    add_release(m, HOP_RELEASE_TERM, behind, k->beside);
+    if (k->term == k->sum)
+        add_release(m, HOP_RELEASE_TERM, behind, m->made);
+}
+
+void fetch_kept_sum(struct route_maker *m, const struct kept_sum *k) {
+    add_copy(m, HOP_FETCH_SUM, EVENT_BEHIND_MICROBATCHES, k->home, k->sum);
+}
+
+void put_sum(struct route_maker *m, enum route_event event, int owned, int home, int made) {
+    add_copy(m, HOP_PUT_SUM, event, owned, home);
+    add_release(m, HOP_RELEASE_SUM, event, made);
+}
+
+void add_to_norm(struct route_maker *m, int home, const struct axis_list *owners) {
+    m->route->normed = home;
+    if (tier_of(m, home) == m->storage->norm_tier)
+        return;
+    int normed = m->route->normed = add_transient(m, ".normed", owners, 1);
+    m->route->stations[normed].tier = m->storage->norm_tier;
+    m->route->stations[normed].dtype = m->route->stations[home].dtype;
+    add_copy(m, HOP_TO_NORM, EVENT_BEFORE_NORM, home, normed);
+    add_release(m, HOP_RELEASE_NORMED, EVENT_BEHIND_NORM, normed);
 }
 
 struct updating add_updating(struct route_maker *m, int rest, const struct axis_list *owners) {

@@ -225,6 +225,12 @@ static void offload_activations(struct composer *c) {
             offloaded_so[pick(c, 5)]);
 }
 
+static void offload_gradients(struct composer *c) {
+    static const char *const selectors[] = {"", "", "", ".layers", ".mlp", ".embedding"};
+    fprintf(c->to, "  gradients%s : offloaded%s\n", selectors[pick(c, 6)],
+            offloaded_so[pick(c, 5)]);
+}
+
 static void offload(struct composer *c) {
     static const char *const states[] = {"optimizer", "parameters", "optimizer, parameters"};
     bool host = chance(c, 400);
@@ -236,8 +242,8 @@ static void offload(struct composer *c) {
                 offloaded_so[pick(c, 5)]);
     if (chance(c, 500))
         offload_activations(c);
-    if (chance(c, 300))
-        fprintf(c->to, "  gradients : offloaded\n");
+    if (chance(c, 500))
+        offload_gradients(c);
 }
 
 static void gather_optimizer(struct composer *c) {
