@@ -188,7 +188,8 @@ static void add_frame_buffer(struct program *program, struct names *names, uint3
     int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
     const char *name = arena_format(program->arena, "frame.%s", unit->name);
     struct buffer frame = {.name = name,
-                           .class = CLASS_ACTIVATIONS,
+                           .class =
+                               unit->phase == PHASE_UPDATE ? CLASS_TRANSIENT : CLASS_ACTIVATIONS,
                            .tensor = NO_ID,
                            .dtype = DTYPE_F32,
                            .rank = 1,
