@@ -40,6 +40,7 @@ static struct layers layers_of(const struct statement_walk *walk) {
 // every buffer, in which layers it is handed on.
 struct handed_on {
     bool found;
+    bool elsewhere; // what is kept of it is another buffer's
     struct layers in;
 };
 
@@ -48,13 +49,18 @@ static void add_handed_on(struct handed_on *handed, struct layers here) {
         here.begin = handed->in.begin < here.begin ? handed->in.begin : here.begin;
         here.end = handed->in.end > here.end ? handed->in.end : here.end;
     }
-    *handed = (struct handed_on){true, here};
+    handed->found = true;
+    handed->in = here;
 }
 
 static void add_kept(const struct program *program, struct handed_on *all, buffer_id from,
                      buffer_id to) {
-    if (all[from].found && program->buffers[from].class == CLASS_TRANSIENT)
-        add_handed_on(&all[to], all[from].in);
+    const struct buffer *buffer = &program->buffers[from];
+    bool passes = buffer->class == CLASS_TRANSIENT || buffer_stack(buffer, STACK_SLOTS);
+    if (!all[from].found || !passes || (all[to].found && buffer->class != CLASS_TRANSIENT))
+        return;
+    add_handed_on(&all[to], all[from].in);
+    all[from].elsewhere = true;
 }
 
 // Copies in units of their own, and those to another tier.
@@ -179,7 +185,8 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                        const struct handed_on *handed, const bool *consumed, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
     enum state state = class_states[buffer->class];
-    bool activation = buffer->class == CLASS_ACTIVATIONS && handed[id].found;
+    bool activation =
+        buffer->class == CLASS_ACTIVATIONS && handed[id].found && !handed[id].elsewhere;
     bool residual = buffer->class == CLASS_RESIDUAL;
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;

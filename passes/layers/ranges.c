@@ -17,7 +17,7 @@
 //
 // What layers hand on to one another (`hidden`) is the only kind whose items a loop names by
 // another number than its own layer's. It stays one buffer as long as the ranges divide it alike
-// and keep it of every layer: then the border between two of them is an item that one writes and
+// and keep it of every layer, in one tier: then the border between two of them is an item that one writes and
 // the other reads. Where they do not, each side has a buffer of its own, and a call between the
 // loops takes the item at the border from one to the other; partition finds what that costs.
 // What the host writes stays one buffer too: it knows one.
@@ -105,6 +105,13 @@ static bool divided_alike(const struct cutter *c, const struct unit *unit, uint3
     return true;
 }
 
+// What layers are given lies in one tier.
+static bool offloaded_alike(const struct cutter *c, uint32_t range) {
+    const struct layer_range *ranges = c->placement->ranges;
+    return offload_alike(offloads_input(&c->modes, ranges[range - 1].begin),
+                         offloads_input(&c->modes, ranges[range].begin));
+}
+
 // Groups of layers that are recomputed at once have slots for what their layers hand on.
 static bool has_groups(const struct cutter *c, uint32_t range) {
     const struct layer_range *of = &c->placement->ranges[range];
@@ -119,7 +126,8 @@ static void find_borders(struct cutter *c, buffer_id id) {
     bool kept = is_kept(c, id);
     for (uint32_t r = 1; r < n; r++)
         any |= borders[r] = !divided_alike(c, &c->program->job->units[unit], result, kept, r) ||
-                            (is_of_layers(c, id) && (has_groups(c, r - 1) || has_groups(c, r)));
+                            (is_of_layers(c, id) &&
+                             (has_groups(c, r - 1) || has_groups(c, r) || !offloaded_alike(c, r)));
     if (any)
         c->borders[id] = borders;
 }

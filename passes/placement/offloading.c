@@ -85,13 +85,6 @@ static void check_calls(struct placing *p) {
     }
 }
 
-// What layers hand on is one buffer, whose items lie in one tier.
-static void check_layers(struct placing *p, const struct mode_statement *mode) {
-    if (selector_is_partial(&mode->selector, p->program->job->sizes.layers))
-        not_yet(p, &mode->origin, "offloading activations of some of the layers only",
-                "leave out the slice, or keep these on the device");
-}
-
 // What comes in for a layer does so together: as far ahead as all of it asks for.
 static void check_activations(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
@@ -101,31 +94,33 @@ static void check_activations(struct placing *p) {
         if (mode->state != STATE_ACTIVATIONS || mode->residency != RESIDENCY_OFFLOADED)
             continue;
         check_unit(p, mode);
-        check_layers(p, mode);
         if (mode->prefetch < p->placement->activations_prefetch)
             p->placement->activations_prefetch = mode->prefetch;
     }
 }
 
-// How operand `i` of a call is stored, if it is a gradient that the update or the norm reads; else NULL.
-static struct storage *read_gradient(const struct placing *p, const struct call *call, uint32_t i) {
+// How operand `i` of a call is stored in a range, if it is a gradient that the update or the norm reads;
+// else NULL.
+static struct storage *read_gradient(const struct placing *p, const struct call *call, uint32_t i,
+                                     uint32_t range) {
     const struct buffer *buffer = &p->program->buffers[call->operands[i].buffer];
     bool later = p->program->job->units[call->unit].phase == PHASE_UPDATE;
-    return later && buffer->class == CLASS_GRADIENTS ? placement_of(p->placement, buffer)->storage
-                                                     : NULL;
+    return later && buffer->class == CLASS_GRADIENTS
+               ? p->placement->tensors[range * p->placement->n_tensors + buffer->tensor].storage
+               : NULL;
 }
 
 // One unit takes the norm of a layer's gradients: on the host if all of them are there. Devices sum what
 // is in bins, and no call reads a disk. Whether any has moved.
-static bool bring_to_norm(const struct placing *p, const struct call *call) {
+static bool bring_to_norm(const struct placing *p, const struct call *call, uint32_t range) {
     uint32_t n = p->program->job->units[call->unit].n_parameters;
     bool on_device = false, moved = false;
     for (uint32_t i = 0; i < n; i++) {
-        const struct storage *storage = read_gradient(p, call, i);
+        const struct storage *storage = read_gradient(p, call, i, range);
         on_device |= storage && storage->norm_tier == TIER_DEVICE;
     }
     for (uint32_t i = 0; i < n && on_device; i++) {
-        struct storage *storage = read_gradient(p, call, i);
+        struct storage *storage = read_gradient(p, call, i, range);
         if (!storage || storage->norm_tier == TIER_DEVICE)
             continue;
         storage->norm_tier = TIER_DEVICE;
@@ -145,7 +140,8 @@ static void find_norm_tiers(const struct placing *p) {
         const struct call *call;
         moved = false;
         while ((call = walk_next_call(&walk)))
-            moved |= bring_to_norm(p, call);
+            for (uint32_t range = 0; range < p->placement->n_ranges; range++)
+                moved |= bring_to_norm(p, call, range);
     }
 }
 

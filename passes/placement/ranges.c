@@ -86,12 +86,26 @@ static enum residency residency_at(const struct placing *p, const struct op *op,
     return mode ? mode->residency : RESIDENCY_STORED;
 }
 
-// Whether the same is recomputed in both ranges.
+static const struct mode_statement *offloads_at(const struct placing *p, const struct op *op,
+                                                uint32_t range) {
+    return offloads_activations(&p->modes, op->roles, op->n_roles,
+                                p->placement->ranges[range].begin);
+}
+
+static bool inputs_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    return offload_alike(offloads_input(&p->modes, p->placement->ranges[a].begin),
+                         offloads_input(&p->modes, p->placement->ranges[b].begin));
+}
+
+// Whether the same is recomputed in both ranges, and the rest kept in one place.
 static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    if (!inputs_alike(p, a, b))
+        return false;
     for (uint32_t u = 0; u < p->program->job->n_units; u++) {
         const struct unit *unit = &p->program->job->units[u];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++)
-            if (residency_at(p, &unit->ops[i], a) != residency_at(p, &unit->ops[i], b))
+            if (residency_at(p, &unit->ops[i], a) != residency_at(p, &unit->ops[i], b) ||
+                !offload_alike(offloads_at(p, &unit->ops[i], a), offloads_at(p, &unit->ops[i], b)))
                 return false;
     }
     return true;
@@ -202,6 +216,14 @@ static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
     if (!work_is_alike(p->placement, ranges[a].begin, ranges[b].begin)) {
         not_yet(p, &divides_in_turns(p)->origin, "dividing activations of every n-th layer",
                 "divide those of a range of layers, as in `layers[0:4]`");
+        return false;
+    }
+    if (!inputs_alike(p, a, b)) {
+        const struct mode_statement *first = offloads_input(&p->modes, ranges[a].begin);
+        const struct mode_statement *second = offloads_input(&p->modes, ranges[b].begin);
+        not_yet(p, first ? &first->origin : &second->origin,
+                "offloading activations of every n-th layer",
+                "keep those of a range of layers there, as in `layers[0:4]`");
         return false;
     }
     const struct origin *apart =

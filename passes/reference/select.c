@@ -160,10 +160,20 @@ const struct mode_statement *residency_of(const struct modes_by_layer *modes, en
 }
 
 const struct mode_statement *offloads_activations(const struct modes_by_layer *modes,
-                                                  const uint8_t *roles, unsigned n_roles) {
+                                                  const uint8_t *roles, unsigned n_roles,
+                                                  int64_t layer) {
     const struct mode_statement *mode =
-        best_residency(modes, STATE_ACTIVATIONS, roles, n_roles, 0, says_where);
+        best_residency(modes, STATE_ACTIVATIONS, roles, n_roles, layer, says_where);
     return mode && mode->residency == RESIDENCY_OFFLOADED ? mode : NULL;
+}
+
+const struct mode_statement *offloads_input(const struct modes_by_layer *modes, int64_t layer) {
+    static const uint8_t whole_layer[] = {ROLE_LAYERS};
+    return offloads_activations(modes, whole_layer, 1, layer);
+}
+
+bool offload_alike(const struct mode_statement *a, const struct mode_statement *b) {
+    return a == b || (a && b && a->to == b->to && a->unit == b->unit);
 }
 
 int64_t layers_of_unit(const struct mode_statement *mode) {

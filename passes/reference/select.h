@@ -61,10 +61,15 @@ struct modes_by_layer modes_by_layer(struct arena *, const struct strategy_confi
 const struct mode_statement *residency_of(const struct modes_by_layer *, enum state,
                                           const uint8_t *roles, unsigned n_roles, int64_t layer);
 
-// The statement that keeps on the host or on disk what forward leaves for backward of these roles; NULL:
-// it stays on the device.
+// The statement that keeps on the host or on disk what forward leaves for backward of these roles in a
+// layer; NULL: it stays on the device.
 const struct mode_statement *offloads_activations(const struct modes_by_layer *,
-                                                  const uint8_t *roles, unsigned n_roles);
+                                                  const uint8_t *roles, unsigned n_roles,
+                                                  int64_t layer);
+// The same of a layer as a whole, of which its input is.
+const struct mode_statement *offloads_input(const struct modes_by_layer *, int64_t layer);
+// Whether two such statements, or none, keep what they say in one place and copy it alike.
+bool offload_alike(const struct mode_statement *, const struct mode_statement *);
 
 // How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
 int64_t layers_of_unit(const struct mode_statement *);

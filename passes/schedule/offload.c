@@ -33,6 +33,7 @@ struct kept {
     bool in_turn;                // its items are slots already, or a transfer brings them
     const struct op *made_by;    // in a forward unit; NULL: none of its ops
     bool written;                // by a forward call
+    int64_t layer;               // the first that forward writes it for
     int64_t written_at, read_at; // which item forward does in loops, counted from the variable
     const struct mode_statement *away; // the statement that keeps it elsewhere; NULL: none does
     buffer_id left;                    // the place on the device that forward leaves it in
@@ -76,14 +77,15 @@ static void note_operand(struct offloader *o, const struct unit *unit, struct re
     kept->backward |= unit->phase == PHASE_BACKWARD && in_loop;
 }
 
-static void note_result(struct offloader *o, const struct unit *unit, uint32_t result,
-                        struct reference at) {
+static void note_result(struct offloader *o, const struct statement_walk *walk,
+                        const struct unit *unit, uint32_t result, struct reference at) {
     struct kept *kept = &o->kept[at.buffer];
     kept->in_turn |= at.indices[0].modulus != 0;
     kept->backward_writes |= unit->phase != PHASE_FORWARD;
     if (unit->phase != PHASE_FORWARD || at.indices[0].variable < 0)
         return;
     kept->written = true;
+    kept->layer = walk_loop(walk, walk->depth - 1)->begin;
     kept->written_at = at.indices[0].offset;
     kept->made_by = unit_producer(unit, unit->results[result].value);
 }
@@ -106,7 +108,7 @@ static void note_step(struct offloader *o) {
         for (uint32_t i = 0; i < unit->n_parameters; i++)
             note_operand(o, unit, call->operands[i]);
         for (uint32_t i = 0; i < unit->n_results; i++)
-            note_result(o, unit, i, call->results[i]);
+            note_result(o, &walk, unit, i, call->results[i]);
     }
 }
 
@@ -117,11 +119,11 @@ static bool is_handed_on(const struct kept *kept) {
 
 // The input of a layer is what is said of the layer as a whole.
 static const struct mode_statement *said_of(const struct offloader *o, const struct kept *kept) {
-    static const uint8_t whole_layer[] = {ROLE_LAYERS};
     bool of_op = kept->made_by && kept->made_by->n_roles > 0 &&
                  kept->made_by->roles[0] == ROLE_LAYERS && !is_handed_on(kept);
-    return of_op ? offloads_activations(&o->modes, kept->made_by->roles, kept->made_by->n_roles)
-                 : offloads_activations(&o->modes, whole_layer, 1);
+    return of_op ? offloads_activations(&o->modes, kept->made_by->roles, kept->made_by->n_roles,
+                                        kept->layer)
+                 : offloads_input(&o->modes, kept->layer);
 }
 
 static bool may_leave(const struct offloader *o, buffer_id id) {

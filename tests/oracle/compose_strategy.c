@@ -221,8 +221,11 @@ static const char *const offloaded_so[] = {"", "(prefetch = 0)", "(to = disk)", 
 static void offload_activations(struct composer *c) {
     static const char *const selectors[] = {"",     ".layers",    ".attention.core",
                                             ".mlp", ".attention", ""};
-    fprintf(c->to, "  activations%s : offloaded%s\n", selectors[pick(c, 6)],
-            offloaded_so[pick(c, 5)]);
+    const char *of = selectors[pick(c, 6)];
+    if (chance(c, 300))
+        of = arena_format(c->arena, ".layers[%d:]%s", 1 + (int)pick(c, c->dims->layers - 1),
+                          strcmp(of, ".layers") == 0 ? "" : of);
+    fprintf(c->to, "  activations%s : offloaded%s\n", of, offloaded_so[pick(c, 5)]);
 }
 
 static void offload_gradients(struct composer *c) {
