@@ -19,13 +19,13 @@
 #define GRADIENT(first, more)                                                                      \
     "call " first "(x = tokens[m], t = table) -> (y = h)\n"                                        \
     "call " more "(x = tokens[m], t = table, sum = h)\n"                                           \
-    "call halve(x = h) -> (y = g)\n"
+    "call shift(x = h) -> (y = g)\n"
 #define BODY(more) GRADIENT("leaf", more) SUM_OVER("b", "g") CARRY("carry", "g", "m")
 // The body for the microbatch that is `by` further.
 #define SHIFTED(by)                                                                                \
     "call leaf(x = tokens[m+" by " mod 8], t = table) -> (y = h)\n"                                \
     "call more(x = tokens[m+" by " mod 8], t = table, sum = h)\n"                                  \
-    "call halve(x = h) -> (y = g)\n" SUM_OVER("b", "g") CARRY("carry", "g", "m")
+    "call shift(x = h) -> (y = g)\n" SUM_OVER("b", "g") CARRY("carry", "g", "m")
 #define LOOP       "for m = 0 .. 8 {\n" BODY("more")
 #define SQUARE(of) "call square_v(x = " of ") -> (y = s)\n"
 #define SQUARE_U   "call square_u(x = u) -> (y = r)\n"
@@ -60,6 +60,9 @@
     "%b = mul(%a, %a) : f32[batch=" batch ", sequence=2, hidden=6]\n"                              \
     "%n = sum_rows(%b) {keep=1} : " ROW " inline\n"                                                \
     "%y = accumulate(%sum, %n) : " ROW " in %sum }\n"                                              \
+    "unit main.shift { phase forward parameter %x : " ROW " result %y\n"                           \
+    "%i = iota() {dimension=hidden} : i32[hidden=6] inline\n"                                      \
+    "%y = move(%x, %i, %i) {shift=1, keep=0} : " ROW " out }\n"                                    \
     "unit main.halve { phase forward parameter %x : " ROW " result %y\n"                           \
     "%y = divide(%x) {divisor=2} : " ROW " out }\n"                                                \
     "unit main.bend { phase forward parameter %x : " ROW " result %y\n"                            \
@@ -139,12 +142,12 @@ static const char reference[] =
                   "train {\n"
                   "call leaf(x = tokens, t = table) -> (y = h)\n"
                   "call more(x = tokens, t = table, sum = h)\n"
-                  "call halve(x = h) -> (y = g)\n"
+                  "call shift(x = h) -> (y = g)\n"
                   "zero count\ncall count(x = tokens, sum = count)\n" LAST
                   "call leaf(x = tokens, t = table) -> (y = q)\n" SQUARE(
                       "q") "zero grad_norm\n" PLUS_V "call norm(x = u, sum = grad_norm)\n" PLUS_V
-                           "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
-                           "}\n}\n" UNITS("96", "hidden=6");
+                           "call halve(x = g) -> (y = q)\ncall bend(x = q) -> (y = w)\n" MIX PLACES
+                               KEEP_PLACES "}\n}\n" UNITS("96", "hidden=6");
 
 static const char final[] =
     HEAD("axis a = 2\naxis b = 2\n",
@@ -163,7 +166,8 @@ static const char final[] =
               "train {\n" LOOP COUNTED("carry_scalar") LEAF_Q SUM_OVER("b", "q")
                   CARRY("carry", "q", "m") "}\n" SUM_OVER("a", "g") SUM_OVER("a", "count")
                       LAST SCATTER SQUARE("q.a") SUM_OVER("a", "s") SQUARE_U
-    "zero grad_norm\n" PLUS_V PLUS_U PLUS_V "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
+    "zero grad_norm\n" PLUS_V PLUS_U PLUS_V
+    "call halve(x = g) -> (y = q)\ncall bend(x = q) -> (y = w)\n" MIX PLACES KEEP_PLACES
     "}\n}\n" UNITS("3", "flat=4") "unit main.carry { phase backward\n" COUNTER(
         ROW) "unit main.carry_scalar { phase backward\n" COUNTER("f64[]");
 
@@ -189,7 +193,8 @@ struct deviation {
 #define PAIR(number) "call pair(x = g, sum = p, j = microbatch[" number "])\n"
 #define REST(sum)    "call rest(first = g.k[1], next = g.k[2], sum = " sum ", j = microbatch[m])\n"
 #define PAIRS(sum)                                                                                 \
-    REPLACE(SUM_OVER("a", "g"), SUM_OVER("a", sum)), REPLACE("bend(x = g)", "bend(x = " sum ")"),  \
+    REPLACE(SUM_OVER("a", "g"), SUM_OVER("a", sum)),                                               \
+        REPLACE("halve(x = g)", "halve(x = " sum ")"),                                             \
         REPLACE("buffer u :", "buffer p : transient f32[hidden=6] at 28672\nbuffer u :"),          \
         OWN_UNIT("unit main.pair { phase backward parameter %x : " ROW " parameter %sum : " ROW    \
                  "\nparameter %j : f64[] result %y in %sum\n"                                      \
@@ -228,8 +233,8 @@ static const struct deviation deviations[] = {
      "start all_reduce over b as sum.g",
      "next come the devices of `a`"},
     {"copies that are added",
-     {REPLACE("call bend(x = g)", SUM_OVER("b", "g") "call halve(x = g) -> (y = spare)\n"
-                                                     "call bend(x = spare)")},
+     {REPLACE("call halve(x = g)", SUM_OVER("b", "g") "call halve(x = g) -> (y = spare)\n"
+                                                      "call halve(x = spare)")},
      "E416",
      "start all_reduce over b as sum.g[0] { g -> g }",
      "no sum over microbatches"},
@@ -302,7 +307,7 @@ static const struct deviation deviations[] = {
      "%y = accumulate_pair(%sum, %x, %j)",
      "the number of the microbatch"},
     {"what only the last microbatch replaces",
-     {REPLACE("call bend(x = g)",
+     {REPLACE("call halve(x = g) -> (y = q)\ncall bend(x = q)",
               "call copy(x = g) -> (y = h)\ncall copy(x = u) -> (y = spare)\n"
               "for m = 0 .. 8 {\ncall late(kept = h, sum = spare, j = microbatch[m])\n}\n"
               "call bend(x = h)"),
@@ -383,7 +388,7 @@ static const struct deviation deviations[] = {
      {REPLACE("train {\n", "train {\nzero spare\n"),
       REPLACE(CARRY("carry", "g", "m"), "call add(x = g, sum = spare)\n"),
       REPLACE(SUM_OVER("a", "g"), SUM_OVER("a", "spare")),
-      REPLACE("bend(x = g)", "bend(x = spare)"),
+      REPLACE("halve(x = g)", "halve(x = spare)"),
       OWN_UNIT("unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
                "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n")},
      "E416",
@@ -404,8 +409,8 @@ static const struct deviation deviations[] = {
      "%y = accumulate(%sum, %n)",
      NULL},
     {"zeros onto it",
-     {REPLACE("call halve(x = h) -> (y = g)", "zero spare\ncall add(x = spare, sum = h)\n"
-                                              "call halve(x = h) -> (y = g)"),
+     {REPLACE("call shift(x = h) -> (y = g)", "zero spare\ncall add(x = spare, sum = h)\n"
+                                              "call shift(x = h) -> (y = g)"),
       OWN_UNIT("unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
                "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n")},
      "E416",
@@ -433,15 +438,28 @@ static const struct deviation deviations[] = {
      "E416",
      "%y = accumulate(%sum, %n)",
      "one device"},
-    {"a tensor that is halved behind the sum",
-     {REPLACE("call halve(x = h) -> (y = g)\n", ""),
+    {"elements that are moved behind the sum",
+     {REPLACE("call shift(x = h) -> (y = g)\n", ""),
       REPLACE("leaf(x = tokens[m], t = table) -> (y = h)",
               "leaf(x = tokens[m], t = table) -> (y = g)"),
       REPLACE("more(x = tokens[m], t = table, sum = h)", "more(x = tokens[m], t = table, sum = g)"),
-      REPLACE("call bend(x = g)", "call halve(x = g) -> (y = h)\ncall bend(x = h)")},
+      REPLACE("call halve(x = g)", "call shift(x = g) -> (y = h)\ncall halve(x = h)")},
+     "E416",
+     "%y = move(%x, %i, %i)",
+     "before any are summed"},
+    {"a tensor that is halved before the sum",
+     {REPLACE("call shift(x = h) -> (y = g)", "call halve(x = h) -> (y = spare)\n"
+                                              "call shift(x = spare) -> (y = g)"),
+      REPLACE("call halve(x = g) -> (y = q)\ncall bend(x = q)", "call bend(x = g)")},
      "E416",
      "%y = divide(%x) {divisor=2} : f32",
-     "before any are summed"},
+     "come first"},
+    {"a tensor that is halved between two of its sums",
+     {REPLACE(SUM_OVER("a", "g"), "call halve(x = g) -> (y = spare)\n" SUM_OVER("a", "spare")),
+      REPLACE("call halve(x = g) -> (y = q)\ncall bend(x = q)", "call bend(x = spare)")},
+     "E416",
+     "%y = divide(%x) {divisor=2} : f32",
+     "the devices of `a` come first"},
     {"a scalar that is halved before it",
      {REPLACE(COUNT SUM_OVER("b", "count"), COUNT
               "call halve_scalar(x = count) -> (y = token_count)\n" SUM_OVER("b", "token_count")),
@@ -454,13 +472,13 @@ static const struct deviation deviations[] = {
      "come first"},
     {"two sums that are added when all are summed",
      {REPLACE("call more(x = tokens[m], t = table, sum = h)\n", ""),
-      REPLACE("call bend(x = g)",
+      REPLACE("call halve(x = g)",
               "for m = 0 .. 8 {\ncall none(x = tokens[m], t = table) -> (y = h)\n"
-              "call halve(x = h) -> (y = spare)\n" SUM_OVER(
+              "call shift(x = h) -> (y = spare)\n" SUM_OVER(
                   "b",
                   "spare") "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = spare, j = "
                            "microbatch[m])\n}\n" SUM_OVER("a", "spare") "call add(x = spare, sum "
-                                                                        "= g)\ncall bend(x = g)"),
+                                                                        "= g)\ncall halve(x = g)"),
       OWN_UNIT("unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
                "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW
                " in %sum }\n" SQUARES_UNIT("none"))},
@@ -644,8 +662,8 @@ static void another_order_is_refused(void **state) {
                               "buffer x.master : master f32[hidden=6] of x at 31744\n"             \
                               "buffer x.made : transient bf16[hidden=6] at 32768\n"                \
                               "buffer z : parameters f32[hidden=6] of z at 33792\nbuffer n :"),    \
-        REPLACE("call bend(x = g)",                                                                \
-                turned "call turn(p = x.master) -> (c = x)\ncall bend(x = g)"),                    \
+        REPLACE("call halve(x = g)",                                                               \
+                turned "call turn(p = x.master) -> (c = x)\ncall halve(x = g)"),                   \
         REPLACE("unit main.bend {",                                                                \
                 "unit main.turn { phase update parameter %p : " ROW " result %q in %p result %c\n" \
                 "%q = silu(%p) : " ROW " in %p\n%c = cast(%q) : bf16[hidden=6] out }\n"            \

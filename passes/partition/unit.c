@@ -103,6 +103,9 @@ static uint64_t summands_of_operand(const struct maker *m, const struct work *w,
 // cheaper; sums over all tokens always wait for the step.
 static uint64_t staying_summands(const struct maker *m, const struct work *w, unsigned i) {
     const value_id *operands = w->op->operands;
+    if (w->op->kind ==
+        OP_BIN_SUM) // bins are sums that need no order, what is read of them is rounded
+        return 0;
     uint64_t mask = is_additive(w->op->kind) // a summand and a copy are not added
                         ? summands_of(m, operands[0]) & summands_of(m, operands[1])
                         : summands_of_operand(m, w, i);

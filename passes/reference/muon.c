@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/limits.h"
 
 bool is_muon_matrix(const struct tensor *tensor) {
     return tensor->init == INIT_NORMAL && tensor->roles[0] == ROLE_LAYERS;
@@ -95,12 +96,22 @@ static value_id emit_weighted(struct emitter *e, const char *name, value_id a, v
     return emit_with(e, OP_WEIGHTED_SUM, name, OPERANDS(a, b), weights, 2)->results[0];
 }
 
+// Of what is to be in order, in bins, whose sums need none.
+static value_id emit_square_sum(struct emitter *e, const char *name, value_id x, bool ordered) {
+    const char *square = name_with(e->arena, name, ".square");
+    if (!ordered)
+        return emit(e, OP_SQUARE_SUM, square, OPERANDS(x));
+    value_id bins = emit_iota(e, name_with(e->arena, name, ".bins"), DIM_FLAT, LIMIT_SQUARE_BINS);
+    value_id squares = emit(e, OP_SQUARE_BINS, square, OPERANDS(x, bins));
+    return emit(e, OP_BIN_SUM, name_with(e->arena, name, ".sum"), OPERANDS(squares));
+}
+
 // One of the norm, which is at least `eps`.
-static value_id emit_unit_norm(struct emitter *e, const char *name, value_id x, double eps) {
+static value_id emit_unit_norm(struct emitter *e, const char *name, value_id x, double eps,
+                               bool ordered) {
     struct attribute minimum = {.name = ATTRIBUTE_MINIMUM, .real = eps};
-    value_id norm =
-        emit(e, OP_SQUARE_ROOT, name_with(e->arena, name, ".norm"),
-             OPERANDS(emit(e, OP_SQUARE_SUM, name_with(e->arena, name, ".square"), OPERANDS(x))));
+    value_id norm = emit(e, OP_SQUARE_ROOT, name_with(e->arena, name, ".norm"),
+                         OPERANDS(emit_square_sum(e, name, x, ordered)));
     norm =
         emit_with(e, OP_AT_LEAST, name_with(e->arena, name, ".norm"), OPERANDS(norm), &minimum, 1)
             ->results[0];
@@ -175,7 +186,7 @@ void emit_muon(struct emitter *e, const char *name, const struct optimizer_confi
     if (o->nesterov)
         x = emit_weighted(e, name_with(e->arena, name, ".ahead"), clipped, x, 1 - o->momentum,
                           o->momentum);
-    x = emit_unit_norm(e, name, x, o->eps);
+    x = emit_unit_norm(e, name, x, o->eps, state->ordered);
     x = emit_newton_schulz(e, name, x, o);
     x = emit_descent(e, name, state, x, rate_factor(&matrix, o->muon_rate), weight_decay);
     state->parameter = emit_kept(e, name_with(e->arena, name, ".kept"), state, state->parameter, x);

@@ -9,6 +9,7 @@
 struct muon_state {
     value_id parameter, momentum, gradient, rate, clip;
     bool may_skip; // steps whose `clip` is not a number leave parameter and momentum as they are
+    bool ordered;  // sums have the same bits however the matrix is cut
 };
 
 // Is it a matrix of a layer, of which all that Muon does has a meaning? Tables are rows that are looked

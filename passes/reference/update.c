@@ -578,9 +578,13 @@ static void emit_update(struct updater *u, const struct trained *state, const st
 
 static void emit_matrix_update(struct updater *u, const struct trained *state,
                                const struct bound *at, value_id rate, value_id clip) {
-    struct muon_state made = {at->updated,  at->moments[0],
-                              at->gradient, rate,
-                              clip,         .may_skip = u->config->train.loss_scale.initial != 0};
+    struct muon_state made = {at->updated,
+                              at->moments[0],
+                              at->gradient,
+                              rate,
+                              clip,
+                              .may_skip = u->config->train.loss_scale.initial != 0,
+                              .ordered = u->config->train.reproducible > 0};
     emit_muon(&u->writer.emitter, short_name(u, state, ""), state->optimizer, decay_of(state),
               &made);
     bind_updated(u, state, at, made.parameter);

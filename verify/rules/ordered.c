@@ -162,13 +162,18 @@ static void add_leaves(struct context *c, struct judgement *made) {
     }
 }
 
-// What is linear in a tensor works on what one microbatch gives, and on scalars when all are
-// summed.
+// Whether the op works on what one microbatch gives, or on the sum, must be the same of it in every
+// program. What is linear in a tensor works on what one gives; but factors, as those by which
+// gradients are clipped, are of the sum.
+static bool works_by_leaf(const struct context *c, unsigned i) {
+    return op_is_linear(c->op->kind, i) && c->labels.operands[i][0] && !op_has(c->op->kind, SCALES);
+}
+
+// Scalars are read when all are summed.
 static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
     const struct judgement *value = &c->operands[i];
     const struct leaves *leaves = leaves_get(c->proof->world, value->leaves);
-    bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0] &&
-                   !leaves_lack_parts(c->proof->world, leaves);
+    bool by_leaf = works_by_leaf(c, i) && !leaves_lack_parts(c->proof->world, leaves);
     if (by_leaf && leaves->summed == 1 && !made->leaves) {
         made->leaves = value->leaves;
         made->microbatch = value->microbatch;
