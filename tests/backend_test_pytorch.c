@@ -2,7 +2,8 @@
 // (tools/reference_pytorch.py). Gradients of the first step and the losses after it, in fp64 to
 // 1e-9 and in fp32 to 1e-5 of the largest gradient of the layer. Of a model of every kind, loss and
 // gradients against transformers' (tools/reference_transformers.py), likewise. Fifty steps in bf16
-// are as far from PyTorch's as these are from each other (tools/reference_precision.py).
+// are as far from PyTorch's as these are from each other (tools/reference_precision.py), on one device
+// and on several.
 #include "backend_harness.h"
 
 #include <math.h>
@@ -16,19 +17,30 @@
 
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
+#include "tests/derive.h"
 #include "tests/elements.h"
+#include "tests/oracle/devices.h"
+#include "tests/oracle/memory.h"
 #include "tests/reference_data.h"
 #include "tests/tiny_kinds.h"
 #include "tests/tiny_models.h"
+#include "tests/tiny_strategies.h"
 
 enum { STEPS = 50 };
+
+// How the model is trained: on one device, by FSDP, by ZeRO-1 with tensor parallelism
+// beside it.
+enum way { ON_ONE, BY_FSDP, BY_ZERO1_TP, N_WAYS };
+static const char *const way_names[N_WAYS] = {"one device", "fsdp on two",
+                                              "zero1 and tp on four, reproducible"};
 
 struct trial {
     struct arena arena;
     struct config config;
     struct program *program;
     struct backend_code *code;
-    struct ranks ranks; // of one rank
+    struct ranks ranks;
+    struct devices *devices; // by which what several ranks are given is cut; NULL: there is one
     struct reference_data data;
     double tolerance;
     bool begins_in_bf16; // parameters are rounded before the first step
@@ -53,6 +65,17 @@ static double get_number(const struct trial *t, const char *name, int64_t item, 
 
 static void set_number(const struct trial *t, const char *name, int64_t item, int64_t i, double x) {
     element_set(item_at(t, name, item), element_type(t, name), i, x);
+}
+
+// Gives all ranks what they have of a logical item.
+static void put_item(const struct trial *t, buffer_id id, int64_t item, const double *values) {
+    const struct buffer *buffer = &t->program->buffers[id];
+    int64_t bytes = buffer_item_bytes(t->program, buffer);
+    devices_put(t->devices, id, item, values);
+    for (int32_t r = 0; r < t->ranks.n; r++)
+        memcpy((char *)t->ranks.contexts[r].head.arenas[PLACE_DEVICE] + buffer->offset_bytes +
+                   item * bytes,
+               item_place(t->devices, AT_WAIT, r, id, item), (size_t)bytes);
 }
 
 static int64_t item_elements(const struct tensor *tensor) {
@@ -86,6 +109,14 @@ static void load_parameter(struct trial *t, const struct tensor *tensor) {
         }
 }
 
+static void begin_code(struct trial *t, int threads) {
+    t->code = compile(&t->arena, t->program);
+    ranks_open(&t->ranks, &t->arena, t->program, threads);
+    for (int32_t r = 0; r < t->ranks.n; r++)
+        memset(t->ranks.contexts[r].head.arenas[PLACE_DEVICE], 0,
+               (size_t)t->program->arena_bytes[TIER_DEVICE]); // moments start at zero
+}
+
 // Compiles what the configuration is, and loads what the data say.
 static void begin(struct trial *t) {
     assert_non_null(t->data.data);
@@ -95,12 +126,37 @@ static void begin(struct trial *t) {
     assert_true(passes_run(t->program->job, &context, PASS_BUILD, PASS_UPDATE));
     assert_true(passes_run(t->program->job, &context, PASS_FUSE, PASS_FUSE));
     assert_true(passes_run(t->program->job, &context, PASS_MEMORY, PASS_MEMORY));
-    t->code = compile(&t->arena, t->program);
-    ranks_open(&t->ranks, &t->arena, t->program, 2);
-    memset(t->ranks.contexts[0].head.arenas[PLACE_DEVICE], 0,
-           (size_t)t->program->arena_bytes[TIER_DEVICE]); // moments start at zero
+    begin_code(t, 2);
     for (uint32_t i = 0; i < t->program->job->n_tensors; i++)
         load_parameter(t, &t->program->job->tensors[i]);
+}
+
+// Parameters, and master copies of them, wherever the strategy keeps them.
+static void load_kept(struct trial *t, buffer_id id) {
+    const struct buffer *buffer = &t->program->buffers[id];
+    if ((buffer->class != CLASS_PARAMETERS && buffer->class != CLASS_MASTER) ||
+        !buffer_is_persistent(buffer) || buffer->window_of != NO_ID)
+        return;
+    const struct tensor *tensor = &t->program->job->tensors[buffer->tensor];
+    const double *all = expected_tensor(t, "parameter", tensor);
+    int64_t n = item_elements(tensor);
+    double *values = ARENA_ARRAY(&t->arena, double, n);
+    for (int64_t layer = 0; layer < item_count(tensor); layer++) {
+        for (int64_t i = 0; i < n; i++)
+            values[i] = format_round(format_bf16, all[layer * n + i]);
+        put_item(t, id, layer, values);
+    }
+}
+
+// The same on the configuration's mesh.
+static void begin_on_several(struct trial *t) {
+    assert_non_null(t->data.data);
+    t->program = derive_program(&t->arena, &t->config, PASS_MEMORY, NULL);
+    assert_non_null(t->program);
+    t->devices = devices_new(&t->arena, t->program);
+    begin_code(t, 1);
+    for (buffer_id id = 0; id < t->program->n_buffers; id++)
+        load_kept(t, id);
 }
 
 static void begin_in(struct trial *t, enum dtype dtype) {
@@ -121,10 +177,15 @@ static void run_step(struct trial *t, int step, int steps) {
     int64_t n = t->config.train.batch * t->config.train.sequence;
     for (int k = 0; k < 2; k++) {
         const double *all = reference_tensor(&t->arena, &t->data, inputs[k], n * steps);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n && !t->devices; i++)
             set_number(t, inputs[k], 0, i, all[step * n + i]);
+        if (t->devices)
+            put_item(t, program_find_buffer(t->program, inputs[k]), 0, all + step * n);
     }
-    set_number(t, "step", 0, 0, step + 1);
+    if (t->devices)
+        put_item(t, program_find_buffer(t->program, "step"), 0, &(double){step + 1});
+    else
+        set_number(t, "step", 0, 0, step + 1);
     ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, 0, STEP_TRAIN));
 }
 
@@ -214,29 +275,63 @@ static void check_distance(const char *what, const double *losses, const double 
                  what, steps, sqrt(ours), sqrt(theirs));
 }
 
+static void place_on_several(struct trial *t, enum way way) {
+    struct arena *arena = &t->arena;
+    struct config *config = &t->config;
+    const struct axis_list dp = tiny_axes(0, -1), tp = tiny_axes(1, -1);
+    config->mesh.name = "ranks";
+    config->train.microbatch = 2;
+    tiny_axis(config, "dp", 2);
+    tiny_split(arena, config, DIM_BATCH, dp);
+    tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
+    if (way == BY_FSDP) {
+        tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_SHARDED, dp);
+        tiny_mode(arena, config, STATE_PARAMETERS, EXTENT_GATHERED, dp);
+        return;
+    }
+    const enum dimension split[] = {DIM_HEADS, DIM_KV_HEADS, DIM_FFN, DIM_VOCAB};
+    // Summands over an axis of the model would be rounded to bf16 before they are added, as no run
+    // on one device does.
+    config->train.reproducible = 4;
+    config->train.reproducible_of = 1u << DIM_BATCH;
+    tiny_axis(config, "tp", 2);
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
+        tiny_split(arena, config, split[i], tp);
+        config->train.reproducible_of |= 1u << split[i];
+    }
+}
+
+static void check_bf16_of(const char *variant, const struct precision_config *precision,
+                          const char *family, enum way way) {
+    struct trial t = {.begins_in_bf16 = true};
+    t.config = tiny_config(&t.arena, strcmp(family, "gpt2") ? FAMILY_LLAMA : FAMILY_GPT2);
+    struct origin origin = t.config.train.precision.origin;
+    t.config.train.precision = *precision;
+    t.config.train.precision.origin = origin;
+    t.data = reference_data_read(&t.arena,
+                                 arena_format(&t.arena, "expected/pytorch_%s.safetensors", family));
+    if (way != ON_ONE)
+        place_on_several(&t, way);
+    (way == ON_ONE ? begin : begin_on_several)(&t);
+    double losses[STEPS];
+    for (int step = 0; step < STEPS; step++) {
+        run_step(&t, step, STEPS);
+        losses[step] = get_number(&t, "loss", 0, 0);
+    }
+    struct reference_data runs = reference_data_read(
+        &t.arena, arena_format(&t.arena, "expected/precision_%s.safetensors", family));
+    const char *name = arena_format(&t.arena, "%s/loss", variant);
+    const double *others = reference_tensor(&t.arena, &runs, name, ORDERS * STEPS);
+    const char *what = arena_format(&t.arena, "%s, %s, %s", family, variant, way_names[way]);
+    check_distance(what, losses, others, 10);
+    check_distance(what, losses, others, STEPS);
+    finish(&t);
+}
+
 static void check_bf16(const char *variant, struct precision_config precision) {
-    for (int f = 0; f < 2; f++) {
-        struct trial t = {.begins_in_bf16 = true};
-        const char *family = f ? "llama" : "gpt2";
-        t.config = tiny_config(&t.arena, f ? FAMILY_LLAMA : FAMILY_GPT2);
-        precision.origin = t.config.train.precision.origin;
-        t.config.train.precision = precision;
-        t.data = reference_data_read(
-            &t.arena, arena_format(&t.arena, "expected/pytorch_%s.safetensors", family));
-        begin(&t);
-        double losses[STEPS];
-        for (int step = 0; step < STEPS; step++) {
-            run_step(&t, step, STEPS);
-            losses[step] = get_number(&t, "loss", 0, 0);
-        }
-        struct reference_data runs = reference_data_read(
-            &t.arena, arena_format(&t.arena, "expected/precision_%s.safetensors", family));
-        const char *name = arena_format(&t.arena, "%s/loss", variant);
-        const double *others = reference_tensor(&t.arena, &runs, name, ORDERS * STEPS);
-        const char *what = arena_format(&t.arena, "%s, %s", family, variant);
-        check_distance(what, losses, others, 10);
-        check_distance(what, losses, others, STEPS);
-        finish(&t);
+    for (enum way way = ON_ONE; way < N_WAYS; way++) {
+        check_bf16_of(variant, &precision, "gpt2", way);
+        check_bf16_of(variant, &precision, "llama", way);
     }
 }
 
