@@ -414,14 +414,13 @@ static void check_divided(struct placing *p) {
     check_sizes(p);
 }
 
-// What codes lack of a gradient, and how far islands are with their own scales, are states that a
-// step would have to leave as they were, and a checkpoint to keep.
-static bool check_loss_scale(struct placing *p) {
+// What codes lack of a gradient is a state that a step which is skipped would have to leave as it was,
+// though codes are sent before that is known, and it is of the loss's scale in that step.
+static void check_loss_scale(struct placing *p) {
     const struct loss_scale_config *scale = &p->config->train.loss_scale;
-    bool has_both = scale->initial != 0 && p->config->strategy.n_relaxations > 0;
-    if (has_both)
-        not_yet(p, &scale->origin, "a loss scale beside `relax`", "leave out one of both");
-    return !has_both;
+    if (scale->initial != 0 && p->placement->wire_axes.n)
+        not_yet(p, &scale->origin, "a loss scale beside compressed gradients",
+                "leave out one of both");
 }
 
 static bool derive(struct placing *p) {
@@ -430,14 +429,13 @@ static bool derive(struct placing *p) {
         check_island_states, check_wires, check_order,       check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
-    if (!check_loss_scale(p))
-        return false;
     p->placement->islands = islands_of(p->config);
     p->placement->ordered = p->config->train.reproducible > 0;
     make_rules(p);
     find_ring(p);
     check_work(p);
     find_wire(p);
+    check_loss_scale(p);
     if (diagnostics->n_errors == errors && !p->work_is_right)
         check_ring(p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)

@@ -1,5 +1,5 @@
-/* What a step whose loss is scaled leaves for the next, beside states: numbers that all ranks have
- * alike, since they come of the norm of all gradients. */
+/* What a step whose loss is scaled leaves for the next, beside states: numbers that all ranks of
+ * an island have alike, since they come of the norm of all its gradients. */
 #pragma once
 #include <stdbool.h>
 #include "runtime/context.h"

@@ -360,6 +360,7 @@ static int write_manifest(struct session *session, const struct checkpoint_write
                                 .samples = writer->samples,
                                 .seed = session->seed,
                                 .is_scaled = carries(program),
+                                .n_carried = axes_parts(program, &program->islands),
                                 .carried = writer->carried,
                                 .data_tokens = session->data.tokens,
                                 .data_hash = dataset_hash(&session->data),
@@ -471,8 +472,10 @@ static void close_files(struct checkpoint_writer *writer) {
         close(writer->descriptors[i]);
     free(writer->descriptors);
     free(writer->sums);
+    free(writer->carried);
     writer->descriptors = NULL;
     writer->sums = NULL;
+    writer->carried = NULL;
     atomic_store(&writer->state, CHECKPOINT_NONE);
 }
 
@@ -558,14 +561,17 @@ int32_t checkpoint_begin(struct session *session, struct place_context *context,
         return status;
     writer->step = step;
     writer->samples = samples;
-    writer->carried = *carried;
+    size_t islands = (size_t)axes_parts(session->program, &session->program->islands);
+    writer->carried = malloc(islands * sizeof *carried);
     writer->sums = calloc(n + 1, sizeof *writer->sums);
     writer->descriptors = malloc(((size_t)checkpoints->files.n + 1) * sizeof(int));
     struct parts *mine = calloc(1, bytes);
     char *all = malloc(bytes * (size_t)session->program->devices);
     for (int32_t i = 0; writer->descriptors && i <= checkpoints->files.n; i++)
         writer->descriptors[i] = -1;
-    if (writer->sums && writer->descriptors && mine && all)
+    if (writer->carried)
+        memcpy(writer->carried, carried, islands * sizeof *carried);
+    if (writer->carried && writer->sums && writer->descriptors && mine && all)
         status = write_and_share(session, context, writer, mine, all, bytes);
     else
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to write a checkpoint");

@@ -39,7 +39,7 @@ enum { CHECKPOINT_NONE = 0, CHECKPOINT_ON_ITS_WAY = 1, CHECKPOINT_ON_DISK = 2 };
 /* A rank's part in the one that is being written; all zero at first. */
 struct checkpoint_writer {
     int64_t step, samples;
-    struct carried carried;
+    struct carried *carried; /* of each island */
     int64_t written;   /* step of the last whose parts were all written; 0: none */
     int *descriptors;  /* of the files, and then -1 */
     content_sum *sums; /* of all ranks together */
@@ -50,7 +50,8 @@ struct checkpoint_writer {
 };
 
 /* Called by all ranks. Only what ends the run is a failure: a disk that is full is not, but said in
- * `failure`. `samples`: that were taken up to this step; `carried`: what it left. */
+ * `failure`. `samples`: that were taken up to this step; `carried`: what it left,
+ * of each island. */
 int32_t checkpoint_begin(struct session *session, struct place_context *context,
                          struct checkpoint_writer *writer, int64_t step, int64_t samples,
                          const struct carried *carried);

@@ -61,8 +61,19 @@ static void print_field(struct text *text, const char *name, const char *string)
 
 static void print_carried(struct text *text, const struct carried *carried) {
     const double *values = carried->values;
-    text_add(text, ",\n\"loss_scale\": {\"scale\": %.17g, \"good_steps\": %.0f, \"updates\": %.0f}",
+    text_add(text, "{\"scale\": %.17g, \"good_steps\": %.0f, \"updates\": %.0f}",
              values[PLACE_LOSS_SCALE], values[PLACE_GOOD_STEPS], values[PLACE_UPDATES]);
+}
+
+/* Of several islands a list, in their order. */
+static void print_scaling(struct text *text, const struct manifest *manifest) {
+    bool several = manifest->n_carried > 1;
+    text_add(text, several ? ",\n\"loss_scales\": [" : ",\n\"loss_scale\": ");
+    for (int64_t i = 0; i < manifest->n_carried; i++) {
+        text_add(text, i ? ", " : "");
+        print_carried(text, &manifest->carried[i]);
+    }
+    text_add(text, several ? "]" : "");
 }
 
 static void print_tensor(struct text *text, const struct entry *entry, content_sum sum) {
@@ -101,7 +112,7 @@ char *manifest_print(const struct manifest *manifest, const struct place_program
              (long long)manifest->samples);
     text_add(&text, ",\n\"seed\": \"%016" PRIx64 "\"", manifest->seed);
     if (manifest->is_scaled)
-        print_carried(&text, &manifest->carried);
+        print_scaling(&text, manifest);
     text_add(&text, ",\n\"data_tokens\": %lld,\n\"data_hash\": \"%016" PRIx64 "\"",
              (long long)manifest->data_tokens, manifest->data_hash);
     text_add(&text, ",\n\"batch\": %lld,\n\"sequence\": %lld,\n\"islands\": %lld",
@@ -320,6 +331,19 @@ static bool parse_carried_number(struct json_reader *reader, double *number) {
            reader_fail(reader, "this is no number of a loss scale");
 }
 
+static struct carried *add_carried(struct json_reader *reader, struct manifest *manifest) {
+    size_t n = (size_t)manifest->n_carried + 1;
+    struct carried *grown = realloc(manifest->carried, n * sizeof *grown);
+    if (!grown) {
+        reader_fail(reader, "no memory to read it");
+        return NULL;
+    }
+    manifest->is_scaled = true;
+    manifest->carried = grown;
+    grown[manifest->n_carried] = (struct carried){0};
+    return &grown[manifest->n_carried++];
+}
+
 static bool parse_carried(struct json_reader *reader, struct manifest *manifest) {
     static const char *const names[PLACE_N_CARRIED] = {[PLACE_LOSS_SCALE] = "scale",
                                                        [PLACE_GOOD_STEPS] = "good_steps",
@@ -327,16 +351,32 @@ static bool parse_carried(struct json_reader *reader, struct manifest *manifest)
     unsigned seen = 0;
     int which;
     bool first = true;
-    manifest->is_scaled = true;
-    if (!reader_begin(reader, '{'))
+    struct carried *carried = add_carried(reader, manifest);
+    if (!carried || !reader_begin(reader, '{'))
         return false;
     while (reader_next(reader, '{', &first) &&
            take_key(reader, names, PLACE_N_CARRIED, &seen, &which))
         if (which < PLACE_N_CARRIED)
-            parse_carried_number(reader, &manifest->carried.values[which]);
+            parse_carried_number(reader, &carried->values[which]);
         else
             reader_skip(reader);
     return has_all(reader, seen, PLACE_N_CARRIED);
+}
+
+static bool parse_list_of_carried(struct json_reader *reader, struct manifest *manifest) {
+    bool first = true;
+    if (!reader_begin(reader, '['))
+        return false;
+    while (reader_next(reader, '[', &first))
+        if (!parse_carried(reader, manifest))
+            return false;
+    return !reader->wrong;
+}
+
+/* Whether each island has a scale, if any has one. */
+static bool check_carried(struct json_reader *reader, const struct manifest *manifest) {
+    return reader->wrong || !manifest->is_scaled || manifest->n_carried == manifest->islands ||
+           reader_fail(reader, "it has not one loss scale for each model trained apart");
 }
 
 /* Parses the version: a manifest of another one is read no further. */
@@ -372,11 +412,13 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
         MODEL = REQUIRED, /* of older programs these are not there */
         TRAINING,
         LOSS_SCALE, /* of runs whose loss is scaled */
+        LOSS_SCALES,
         N
     };
-    static const char *const names[N] = {
-        "step",    "samples",  "seed",      "data_tokens", "data_hash", "batch",    "sequence",
-        "islands", "strategy", "plan_hash", "files",       "model",     "training", "loss_scale"};
+    static const char *const names[N] = {"step",      "samples",    "seed",       "data_tokens",
+                                         "data_hash", "batch",      "sequence",   "islands",
+                                         "strategy",  "plan_hash",  "files",      "model",
+                                         "training",  "loss_scale", "loss_scales"};
     int64_t *const integers[N] = {[STEP] = &manifest->step,
                                   [TOKENS] = &manifest->data_tokens,
                                   [BATCH] = &manifest->batch,
@@ -404,10 +446,13 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
             parse_files(reader, manifest);
         else if (which == LOSS_SCALE)
             parse_carried(reader, manifest);
+        else if (which == LOSS_SCALES)
+            parse_list_of_carried(reader, manifest);
         else
             reader_skip(reader);
     }
-    return has_all(reader, seen & ((1u << REQUIRED) - 1), REQUIRED) && reader_end(reader);
+    return has_all(reader, seen & ((1u << REQUIRED) - 1), REQUIRED) &&
+           check_carried(reader, manifest) && reader_end(reader);
 }
 
 static size_t bytes_before_sum(size_t bytes) {
@@ -441,5 +486,8 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t bytes, ch
 void manifest_free(struct manifest *manifest) {
     tensor_files_free(&manifest->files);
     free(manifest->sums);
+    free(manifest->carried);
     manifest->sums = NULL;
+    manifest->carried = NULL;
+    manifest->n_carried = 0;
 }

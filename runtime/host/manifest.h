@@ -16,7 +16,8 @@ struct manifest {
     int64_t samples; /* of the data, taken so far: the next step begins with this one */
     uint64_t seed;
     bool is_scaled; /* the run's loss was */
-    struct carried carried;
+    int64_t n_carried;
+    struct carried *carried; /* of each island */
     int64_t data_tokens;
     uint64_t data_hash;
     int64_t batch, sequence, islands;

@@ -44,6 +44,7 @@ void report_results(struct place_context *context, struct reports *reports,
     mine->learning_rate = scalar_of(context, known->learning_rate);
     double updates = carried->values[PLACE_UPDATES];
     carried_read(context, carried);
+    mine->carried = *carried;
     mine->scale = scalar_of(context, known->scale);
     mine->next_scale = scalar_of(context, known->left[PLACE_LOSS_SCALE]);
     mine->skipped = carries(context->program) && carried->values[PLACE_UPDATES] == updates;
@@ -102,7 +103,30 @@ static const struct report *report_of(const struct reports *reports, int64_t ran
     return (const struct report *)(reports->all + (size_t)rank * reports->bytes);
 }
 
-/* Norms differ between islands only. */
+void reports_carried(const struct place_program *program, const struct reports *reports,
+                     struct carried *of_islands) {
+    int64_t islands = axes_parts(program, &program->islands);
+    for (int64_t i = 0; i < islands; i++)
+        of_islands[i] = report_of(reports, rank_at(program, &program->islands, i, 0))->carried;
+}
+
+/* Where nothing is updated all is as it was, whatever loss and norm are. An island without a target has
+ * no loss. */
+static void merge_results(const struct place_program *program, const struct place_wellknown *known,
+                          const struct report *report, struct agreed *agreed,
+                          struct step_record *record) {
+    bool updated = report->skipped == 0, learns = program->islands.n == 0 || report->loss.targets;
+    if (isnan(report->grad_norm) || report->grad_norm > record->grad_norm)
+        record->grad_norm = report->grad_norm;
+    if (report->scale < record->loss_scale)
+        record->loss_scale = report->scale;
+    record->skipped |= !updated;
+    agreed->has_no_loss |= updated && learns && known->loss >= 0 && !isfinite(report->loss.loss);
+    agreed->has_no_norm |= updated && known->grad_norm >= 0 && !isfinite(report->grad_norm);
+    agreed->has_no_scale |= !updated && report->next_scale < LEAST_SCALE;
+}
+
+/* Norms differ between islands only, and so do scales: the largest and the least are told. */
 struct agreed reports_merge(const struct place_program *program, struct reports *reports,
                             struct step_record *record) {
     const struct place_part *part = part_that_tells(program);
@@ -112,14 +136,14 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     memset(record->peak_bytes, 0, sizeof record->peak_bytes);
     memset(record->copied_bytes, 0, sizeof record->copied_bytes);
     record->grad_norm = first->grad_norm;
+    record->loss_scale = first->scale;
     record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report = report_of(reports, rank);
         merge_agreed(&agreed, report);
-        if (part_of_rank(program, (int32_t)rank) == part &&
-            (isnan(report->grad_norm) || report->grad_norm > record->grad_norm))
-            record->grad_norm = report->grad_norm;
+        if (part_of_rank(program, (int32_t)rank) == part)
+            merge_results(program, &part->wellknown, report, &agreed, record);
         for (int tier = 0; tier < PLACE_N_TIERS; tier++) {
             record->peak_bytes[tier] = larger(record->peak_bytes[tier], report->peak_bytes[tier]);
             record->copied_bytes[tier] =
@@ -133,12 +157,6 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     record->tokens = loss.targets;
     record->learning_rate = first->learning_rate;
     record->sent_bytes = reports->sent_most;
-    record->loss_scale = first->scale;
     record->is_scaled = carries(program);
-    record->skipped = first->skipped != 0;
-    bool updated = !record->skipped; /* else all is as it was */
-    agreed.has_no_loss = updated && part->wellknown.loss >= 0 && !isfinite(record->loss);
-    agreed.has_no_norm = updated && part->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
-    agreed.has_no_scale = record->skipped && first->next_scale < LEAST_SCALE;
     return agreed;
 }

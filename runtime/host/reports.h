@@ -12,6 +12,7 @@ struct report {
     double grad_norm, learning_rate;
     double scale, next_scale; /* of the loss; NAN: it has none, or always the same */
     int64_t skipped;          /* gradients were not finite, and nothing was updated */
+    struct carried carried;
     int64_t peak_bytes[PLACE_N_TIERS];
     int64_t copied_bytes[PLACE_N_TIERS]; /* as sent_bytes */
     struct live_report live;
@@ -53,6 +54,9 @@ struct agreed {
     bool checkpoint_waits; /* some rank's is on its way */
     int64_t checkpoint;    /* the least of all */
 };
+/* What the step has left for the next on every island, of reports that were shared. */
+void reports_carried(const struct place_program *program, const struct reports *reports,
+                     struct carried *of_islands);
 /* Merges the reports of all ranks: maxima, the loss, and what is agreed. */
 struct agreed reports_merge(const struct place_program *program, struct reports *reports,
                             struct step_record *record);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/clock.h"
 #include "runtime/host/interrupts.h"
@@ -26,9 +27,10 @@
 struct training {
     struct reports reports;
     struct checkpoint_writer writer;
-    int64_t step;           /* the last that is whole */
-    int64_t targets;        /* of the data that are there for the next */
-    struct carried carried; /* by that step, to the next */
+    int64_t step;               /* the last that is whole */
+    int64_t targets;            /* of the data that are there for the next */
+    struct carried carried;     /* by that step, to the next */
+    struct carried *of_islands; /* the same of each */
     struct agreed agreed;
     double waited;                /* seconds, for the last checkpoint */
     bool has_idled;               /* a step had no target */
@@ -209,7 +211,7 @@ static int32_t write_checkpoint(struct session *session, struct place_context *c
     double begin = clock_seconds();
     if (!status)
         status = checkpoint_begin(session, context, &training->writer, training->step,
-                                  samples_before(session, training->step), &training->carried);
+                                  samples_before(session, training->step), training->of_islands);
     training->waited = clock_seconds() - begin;
     return status;
 }
@@ -313,6 +315,7 @@ static int32_t share_reports(struct session *session, struct place_context *cont
         return status;
     record.seconds = clock_seconds() - begin;
     training->agreed = reports_merge(session->program, reports, &record);
+    reports_carried(session->program, reports, training->of_islands);
     atomic_store(&session->trained, training->step);
     if (context->rank == 0) {
         show_step(session, context, &record);
@@ -379,13 +382,28 @@ static int32_t end_steps(struct session *session, struct place_context *context,
     return status;
 }
 
+/* What the first step finds, this rank's and every island's. False: no memory. */
+static bool begin_carried(const struct session *session, const struct place_context *context,
+                          struct training *training) {
+    const struct place_program *program = session->program;
+    const struct manifest *manifest = &session->resumption.manifest;
+    int64_t islands = axes_parts(program, &program->islands);
+    training->of_islands = malloc((size_t)islands * sizeof *training->of_islands);
+    if (!training->of_islands)
+        return false;
+    for (int64_t i = 0; i < islands; i++)
+        training->of_islands[i] =
+            manifest->is_scaled ? manifest->carried[i] : carried_anew(manifest->step);
+    training->carried = training->of_islands[axes_place(program, &program->islands, context->rank)];
+    return true;
+}
+
 int32_t train_steps(struct session *session, struct place_context *context) {
     const struct manifest *manifest = &session->resumption.manifest;
-    struct training training = {.step = manifest->step,
-                                .carried = manifest->is_scaled ? manifest->carried
-                                                               : carried_anew(manifest->step)};
+    struct training training = {.step = manifest->step};
     int32_t status = PLACE_OK;
-    if (!reports_allocate(&training.reports, session->program))
+    if (!reports_allocate(&training.reports, session->program) ||
+        !begin_carried(session, context, &training))
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory for reports");
     if (!status && training.step < session->options->steps)
         status = fill(session, context, &training);
@@ -395,6 +413,7 @@ int32_t train_steps(struct session *session, struct place_context *context) {
         status = end_steps(session, context, &training);
     checkpoint_abandon(&training.writer);
     reports_free(&training.reports);
+    free(training.of_islands);
     bool ends_early = training.agreed.interrupted || training.agreed.failed;
     if (training.agreed.interrupted)
         atomic_store(&session->interrupted, 1);
