@@ -17,7 +17,7 @@
 // False: the strategy has no program.
 static bool expect_accepted(struct arena *arena, const struct config *config, enum pass last,
                             const char *name) {
-    struct program *reference = derive_program(arena, config, PASS_UPDATE, NULL);
+    struct program *reference = derive_program(arena, config, PASS_BLOCKS, NULL);
     struct program *final = derive_program(arena, config, last, NULL);
     if (!final)
         return false;

@@ -43,7 +43,7 @@ static void refuses_another_order_of_axes(void **state) {
         struct arena arena = {0};
         struct config config = random_strategy_config(&arena, seed);
         struct program *final = derive_program(&arena, &config, N_PASSES - 1, NULL);
-        struct program *reference = derive_program(&arena, &config, PASS_UPDATE, NULL);
+        struct program *reference = derive_program(&arena, &config, PASS_BLOCKS, NULL);
         struct transfer *found[64];
         unsigned n = final ? collect_products(&final->steps[STEP_TRAIN], found) : 0;
         for (unsigned i = 0; i < n; i++) {

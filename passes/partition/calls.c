@@ -124,6 +124,19 @@ static enum over_time gradient_over_time(const struct draft *draft, const struct
     return is_whole && !is_summed ? OVER_TIME_PAIRED : OVER_TIME_KEPT;
 }
 
+// Is the result a parameter that is made of its master copy behind the call, since nothing but that is
+// kept, or since the copy is no sum of all islands' before?
+static bool is_made_behind(const struct plan *plan, const struct making_call *c,
+                           struct reference result) {
+    const struct buffer *buffer = reference_buffer(plan, result);
+    if (buffer->class != CLASS_PARAMETERS)
+        return false;
+    const struct storage *storage = storage_of(&plan->placement, buffer);
+    bool averages = c->at.kind == STEP_AVERAGE && storage->types.master != DTYPE_NONE &&
+                    is_same_call(c->at.reach->first_writer[result.buffer], c->whole);
+    return averages || makes_parameters(storage);
+}
+
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
 // scalars, and bins, for the step. What is handed on is as its reader's work is divided.
 static struct wanted_result wanted_of(const struct draft *draft, const struct making_call *c,
@@ -131,7 +144,7 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     const struct plan *plan = draft->plan;
     const struct reference r = c->from->call.results[i];
     const struct buffer *buffer = reference_buffer(plan, r);
-    if (buffer->class == CLASS_PARAMETERS && makes_parameters(storage_of(&plan->placement, buffer)))
+    if (is_made_behind(plan, c, r))
         return (struct wanted_result){.dropped = true};
     bool carries = levels_of_counter(plan) > 0;
     bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;

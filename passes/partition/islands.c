@@ -7,8 +7,10 @@
 
 // ---- the step that averages -------------------------------------------------------------------
 
+// Where a parameter has a master copy, that is what the route sums.
 static bool is_averaged(const struct plan *plan, const struct buffer *buffer) {
-    return buffer->class == CLASS_PARAMETERS && is_trained(plan, buffer);
+    return buffer->class == CLASS_PARAMETERS && is_trained(plan, buffer) &&
+           storage_of(&plan->placement, buffer)->types.master == DTYPE_NONE;
 }
 
 void begin_average(struct draft *draft) {

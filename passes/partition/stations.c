@@ -74,7 +74,8 @@ static void make_way(struct draft *draft, const struct buffer *reference) {
         way->buffers[i] = NO_ID;
         if (station->of_each_unit)
             way->of_unit[i] = no_buffers(draft->plan);
-        else if (route_stops_at(&way->route, (int)i)) // as far as is known before units are made
+        else if (station->is_master ||
+                 route_stops_at(&way->route, (int)i)) // as far as is known before units are made
             way->buffers[i] = make_station(draft, way, (int)i);
     }
 }

@@ -106,8 +106,7 @@ static void append_division(struct averager *a, const buffer_id *parameters, uin
         value_id mean =
             emit_with(&a->writer.emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0];
         bind_in_place(&a->writer, mean, i);
-        if (a->mode->outer.kind == OPTIMIZER_NONE)
-            round_master(a, parameters[i], mean);
+        round_master(a, parameters[i], mean);
     }
     push_call(a);
 }

@@ -96,7 +96,7 @@ static value_id emit_weighted(struct emitter *e, const char *name, value_id a, v
     return emit_with(e, OP_WEIGHTED_SUM, name, OPERANDS(a, b), weights, 2)->results[0];
 }
 
-// Of what is to be in order, in bins, whose sums need none.
+// A sum of squares; one that is to be in order is of bins, whose sums need none.
 static value_id emit_square_sum(struct emitter *e, const char *name, value_id x, bool ordered) {
     const char *square = name_with(e->arena, name, ".square");
     if (!ordered)

@@ -116,6 +116,31 @@ static void use_whole(struct route_maker *m, int rest) {
         add_release(m, HOP_RELEASE, EVENT_BEHIND_USE, m->route->used);
 }
 
+// The master copy, where it is not stored in place of parameters.
+static int add_master(struct route_maker *m) {
+    int master = add_station(m, "", CLASS_MASTER, &m->storage->shards[STATE_OPTIMIZER]);
+    m->route->stations[master].dtype = m->storage->types.master;
+    m->route->stations[master].is_master = true;
+    return master;
+}
+
+// What islands have becomes the sum of all, of what is updated; a parameter that is kept beside that is
+// rounded from the sum. `own`: a device's part of the parameter, or of the master that it is made of.
+static void average(struct route_maker *m, int own, bool made) {
+    const struct placement *placement = m->placement;
+    if (!m->storage->trained || placement->islands.n == 0)
+        return;
+    bool beside = !made && m->storage->types.master != DTYPE_NONE;
+    int summed = beside ? add_master(m) : own;
+    if (m->facts->step != STEP_AVERAGE)
+        return;
+    struct axis_list islands =
+        placement_sum(placement, m->mesh, axis_list_mask(&placement->islands));
+    add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, summed, summed, &islands);
+    if (beside)
+        add_hop(m, HOP_ROUND, EVENT_BEHIND_FIRST_UPDATE, summed, own, NULL);
+}
+
 static void make_parameters(struct route_maker *m) {
     const struct axis_list *shards = &m->storage->shards[STATE_PARAMETERS];
     const struct axis_list *owners = &m->storage->shards[STATE_OPTIMIZER];
@@ -136,12 +161,7 @@ static void make_parameters(struct route_maker *m) {
     if (m->storage->types.master == DTYPE_NONE) // else the update makes it, and reads none
         add_to_update(m, &updating);
     add_from_update(m, &updating);
-    if (m->facts->step == STEP_AVERAGE && m->storage->trained) {
-        struct axis_list islands =
-            placement_sum(m->placement, m->mesh, axis_list_mask(&m->placement->islands));
-        add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, updating.own, updating.own,
-                     &islands);
-    }
+    average(m, updating.own, made);
     add_behind_update(m, &updating, rest);
 }
 

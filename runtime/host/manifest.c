@@ -65,7 +65,7 @@ static void print_carried(struct text *text, const struct carried *carried) {
              values[PLACE_LOSS_SCALE], values[PLACE_GOOD_STEPS], values[PLACE_UPDATES]);
 }
 
-/* Of several islands a list, in their order. */
+/* A list where there are several islands, in their order. */
 static void print_scaling(struct text *text, const struct manifest *manifest) {
     bool several = manifest->n_carried > 1;
     text_add(text, several ? ",\n\"loss_scales\": [" : ",\n\"loss_scale\": ");

@@ -71,7 +71,7 @@ static void begin(struct compiled *c) {
 }
 
 static void derive_both(struct compiled *c) {
-    c->reference = derive(c, PASS_UPDATE);
+    c->reference = derive(c, PASS_BLOCKS);
     c->final = c->reference ? derive(c, N_PASSES - 1) : NULL;
 }
 
