@@ -40,9 +40,9 @@ enum { CHECKPOINT_NONE = 0, CHECKPOINT_ON_ITS_WAY = 1, CHECKPOINT_ON_DISK = 2 };
 struct checkpoint_writer {
     int64_t step, samples;
     struct carried *carried; /* of each island */
-    int64_t written;   /* step of the last whose parts were all written; 0: none */
-    int *descriptors;  /* of the files, and then -1 */
-    content_sum *sums; /* of all ranks together */
+    int64_t written;         /* step of the last whose parts were all written; 0: none */
+    int *descriptors;        /* of the files, and then -1 */
+    content_sum *sums;       /* of all ranks together */
     pthread_t thread;
     int has_thread;
     /* Negative: the errno of a failure. */
