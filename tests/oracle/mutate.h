@@ -29,6 +29,7 @@ struct mutant {
     struct span touched[MAX_TOUCHED]; // the statements, ops and buffers that were changed
     unsigned n_touched;
     uint64_t random;
+    enum { ALL_TRANSFERS, COPIES, COPIES_OF_MADE } among; // which transfers it is planted in
 };
 
 // Plants a mistake of that kind into a clone, which then still has the form of a program that code

@@ -22,6 +22,7 @@ static bool drop_transfer(struct mutant *m) {
     uint32_t handle = statement_at(&site)->start.handle;
     touched(m, statement_at(&site)->span, "a transfer dropped");
     remove_statement(site.block, site.at);
+    m->among = ALL_TRANSFERS;
     struct sites waits = find_sites(m, WAITS);
     for (uint32_t i = waits.n; i-- > 0;)
         if (waits.items[i].step == site.step &&
@@ -365,6 +366,56 @@ static bool drop_wait(struct mutant *m) {
 bool missing_wait(struct mutant *m) {
     return choose(m, 3) ? drop_wait(m) : drop_wait_op(m);
 }
+
+// ---- copies between tiers ---------------------------------------------------------------------
+
+static bool drop_start(struct mutant *m) {
+    struct site site;
+    if (!choose_site(m, STARTS, &site))
+        return false;
+    touched(m, statement_at(&site)->span, "a start dropped");
+    remove_statement(site.block, site.at);
+    return true;
+}
+
+// The item that it brings from or to.
+static bool other_copied_item(struct mutant *m) {
+    struct site site;
+    if (!choose_site(m, STARTS, &site))
+        return false;
+    struct transfer *start = &statement_at(&site)->start;
+    struct transfer_piece *piece = &start->pieces[choose(m, start->n_pieces)];
+    struct index *index = coin(m) ? &piece->from.indices[0] : &piece->to.indices[0];
+    index->offset += coin(m) ? 1 : -1;
+    return touched(m, statement_at(&site)->span, "another item copied");
+}
+
+static bool move_copy(struct mutant *m) {
+    return move_statement_of(m, coin(m) ? STARTS : WAITS, "a copy moved in time");
+}
+
+static bool double_start(struct mutant *m) {
+    struct site site;
+    if (!choose_site(m, STARTS, &site))
+        return false;
+    struct statement copy = *statement_at(&site);
+    block_insert(m->program->arena, site.block, site.at + 1, copy);
+    return touched(m, copy.span, "a start doubled");
+}
+
+bool other_copy(struct mutant *m) {
+    static bool (*const ways[])(struct mutant *) = {
+        drop_transfer, drop_piece,      drop_start,         drop_wait, double_transfer,
+        double_start,  exchange_pieces, other_piece_buffer, move_copy, other_copied_item};
+    m->among = choose(m, 4) ? COPIES_OF_MADE : COPIES;
+    if (find_sites(m, STARTS).n == 0)
+        m->among = COPIES;
+    bool planted = ways[choose(m, sizeof ways / sizeof *ways)](m);
+    m->among = ALL_TRANSFERS;
+    return planted;
+}
+
+// ---- slots ------------------------------------------------------------------------------------
 
 static void shorten(struct index *index, int64_t modulus) {
     if (index->modulus)
