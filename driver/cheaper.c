@@ -60,7 +60,7 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
         return cheaper;
     const char *words =
         arena_format(&c->arena, "%s : gathered(%s, %s)", selected(c, mode, &c->arena),
-                     mesh_axes_text(&c->config.mesh, &mode->axes, &c->arena), kept);
+                     mode_axes_text(&c->config.mesh, mode, &c->arena), kept);
     struct span end = mode->own_text ? warning->span : mode->statement_span;
     if (mode->own_text)
         end.end--; // in front of the bracket

@@ -76,7 +76,7 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
-            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen ||
+            buffer_is_part(c->final, id) || !c->verdict.buffers[id].seen ||
             buffer->class == CLASS_RESIDUAL) // nobody declares it: it lies as what is compressed
             continue;
         struct placement_row row = {
@@ -105,7 +105,7 @@ static void check_consumed(struct compilation *c, const struct placement *placem
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
-            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen)
+            buffer_is_part(c->final, id) || !c->verdict.buffers[id].seen)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         if (consumes_gradients(storage) == consumed[id])

@@ -144,9 +144,8 @@ static bool free_what_is_kept(const struct editable *file, struct diagnostic *d,
         if (!keeps_what_is_gathered(mode))
             continue;
         if (!mode->own_text) {
-            *added =
-                arena_format(&file->c->arena, "%s\n  parameters : gathered(%s)", *added,
-                             mesh_axes_text(&file->c->config.mesh, &mode->axes, &file->c->arena));
+            *added = arena_format(&file->c->arena, "%s\n  parameters : gathered(%s)", *added,
+                                  mode_axes_text(&file->c->config.mesh, mode, &file->c->arena));
             continue;
         }
         for (uint32_t i = 0; i < mode->n_options; i++) {

@@ -180,7 +180,7 @@ static struct layers layers_held(const struct buffer *buffer) {
                            buffer_layer_step(buffer), 1};
 }
 
-// A window has no bytes of its own and is in no row.
+// A device's part of what has a buffer is in no row.
 static void add_buffer(struct compilation *c, struct placement_table *table,
                        const struct handed_on *handed, const bool *consumed, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
@@ -188,7 +188,8 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
     bool activation =
         buffer->class == CLASS_ACTIVATIONS && handed[id].found && !handed[id].elsewhere;
     bool residual = buffer->class == CLASS_RESIDUAL;
-    if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
+    if (state == N_STATES || buffer_is_part(c->final, id) ||
+        (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct tensor *tensor = activation ? NULL : &c->final->job->tensors[buffer->tensor];

@@ -361,9 +361,10 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
 
 // ---- axes -------------------------------------------------------------------------------------
 
-// `by flat` is the default; other ways to cut are understood, and built for activations only.
+// How shards are cut; `flat` is the default.
 static void read_by(const struct mode_reader *m, struct ast_name by) {
     int dimension = table_find(dimension_names, N_DIMENSIONS, by.text);
+    m->out->by_span = by.span;
     if (strcmp(by.text, "flat") == 0)
         return;
     if (strcmp(by.text, "tensor") == 0) {
@@ -372,23 +373,19 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
     } else if (dimension > DIM_NONE && dimension < DIM_FLAT) {
         m->out->by = CUT_DIMENSION;
         m->out->by_dimension = (enum dimension)dimension;
-        if (m->out->state != STATE_ACTIVATIONS)
-            report_unsupported(m->r, by.span, UNSUPPORTED_BY_DIMENSION);
     } else {
-        const char *built =
-            dimension_names[m->out->state == STATE_ACTIVATIONS ? DIM_SEQUENCE : DIM_FLAT];
-        report_unknown(m->r, E103, by, "way to cut a state", &built, 1);
+        bool activations = m->out->state == STATE_ACTIVATIONS;
+        report_unknown(m->r, E103, by, "way to cut a state",
+                       &dimension_names[activations ? DIM_SEQUENCE : DIM_HEADS],
+                       activations ? 1 : DIM_FLAT + 1 - DIM_HEADS);
     }
 }
 
 // The first argument of an extent. False: reported.
 static bool read_axes(const struct mode_reader *m, const struct ast_argument *argument) {
-    bool cuts =
-        m->mode == MODE_SHARDED || (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS);
-    if (argument->kind == ARGUMENT_BY && !cuts) {
-        report(
-            m->r->diagnostics, E121, argument->span,
-            "only what is `sharded`, or activations that are `gathered`, are cut `by` something");
+    if (argument->kind == ARGUMENT_BY && m->mode == MODE_REPLICATED) {
+        report(m->r->diagnostics, E121, argument->span,
+               "only what is `sharded` or `gathered` is cut `by` something");
         return false;
     }
     if (argument->kind == ARGUMENT_BY)
@@ -414,6 +411,7 @@ static void set_mode(enum mode mode, struct mode_statement *out) {
     out->unit = UNIT_LAYER;
     out->prefetch = 1;
     out->by = CUT_FLAT;
+    out->by_span = span_nowhere();
     out->reduce = REDUCE_DEFAULT;
 }
 

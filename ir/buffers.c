@@ -73,6 +73,26 @@ buffer_id buffer_whole(const struct program *program, buffer_id id) {
     return whole == NO_ID ? id : whole;
 }
 
+// Axes that cut it.
+static unsigned count_cuts(const struct buffer *buffer) {
+    unsigned n = buffer->layout.flat.n;
+    for (unsigned d = 0; d < buffer->rank; d++)
+        n += buffer->layout.cuts[d].n;
+    return n;
+}
+
+bool buffer_is_part(const struct program *program, buffer_id id) {
+    const struct buffer *buffer = &program->buffers[id];
+    bool part = buffer->window_of != NO_ID;
+    for (buffer_id i = 0; i < program->n_buffers && buffer->class == CLASS_GRADIENTS; i++) {
+        const struct buffer *other = &program->buffers[i];
+        part |= other->class == CLASS_GRADIENTS && other->tensor == buffer->tensor &&
+                buffer_first_layer(other) == buffer_first_layer(buffer) &&
+                count_cuts(other) < count_cuts(buffer);
+    }
+    return part;
+}
+
 enum tier call_tier(const struct program *program, const struct call *call) {
     const struct statement statement = {.kind = STATEMENT_CALL, .call = *call};
     struct access access;

@@ -259,6 +259,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     struct axis_list kept_axes;
     enum cut_by by;
     enum dimension by_dimension;
+    struct span by_span; // nowhere: not said, so that it is as other states of the tensor are
     enum reduce_when reduce;
     int64_t bucket_bytes;
     enum tier to, update_on; // of what is offloaded: where it is kept, and where the update runs
@@ -345,6 +346,9 @@ extern const char *const activation_words[N_ACTIVATIONS];
 extern const char *const position_words[N_POSITIONS];
 extern const char *const biases_words[N_BIASES_WORDS];
 extern const enum biases biases_sets[N_BIASES_WORDS]; // what the words say
+
+// "a * b", or "a * b by hidden": over what a statement cuts, and along what.
+const char *mode_axes_text(const struct mesh *, const struct mode_statement *, struct arena *);
 
 // What has to be the same to go on from a checkpoint, and what is told where it is not. Neither is
 // longer than a checkpoint can hold (runtime/host/manifest.h).

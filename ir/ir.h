@@ -847,6 +847,9 @@ struct axis_list buffer_window_axes(const struct program *, const struct buffer 
 struct axis_list buffer_inner_axes(const struct buffer *);
 // The buffer that has the bytes: a window's is the one in which it lies.
 buffer_id buffer_whole(const struct program *, buffer_id);
+// Whether it is this device's part of what another buffer holds: a window, or, of a gradient that the
+// program has whole, too, the part of the sum that is updated with.
+bool buffer_is_part(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
 // Where a call runs: where the buffers are that it names. Scalars, which have no dimension, are on the
 // device, and calls anywhere read and write them; a call that names nothing else runs there.

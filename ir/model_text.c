@@ -206,3 +206,13 @@ const char *training_text(struct arena *arena, const struct config *config) {
     }
     return text.fields;
 }
+
+// ---- modes ------------------------------------------------------------------------------------
+
+const char *mode_axes_text(const struct mesh *mesh, const struct mode_statement *mode,
+                           struct arena *arena) {
+    const char *axes = mesh_axes_text(mesh, &mode->axes, arena);
+    return mode->by == CUT_DIMENSION
+               ? arena_format(arena, "%s by %s", axes, dimension_names[mode->by_dimension])
+               : axes;
+}

@@ -33,6 +33,8 @@ struct storage {
     // the other states, and with those over which each microbatch's gradient is scattered; parameters
     // that are made of its master copy have all of them.
     struct axis_list shards[N_STATES];
+    uint8_t
+        along; // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat
     struct axis_list scattered_each;
     struct axis_list reduced_each; // gradients replicated with reduce = each
     // Options of gathered parameters.

@@ -55,8 +55,8 @@ struct hop_row {
 };
 extern const struct hop_row hop_rows[N_HOPS];
 
-// A buffer, or a window in one, in which the state lies cut as its tensor is and then, flattened, over
-// `flat`, in one tier.
+// A buffer, or a window in one, in which the state lies cut as its tensor is and then, flattened or along
+// the dimension of its storage, over `flat`, in one tier.
 struct station {
     const char *suffix; // behind the name of the tensor's buffer
     int64_t slots;      // where it is not stacked: items that are used in turn

@@ -14,11 +14,13 @@ static int station_of(const struct making_call *c, const struct way *way) {
     return gradient && !c->per_microbatch ? way->route.normed : way->route.used;
 }
 
-// The type of a tensor's buffer as it stands in the program: cuts and flat cut.
-static struct sharding placed_sharding(const struct draft *draft, buffer_id buffer) {
-    struct sharding type = {0};
-    memcpy(type.cuts, draft->program->buffers[buffer].layout.cuts, sizeof type.cuts);
-    type.flat = draft->program->buffers[buffer].layout.flat;
+// The type in which a tensor's state lies at a station: as work cuts it, and inside as storage does.
+static struct sharding placed_sharding(const struct draft *draft, const struct way *way,
+                                       int station) {
+    const struct placed_tensor *placed = placement_of(&draft->plan->placement, way->reference);
+    struct sharding type = {.flat = way->route.stations[station].flat,
+                            .along = placed->storage->along};
+    memcpy(type.cuts, placed->cuts, sizeof type.cuts);
     return type;
 }
 
@@ -29,7 +31,7 @@ static struct reference tensor_operand(struct draft *draft, const struct making_
     struct way *way = way_of(draft, buffer);
     struct reference item =
         station_item(draft, c->at, way, station_of(c, way), r, c->whole->call.unit);
-    *type = placed_sharding(draft, item.buffer);
+    *type = placed_sharding(draft, way, station_of(c, way));
     if (draft->program->buffers[item.buffer].dtype != buffer->dtype)
         type->dtype = draft->program->buffers[item.buffer].dtype;
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.

@@ -87,12 +87,42 @@ static value_id round_to_parameter(struct draft *draft, struct unit *unit,
     return op->results[0];
 }
 
-// The unit that copies its operands, each into elements of the type that its result has.
+// This device's part of what lies whole, along the dimension that only the result is cut by.
+static value_id slice_part(struct draft *draft, struct unit *unit, const struct buffer *from,
+                           const struct buffer *to, value_id value, struct span span) {
+    int dim = dimension_between(from, to);
+    if (dim < 0)
+        return value;
+    struct arena *arena = draft->program->arena;
+    struct tensor_type type = buffer_type(draft->program, to);
+    const char *name = arena_format(draft->arena, "%s.part", unit->values[value].name);
+    struct op *op = unit_add_op(arena, unit, OP_SLICE, name, &value, 1, span);
+    op_set_axes(arena, op, ATTRIBUTE_AXES,
+                axis_list_without(&to->layout.cuts[dim], &from->layout.cuts[dim]));
+    op_set_integer(arena, op, ATTRIBUTE_DIM, dim);
+    type.dtype = from->dtype;
+    unit->values[op->results[0]].type = type;
+    return op->results[0];
+}
+
+static bool slices_any(const struct draft *draft, const struct reference *operands,
+                       const struct reference *results, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (dimension_between(&draft->program->buffers[operands[i].buffer],
+                              &draft->program->buffers[results[i].buffer]) >= 0)
+            return true;
+    return false;
+}
+
+// The unit that copies its operands, each into elements of the type that its result has. Those that slice
+// are not shared: their operands do not say along what, and over which axes.
 static uint32_t keeping_unit(struct draft *draft, const struct load *load,
                              const struct reference *operands, const struct reference *results) {
     const struct statement *call = load->call;
     uint32_t id =
-        find_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, operands, load->n);
+        slices_any(draft, operands, results, load->n)
+            ? NO_ID
+            : find_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, operands, load->n);
     if (id != NO_ID)
         return id;
     struct unit *unit =
@@ -106,13 +136,16 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
         struct span span = casts ? state_span(draft->plan, cargo->way->reference,
                                               hop_rows[load->kind].cause, &cargo->hop->axes)
                                  : call->span;
-        value_id from = round_to_parameter(draft, unit, cargo, i, span);
+        const struct buffer *made = &draft->program->buffers[results[i].buffer];
+        value_id from =
+            slice_part(draft, unit, &draft->program->buffers[operands[i].buffer], made, i, span);
+        from = round_to_parameter(draft, unit, cargo, from, span);
         struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &from, 1, span);
-        unit->values[op->results[0]].type =
-            buffer_type(draft->program, &draft->program->buffers[results[i].buffer]);
+        unit->values[op->results[0]].type = buffer_type(draft->program, made);
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);
     }
-    note_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, id);
+    if (!slices_any(draft, operands, results, load->n))
+        note_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, id);
     return id;
 }
 

@@ -185,10 +185,13 @@ struct transfers {
 // Adds a piece to the transfer of its kind, axes and type, which carries at most `bucket_bytes`
 // unless one piece alone is larger. No axes: nothing has to move, but by a copy. Several smaller
 // all_reduces of gradients overlap better with the backward pass than one of a whole unit.
+// A collective goes along the dimension that only one of the two is cut by, or more.
 void add_piece(struct draft *, struct transfers *, enum collective_kind,
                const struct axis_list *axes, struct reference from, struct reference to,
                struct span, int64_t bucket_bytes);
 void emit_transfers(struct draft *, struct cursor, struct transfers *, const char *name);
+// The dimension that two buffers of one tensor's state are cut differently by; -1: by none.
+int dimension_between(const struct buffer *, const struct buffer *);
 
 // ---- joins (joins.c) --------------------------------------------------------------------------
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.

@@ -19,7 +19,7 @@
 #include "passes/routes/routes.h"
 
 // What each device holds of a value: dimensions cut by axes (outermost first), the local tensor
-// flattened and cut again, the axes on which it is a summand, copies elsewhere.
+// flattened, or along one of them, cut again as storage is, the axes on which it is a summand, copies elsewhere.
 //
 // Microbatches are an axis in time: they cut the batch inside the data axes, and a gradient is a
 // summand over them until it has been accumulated. That axis has the number behind the mesh's
@@ -27,6 +27,8 @@
 struct sharding {
     struct axis_list cuts[MAX_RANK];
     struct axis_list flat;
+    uint8_t
+        along; // with `flat`: 1 + the dimension that it cuts, inside of `cuts`, in place of flattening
     uint64_t partial;
     uint64_t maxima;      // axes on which it is one of the numbers of which the greatest is meant
     bool zero;            // nothing has been added yet: it takes the type of the first summand

@@ -8,7 +8,8 @@
 //   part    -> part of another dimension   all_to_all
 //   copy    -> summand   the first device keeps it, the others have zeros: free
 //
-// Flat cuts are those of storage, which some updates compute on; they come off and go on as a whole.
+// Cuts of storage, flat or along a dimension, which some updates compute on, come off and go on as a
+// whole.
 //
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
 // innermost cut is taken off before the next and put on after it; so do the digits of a sum that
@@ -25,6 +26,7 @@ struct move {
     enum op_kind kind; // N_OPS: none, the types are the same; PUT: the first device keeps it
     struct axis_list axes;
     unsigned dim;    // that is cut, or joined by an all_gather
+    bool stored;     // the cut is storage's: flat, or of the dimension inside the others
     bool flat;       // in place of a dimension, all of the local tensor
     bool max;        // of an all_reduce
     unsigned joined; // by an all_to_all
@@ -67,6 +69,15 @@ static struct axis_list next_cuts(const struct sharding *have, const struct shar
     return axes;
 }
 
+// The storage's cut comes off or goes on.
+static struct move stored_move(enum op_kind kind, const struct sharding *type) {
+    return (struct move){.kind = kind,
+                         .axes = type->flat,
+                         .stored = true,
+                         .flat = type->along == 0,
+                         .dim = type->along ? type->along - 1u : 0};
+}
+
 static struct move find_slice(const struct sharding *have, const struct sharding *want) {
     for (unsigned d = 0; d < MAX_RANK; d++) {
         struct axis_list axes = next_cuts(have, want, d, false);
@@ -74,7 +85,7 @@ static struct move find_slice(const struct sharding *have, const struct sharding
             return (struct move){.kind = OP_SLICE, .axes = axes, .dim = d};
     }
     if (want->flat.n && !have->flat.n)
-        return (struct move){.kind = OP_SLICE, .axes = want->flat, .flat = true};
+        return stored_move(OP_SLICE, want);
     return (struct move){.kind = N_OPS};
 }
 
@@ -170,7 +181,7 @@ static struct move find_exchange(const struct sharding *have, const struct shard
 // The innermost cuts of a dimension that stand where others are wanted.
 static struct move find_gather(const struct sharding *have, const struct sharding *want) {
     if (have->flat.n && !want->flat.n)
-        return (struct move){.kind = OP_ALL_GATHER, .axes = have->flat, .flat = true};
+        return stored_move(OP_ALL_GATHER, have);
     for (unsigned d = 0; d < MAX_RANK; d++) {
         unsigned keep = common_prefix(&have->cuts[d], &want->cuts[d]);
         struct move move = {.kind = OP_ALL_GATHER, .dim = d};
@@ -211,7 +222,9 @@ static struct move next_move(const struct plan *plan, const struct sharding *hav
 }
 
 static void apply_move(struct sharding *type, const struct move *move) {
-    struct axis_list *cuts = move->flat ? &type->flat : &type->cuts[move->dim];
+    struct axis_list *cuts = move->stored ? &type->flat : &type->cuts[move->dim];
+    if (move->stored)
+        type->along = move->flat ? 0 : (uint8_t)(move->dim + 1);
     if (move->kind == OP_PUT) {
         type->partial |= axis_list_mask(&move->axes);
         return;

@@ -9,8 +9,9 @@ static int64_t partition_axis_size(const struct plan *plan, unsigned axis) {
 }
 
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank) {
-    if (!axis_list_equal(&a->flat, &b->flat) || a->partial != b->partial ||
-        a->maxima != b->maxima || a->zero != b->zero || a->dtype != b->dtype)
+    if (!axis_list_equal(&a->flat, &b->flat) || (a->flat.n && a->along != b->along) ||
+        a->partial != b->partial || a->maxima != b->maxima || a->zero != b->zero ||
+        a->dtype != b->dtype)
         return false;
     for (unsigned d = 0; d < rank; d++)
         if (!axis_list_equal(&a->cuts[d], &b->cuts[d]))
@@ -36,7 +37,13 @@ bool sharding_local(const struct plan *plan, const struct tensor_type *logical,
             return false;
         local->dims[d].size /= parts;
     }
-    if (sharding->flat.n) {
+    if (sharding->flat.n && sharding->along) {
+        struct dim *dim = &local->dims[sharding->along - 1];
+        int64_t parts = parts_of(plan, &sharding->flat);
+        if (dim->size % parts)
+            return false;
+        dim->size /= parts;
+    } else if (sharding->flat.n) {
         int64_t parts = parts_of(plan, &sharding->flat);
         int64_t chunk = (type_elements(local) + parts - 1) / parts;
         *local =

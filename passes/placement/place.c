@@ -31,6 +31,8 @@ struct group {
     bool trained;
     bool layered; // there is one for each layer
     struct element_types types;
+    uint64_t
+        named; // by dimension, four bits: where in the tensors stands one that statements cut by
     const struct mode_statement *lives[N_STATES]; // where each state does
     uint32_t first;                               // tensor
     struct storage *storage;
@@ -218,6 +220,7 @@ static void place_group(struct weighing *w, const struct group *group) {
     }
     if (makes_parameters(storage))
         storage->shards[STATE_PARAMETERS] = storage->shards[STATE_OPTIMIZER];
+    place_along(p, storage, group->first);
     place_options(p, storage);
     order_shards(p, storage);
     place_wire(p, storage);
@@ -276,6 +279,12 @@ static struct element_types types_of(const struct placing *p, uint32_t t) {
     return types;
 }
 
+_Static_assert(N_DIMENSIONS <= 16 && MAX_RANK < 16, "four bits for each");
+static uint64_t named_dimension(const struct weighing *w, uint32_t m, const struct tensor *tensor) {
+    const struct mode_statement *mode = &w->placing->config->strategy.modes[m];
+    return (uint64_t)dimension_along(mode, tensor) << (4 * mode->by_dimension);
+}
+
 // What is said of a tensor, in the room for all modes.
 static struct group group_of(const struct weighing *w, uint32_t t) {
     const struct tensor *tensor = &w->placing->program->job->tensors[t];
@@ -291,8 +300,10 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
         group.lives[state] = residency_of(&w->placing->modes, state, tensor->roles, tensor->n_roles,
                                           w->placing->placement->ranges[w->range].begin);
     for (uint32_t i = 0; i < w->stretch->n; i++)
-        if (speaks_of(w, w->stretch->numbers[i], tensor))
+        if (speaks_of(w, w->stretch->numbers[i], tensor)) {
+            group.named |= named_dimension(w, w->stretch->numbers[i], tensor);
             group.spoken[group.n_spoken++] = w->stretch->numbers[i];
+        }
     return group;
 }
 
@@ -300,6 +311,7 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
 static bool is_stored_so(const struct group *group, const struct group *other) {
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
+           group->named == other->named &&
            (group->layered == other->layered || group->storage->gather_layers == 1) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
            memcmp(group->lives, other->lives, sizeof group->lives) == 0 &&
@@ -425,8 +437,8 @@ static void check_loss_scale(struct placing *p) {
 
 static bool derive(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
-        check_states,        check_whole, check_residencies, check_offloading,
-        check_island_states, check_wires, check_order,       check_gathers};
+        check_states,        check_along, check_whole, check_residencies, check_offloading,
+        check_island_states, check_wires, check_order, check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
     p->placement->islands = islands_of(p->config);

@@ -7,6 +7,7 @@
 //   ranges.c    which layers are placed alike
 //   ring.c      the axis round which keys travel, and what it asks of the rest
 //   rules.c     which modes have a meaning, alone and together
+//   dimensions.c  which states are cut along which dimension
 //   nesting.c   whose shards lie in whose
 //   islands.c   which local steps have a meaning
 //   wire.c      which gradients travel compressed
@@ -68,7 +69,12 @@ void check_sums(struct placing *);
 void check_states(struct placing *);
 void check_residencies(struct placing *); // what is made when it is needed can be
 void check_offloading(struct placing *);  // what is kept elsewhere can be
-void check_whole(struct placing *);       // what an update needs whole is
+// Along which dimension of a tensor a statement cuts its shards, plus one; 0: along none. Then of what is
+// stored alike, with the first of its tensors, and what that asks.
+uint8_t dimension_along(const struct mode_statement *, const struct tensor *);
+void place_along(const struct placing *, struct storage *, uint32_t tensor);
+void check_along(struct placing *);
+void check_whole(struct placing *); // what an update needs whole is
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);
 void check_nesting(struct placing *, const struct storage *);

@@ -59,8 +59,13 @@ static void propose_mode(struct placing *p, struct diagnostic *d, const struct o
 void propose_extent(struct placing *p, struct diagnostic *d, const struct storage *storage,
                     enum state state, enum extent extent, const struct axis_list *axes,
                     struct span behind) {
-    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, extent,
-                 axes_text(p, axes), behind);
+    const struct mode_statement *mode = storage->modes[state][axes->axes[0]];
+    const char *arguments = axes_text(p, axes);
+    if (mode && mode->by == CUT_DIMENSION)
+        arguments =
+            arena_format(p->arena, "%s by %s", arguments, dimension_names[mode->by_dimension]);
+    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, extent, arguments,
+                 behind);
 }
 
 // Whether the state is kept over all axes as over the first.

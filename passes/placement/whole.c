@@ -65,8 +65,9 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
     struct diagnostic *d =
         report(p->diagnostics, E315, origin_span(origin),
-               "`%s` needs whole matrices, but over `%s` each device updates a flat shard of `%s`",
-               optimizer_names[rule->optimizer.kind], name, tensor->name);
+               "`%s` needs whole matrices, but over `%s` each device updates a %s of `%s`",
+               optimizer_names[rule->optimizer.kind], name, storage->along ? "part" : "flat shard",
+               tensor->name);
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
     diagnostic_help(d, "gather at the update what it needs whole");
@@ -89,7 +90,7 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
             report_shards(p, tensor, layer, storage, shards->axes[i]);
             return;
         }
-    if (elements_of(tensor) % mesh_group_size(&p->config->mesh, shards) != 0)
+    if (!storage->along && elements_of(tensor) % mesh_group_size(&p->config->mesh, shards) != 0)
         not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
                 arena_format(p->arena, "gathering `%s`, whose shards are padded, in its update",
                              tensor->name),

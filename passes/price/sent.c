@@ -33,21 +33,19 @@ struct filling *filling_new(struct arena *arena) {
     return f;
 }
 
-static struct carriage *with_room(struct filling *f, enum collective_kind kind,
-                                  const struct axis_list *axes, enum dtype dtype, int64_t bytes,
-                                  int64_t bucket_bytes) {
+static struct carriage *with_room(struct filling *f, const struct exchange *exchange,
+                                  enum dtype dtype, int64_t bytes, int64_t bucket_bytes) {
     for (uint32_t i = f->n; i-- > 0;) {
         struct filled *filled = &f->items[i];
-        if (!axis_list_equal(&filled->carriage.exchange.axes, axes) ||
-            filled->carriage.dtype != dtype)
+        if (!axis_list_equal(&filled->carriage.exchange.axes, &exchange->axes) ||
+            filled->carriage.exchange.dim != exchange->dim || filled->carriage.dtype != dtype)
             continue;
         if (!bucket_has_room(bucket_bytes, filled->bytes, bytes))
             break;
         filled->bytes += bytes;
         return &filled->carriage;
     }
-    struct exchange exchange = exchange_flat(kind, axes);
-    struct filled made = {carriage_new(&f->one->config->mesh, &exchange, dtype), bytes};
+    struct filled made = {carriage_new(&f->one->config->mesh, exchange, dtype), bytes};
     ARENA_PUSH(f->arena, f->items, f->n, f->cap, made);
     return &f->items[f->n - 1].carriage;
 }
@@ -66,8 +64,11 @@ static void send_hop(struct filling *f, const struct ready *ready) {
     const struct station_size *from = &group->sizes[hop->from], *to = &group->sizes[hop->to];
     enum collective_kind kind = ready->sent->collective;
     int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
+    struct exchange exchange = exchange_flat(kind, &hop->axes);
+    if (kind != COLLECTIVE_ALL_REDUCE)
+        exchange.dim = group->storage->along - 1;
     struct carriage *carriage =
-        with_room(f, kind, &hop->axes, from->dtype, whole_bytes, hop->bucket_bytes);
+        with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes);
     carriage_add(carriage, group->kind->role, group->kind->state, from->dtype, from->elements,
                  to->elements);
 }
@@ -125,8 +126,9 @@ static void send_bins(struct filling *f, const struct outlined_moment *moment) {
         struct axis_list axes = sum_over(f->one, group->squares);
         if (axes.n == 0)
             continue;
-        struct carriage *carriage = with_room(f, COLLECTIVE_ALL_REDUCE, &axes, DTYPE_F64,
-                                              bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
+        struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
+        struct carriage *carriage =
+            with_room(f, &exchange, DTYPE_F64, bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
         carriage_add_whole(carriage, group->kind->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
     }
     send_all(f);

@@ -19,7 +19,8 @@ struct flat_cut {
 
 static struct flat_cut cut_of(const struct stationed *s, const struct station *station) {
     int64_t parts = mesh_group_size(s->mesh, &station->flat);
-    int64_t pad = finest_parts(s) / parts;
+    int64_t pad =
+        s->storage->along ? 0 : finest_parts(s) / parts; // a dimension is cut into equal parts
     return (struct flat_cut){parts, pad > 1 ? pad : 0};
 }
 
@@ -46,7 +47,10 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
     if (station->dtype != DTYPE_NONE)
         buffer.dtype = station->dtype;
     memcpy(buffer.layout.cuts, cuts, sizeof buffer.layout.cuts);
-    buffer.layout.flat = station->flat;
+    if (s->storage->along)
+        axis_list_add_all(&buffer.layout.cuts[s->storage->along - 1], &station->flat);
+    else
+        buffer.layout.flat = station->flat;
     buffer.pad_elements = cut_of(s, station).pad;
     return buffer;
 }

@@ -274,7 +274,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
         term.reduced = add_travelling(m, ".reduced", &reduced, storage->gather_layers);
     term.summed = term.reduced >= 0 ? term.reduced : term.travels;
     if (sums->keep_each.n)
-        term.own = add_window(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
+        term.own = kept_from(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
     return term;
 }
 
@@ -356,7 +356,9 @@ void make_gradients(struct route_maker *m) {
     if (sums_cast(m))
         cast = add_travelling(m, ".cast", &m->route->stations[part].flat, 1);
     int last = last_scattered(m, &sums, &cuts, cast >= 0 ? cast : part, cast >= 0);
-    int own = is_passed(m, last) ? add_window(m, last, ".own", owners) : -1;
+    int own = is_passed(m, last) || (storage->along && last != owned)
+                  ? kept_from(m, last, ".own", owners)
+                  : -1;
     struct coded coded = add_codes(m, last);
     if (sheds)
         term.written = term.travels = -1; // released behind the codes

@@ -25,13 +25,17 @@ int add_window(struct route_maker *m, int whole, const char *suffix, const struc
         return whole;
     CHECK(of->window_of < 0);
     int made = add_station(m, suffix, of->class, flat);
-    m->route->stations[made].window_of = whole;
+    m->route->stations[made].window_of = m->storage->along ? -1 : (signed char)whole;
     m->route->stations[made].dtype = of->dtype;
     m->route->stations[made].tier = of->tier;
     m->route->stations[made].of_each_unit = of->of_each_unit;
     m->route->stations[made].stacked = of->stacked;
     m->route->stations[made].slots = of->slots;
     return made;
+}
+
+int kept_from(struct route_maker *m, int whole, const char *suffix, const struct axis_list *flat) {
+    return m->storage->along ? whole : add_window(m, whole, suffix, flat);
 }
 
 struct hop *add_hop(struct route_maker *m, enum hop_kind kind, enum route_event event, int from,

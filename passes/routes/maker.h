@@ -26,8 +26,11 @@ int add_station(struct route_maker *, const char *suffix, enum buffer_class,
 int add_transient(struct route_maker *, const char *suffix, const struct axis_list *flat,
                   int64_t slots);
 // This device's part of a station, cut by all of `flat`, where it is: no copy to update or to reduce
-// into. The station itself, if it is cut so already.
+// into. The station itself, if it is cut so already. Parts along a dimension are rows of the whole that do
+// not lie side by side, so such a part has bytes of its own, which somebody must write.
 int add_window(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
+// The station from which this device's part is copied: a window, or, along a dimension, the whole.
+int kept_from(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
 // Kinds stand in the order in which those of one event are made. Axes may be NULL.
 struct hop *add_hop(struct route_maker *, enum hop_kind, enum route_event, int from, int to,
                     const struct axis_list *axes);

@@ -42,6 +42,12 @@ static void cast_shards(struct route_maker *m, enum hop_kind kind, enum route_ev
         add_hop(m, kind, event, rest, own, &m->storage->shards[STATE_PARAMETERS]);
 }
 
+// What is cast into a place of its own, from which it is gathered, is no longer needed then.
+static void release_cast(struct route_maker *m, enum route_event event, int rest, int own) {
+    if (own != rest && m->route->stations[own].window_of < 0)
+        add_release(m, HOP_RELEASE_FETCHED, event, own);
+}
+
 static void release_fetched(struct route_maker *m, int fetched, enum route_event event) {
     if (m->route->stations[fetched].class == CLASS_TRANSIENT)
         add_release(m, HOP_RELEASE_FETCHED, event, fetched);
@@ -66,12 +72,14 @@ static void gather_by_part(struct route_maker *m, int rest, int own, int part, i
         cast_shards(m, HOP_CAST_PART, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, own, part, &outer);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_USE, part, whole, kept);
+        release_cast(m, EVENT_BEFORE_FIRST_USE, rest, own);
         release_fetched(m, rest, EVENT_BEFORE_FIRST_USE);
     } else {
-        int window = add_window(m, whole, ".part", kept);
+        int window = kept_from(m, whole, ".part", kept);
         cast_shards(m, HOP_CAST, EVENT_BEFORE_FIRST_USE, rest, own);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_FIRST_USE, own, whole, shards);
         add_transfer(m, HOP_GATHER, EVENT_BEFORE_LATER_USE, part, whole, kept);
+        release_cast(m, EVENT_BEFORE_FIRST_USE, rest, own);
         release_fetched(m, rest, EVENT_BEFORE_FIRST_USE);
         add_hop(m, HOP_KEEP_PART, EVENT_BEHIND_FIRST_USE, window, part, NULL);
     }
@@ -106,6 +114,7 @@ static void make_whole(struct route_maker *m, int rest) {
     }
     cast_shards(m, HOP_CAST, stay.before, fetched, own);
     add_transfer(m, HOP_GATHER, stay.before, own, whole, &storage->shards[STATE_PARAMETERS]);
+    release_cast(m, stay.before, fetched, own);
     release_fetched(m, fetched, stay.before);
     add_release(m, HOP_RELEASE, stay.behind, whole);
 }

@@ -120,6 +120,11 @@ void add_to_norm(struct route_maker *m, int home, const struct axis_list *owners
 
 struct updating add_updating(struct route_maker *m, int rest, const struct axis_list *owners) {
     enum tier runs_on = update_tier(m->storage);
+    if (m->storage->along && !axis_list_equal(&m->route->stations[rest].flat, owners)) {
+        int updated = m->route->owned = m->route->updated = add_transient(m, ".updated", owners, 1);
+        m->route->stations[updated].dtype = m->route->stations[rest].dtype;
+        return (struct updating){updated, updated, updated, rest};
+    }
     int home = add_window(m, rest, ".window", owners);
     struct updating u = {.home = home, .own = home, .whole = rest};
     if (home != rest && tier_of(m, rest) != TIER_DEVICE) {
@@ -136,8 +141,15 @@ struct updating add_updating(struct route_maker *m, int rest, const struct axis_
     return u;
 }
 
+// Whether the update works on a part that was copied out of the whole, along a dimension.
+static bool is_copied_out(const struct route_maker *m, const struct updating *u) {
+    return m->storage->along && u->updated != u->whole;
+}
+
 void add_to_update(struct route_maker *m, const struct updating *u) {
-    if (u->updated != u->home)
+    if (is_copied_out(m, u))
+        add_hop(m, HOP_KEEP_UPDATED, EVENT_BEFORE_UPDATE, u->whole, u->updated, NULL);
+    else if (u->updated != u->home)
         add_copy(m, HOP_TO_UPDATE, EVENT_BEFORE_UPDATE, u->home, u->updated);
 }
 
@@ -152,7 +164,7 @@ void add_behind_update(struct route_maker *m, const struct updating *u, int rest
     add_transfer(m, HOP_GATHER_UPDATED, EVENT_BEHIND_UPDATE, u->own, u->whole, &beyond);
     if (u->whole != rest)
         add_copy(m, HOP_PUT_UPDATED, EVENT_BEHIND_UPDATE, u->whole, rest);
-    if (u->updated != u->home && u->updated != u->own)
+    if (is_copied_out(m, u) || (u->updated != u->home && u->updated != u->own))
         add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, u->updated);
     if (u->whole != rest)
         add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, u->whole);

@@ -89,8 +89,15 @@ static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t la
            item_of_layer(buffer, layer) >= 0;
 }
 
-/* The buffer of a class that holds a layer of a tensor: of a whole buffer and a window into it, the
- * whole; of gradients the window, since the whole may still hold summands. */
+static int32_t count_cuts(const struct place_buffer *buffer) {
+    int32_t n = buffer->flat.n;
+    for (int32_t i = 0; i < buffer->rank; i++)
+        n += buffer->dims[i].cut.n;
+    return n;
+}
+
+/* The buffer of a class that holds a layer of a tensor: of a whole buffer and one of this device's part,
+ * a window or not, the whole; of gradients the part, since the whole may still hold summands. */
 static const struct place_buffer *find_buffer(const struct place_part *part, enum place_class class,
                                               int32_t tensor, int64_t layer) {
     const struct place_buffer *found = NULL;
@@ -98,8 +105,7 @@ static const struct place_buffer *find_buffer(const struct place_part *part, enu
         const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class != class || !covers(buffer, tensor, layer))
             continue;
-        bool window = buffer->window_of >= 0;
-        if (!found || window == (class == PLACE_GRADIENTS))
+        if (!found || (count_cuts(buffer) > count_cuts(found)) == (class == PLACE_GRADIENTS))
             found = buffer;
     }
     return found;
