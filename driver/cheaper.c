@@ -92,7 +92,10 @@ void propose_cheaper(struct compilation *c, const struct options *options, struc
             help = help ? arena_format(&c->arena, "%s; %s", help, price(c, &all[i]))
                         : price(c, &all[i]);
         else if (helps)
-            diagnostic_note(d, "%s, which the device has not", price(c, &all[i]));
+            diagnostic_note(d, "%s, %s", price(c, &all[i]),
+                            all[i].tried.peak[TIER_DEVICE] > c->config.device.memory_bytes
+                                ? "which the device has not"
+                                : "and of its host more than there is");
     }
     if (help)
         diagnostic_help(d, "%s", help);

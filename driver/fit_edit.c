@@ -31,17 +31,25 @@ struct axis_list without_outer(const struct axis_list *axes, unsigned n) {
     return inner;
 }
 
-// The place behind the last split of the strategy's own text, outside all scopes; nowhere: it has
-// none.
-static struct span end_of_splits(const struct strategy_config *strategy) {
-    struct span end = span_nowhere();
+static void take_later(struct span *end, struct span span) {
+    if (end->source == NO_SOURCE || (end->source == span.source && end->end < span.end))
+        *end = (struct span){span.source, span.end, span.end};
+}
+
+// The place behind the last split of the strategy's own text, outside all scopes, or, where it has
+// none, behind the last of its statements about the whole model; nowhere: it has none of these.
+static struct span end_of_statements(const struct strategy_config *strategy) {
+    struct span own = span_nowhere(), any = span_nowhere();
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
-        if (split->origin.kind == ORIGIN_STATEMENT && split->scope_depth == 0)
-            end = (struct span){split->origin.span.source, split->origin.span.end,
-                                split->origin.span.end};
+        if (split->scope_depth == 0)
+            take_later(split->origin.kind == ORIGIN_STATEMENT ? &own : &any, split->origin.span);
     }
-    return end;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (!strategy->modes[m].selector.n_roles &&
+            strategy->modes[m].statement_span.source != NO_SOURCE)
+            take_later(&any, strategy->modes[m].statement_span);
+    return own.source != NO_SOURCE ? own : any;
 }
 
 bool says_where_activations_live(const struct strategy_config *strategy) {
@@ -92,15 +100,21 @@ static const char *const tuple_of_stage[STAGES] = {"", "(R, S, R, R)", "(R, S, S
 
 // Where states are kept that leave the device, from what copies least on. ZeRO-Offload's is the
 // first: only gradients go out and parameters come in.
-static const enum tier kept_away[AWAY][STATE_ACTIVATIONS] = {
+static const enum tier kept_away[AWAY][N_STATES] = {
     [1] = {[STATE_OPTIMIZER] = TIER_HOST},
     [2] = {[STATE_OPTIMIZER] = TIER_HOST, [STATE_PARAMETERS] = TIER_HOST},
     [3] = {[STATE_OPTIMIZER] = TIER_HOST,
            [STATE_PARAMETERS] = TIER_HOST,
+           [STATE_ACTIVATIONS] = TIER_HOST},
+    [4] = {[STATE_OPTIMIZER] = TIER_HOST,
+           [STATE_PARAMETERS] = TIER_HOST,
+           [STATE_ACTIVATIONS] = TIER_HOST,
            [STATE_GRADIENTS] = TIER_HOST},
-    [4] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
-    [5] = {[STATE_OPTIMIZER] = TIER_DISK,
+    [5] = {[STATE_OPTIMIZER] = TIER_DISK},
+    [6] = {[STATE_OPTIMIZER] = TIER_DISK, [STATE_PARAMETERS] = TIER_DISK},
+    [7] = {[STATE_OPTIMIZER] = TIER_DISK,
            [STATE_PARAMETERS] = TIER_DISK,
+           [STATE_ACTIVATIONS] = TIER_HOST,
            [STATE_GRADIENTS] = TIER_HOST},
 };
 
@@ -174,16 +188,18 @@ static const char *away_statement(const struct editable *file, int away, enum st
     }
     if (to == TIER_DEVICE || (*said && (*said)->to >= to))
         return NULL;
-    return arena_format(&file->c->arena, "%s : offloaded%s", state_names[state],
-                        to == TIER_DISK            ? "(to = disk)"
-                        : state == STATE_OPTIMIZER ? "(update = host)"
-                                                   : "");
+    bool update_there =
+        state == STATE_OPTIMIZER && (*said ? (*said)->update_on == TIER_HOST : to == TIER_HOST);
+    const char *how = to == TIER_DISK ? update_there ? "(to = disk, update = host)" : "(to = disk)"
+                      : update_there  ? "(update = host)"
+                                      : "";
+    return arena_format(&file->c->arena, "%s : offloaded%s", state_names[state], how);
 }
 
 // A statement of the same that keeps it nearer gives way.
 static bool keep_away(const struct editable *file, int away, struct diagnostic *d,
                       const char **added) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+    for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
         const char *statement = away_statement(file, away, state, &said);
         if (!statement)
@@ -234,7 +250,7 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
         parts.items[parts.n++] =
             arena_format(arena, "`states : %s on %s`", tuple_of_stage[edit->stage],
                          mesh_axes_text(&file->c->config.mesh, &over, arena));
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+    for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
         const char *statement = away_statement(file, edit->away, state, &said);
         if (statement)
@@ -254,7 +270,7 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
 
 bool keeps_nearer(const struct editable *file, int away) {
     const struct mode_statement *said;
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+    for (int state = 0; state < N_STATES; state++)
         if (away_statement(file, away, state, &said))
             return true;
     return false;
@@ -262,5 +278,5 @@ bool keeps_nearer(const struct editable *file, int away) {
 
 struct editable editable(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
-    return (struct editable){c, data_axes(strategy), end_of_splits(strategy)};
+    return (struct editable){c, data_axes(strategy), end_of_statements(strategy)};
 }

@@ -30,6 +30,7 @@ struct search {
     int64_t microbatches[MOST_HALVINGS + 1]; // from what is said down
     unsigned n_microbatches;
     struct outcome first, lightest, least; // fits and disturbs least, sends least; takes least
+    struct outcome least_here;             // takes least of those that keep all on the device
     bool fits, any;
 };
 
@@ -135,6 +136,7 @@ static void try_stages(struct search *s, int away) {
 
 static void try_all(struct search *s) {
     try_stages(s, 0);
+    s->least_here = s->least;
     for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
         if (keeps_nearer(&s->file, away))
             try_stages(s, away);
@@ -180,7 +182,8 @@ static int64_t devices_that_do(const struct search *s, struct outcome *outcome) 
     for (int i = 1; i <= MOST_DOUBLINGS; i++) {
         int64_t times = INT64_C(1) << i;
         struct options more = with_devices(s, size_times(devices, times), size_times(batch, times));
-        if (compile_edit(s, &more, &s->least.edit, outcome) && fullness(s, &outcome->tried) <= 1)
+        if (compile_edit(s, &more, &s->least_here.edit, outcome) &&
+            fullness(s, &outcome->tried) <= 1)
             return size_times(devices, times);
     }
     return 0;
@@ -192,14 +195,15 @@ static const char *bytes(const struct search *s, int64_t n) {
     return bytes_text(&s->c->arena, (double)n);
 }
 
-// "3 GiB", "3 GiB (on host 12 GiB)"
+// "3 GiB", "3 GiB (on host 12 GiB, on disk 40 GiB)"
 static const char *needs_text(const struct search *s, const struct tried *tried) {
-    const char *text = bytes(s, tried->peak[TIER_DEVICE]);
+    const char *beyond = "";
     for (int t = TIER_DEVICE + 1; t < N_TIERS; t++)
         if (tried->peak[t])
-            text = arena_format(&s->c->arena, "%s (on %s %s)", text, tier_names[t],
-                                bytes(s, tried->peak[t]));
-    return text;
+            beyond = arena_format(&s->c->arena, "%s%son %s %s", beyond, *beyond ? ", " : "",
+                                  tier_names[t], bytes(s, tried->peak[t]));
+    const char *here = bytes(s, tried->peak[TIER_DEVICE]);
+    return *beyond ? arena_format(&s->c->arena, "%s (%s)", here, beyond) : here;
 }
 
 // "sends 5 GiB", "sends 5 GiB (copies 3 GiB)"
@@ -210,12 +214,26 @@ static const char *sends_text(const struct search *s, const struct tried *tried)
                : text;
 }
 
+// Where states would leave the device, on how many more they need not.
+static void tell_devices(const struct search *s, struct diagnostic *d) {
+    struct outcome outcome;
+    int64_t devices = devices_that_do(s, &outcome);
+    if (devices)
+        diagnostic_note(
+            d,
+            "on %" PRId64 " devices, where each has as much of the batch, all fits: with "
+            "%s it needs %s",
+            devices, edit_words(&s->file, &s->least_here.edit), needs_text(s, &outcome.tried));
+}
+
 static void tell_fits(const struct search *s, struct diagnostic *d) {
     const struct outcome *first = &s->first, *lightest = &s->lightest;
     if (moved(lightest) < moved(first))
         diagnostic_note(d, "least is sent with %s: it %s a step, and needs %s",
                         edit_words(&s->file, &lightest->edit), sends_text(s, &lightest->tried),
                         needs_text(s, &lightest->tried));
+    if (first->edit.away)
+        tell_devices(s, d);
     diagnostic_help(d, "with %s it needs %s and %s a step", edit_words(&s->file, &first->edit),
                     needs_text(s, &first->tried), sends_text(s, &first->tried));
     if (d->severity == SEVERITY_WARNING)

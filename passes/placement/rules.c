@@ -141,10 +141,8 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
     const struct selector *both[] = {&first->selector, &second->selector};
     if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
         live_alike(first, second) || residencies_compose(first, second) ||
-        compare_statements(first, second) != 0 ||
-        (first->state != STATE_ACTIVATIONS && first->residency != RESIDENCY_OFFLOADED &&
-         second->residency != RESIDENCY_OFFLOADED) ||
-        !reaches(p, both, 2) || !selectors_overlap(&first->selector, &second->selector))
+        compare_statements(first, second) != 0 || !reaches(p, both, 2) ||
+        !selectors_overlap(&first->selector, &second->selector))
         return;
     struct diagnostic *d =
         report(p->diagnostics, E305, origin_span(&second->origin),
