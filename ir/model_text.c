@@ -128,6 +128,15 @@ static const char *muon_text(struct text *text, const struct optimizer_config *o
                         muon_rate_names[optimizer->muon_rate]);
 }
 
+static const char *adafactor_text(struct text *text, const struct optimizer_config *optimizer,
+                                  const char *rate, const char *decay) {
+    return arena_format(
+        text->arena, "adafactor(lr = %s, beta2_decay = %s, eps = (%s, %s), d = %s, %s)", rate,
+        real(text, optimizer->beta2_decay),
+        optimizer->eps > 0 ? real(text, optimizer->eps) : "none",
+        real(text, optimizer->least_scale), real(text, optimizer->threshold), decay);
+}
+
 static const char *optimizer_text(struct text *text, const struct optimizer_config *optimizer) {
     const char *rate = rate_text(text, &optimizer->rate);
     const char *decay =
@@ -147,6 +156,8 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
                             real(text, optimizer->beta1), real(text, optimizer->beta2), decay);
     case OPTIMIZER_MUON:
         return muon_text(text, optimizer, rate, decay);
+    case OPTIMIZER_ADAFACTOR:
+        return adafactor_text(text, optimizer, rate, decay);
     case OPTIMIZER_SGD:
         return arena_format(text->arena, "sgd(lr = %s, momentum = %s, %s, nesterov = %s)", rate,
                             real(text, optimizer->momentum), decay,

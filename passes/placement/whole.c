@@ -74,6 +74,17 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
 }
 
+// Whether a state has fewer dimensions than the tensor, so that it may lack the one that is cut.
+static bool has_sides(const struct placing *p, const struct tensor *tensor) {
+    for (buffer_id id = 0; id < p->program->n_buffers; id++) {
+        const struct buffer *buffer = &p->program->buffers[id];
+        if (buffer_is_persistent(buffer) && &p->program->job->tensors[buffer->tensor] == tensor &&
+            buffer->rank < tensor->rank)
+            return true;
+    }
+    return false;
+}
+
 // Whether shards of something that the update gathers are padded: of the tensor, or of a state that has
 // one of its sides.
 static bool has_padding(const struct placing *p, const struct tensor *tensor,
@@ -101,7 +112,11 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
             report_shards(p, tensor, layer, storage, shards->axes[i]);
             return;
         }
-    if (!storage->along && has_padding(p, tensor, placed))
+    if (storage->along && has_sides(p, tensor))
+        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
+                "cutting by a dimension what has rows and columns of its own",
+                "leave `by` out: shards are then flat");
+    else if (!storage->along && has_padding(p, tensor, placed))
         not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
                 arena_format(p->arena, "gathering `%s`, whose shards are padded, in its update",
                              tensor->name),
