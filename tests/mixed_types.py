@@ -34,7 +34,9 @@ STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "states : (S*, S, S, R) on dp  parameters : gathered(dp, after_forward = kept)",
           "use zero3(dp)  parameters : gathered(dp, unit = layers(2))",
           "use zero3(dp)  parameters : gathered(dp, unit = tensor)",
-          "use zero1(dp)  gradients : replicated(dp, reduce = each)"]
+          "use zero1(dp)  gradients : replicated(dp, reduce = each)",
+          "optimizer : sharded(dp by hidden)",
+          "use zero3(dp)  parameters : gathered(dp by ffn)"]
 # The types, the number of the model, and how states are kept.
 FOUND = [
     ("parameters = bf16  master = fp32  compute = bf16  reduce = bf16", 0, "use zero3(dp)"),  # two summands

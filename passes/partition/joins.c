@@ -137,9 +137,13 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
                                               hop_rows[load->kind].cause, &cargo->hop->axes)
                                  : call->span;
         const struct buffer *made = &draft->program->buffers[results[i].buffer];
-        value_id from =
+        value_id part =
             slice_part(draft, unit, &draft->program->buffers[operands[i].buffer], made, i, span);
-        from = round_to_parameter(draft, unit, cargo, from, span);
+        value_id from = round_to_parameter(draft, unit, cargo, part, span);
+        if (part != i && from == part && unit->values[part].type.dtype == made->dtype) {
+            unit_add_result(draft->program->arena, unit, part, NO_ID);
+            continue;
+        }
         struct op *op = unit_add_op(draft->program->arena, unit, OP_CAST, kept, &from, 1, span);
         unit->values[op->results[0]].type = buffer_type(draft->program, made);
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);

@@ -173,6 +173,7 @@ void group_states(struct pricing_one *one) {
 struct asked {
     int64_t gather_layers;
     bool ahead, alone;                  // how they are gathered
+    uint8_t along;                      // the dimension that parts are copied out along
     const struct priced_routes *summed; // gradients; NULL: there are none
     uint64_t summand;                   // axes on which units leave one
     bool apart;                         // what units write is no sum of microbatches yet
@@ -183,7 +184,8 @@ struct asked {
 static struct asked asked_by(struct pricing_one *one, const struct storage *storage) {
     struct asked asked = {.gather_layers = storage->gather_layers,
                           .ahead = storage->prefetch > 0,
-                          .alone = is_gathered_alone(storage)};
+                          .alone = is_gathered_alone(storage),
+                          .along = storage->along};
     if (!storage->trained)
         return asked;
     const struct route_facts nothing = {.step = STEP_TRAIN};
@@ -203,7 +205,7 @@ static bool same_order(const struct asked *a, const struct asked *b) {
 
 static bool same_asked(const struct asked *a, const struct asked *b) {
     if (a->gather_layers != b->gather_layers || a->ahead != b->ahead || a->alone != b->alone ||
-        !a->summed != !b->summed)
+        a->along != b->along || !a->summed != !b->summed)
         return false;
     return !a->summed || (a->summand == b->summand && a->apart == b->apart && a->each == b->each &&
                           a->squares == b->squares && same_order(a, b));
@@ -228,6 +230,7 @@ static void key_add_asked(struct pricing_one *one, struct key *key, const struct
     key_add_number(one->arena, key,
                    (unsigned)asked->ahead | (unsigned)asked->alone << 1 |
                        (unsigned)asked->apart << 2 | (unsigned)asked->each << 3);
+    key_add_number(one->arena, key, asked->along);
     if (!asked->summed)
         return;
     while (!all[squares].summed || all[squares].squares != asked->squares)

@@ -58,6 +58,11 @@ static void send_all(struct filling *f) {
 
 // ---- hops -------------------------------------------------------------------------------------
 
+// A master copy that is averaged, by the route of parameters, is the optimizer's.
+static enum state state_sent(const struct group *group, const struct hop *hop) {
+    return group->routes->stations[hop->from].is_master ? STATE_OPTIMIZER : group->kind->state;
+}
+
 static void send_hop(struct filling *f, const struct ready *ready) {
     const struct group *group = ready->group;
     const struct hop *hop = &ready->sent->hop;
@@ -69,7 +74,7 @@ static void send_hop(struct filling *f, const struct ready *ready) {
         exchange.dim = group->storage->along - 1;
     struct carriage *carriage =
         with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes);
-    carriage_add(carriage, group->kind->role, group->kind->state, from->dtype, from->elements,
+    carriage_add(carriage, group->kind->role, state_sent(group, hop), from->dtype, from->elements,
                  to->elements);
 }
 

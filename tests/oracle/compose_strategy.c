@@ -185,6 +185,15 @@ static void keep_states_on_tensor_axis(struct composer *c) {
         write_triple(c, chance(c, 500) ? ".norm" : ".embedding", axis);
 }
 
+// What one state says of a dimension holds for the others.
+static void cut_along(struct composer *c) {
+    static const char *const selectors[] = {"", ".layers", ".mlp", ".attention", ".embedding"};
+    static const char *const dimensions[] = {"hidden", "hidden", "ffn", "heads", "vocab"};
+    if (c->tokens)
+        fprintf(c->to, "  optimizer%s : sharded(%s by %s)\n", selectors[pick(c, 5)], c->tokens,
+                dimensions[pick(c, 5)]);
+}
+
 // ---- activations ------------------------------------------------------------------------------
 
 static void recompute(struct composer *c) {
@@ -256,8 +265,7 @@ static void gather_optimizer(struct composer *c) {
 
 static void cut_by_other(struct composer *c) {
     if (c->tokens)
-        fprintf(c->to, "  optimizer.head : sharded(%s by %s)\n", c->tokens,
-                chance(c, 500) ? "tensor" : "hidden");
+        fprintf(c->to, "  optimizer.head : sharded(%s by tensor)\n", c->tokens);
 }
 
 // ---- what is made when it is needed -----------------------------------------------------------

@@ -18,6 +18,10 @@ static const char *const *const lists[] = {
         "optimizer : sharded(inner)  gradients : sharded(inner)",
         "optimizer : sharded(dp)  parameters : gathered(dp)",
         "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp)",
+        "optimizer : sharded(dp by hidden)",
+        "optimizer : sharded(dp by ffn)  gradients : sharded(inner)",
+        "optimizer : sharded(dp)  gradients : sharded(dp)"
+        "  parameters : gathered(outer * inner by hidden, after_forward = sharded(inner))",
         "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp, prefetch = 0)",
         "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp, unit = "
         "tensor)",
