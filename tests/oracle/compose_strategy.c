@@ -187,7 +187,8 @@ static void keep_states_on_tensor_axis(struct composer *c) {
 
 // What one state says of a dimension holds for the others.
 static void cut_along(struct composer *c) {
-    static const char *const selectors[] = {"", ".layers", ".mlp", ".attention", ".embedding"};
+    static const char *const selectors[] = {".layers", ".layers", ".mlp", ".attention",
+                                            ".embedding"};
     static const char *const dimensions[] = {"hidden", "hidden", "ffn", "heads", "vocab"};
     if (c->tokens)
         fprintf(c->to, "  optimizer%s : sharded(%s by %s)\n", selectors[pick(c, 5)], c->tokens,
