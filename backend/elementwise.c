@@ -165,6 +165,12 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
         double divisor = (double)op_integer(op, ATTRIBUTE_DIVISOR, 1);
         return LLVMBuildFDiv(e->builder, a, LLVMConstReal(type, divisor), "");
     }
+    case OP_OVER_ROOT: {
+        LLVMValueRef minimum = LLVMConstReal(type, op_real(op, ATTRIBUTE_MINIMUM, 0));
+        LLVMValueRef is_less = LLVMBuildFCmp(e->builder, LLVMRealOLT, b, minimum, "");
+        b = LLVMBuildSelect(e->builder, is_less, minimum, b, "");
+        return LLVMBuildFDiv(e->builder, a, emit_square_root_of(e, b), "");
+    }
     case OP_GELU:
         return emit_math(e, is_erf(op) ? "gelu_erf" : "gelu_tanh", a);
     case OP_GELU_BACKWARD: {

@@ -198,7 +198,7 @@ void start_copy(struct emitter *, uint32_t statement, LLVMValueRef handle,
 
 // math.c: the runtime's own exp, tanh, erf ... by their names in runtime/math, on f32 or f64.
 LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);
-LLVMValueRef emit_square_root_of(struct emitter *, LLVMValueRef x); // of an f64
+LLVMValueRef emit_square_root_of(struct emitter *, LLVMValueRef x);
 
 // draws.c: of the counter in `words`, whose place they take, the random words of a row of dropout;
 // and the number that an element of the row draws. Words, column and number are i32.

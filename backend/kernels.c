@@ -128,6 +128,13 @@ static void emit_sum_rows(struct emitter *e, const struct op *op) {
                      operand_place(e, op, 0), y.place, y.accumulate);
 }
 
+static void emit_sum_columns(struct emitter *e, const struct op *op) {
+    unsigned rank = operand_type(e, op, 0)->rank, rows = value_type(e, op->results[0])->rank;
+    CALL_RUNTIME(e, sum_columns, op->id, dtype_of(e, op, 0), sizes_between(e, op, 0, 0, rows),
+                 sizes_between(e, op, 0, rows, rank), operand_place(e, op, 0),
+                 result_place(e, op, 0));
+}
+
 static void emit_layer_norm(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, layer_norm, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
                  last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
@@ -367,6 +374,19 @@ static LLVMValueRef scalar_operand(struct emitter *e, const struct op *op, unsig
     return LLVMBuildLoad2(e->builder, e->f64, operand_place(e, op, i), "");
 }
 
+static void emit_lesser(struct emitter *e, const struct op *op) {
+    LLVMValueRef x = scalar_operand(e, op, 0), y = scalar_operand(e, op, 1);
+    LLVMValueRef is_less = LLVMBuildFCmp(e->builder, LLVMRealOLT, x, y, "");
+    LLVMBuildStore(e->builder, LLVMBuildSelect(e->builder, is_less, x, y, ""),
+                   result_place(e, op, 0));
+}
+
+static void emit_power(struct emitter *e, const struct op *op) {
+    LLVMValueRef log = emit_math(e, "log", scalar_operand(e, op, 0));
+    LLVMValueRef x = LLVMBuildFMul(e->builder, log, real(e, op, ATTRIBUTE_EXPONENT), "");
+    LLVMBuildStore(e->builder, emit_math(e, "exp", x), result_place(e, op, 0));
+}
+
 // What is not finite differs from itself by something that is not zero.
 static LLVMValueRef is_finite(struct emitter *e, LLVMValueRef x) {
     return LLVMBuildFCmp(e->builder, LLVMRealOEQ, LLVMBuildFSub(e->builder, x, x, ""),
@@ -570,6 +590,7 @@ static void emit_decompress(struct emitter *e, const struct op *op) {
 
 static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_SUM_ROWS] = emit_sum_rows,
+    [OP_SUM_COLUMNS] = emit_sum_columns,
     [OP_LAYER_NORM] = emit_layer_norm,
     [OP_LAYER_NORM_BACKWARD] = emit_layer_norm_backward,
     [OP_RMS_NORM] = emit_rms_norm,
@@ -595,6 +616,8 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_CARRY] = emit_carry,
     [OP_RECIPROCAL] = emit_reciprocal,
     [OP_AT_LEAST] = emit_at_least,
+    [OP_LESSER] = emit_lesser,
+    [OP_POWER] = emit_power,
     [OP_SQUARE_ROOT] = emit_square_root,
     [OP_CLIP_FACTOR] = emit_clip_factor,
     [OP_LOSS_SCALE] = emit_loss_scale,

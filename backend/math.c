@@ -38,6 +38,7 @@ LLVMValueRef emit_math(struct emitter *e, const char *name, LLVMValueRef x) {
 }
 
 LLVMValueRef emit_square_root_of(struct emitter *e, LLVMValueRef x) {
-    struct math math = {e, e->f64, e->i64};
-    return f64_SQRT(&math, x);
+    bool is_f32 = LLVMTypeOf(x) == e->f32;
+    struct math math = {e, is_f32 ? e->f32 : e->f64, is_f32 ? e->i32 : e->i64};
+    return is_f32 ? f32_SQRT(&math, x) : f64_SQRT(&math, x);
 }

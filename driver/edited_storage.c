@@ -8,12 +8,19 @@
 
 // The letter that the strategy declares for a state of a tensor, and what says it (NULL: nothing,
 // storage follows work).
-static const char *declared_letter(const struct placed_tensor *placed, enum state state,
-                                   unsigned axis, const struct origin **origin) {
+static const char *declared_letter(const struct placed_tensor *placed, const struct tensor *tensor,
+                                   const struct placement_row *row, unsigned axis,
+                                   const struct origin **origin) {
     static const char *const letters[] = {
         [EXTENT_REPLICATED] = "R", [EXTENT_SHARDED] = "S", [EXTENT_GATHERED] = "S*"};
+    enum state state = row->state;
     *origin = stored_origin(placed->storage, state, axis);
-    if (placed->cut_by[axis]) {
+    struct axis_list cuts[MAX_RANK];
+    uint64_t cut = 0;
+    placed_cuts(placed, tensor, row->buffer->class, cuts);
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        cut |= axis_list_mask(&cuts[d]);
+    if (placed->cut_by[axis] && cut >> axis & 1) {
         *origin = &placed->cut_by[axis]->origin;
         return "S";
     }
@@ -61,7 +68,8 @@ static bool check_buffer_storage(struct compilation *c, const struct placement *
         const struct placed_tensor *placed =
             &placement->tensors[range * placement->n_tensors + buffer->tensor];
         const struct origin *origin;
-        const char *declared = declared_letter(placed, row->state, axis, &origin);
+        const char *declared =
+            declared_letter(placed, &c->final->job->tensors[buffer->tensor], row, axis, &origin);
         if (strcmp(found, declared) == 0)
             continue;
         report_storage(c, row, axis, found, declared, origin);

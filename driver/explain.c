@@ -64,14 +64,26 @@ static bool begins_code(const char *line) {
     return strncmp(line, "```", 3) == 0;
 }
 
+static bool begins_item(const char *line) {
+    return strncmp(line, "- ", 2) == 0;
+}
+
 // Ends a paragraph of several lines as one: at the line's end that is behind it, which is returned.
 static char *join_paragraph(char *line) {
     for (;; line++) {
         line += strcspn(line, "\n");
-        if (!*line || !line[1] || line[1] == '\n' || begins_code(line + 1))
+        if (!*line || !line[1] || line[1] == '\n' || begins_code(line + 1) || begins_item(line + 1))
             return line;
         *line = ' ';
     }
+}
+
+// The lines of an item stand below its first word.
+static void print_paragraph(const char *text) {
+    bool item = begins_item(text);
+    if (item)
+        fputs("- ", stdout);
+    print_words(stdout, item ? text + 2 : text, item ? 2 : 0);
 }
 
 // Paragraphs as wide as a terminal, code as it stands.
@@ -85,7 +97,7 @@ static void print_page(char *page) {
         if (as_it_stands)
             puts(page);
         else
-            print_words(stdout, page, 0);
+            print_paragraph(page);
         code ^= fence;
         page = last ? end : end + 1;
     }

@@ -304,6 +304,34 @@ static void take_newton_schulz(struct taking *t, struct optimizer_config *optimi
         read_integer(t->r, steps, "`ns_steps`", 1, LIMIT_NS_STEPS, &optimizer->ns_steps);
 }
 
+// The square of a lesser one is zero in f32, and what has never had a gradient would be divided by it.
+#define LEAST_ROOT 1e-18
+
+// Adafactor's two: the least root of a mean square, which without one is the element type's, and the least
+// scale of a parameter.
+static void read_least(struct resolver *r, const struct ast_value *value,
+                       struct optimizer_config *optimizer) {
+    if (value->kind != AST_TUPLE || value->elements.n != 2) {
+        report_wrong_kind(r, value, "`eps` of `adafactor`", "a pair, `(none, 1e-3)`");
+        return;
+    }
+    const struct ast_value *first = value->elements.items[0];
+    if (first->kind == AST_NAME && strcmp(first->name, "none") == 0)
+        optimizer->eps = 0;
+    else
+        read_real(r, first, "the first of `eps`", LEAST_ROOT, 1, &optimizer->eps);
+    read_real(r, value->elements.items[1], "the second of `eps`", 0, 1, &optimizer->least_scale);
+}
+
+static void take_eps(struct taking *t, struct optimizer_config *optimizer) {
+    const struct ast_value *value =
+        optimizer->kind == OPTIMIZER_ADAFACTOR ? take(t, "eps", false) : NULL;
+    if (value)
+        read_least(t->r, value, optimizer);
+    else
+        take_real(t, "eps", DBL_MIN, 1, &optimizer->eps);
+}
+
 // Fields that are not named keep what the rule inherited. An optimizer behind one of another kind
 // takes over that one's learning rate, and nothing else of it.
 static void read_arguments(struct resolver *r, const struct ast_value *value,
@@ -322,7 +350,9 @@ static void read_arguments(struct resolver *r, const struct ast_value *value,
         read_rate(r, rate, &optimizer->rate);
     if (betas)
         read_betas(r, betas, optimizer);
-    take_real(&t, "eps", DBL_MIN, 1, &optimizer->eps);
+    take_eps(&t, optimizer);
+    take_real(&t, "beta2_decay", -10, 0, &optimizer->beta2_decay);
+    take_real(&t, "d", 1, 1e6, &optimizer->threshold);
     take_real(&t, "momentum", 0, 1 - DBL_EPSILON, &optimizer->momentum);
     take_decay(&t, selects, optimizer);
     take_newton_schulz(&t, optimizer);

@@ -1,6 +1,37 @@
 // What a buffer holds on a device: the type of an item, its bytes, and the axes that cut it.
 #include "ir/ir.h"
 
+#include "ir/check.h"
+
+static const enum {
+    HAS_ALL,
+    HAS_ROWS,
+    HAS_COLUMNS
+} class_dimensions[N_CLASSES] = {
+#define CLASS(name, text, state, persistent, dimensions) HAS_##dimensions,
+#include "ir/classes.def"
+#undef CLASS
+};
+
+unsigned matrix_rows(const struct dim *dims, unsigned rank) {
+    CHECK(rank >= 2);
+    if (dims[0].dimension == DIM_HIDDEN)
+        return 1;
+    CHECK(dims[rank - 1].dimension == DIM_HIDDEN);
+    return rank - 1;
+}
+
+struct side class_side(enum buffer_class class, const struct dim *dims, unsigned rank) {
+    switch (class_dimensions[class]) {
+    case HAS_ROWS:
+        return (struct side){0, matrix_rows(dims, rank)};
+    case HAS_COLUMNS:
+        return (struct side){matrix_rows(dims, rank), rank};
+    default:
+        return (struct side){0, rank};
+    }
+}
+
 // One item before the flat cut: every dimension divided by the axes that cut it, a batch that is
 // stacked by microbatches by their number too.
 static struct tensor_type whole_type(const struct mesh *mesh, const struct buffer *buffer) {

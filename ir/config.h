@@ -114,12 +114,16 @@ extern const char *const muon_rate_names[N_MUON_RATES];
 struct optimizer_config {
     enum optimizer_kind kind;
     struct learning_rate rate;
-    double beta1, beta2, eps; // adamw, adam; the first two, lion; eps, muon
-    double momentum;          // sgd, muon; 0: without
+    double beta1, beta2,
+        eps;         // adamw, adam; the first two, lion; eps, muon, adafactor (0: its type's)
+    double momentum; // sgd, muon; 0: without
     bool nesterov;
     double ns_coefficients[3]; // muon: of its Newton-Schulz steps
     int64_t ns_steps;
     enum muon_rate muon_rate;
+    // adafactor: of the moments' weight by the step's number; least scale of a parameter; greatest root
+    // of the mean square of an update
+    double beta2_decay, least_scale, threshold;
     double weight_decay;
     bool decays_all; // gains and biases too, as it was said of what a selector selects
 };

@@ -61,7 +61,7 @@ enum state { STATE_PARAMETERS, STATE_OPTIMIZER, STATE_GRADIENTS, STATE_ACTIVATIO
 enum condition { CONDITION_GRADIENT_INTEGRITY, CONDITION_STATE_CONSISTENCY, N_CONDITIONS };
 
 enum buffer_class {
-#define CLASS(name, text, state, persistent) CLASS_##name,
+#define CLASS(name, text, state, persistent, dimensions) CLASS_##name,
 #include "ir/classes.def"
 #undef CLASS
     N_CLASSES
@@ -155,6 +155,7 @@ extern const uint8_t dtype_bytes[N_DTYPES];
 bool dtype_is_floating(enum dtype);
 bool dtype_is_narrow(enum dtype); // floating, of fewer bits than anything is computed in
 // Whether it has every value that the other has.
+double dtype_epsilon(enum dtype); // from one to the next number
 bool dtype_holds(enum dtype, enum dtype other);
 extern const char *const dimension_names[N_DIMENSIONS];
 extern const bool dimension_splittable[N_DIMENSIONS];
@@ -275,6 +276,15 @@ struct dim {
     enum dimension dimension;
     int64_t size;
 };
+// The dimensions [begin, end) of a tensor are one of its sides.
+struct side {
+    unsigned begin, end;
+};
+// How many leading dimensions number the rows of the matrix that a tensor is: the hidden dimension, which
+// stands first or last, is one side, and all others together are the other.
+unsigned matrix_rows(const struct dim *dims, unsigned rank);
+// Which dimensions of its tensor, which has these, a buffer of the class has.
+struct side class_side(enum buffer_class, const struct dim *dims, unsigned rank);
 
 enum init_kind { INIT_NORMAL, INIT_ONES, INIT_ZEROS, N_INITS };
 extern const char *const init_names[N_INITS];

@@ -128,6 +128,15 @@ static const char *muon_text(struct text *text, const struct optimizer_config *o
                         muon_rate_names[optimizer->muon_rate]);
 }
 
+static const char *adafactor_text(struct text *text, const struct optimizer_config *optimizer,
+                                  const char *rate, const char *decay) {
+    return arena_format(
+        text->arena, "adafactor(lr = %s, beta2_decay = %s, eps = (%s, %s), d = %s, %s)", rate,
+        real(text, optimizer->beta2_decay),
+        optimizer->eps > 0 ? real(text, optimizer->eps) : "none",
+        real(text, optimizer->least_scale), real(text, optimizer->threshold), decay);
+}
+
 static const char *optimizer_text(struct text *text, const struct optimizer_config *optimizer) {
     const char *rate = rate_text(text, &optimizer->rate);
     const char *decay =
@@ -147,6 +156,8 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
                             real(text, optimizer->beta1), real(text, optimizer->beta2), decay);
     case OPTIMIZER_MUON:
         return muon_text(text, optimizer, rate, decay);
+    case OPTIMIZER_ADAFACTOR:
+        return adafactor_text(text, optimizer, rate, decay);
     case OPTIMIZER_SGD:
         return arena_format(text->arena, "sgd(lr = %s, momentum = %s, %s, nesterov = %s)", rate,
                             real(text, optimizer->momentum), decay,
@@ -156,8 +167,8 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
 }
 
 // `optimizer.layers[0:2].norm`
-static const char *rule_name(struct arena *arena, const struct selector *selector) {
-    const char *name = "optimizer";
+static const char *rule_name(struct arena *arena, const char *name,
+                             const struct selector *selector) {
     for (unsigned i = 0; i < selector->n_roles; i++) {
         name = arena_format(arena, "%s.%s", name, role_names[selector->roles[i]]);
         if (selector->has_slice && selector->roles[i] == ROLE_LAYERS)
@@ -181,8 +192,25 @@ static void add_loss_scale(struct text *text, const struct loss_scale_config *sc
                        scale->interval));
 }
 
-// Beyond so many bytes only a sum of the optimizers is told.
-enum { MOST_OPTIMIZER_BYTES = 2048 };
+// Beyond so many bytes only a sum of the optimizers is told, and of the types.
+enum { MOST_OPTIMIZER_BYTES = 2048, MOST_TYPES_BYTES = 1024 };
+
+// In which type each use is, where nothing is selected, and where something is.
+static const char *types_text(struct arena *arena, const struct precision_config *precision) {
+    struct text text = {arena, ""};
+    for (enum precision_use use = 0; use < N_PRECISION_USES; use++) {
+        enum dtype type = precision_type(precision, use, NULL, 0);
+        add_word(&text, precision_names[use], type == DTYPE_NONE ? "none" : dtype_word(type));
+    }
+    for (uint32_t i = 0; i < precision->n_rules; i++) {
+        const struct precision_rule *rule = &precision->rules[i];
+        add_word(&text, rule_name(arena, precision_names[rule->use], &rule->selector),
+                 rule->type == DTYPE_NONE ? "none" : dtype_word(rule->type));
+    }
+    if (strlen(text.fields) <= MOST_TYPES_BYTES)
+        return text.fields;
+    return arena_format(arena, "precision of sum %s", text_sum(arena, text.fields));
+}
 
 const char *training_text(struct arena *arena, const struct config *config) {
     struct text text = {arena, ""};
@@ -190,10 +218,12 @@ const char *training_text(struct arena *arena, const struct config *config) {
     add_real(&text, "dropout", config->model.dropout);
     add_real(&text, "clip", config->train.clip);
     add_loss_scale(&text, &config->train.loss_scale);
+    text.fields =
+        arena_format(arena, "%s; %s", text.fields, types_text(arena, &config->train.precision));
     const char *shared = text.fields, *sum = ""; // of this rule and those before it
     for (uint32_t i = 0; i < config->train.n_optimizers; i++) {
         const struct optimizer_rule *rule = &config->train.optimizers[i];
-        const char *name = rule_name(arena, &rule->selector);
+        const char *name = rule_name(arena, "optimizer", &rule->selector);
         const char *value = optimizer_text(&text, &rule->optimizer);
         bytes += strlen(name) + strlen(value);
         sum = text_sum(arena, arena_format(arena, "%s; %s %s", sum, name, value));

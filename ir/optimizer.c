@@ -33,7 +33,7 @@ const char *optimizer_differences(struct arena *arena, const struct optimizer_co
         {"optimizer", a->kind != b->kind},
         {"lr", !learning_rate_equal(&a->rate, &b->rate)},
         {"betas", a->beta1 != b->beta1 || a->beta2 != b->beta2},
-        {"eps", a->eps != b->eps},
+        {"eps", a->eps != b->eps || a->least_scale != b->least_scale},
         {"momentum", a->momentum != b->momentum},
         {"weight_decay", !decay_equal(a, b)},
         {"nesterov", a->nesterov != b->nesterov},
@@ -41,6 +41,8 @@ const char *optimizer_differences(struct arena *arena, const struct optimizer_co
          memcmp(a->ns_coefficients, b->ns_coefficients, sizeof a->ns_coefficients) != 0},
         {"ns_steps", a->ns_steps != b->ns_steps},
         {"adjust_lr_fn", a->muon_rate != b->muon_rate},
+        {"beta2_decay", a->beta2_decay != b->beta2_decay},
+        {"d", a->threshold != b->threshold},
     };
     const char *text = "";
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

@@ -6,6 +6,8 @@
 #ifndef PLACE_IR_PLACEMENT_H
 #define PLACE_IR_PLACEMENT_H
 
+#include <string.h>
+
 #include "ir/config.h"
 #include "ir/ir.h"
 
@@ -190,6 +192,14 @@ static inline uint32_t placement_index(const struct placement *placement,
 static inline const struct placed_tensor *placement_of(const struct placement *placement,
                                                        const struct buffer *buffer) {
     return &placement->tensors[placement_index(placement, buffer)];
+}
+
+// How splits cut what a buffer holds of its tensor, which is the dimensions that its class has.
+static inline void placed_cuts(const struct placed_tensor *placed, const struct tensor *tensor,
+                               enum buffer_class class, struct axis_list cuts[MAX_RANK]) {
+    struct side side = class_side(class, tensor->dims, tensor->rank);
+    memset(cuts, 0, MAX_RANK * sizeof *cuts);
+    memcpy(cuts, &placed->cuts[side.begin], (side.end - side.begin) * sizeof *cuts);
 }
 
 static inline const struct storage *storage_of(const struct placement *placement,

@@ -1,6 +1,7 @@
 // The tables of the representation, from their .def files.
 #include "ir/ir.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const dtype_names[N_DTYPES] = {
@@ -34,6 +35,10 @@ bool dtype_is_narrow(enum dtype dtype) {
 bool dtype_holds(enum dtype dtype, enum dtype other) {
     return dtype_bits[dtype].significand >= dtype_bits[other].significand &&
            dtype_bits[dtype].exponent >= dtype_bits[other].exponent;
+}
+
+double dtype_epsilon(enum dtype dtype) {
+    return ldexp(1, 1 - dtype_bits[dtype].significand);
 }
 
 const char *const dimension_names[N_DIMENSIONS] = {
@@ -70,19 +75,19 @@ const char *const state_names[N_STATES] = {"parameters", "optimizer", "gradients
 const char *const condition_names[N_CONDITIONS] = {"gradient_integrity", "state_consistency"};
 
 const char *const class_names[N_CLASSES] = {
-#define CLASS(name, text, state, persistent) text,
+#define CLASS(name, text, state, persistent, dimensions) text,
 #include "ir/classes.def"
 #undef CLASS
 };
 
 const enum state class_states[N_CLASSES] = {
-#define CLASS(name, text, state, persistent) state,
+#define CLASS(name, text, state, persistent, dimensions) state,
 #include "ir/classes.def"
 #undef CLASS
 };
 
 const bool class_persistent[N_CLASSES] = {
-#define CLASS(name, text, state, persistent) persistent,
+#define CLASS(name, text, state, persistent, dimensions) persistent,
 #include "ir/classes.def"
 #undef CLASS
 };

@@ -18,6 +18,8 @@ enum live_state live_state_of(enum place_class class) {
     case PLACE_MASTER:
     case PLACE_MOMENT1:
     case PLACE_MOMENT2:
+    case PLACE_MOMENT2_ROWS:
+    case PLACE_MOMENT2_COLUMNS:
     case PLACE_MOMENTUM:
     case PLACE_ANCHOR:
     case PLACE_OUTER_MOMENTUM:

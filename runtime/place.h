@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 28
+#define PLACE_ABI_VERSION 29
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -200,9 +200,11 @@ struct place_tensor {
 /* What a buffer is for; the order of ir/classes.def. */
 enum place_class {
     PLACE_PARAMETERS,
-    PLACE_MASTER,  /* the wider copy that is updated */
-    PLACE_MOMENT1, /* Adam's m */
-    PLACE_MOMENT2, /* Adam's v */
+    PLACE_MASTER,          /* the wider copy that is updated */
+    PLACE_MOMENT1,         /* Adam's m */
+    PLACE_MOMENT2,         /* Adam's v */
+    PLACE_MOMENT2_ROWS,    /* Adafactor's mean over each row of a matrix */
+    PLACE_MOMENT2_COLUMNS, /* and over each column */
     PLACE_MOMENTUM,
     PLACE_ANCHOR,         /* parameters as the outer optimizer left them */
     PLACE_OUTER_MOMENTUM, /* the outer optimizer's */

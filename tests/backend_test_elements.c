@@ -156,6 +156,9 @@ static void build_mix(struct harness *h, const enum dtype mix[3]) {
     op_set_real(h->program->arena, op, ATTRIBUTE_WEIGHT_A, 0.7);
     op_set_real(h->program->arena, op, ATTRIBUTE_WEIGHT_B, -1.3);
     finish(h, op, mix[2]);
+    op = OP(h, OVER_ROOT, x, y);
+    op_set_real(h->program->arena, op, ATTRIBUTE_MINIMUM, 0.1);
+    finish(h, op, mix[2]);
     op = OP(h, TAKE, x, parts);
     op_set_integer(h->program->arena, op, ATTRIBUTE_INDEX, 2);
     op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 1);
@@ -209,6 +212,9 @@ static void build_norms_of(struct harness *h, enum dtype narrow, enum dtype grad
     op = OP(h, SUM_ROWS, x);
     op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 1);
     finish(h, op, gradients);
+    op = OP(h, SUM_COLUMNS, x);
+    op_set_integer(h->program->arena, op, ATTRIBUTE_KEEP, 1);
+    finish(h, op, F32);
     finish(h, OP(h, EMBEDDING_BACKWARD, ids, dy, rows), gradients);
     harness_output(h, harness_infer(h, OP(h, ACCUMULATE_PAIR, sum, dy, number)));
 }

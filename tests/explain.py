@@ -95,12 +95,16 @@ def complaints(placec, root, code):
         yield f"{code}: the right example gives {found(right_result) or right_result['verdict']}"
 
 
-def wide(placec, code):
-    """Lines that a terminal of 80 columns would break."""
+def misprinted(placec, root, code):
+    """Lines that a terminal of 80 columns would break, and lists whose items run together."""
+    with open(os.path.join(root, "docs/errors", code + ".md"), encoding="utf-8") as page:
+        items = len(re.findall("^- ", page.read(), re.M))
     printed = subprocess.run([placec, "explain", code], capture_output=True, text=True, timeout=60, check=True).stdout
     for line in printed.split("\n"):
         if len(line) > 80 and " " in line[40:80]:
             yield f"{code}: `placec explain` prints a line of {len(line)} columns: {line}"
+    if len(re.findall("^- ", printed, re.M)) != items:
+        yield f"{code}: `placec explain` does not print {items} items of a list"
 
 
 def unlisted(root):
@@ -114,7 +118,7 @@ def unlisted(root):
 
 
 placec, root = os.path.abspath(sys.argv[1]), sys.argv[2]
-failures = [line for code in sys.argv[3:] or codes(root) for line in (*complaints(placec, root, code), *wide(placec, code))]
+failures = [line for code in sys.argv[3:] or codes(root) for line in (*complaints(placec, root, code), *misprinted(placec, root, code))]
 failures += unlisted(root)
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

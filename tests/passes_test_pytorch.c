@@ -225,6 +225,24 @@ static void test_muon(void **state) {
         check_optimizer(families[f], "muon_plain/loss", adamw, &muon, 0);
 }
 
+static void test_adafactor(void **state) {
+    struct optimizer_config adafactor = {.kind = OPTIMIZER_ADAFACTOR,
+                                         .rate.base = 0.1,
+                                         .beta2_decay = -0.8,
+                                         .least_scale = 1e-3,
+                                         .threshold = 1,
+                                         .weight_decay = 0.1};
+    for (int f = 0; f < 2; f++)
+        check_optimizer(families[f], "adafactor/loss", adafactor, NULL, 0);
+    adafactor.beta2_decay = -0.5;
+    adafactor.eps = 1e-4;
+    adafactor.least_scale = 0.1;
+    adafactor.threshold = 1.5;
+    adafactor.weight_decay = 0;
+    for (int f = 0; f < 2; f++)
+        check_optimizer(families[f], "adafactor_short/loss", adafactor, NULL, 0);
+}
+
 static void check_sgd(enum model_family family) {
     static const struct {
         const char *losses;
@@ -373,6 +391,7 @@ int main(void) {
         cmocka_unit_test(test_llama_adamw),
         cmocka_unit_test(test_further_optimizers),
         cmocka_unit_test(test_muon),
+        cmocka_unit_test(test_adafactor),
         cmocka_unit_test(test_fused),
         cmocka_unit_test(test_gpt2_sgd),
         cmocka_unit_test(test_llama_sgd),

@@ -406,22 +406,26 @@ static void loss_agrees_with_loops(void **state) {
 static void check_sums(struct place_context *context, int dtype, int64_t rows, int64_t columns) {
     int64_t count = rows * columns;
     struct tensor x = tensor_random(dtype, count, 1), y = tensor_random(dtype, columns, 2);
-    struct tensor z = tensor_random(dtype, count, 3);
+    struct tensor z = tensor_random(dtype, count, 3), w = tensor_random(dtype, rows, 4);
     double square = 3, found = 3;
+    memset(w.exact, 0, (size_t)rows * sizeof *w.exact);
     for (int64_t i = 0; i < count; i++) {
+        w.exact[i / columns] += x.exact[i];
         y.exact[i % columns] += x.exact[i];
         z.exact[i] += x.exact[i];
         square += x.exact[i] * x.exact[i];
     }
     CALL_OK(place_sum_rows(context, 0, dtype, dtype, rows, 1, 0, columns, x.data, y.data, 1));
     assert_close("sum_rows", y.data, dtype, y.exact, columns, tolerance_of(dtype) * 10);
+    CALL_OK(place_sum_columns(context, 0, dtype, rows, columns, x.data, w.data));
+    assert_close("sum_columns", w.data, dtype, w.exact, rows, tolerance_of(dtype) * 10);
     CALL_OK(place_accumulate(context, 0, dtype, dtype, count, z.data, x.data));
     assert_close("accumulate", z.data, dtype, z.exact, count, tolerance_of(dtype));
     CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 1));
     assert_true(fabs(found - square) < 1e-9 * square);
     CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 0));
     assert_true(fabs(found + 3 - square) < 1e-9 * square);
-    tensor_free(&x), tensor_free(&y), tensor_free(&z);
+    tensor_free(&x), tensor_free(&y), tensor_free(&z), tensor_free(&w);
 }
 
 static void check_sum_shapes(struct place_context *context) {

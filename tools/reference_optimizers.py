@@ -3,10 +3,12 @@
 
     tools/reference_optimizers.py tests/expected
 
-Adam with L2 regularisation and Muon are PyTorch's (2.9 or later), Lion is the package lion-pytorch, of
+Adam with L2 regularisation, Muon and Adafactor are PyTorch's (2.9 or later), Lion is the package lion-pytorch, of
 which its authors' own differs in nothing but names. Parameters and batches are read from the files
 that the other script has written; one file for each model, of f64 [steps]:
     adam/loss, lion/loss     of all parameters
+    adafactor/loss           of all parameters
+    adafactor_short/loss     the same with steps that are always cut, without decay, and another mean
     muon/loss                of the matrices of layers, AdamW of the rest
     muon_plain/loss          the same without Nesterov's step, the rate as `match_rms_adamw` has it
     muon_first/loss          Muon of the first layer's matrices alone, AdamW of those of all others, too
@@ -22,7 +24,7 @@ from lion_pytorch import Lion
 
 import reference_pytorch as reference
 
-STEPS, RATE, LION_RATE, MUON_RATE = 10, 0.01, 0.002, 0.02
+STEPS, RATE, LION_RATE, MUON_RATE, ADAFACTOR_RATE = 10, 0.01, 0.002, 0.02, 0.1
 
 
 def read_safetensors(path):
@@ -66,9 +68,14 @@ def iterate_in_own_type():
 # ---- Muon -------------------------------------------------------------------------------------------
 
 
-def sides(name, value):
-    """Of a layer's tensor [in, out] as PyTorch holds it, [out, in]: how many elements an input has."""
-    return reference.HIDDEN if value.shape[1] == reference.HIDDEN else value[0].numel() // reference.HIDDEN
+def matrix(layer):
+    """Of a layer's tensor [in, out] as PyTorch holds it, [out, in]."""
+    return layer.reshape(sides(layer), -1).T.clone().requires_grad_()
+
+
+def sides(layer):
+    """How many inputs the matrix has."""
+    return reference.HIDDEN if layer.shape[0] == reference.HIDDEN else layer.numel() // reference.HIDDEN
 
 
 def train_muon(family, data, parameters, n_layers=None, **options):
@@ -78,9 +85,7 @@ def train_muon(family, data, parameters, n_layers=None, **options):
     matrices = {}
     for name in [n for n in leaf if n.startswith("block.") and reference.is_matrix(n)]:
         value = leaf.pop(name).detach()
-        matrices[name] = value.shape[1:], [
-            layer.reshape(sides(name, value), -1).T.clone().requires_grad_() for layer in value[:n_layers]
-        ]
+        matrices[name] = value.shape[1:], [matrix(layer) for layer in value[:n_layers]]
         if n_layers:
             leaf[name] = value[n_layers:].clone().requires_grad_()
 
@@ -96,6 +101,32 @@ def train_muon(family, data, parameters, n_layers=None, **options):
     return losses_of(family, data, parameters_now, [adamw, muon])
 
 
+# ---- Adafactor --------------------------------------------------------------------------------------
+
+
+def train_adafactor(family, data, parameters, decay, **options):
+    """Its statistics are of one tensor: one matrix, or one vector, for each tensor of each layer."""
+    leaf = reference.leaves(parameters)
+    parts, groups = {}, {True: [], False: []}
+    for name, value in leaf.items():
+        is_matrix = reference.is_matrix(name)
+        layers = value.detach() if name.startswith("block.") else value.detach()[None]
+        turned = is_matrix and name.startswith("block.")
+        shape = layers.shape[1:] if is_matrix else (-1,)
+        held = [matrix(x) if turned else x.reshape(shape).clone().requires_grad_() for x in layers]
+        parts[name] = value.shape, layers.shape[1:], turned, held
+        groups[is_matrix] += parts[name][-1]
+
+    def parameters_now():
+        return {
+            n: torch.stack([(x.T if turned else x).reshape(one) for x in layers]).reshape(shape)
+            for n, (shape, one, turned, layers) in parts.items()
+        }
+
+    of = [{"params": groups[True], "weight_decay": decay}, {"params": groups[False], "weight_decay": 0.0}]
+    return losses_of(family, data, parameters_now, [torch.optim.Adafactor(of, lr=ADAFACTOR_RATE, **options)])
+
+
 def main(folder):
     torch.set_num_threads(1)
     iterate_in_own_type()
@@ -105,6 +136,8 @@ def main(folder):
         found = {
             "adam": train(family, data, parameters, lambda g: torch.optim.Adam(g, lr=RATE, betas=reference.BETAS, eps=reference.ADAM_EPS)),
             "lion": train(family, data, parameters, lambda g: Lion(g, lr=LION_RATE, betas=(0.9, 0.99))),
+            "adafactor": train_adafactor(family, data, parameters, reference.DECAY),
+            "adafactor_short": train_adafactor(family, data, parameters, 0.0, beta2_decay=-0.5, eps=(1e-4, 0.1), d=1.5),
             "muon": train_muon(family, data, parameters),
             "muon_plain": train_muon(family, data, parameters, nesterov=False, momentum=0.9, adjust_lr_fn="match_rms_adamw"),
             "muon_first": train_muon(family, data, parameters, n_layers=1),

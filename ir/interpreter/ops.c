@@ -188,6 +188,21 @@ static void weighted_sum(const struct op *op, const struct array *in, struct arr
         out->data[i] = a * in[0].data[i] + b * in[1].data[i];
 }
 
+static void sum_columns(const struct op *op, const struct array *in, struct array *out) {
+    int64_t rows = elements(out), columns = elements(in) / rows;
+    for (int64_t row = 0; row < rows; row++) {
+        out->data[row] = 0;
+        for (int64_t i = 0; i < columns; i++)
+            out->data[row] += in->data[row * columns + i];
+    }
+}
+
+static void over_root(const struct op *op, const struct array *in, struct array *out) {
+    double minimum = op_real(op, ATTRIBUTE_MINIMUM, 0);
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in[0].data[i] / sqrt(fmax(in[1].data[i], minimum));
+}
+
 static void unless_skipped(const struct op *op, const struct array *in, struct array *out) {
     const struct array *kept = isnan(in[2].data[0]) ? &in[0] : &in[1];
     memcpy(out->data, kept->data, (size_t)elements(out) * sizeof(double));
@@ -675,6 +690,14 @@ static void at_least(const struct op *op, const struct array *in, struct array *
     out->data[0] = fmax(in[0].data[0], op_real(op, ATTRIBUTE_MINIMUM, 0));
 }
 
+static void lesser(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = fmin(in[0].data[0], in[1].data[0]);
+}
+
+static void power(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = pow(in->data[0], op_real(op, ATTRIBUTE_EXPONENT, 1));
+}
+
 static void square_root(const struct op *op, const struct array *in, struct array *out) {
     out->data[0] = sqrt(in->data[0]);
 }
@@ -820,10 +843,12 @@ static const evaluator evaluators[N_OPS] = {
     [OP_MUL] = mul,
     [OP_ADD_BIAS] = add_bias,
     [OP_SUM_ROWS] = sum_rows,
+    [OP_SUM_COLUMNS] = sum_columns,
     [OP_SCALE] = scale,
     [OP_DIVIDE] = divide,
     [OP_WEIGHTED_SUM] = weighted_sum,
     [OP_UNLESS_SKIPPED] = unless_skipped,
+    [OP_OVER_ROOT] = over_root,
     [OP_GELU] = gelu,
     [OP_GELU_BACKWARD] = gelu_backward,
     [OP_SILU] = silu,
@@ -861,6 +886,8 @@ static const evaluator evaluators[N_OPS] = {
     [OP_BIN_SUM] = bin_sum,
     [OP_RECIPROCAL] = reciprocal,
     [OP_AT_LEAST] = at_least,
+    [OP_LESSER] = lesser,
+    [OP_POWER] = power,
     [OP_SQUARE_ROOT] = square_root,
     [OP_CLIP_FACTOR] = clip_factor,
     [OP_LOSS_SCALE] = loss_scale,

@@ -20,7 +20,8 @@ static struct sharding placed_sharding(const struct draft *draft, const struct w
     const struct placed_tensor *placed = placement_of(&draft->plan->placement, way->reference);
     struct sharding type = {.flat = way->route.stations[station].flat,
                             .along = placed->storage->along};
-    memcpy(type.cuts, placed->cuts, sizeof type.cuts);
+    placed_cuts(placed, &draft->plan->reference->job->tensors[way->reference->tensor],
+                way->reference->class, type.cuts);
     return type;
 }
 

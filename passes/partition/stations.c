@@ -17,7 +17,10 @@ static buffer_id add_buffer(struct draft *draft, const struct way *way, int stat
                                         .storage = placed->storage,
                                         .stations = way->route.stations,
                                         .residual = way->route.residual};
-    struct buffer buffer = route_buffer(&stationed, station, way->reference, placed->cuts, slots);
+    struct axis_list cuts[MAX_RANK];
+    placed_cuts(placed, &plan->reference->job->tensors[way->reference->tensor],
+                way->reference->class, cuts);
+    struct buffer buffer = route_buffer(&stationed, station, way->reference, cuts, slots);
     buffer.name = name_with(draft->arena, way->reference->name, suffix);
     buffer.window_of = whole;
     return program_add_buffer(draft->program, buffer);

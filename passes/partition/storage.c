@@ -18,7 +18,7 @@ struct sharding stored_sharding(const struct plan *plan, const struct buffer *bu
     const struct placed_tensor *placed = placement_of(&plan->placement, buffer);
     struct sharding type = {.flat = placed->storage->shards[class_states[buffer->class]],
                             .along = placed->storage->along};
-    memcpy(type.cuts, placed->cuts, sizeof type.cuts);
+    placed_cuts(placed, &plan->reference->job->tensors[buffer->tensor], buffer->class, type.cuts);
     return type;
 }
 

@@ -74,23 +74,49 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
     propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
 }
 
-static int64_t elements_of(const struct tensor *tensor) {
-    int64_t elements = 1;
-    for (unsigned i = 0; i < tensor->rank; i++)
-        elements = size_times(elements, tensor->dims[i].size);
-    return elements;
+// Whether a state has fewer dimensions than the tensor, so that it may lack the one that is cut.
+static bool has_sides(const struct placing *p, const struct tensor *tensor) {
+    for (buffer_id id = 0; id < p->program->n_buffers; id++) {
+        const struct buffer *buffer = &p->program->buffers[id];
+        if (buffer_is_persistent(buffer) && &p->program->job->tensors[buffer->tensor] == tensor &&
+            buffer->rank < tensor->rank)
+            return true;
+    }
+    return false;
+}
+
+// Whether shards of something that the update gathers are padded: of the tensor, or of a state that has
+// one of its sides.
+static bool has_padding(const struct placing *p, const struct tensor *tensor,
+                        const struct placed_tensor *placed) {
+    int64_t parts = mesh_group_size(&p->config->mesh, &placed->storage->shards[STATE_OPTIMIZER]);
+    for (buffer_id id = 0; id < p->program->n_buffers; id++) {
+        struct buffer buffer = p->program->buffers[id];
+        if (!buffer_is_persistent(&buffer) || &p->program->job->tensors[buffer.tensor] != tensor)
+            continue;
+        placed_cuts(placed, tensor, buffer.class, buffer.layout.cuts);
+        struct tensor_type type = buffer_type_on(&p->config->mesh, &buffer);
+        if (type_elements(&type) % parts != 0)
+            return true;
+    }
+    return false;
 }
 
 // The axes that cut the optimizer's states of a tensor, each by a statement.
 static void check_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
-                         const struct storage *storage) {
+                         const struct placed_tensor *placed) {
+    const struct storage *storage = placed->storage;
     const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
     for (unsigned i = 0; i < shards->n; i++)
         if (stored_extent(storage, STATE_OPTIMIZER, shards->axes[i]) != EXTENT_GATHERED) {
             report_shards(p, tensor, layer, storage, shards->axes[i]);
             return;
         }
-    if (!storage->along && elements_of(tensor) % mesh_group_size(&p->config->mesh, shards) != 0)
+    if (storage->along && has_sides(p, tensor))
+        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
+                "cutting by a dimension what has rows and columns of its own",
+                "leave `by` out: shards are then flat");
+    else if (!storage->along && has_padding(p, tensor, placed))
         not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
                 arena_format(p->arena, "gathering `%s`, whose shards are padded, in its update",
                              tensor->name),
@@ -126,7 +152,7 @@ void check_whole(struct placing *p) {
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
         if (whole[i])
             check_shards(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
-                         p->placement->tensors[i].storage);
+                         &p->placement->tensors[i]);
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
         check_gathered(p, &p->config->strategy.modes[m], whole);
 }

@@ -125,7 +125,7 @@ static struct kind kind_of(const struct program *program, const struct placed_te
                            const struct buffer *reference) {
     const struct tensor *tensor = &program->job->tensors[reference->tensor];
     struct buffer buffer = *reference;
-    memcpy(buffer.layout.cuts, placed->cuts, sizeof buffer.layout.cuts);
+    placed_cuts(placed, tensor, reference->class, buffer.layout.cuts);
     buffer.layout.flat.n = 0;
     struct tensor_type type = buffer_type(program, &buffer);
     return (struct kind){.state = class_states[reference->class],

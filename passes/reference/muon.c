@@ -18,23 +18,16 @@ bool is_muon_matrix(const struct tensor *tensor) {
 
 // ---- sides ------------------------------------------------------------------------------------
 
-// The dimensions [begin, end) of a matrix are one of its sides.
-struct side {
-    unsigned begin, end;
-};
-
 struct matrix {
     const struct tensor_type *type;
     struct side hidden, others;
 };
 
 static struct matrix matrix_of(const struct tensor_type *type) {
-    unsigned rank = type->rank;
-    CHECK(rank >= 2);
-    if (type->dims[0].dimension == DIM_HIDDEN)
-        return (struct matrix){type, {0, 1}, {1, rank}};
-    CHECK(type->dims[rank - 1].dimension == DIM_HIDDEN);
-    return (struct matrix){type, {rank - 1, rank}, {0, rank - 1}};
+    unsigned n = matrix_rows(type->dims, type->rank), rank = type->rank;
+    struct side rows = {0, n}, columns = {n, rank};
+    return type->dims[0].dimension == DIM_HIDDEN ? (struct matrix){type, rows, columns}
+                                                 : (struct matrix){type, columns, rows};
 }
 
 static double length_of(const struct matrix *matrix, struct side side) {

@@ -17,6 +17,7 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
+#include "passes/reference/adafactor.h"
 #include "passes/reference/muon.h"
 #include "passes/reference/select.h"
 #include "passes/reference/tensors.h"
@@ -56,7 +57,8 @@ static const struct update_row update_rows[N_OPTIMIZERS] = {
                         3,
                         {CLASS_MOMENTUM},
                         {ATTRIBUTE_BETA1, ATTRIBUTE_BETA2, ATTRIBUTE_WEIGHT_DECAY}},
-    [OPTIMIZER_MUON] = {.n_states = 1, .states = {CLASS_MOMENTUM}}, // several ops: muon.h
+    [OPTIMIZER_MUON] = {.n_states = 1, .states = {CLASS_MOMENTUM}},     // several ops: muon.h
+    [OPTIMIZER_ADAFACTOR] = {.n_states = 1, .states = {CLASS_MOMENT2}}, // adafactor.h
     [OPTIMIZER_SGD] = {OP_SGD, 0, 1, {0}, {ATTRIBUTE_WEIGHT_DECAY}},
 };
 static const struct update_row with_momentum = {
@@ -66,9 +68,16 @@ static const struct update_row with_momentum = {
     {CLASS_MOMENTUM},
     {ATTRIBUTE_MOMENTUM, ATTRIBUTE_WEIGHT_DECAY, ATTRIBUTE_NESTEROV}};
 
-static const struct update_row *update_row_of(const struct optimizer_config *optimizer) {
-    bool has_momentum = optimizer->kind == OPTIMIZER_SGD && optimizer->momentum != 0;
-    return has_momentum ? &with_momentum : &update_rows[optimizer->kind];
+static const struct update_row factored = {.n_states = 2,
+                                           .states = {CLASS_MOMENT2_ROWS, CLASS_MOMENT2_COLUMNS}};
+
+static const struct update_row *update_row_of(const struct optimizer_config *optimizer,
+                                              const struct tensor *tensor) {
+    if (optimizer->kind == OPTIMIZER_SGD && optimizer->momentum != 0)
+        return &with_momentum;
+    if (optimizer->kind == OPTIMIZER_ADAFACTOR && is_factored(tensor))
+        return &factored;
+    return &update_rows[optimizer->kind];
 }
 
 // One trainable tensor and all that is kept for it; NO_ID where there is no such thing.
@@ -119,7 +128,7 @@ static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
     return buffer;
 }
 
-// A state of the optimizer lies as its parameter lies; the partition pass decides how much of it a
+// A state of the optimizer lies as its parameter lies, with the dimensions that its class has; the partition pass decides how much of it a
 // device keeps. `layers`: which of them it is of; NULL: all that the parameter has.
 static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_class class,
                            enum precision_use use, const struct layer_range *layers) {
@@ -131,6 +140,9 @@ static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_c
         buffer.name = range_name(u->program->arena, buffer.name, layers);
         buffer.stacks = stacked_by_layers(layers);
     }
+    struct side side = class_side(class, tensor->dims, tensor->rank);
+    memmove(buffer.dims, &buffer.dims[side.begin], (side.end - side.begin) * sizeof *buffer.dims);
+    buffer.rank = (uint8_t)(side.end - side.begin);
     buffer.class = class;
     buffer.dtype = precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles);
     return program_add_buffer(u->program, buffer);
@@ -190,7 +202,7 @@ static void add_states(struct updater *u, struct trained *state, uint32_t range)
     if (range == 0 && precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
                                      tensor->n_roles))
         state->master = add_state(u, state->parameter, CLASS_MASTER, PRECISION_MASTER, NULL);
-    const struct update_row *row = update_row_of(state->optimizer);
+    const struct update_row *row = update_row_of(state->optimizer, tensor);
     for (unsigned i = 0; i < MAX_STATES; i++)
         state->moments[i] = i < row->n_states
                                 ? add_state(u, state->parameter, row->states[i], PRECISION_MOMENTS,
@@ -556,7 +568,7 @@ static struct attribute attribute_of(const struct trained *state, enum attribute
 // number of the step; it gives what it updates and the states anew.
 static void emit_update(struct updater *u, const struct trained *state, const struct bound *at,
                         value_id rate, value_id clip, value_id step) {
-    const struct update_row *row = update_row_of(state->optimizer);
+    const struct update_row *row = update_row_of(state->optimizer, state->tensor);
     value_id operands[MAX_OPERANDS] = {at->updated};
     unsigned n = 1;
     for (unsigned i = 0; i < row->n_states; i++)
@@ -589,6 +601,24 @@ static void emit_matrix_update(struct updater *u, const struct trained *state,
               &made);
     bind_updated(u, state, at, made.parameter);
     bind_in_place(&u->writer, made.momentum, at->moments[0]);
+}
+
+static void emit_adafactor_update(struct updater *u, const struct trained *state,
+                                  const struct bound *at, value_id rate, value_id clip,
+                                  value_id step) {
+    struct adafactor_state made = {at->updated,
+                                   {at->moments[0], at->moments[1]},
+                                   at->gradient,
+                                   rate,
+                                   clip,
+                                   step,
+                                   .may_skip = u->config->train.loss_scale.initial != 0};
+    emit_adafactor(&u->writer.emitter, short_name(u, state, ""), state->tensor, state->optimizer,
+                   decay_of(state), &made);
+    bind_updated(u, state, at, made.parameter);
+    for (int i = 0; i < MAX_STATES; i++)
+        if (state->moments[i] != NO_ID)
+            bind_in_place(&u->writer, made.moments[i], at->moments[i]);
 }
 
 // The rate's value among `values`, which stand in the order of the updater's rates.
@@ -639,6 +669,8 @@ static void append_update(struct updater *u, enum group group, uint32_t range) {
         bound[i].gradient = rounded_gradient(u, state, bound[i].gradient);
         if (state->optimizer->kind == OPTIMIZER_MUON)
             emit_matrix_update(u, state, &bound[i], rate_value(u, state, rates), clip);
+        else if (state->optimizer->kind == OPTIMIZER_ADAFACTOR)
+            emit_adafactor_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
         else
             emit_update(u, state, &bound[i], rate_value(u, state, rates), clip, step);
     }

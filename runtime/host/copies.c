@@ -15,8 +15,7 @@ static bool is_compared(const struct place_buffer *buffer) {
 
 /* What an average makes one again, or an outer optimizer keeps, is equal on all islands. */
 static bool differs_by_island(const struct place_buffer *buffer) {
-    return buffer->class == PLACE_MOMENT1 || buffer->class == PLACE_MOMENT2 ||
-           buffer->class == PLACE_MOMENTUM;
+    return buffer->class >= PLACE_MOMENT1 && buffer->class <= PLACE_MOMENTUM;
 }
 
 /* The rank with which a rank is compared. */

@@ -201,7 +201,8 @@ static struct entry *add_saved(struct entries *entries, const char *prefix,
     const struct place_buffer *buffer = holder->buffer;
     char name[ENTRY_NAME_BYTES];
     int64_t item = item_of_layer(buffer, layer);
-    if (!tensor->saved_name) {
+    bool of_sides = buffer->class == PLACE_MOMENT2_ROWS || buffer->class == PLACE_MOMENT2_COLUMNS;
+    if (!tensor->saved_name || of_sides) {
         snprintf(name, sizeof name, tensor->layers ? "%s%s.%lld" : "%s%s", prefix, tensor->name,
                  (long long)layer);
         return add_logical(entries, name, dtype, holder, item);
@@ -246,9 +247,9 @@ static bool list_parameters(const struct place_program *program, struct entries 
     return true;
 }
 
-static const char *const class_names[] = {"parameters",     "master",   "moment1",
-                                          "moment2",        "momentum", "anchor",
-                                          "outer_momentum", "residual", "gradients"};
+static const char *const class_names[] = {
+    "parameters", "master", "moment1",        "moment2",  "moment2_rows", "moment2_columns",
+    "momentum",   "anchor", "outer_momentum", "residual", "gradients"};
 
 static struct entry *add_state(struct entries *entries, const char *prefix,
                                const struct place_program *program, const struct holder *holder,

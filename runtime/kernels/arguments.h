@@ -138,6 +138,12 @@ struct sum_rows {
     int accumulate;
 };
 
+struct sum_columns {
+    int64_t columns;
+    struct elements x;
+    void *y;
+};
+
 /* The array is cut into this many pieces whatever its length, so that the order of sums is fixed.
  */
 enum { SQUARE_SUM_PIECES = 64 };

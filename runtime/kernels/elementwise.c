@@ -19,6 +19,14 @@ int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t
                       COLUMNS_PER_RANGE, &sum);
 }
 
+int32_t place_sum_columns(struct place_context *context, int32_t statement, int32_t dtype,
+                          int64_t rows, int64_t columns, const void *x, void *y) {
+    RECORD_CALL(sum_columns);
+    struct sum_columns sum = {.columns = columns, .x = elements_of(x, dtype), .y = y};
+    return run_kernel(context, statement, KERNEL_sum_columns, COMPUTED_IN(dtype), rows,
+                      rows_per_range(columns), &sum);
+}
+
 /* Elements of a piece, of which every range has some. */
 static int64_t piece_of(int64_t count) {
     return (count + SQUARE_SUM_PIECES - 1) / SQUARE_SUM_PIECES;

@@ -43,6 +43,8 @@ static void fill_state(uint64_t *random, const struct program *program, const st
             data[i] = gain ? between(random, 0.5, 1.5) : between(random, -0.4, 0.4);
             break;
         case CLASS_MOMENT2:
+        case CLASS_MOMENT2_ROWS:
+        case CLASS_MOMENT2_COLUMNS:
             data[i] = between(random, 0.001, 0.01);
             break;
         default:

@@ -13,6 +13,7 @@
 
 #include "ir/interpreter/interpreter.h"
 #include "verify/algebra/facts.h"
+#include "verify/algebra/given.h"
 
 static const double different = 1e-6; // relative to the larger; what rounding leaves is below 1e-12
 
@@ -75,12 +76,14 @@ static struct array state_leaf(struct evaluator *v, struct term term, const char
     if (id == NO_ID)
         return fail(v);
     const struct tensor *tensor = &v->reference->job->tensors[id];
-    struct array array =
-        array_new(v->world->arena, tiny_type(v, tensor->dims, tensor->rank, DTYPE_F64));
+    enum buffer_class class = given_class(v->world->terms, term);
+    struct side side = class_side(class, tensor->dims, tensor->rank);
+    struct array array = array_new(
+        v->world->arena, tiny_type(v, &tensor->dims[side.begin], side.end - side.begin, DTYPE_F64));
     for (int64_t i = 0; i < type_elements(&array.type); i++) {
         array.data[i] = v->magnitude *
                         random_number(v->seed, term.node * 1000u + (uint32_t)term.at, (uint64_t)i);
-        if (name[0] == 'A' + CLASS_MOMENT2) // a mean of squares
+        if (class >= CLASS_MOMENT2 && class <= CLASS_MOMENT2_COLUMNS) // a mean of squares
             array.data[i] = 0.1 + array.data[i] * array.data[i];
     }
     return array;

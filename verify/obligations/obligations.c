@@ -93,6 +93,8 @@ static enum dtype least_type(const struct job *job, const struct buffer *buffer)
         return tensor_master(job, tensor);
     case CLASS_MOMENT1:
     case CLASS_MOMENT2:
+    case CLASS_MOMENT2_ROWS:
+    case CLASS_MOMENT2_COLUMNS:
     case CLASS_MOMENTUM:
     case CLASS_OUTER_MOMENTUM:
         return tensor_moments(job, tensor);
