@@ -16,19 +16,40 @@ static uint32_t index_of(const struct placing *p, uint32_t range, uint32_t tenso
     return range * p->placement->n_tensors + tensor;
 }
 
+// What updates need of tensors in ranges of layers.
+struct needs {
+    bool *whole; // all of it, as it has rows and columns
+    bool *sums;  // sums over all of it, which parts add to
+};
+
 // The update of a range of layers is a loop over these; a call in none is of all ranges.
 static void mark_tensor(const struct placing *p, const struct loop *layers, uint32_t tensor,
-                        bool *whole) {
+                        bool *marks) {
     const struct layer_range *ranges = p->placement->ranges;
     for (uint32_t r = 0; r < p->placement->n_ranges; r++)
         if (!layers || (ranges[r].begin >= layers->begin && ranges[r].begin < layers->end))
-            whole[index_of(p, r, tensor)] = true;
+            marks[index_of(p, r, tensor)] = true;
 }
 
-// Marks tensors that a call of an update's unit needs whole: a value is of the tensor that the first of
+// Norms only read.
+static bool updates_state(const struct placing *p, const struct call *call) {
+    const struct unit *unit = &p->program->job->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (buffer_is_persistent(&p->program->buffers[call->results[i].buffer]))
+            return true;
+    return false;
+}
+
+// Does the op make a number of a tensor's elements?
+static bool makes_sum(const struct unit *unit, const struct op *op) {
+    return unit->values[op->results[0]].type.rank == 0 &&
+           unit->values[op->operands[0]].type.rank > 0;
+}
+
+// Marks what a call of an update's unit needs of tensors: a value is of the tensor that the first of
 // its operands is of.
 static void mark_call(const struct placing *p, const struct call *call, const struct loop *layers,
-                      bool *whole) {
+                      const struct needs *needs) {
     const struct unit *unit = &p->program->job->units[call->unit];
     uint32_t *tensors = ARENA_ARRAY(p->arena, uint32_t, unit->n_values);
     memset(tensors, 0xff, unit->n_values * sizeof *tensors); // NO_ID
@@ -42,19 +63,21 @@ static void mark_call(const struct placing *p, const struct call *call, const st
         for (unsigned k = 0; k < op->n_results; k++)
             tensors[op->results[k]] = of;
         if (of != NO_ID && !op_works_on_shards(op))
-            mark_tensor(p, layers, of, whole);
+            mark_tensor(p, layers, of, needs->whole);
+        else if (of != NO_ID && makes_sum(unit, op))
+            mark_tensor(p, layers, of, needs->sums);
     }
 }
 
-static bool *needed_whole(const struct placing *p) {
-    const struct placement *placement = p->placement;
-    bool *whole = ARENA_ARRAY(p->arena, bool, (size_t)placement->n_tensors * placement->n_ranges);
+static struct needs needs_of_updates(const struct placing *p) {
+    size_t n = (size_t)p->placement->n_tensors * p->placement->n_ranges;
+    struct needs needs = {ARENA_ARRAY(p->arena, bool, n), ARENA_ARRAY(p->arena, bool, n)};
     struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
     const struct call *call;
     while ((call = walk_next_call(&walk)))
-        if (p->program->job->units[call->unit].phase == PHASE_UPDATE)
-            mark_call(p, call, walk_loop(&walk, 0), whole);
-    return whole;
+        if (p->program->job->units[call->unit].phase == PHASE_UPDATE && updates_state(p, call))
+            mark_call(p, call, walk_loop(&walk, 0), &needs);
+    return needs;
 }
 
 static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
@@ -123,6 +146,18 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
                 "keep its states whole: `replicated`");
 }
 
+// What padding holds is no part of a sum.
+static void check_summed(struct placing *p, const struct tensor *tensor,
+                         const struct placed_tensor *placed) {
+    const struct storage *storage = placed->storage;
+    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
+    if (shards->n && !storage->along && has_padding(p, tensor, placed))
+        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
+                arena_format(p->arena, "adding up `%s`, whose shards are padded, in its update",
+                             tensor->name),
+                "keep its states whole: `replicated`");
+}
+
 // Is there a tensor for whose update the statement gathers?
 static bool gathers(const struct placing *p, const struct mode_statement *mode, const bool *whole) {
     uint32_t n = p->placement->n_tensors;
@@ -147,12 +182,14 @@ static void check_gathered(struct placing *p, const struct mode_statement *mode,
 }
 
 void check_whole(struct placing *p) {
-    const bool *whole = needed_whole(p);
+    const struct needs needs = needs_of_updates(p);
     uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
-        if (whole[i])
+        if (needs.whole[i])
             check_shards(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
                          &p->placement->tensors[i]);
+        else if (needs.sums[i])
+            check_summed(p, &p->program->job->tensors[i % n], &p->placement->tensors[i]);
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
-        check_gathered(p, &p->config->strategy.modes[m], whole);
+        check_gathered(p, &p->config->strategy.modes[m], needs.whole);
 }
