@@ -144,18 +144,19 @@ static void write_mesh(struct composer *c) {
 
 // ---- training ---------------------------------------------------------------------------------
 
-// Some layers have an optimizer of their own, or their matrices have Muon. It is drawn apart, so that files
+// Some layers have an optimizer of their own, or their matrices have Muon, or rows and columns. It is drawn apart, so that files
 // that have none are what they would be without it.
 static void write_optimizer_of_layers(struct composer *c) {
     const uint64_t random = c->random;
     static const char *const optimizers[] = {"sgd(momentum = 0.9)", "sgd(momentum = 0)",
-                                             "adamw(eps = 1e-2, weight_decay = 0.2)", "muon()"};
+                                             "adamw(eps = 1e-2, weight_decay = 0.2)", "muon()",
+                                             "adafactor(d = 1.5, weight_decay = 0.1)"};
     c->random ^= UINT64_C(0x9e3779b97f4a7c15);
     int64_t begin = pick(c, c->dims->layers - 1);
     if (chance(c, 120))
         fprintf(c->to, "  optimizer.layers[%d:%d]%s = %s\n", (int)begin,
                 (int)(begin + 1 + pick(c, c->dims->layers - begin)), chance(c, 300) ? ".norm" : "",
-                optimizers[pick(c, 4)]);
+                optimizers[pick(c, 5)]);
     c->random = random;
 }
 

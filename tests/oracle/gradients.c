@@ -59,6 +59,14 @@ static double *whole_of(struct gradients *g, enum timing timing, uint32_t tensor
     return *whole;
 }
 
+// A decay scales what is updated, which may be a copy of what persists.
+static bool is_updated(const struct unit *unit, value_id parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
 void gradients_see(struct gradients *g, const struct moment *moment, const struct array *operands) {
     const struct program *program = g->program;
     int p = operand_named(moment->op->kind, 'p'), of_g = operand_named(moment->op->kind, 'g');
@@ -75,7 +83,7 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     buffer_id id = call->operands[root].buffer;
     const struct buffer *buffer = &program->buffers[id];
     if (scales && (unit->phase != PHASE_UPDATE || moment->op->operands[p] != root ||
-                   class_persistent[buffer->class]))
+                   class_persistent[buffer->class] || is_updated(unit, root)))
         return;
     int64_t item = reference_item(program, &call->operands[root], moment->variables);
     int64_t layer = buffer_layer(buffer, item);
