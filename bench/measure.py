@@ -95,11 +95,11 @@ def build_commit(commit):
     return built, name
 
 
-def place_text(model, axes, train, strategy):
-    """A file of one model, one mesh, one strategy `main`. `axes` is a dict of sizes."""
+def place_text(model, axes, train, strategy, memory="64 GiB"):
+    """A file of one model, one mesh, one strategy `main`. `axes` is a dict of sizes; `memory` is what a device has."""
     mesh = "  ".join(f"{name} = {size}" for name, size in axes.items())
     return ('import "lib/strategies.place"\n' + model + "\n"
-            "device core { memory = 64 GiB }\n"
+            f"device core {{ memory = {memory} }}\n"
             f"mesh ranks of core {{ {mesh} }}\n"
             f"train {{ {train} }}\n"
             f"strategy main {{ {strategy} }}\n")
