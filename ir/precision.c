@@ -119,8 +119,13 @@ enum dtype precision_of_tied(const struct precision_config *precision, const uin
 
 enum dtype precision_of_sums(const struct train_config *train, const uint8_t *roles,
                              unsigned n_roles) {
-    enum dtype gradients = precision_type(&train->precision, PRECISION_GRADIENTS, roles, n_roles);
-    return train->reproducible ? dtype_added_up_in(gradients) : gradients;
+    const struct precision_config *precision = &train->precision;
+    enum dtype gradients = precision_type(precision, PRECISION_GRADIENTS, roles, n_roles);
+    if (!train->reproducible)
+        return gradients;
+    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
+    enum dtype made_of = dtype_wider(stream, precision_of_work(precision, roles, n_roles));
+    return dtype_wider(dtype_added_up_in(made_of), dtype_added_up_in(gradients));
 }
 
 enum dtype precision_of_reduction(const struct train_config *train, const uint8_t *roles,

@@ -166,6 +166,9 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     const struct route *route = &way_of(draft, buffer)->route;
     enum dtype travels = route->stations[route->used].dtype;
     wanted.type.dtype = travels == buffer->dtype ? DTYPE_NONE : travels;
+    enum dtype reduced = storage_of(&plan->placement, buffer)->types.reduced;
+    if (!dtype_holds(travels == DTYPE_NONE ? buffer->dtype : travels, reduced))
+        wanted.summed_in = reduced;
     return wanted;
 }
 

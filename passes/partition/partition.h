@@ -40,6 +40,7 @@ struct wanted_result {
     struct sharding type;     // and on the axes of `partial` it may be a summand
     uint64_t summand;         // on these axes it must be one
     enum over_time over_time; // what becomes of a summand over microbatches
+    enum dtype summed_in;     // a type that sums which the unit makes for it have, if that is wider
 };
 
 // One way in which a unit of the reference program is used, and the local unit made for it.

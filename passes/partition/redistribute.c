@@ -424,6 +424,13 @@ static bool is_to_be_cast(const struct maker *m, value_id v, const struct shardi
                      !(m->plan->placement.ordered && type->partial & ~m->plan->token_axes)));
 }
 
+// Whether summands are to be sent, and added up, in a type of more digits than they are made in.
+static bool is_to_be_widened(const struct maker *m, value_id v, const struct sharding *type,
+                             const struct sharding *want, enum dtype summed_in) {
+    return summed_in != DTYPE_NONE && type->partial & ~want->partial &&
+           !dtype_holds(dtype_of(m, v, type), summed_in);
+}
+
 static void emit_cast(struct maker *m, value_id v, struct form *form, const struct sharding *want,
                       const struct op *reader) {
     const struct value *reference = &m->from->values[v];
@@ -440,6 +447,12 @@ static void emit_cast(struct maker *m, value_id v, struct form *form, const stru
 }
 
 value_id bring(struct maker *m, value_id v, const struct sharding *want, const struct op *reader) {
+    return bring_summed_in(m, v, want, DTYPE_NONE, reader);
+}
+
+value_id bring_summed_in(struct maker *m, value_id v, const struct sharding *want,
+                         enum dtype summed_in, const struct op *reader) {
+    const struct sharding wide = {.dtype = summed_in};
     const struct forms *forms = &m->forms[v];
     for (uint32_t i = 0; i < forms->n; i++)
         if (is_as_wanted(&forms->items[i].type, want))
@@ -452,7 +465,9 @@ value_id bring(struct maker *m, value_id v, const struct sharding *want, const s
     }
     form = cheapest_form(m, v, want);
     for (struct move move; (move = next_move(m->plan, &form.type, want)).kind != N_OPS;) {
-        if (is_to_be_cast(m, v, &form.type, want, false))
+        if (is_to_be_widened(m, v, &form.type, want, summed_in))
+            emit_cast(m, v, &form, &wide, reader);
+        else if (summed_in == DTYPE_NONE && is_to_be_cast(m, v, &form.type, want, false))
             emit_cast(m, v, &form, want, reader);
         apply_move(&form.type, &move);
         form.value = move.kind == OP_PUT ? emit_keep(m, v, form.value, &move.axes, reader)

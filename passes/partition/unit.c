@@ -414,7 +414,7 @@ static void make_result(struct maker *m, uint32_t i) {
         type.dtype = m->use->operands[in_parameter].dtype;
     if (type.dtype != DTYPE_NONE)
         make_of(m, reference->value, type.dtype);
-    value_id value = bring(m, reference->value, &type, NULL);
+    value_id value = bring_summed_in(m, reference->value, &type, wanted->summed_in, NULL);
     bool is_summand = type.partial >> m->plan->time & 1 && in_parameter == NO_ID;
     bool paired = wanted->over_time == OVER_TIME_PAIRED && !(type.partial & ~m->plan->token_axes);
     if (is_summand && (paired || wanted->over_time == OVER_TIME_ADDED))
@@ -441,7 +441,8 @@ static void make_variants(struct maker *m) {
 
 static bool same_wanted(const struct wanted_result *a, const struct wanted_result *b) {
     return a->dropped == b->dropped && a->as_made == b->as_made && a->over_time == b->over_time &&
-           a->summand == b->summand && sharding_equal(&a->type, &b->type, MAX_RANK);
+           a->summand == b->summand && a->summed_in == b->summed_in &&
+           sharding_equal(&a->type, &b->type, MAX_RANK);
 }
 
 // Layers share a unit: a use with equal types is the same one.

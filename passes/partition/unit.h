@@ -48,6 +48,9 @@ void add_form(struct maker *, value_id v, struct form form);
 // kept by one device. `reader`: the op that wants it, NULL for a result; what is moved belongs
 // to the part of the model that made it, a parameter to its reader's.
 value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
+// The same, where summands on their way, and their sums, are to have all digits of a type.
+value_id bring_summed_in(struct maker *, value_id v, const struct sharding *want,
+                         enum dtype summed_in, const struct op *reader);
 
 // The unit with its losses by parts, where the vocabulary is cut at this layer; else itself.
 const struct unit *unit_by_parts(struct draft *, const struct unit *, int64_t layer);

@@ -338,33 +338,25 @@ static void check_updates(struct placing *p) {
         }
 }
 
-// The widest type in which a tensor's gradient is added up: the stream's elements may be wider than
-// what its part computes in.
-static enum dtype widest_sum(const struct placing *p, const struct tensor *tensor) {
+// Parameters that are rounded to be gathered, and then once more to what reads them, where one device
+// rounds once.
+static bool check_gathered(struct placing *p, const struct storage *storage,
+                           const struct tensor *tensor) {
     const struct precision_config *precision = &p->config->train.precision;
-    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
-    enum dtype work = precision_of_work(precision, tensor->roles, tensor->n_roles);
-    return dtype_added_up_in(dtype_wider(stream, work));
-}
-
-// Whether parameters are rounded to be gathered, and then once more, where one device rounds once.
-static bool rounds_twice(const struct placing *p, const struct storage *storage,
-                         const struct tensor *tensor) {
-    enum dtype used =
-        precision_of_work(&p->config->train.precision, tensor->roles, tensor->n_roles);
-    return storage->shards[STATE_PARAMETERS].n > 0 &&
-           !dtype_holds(storage->types.gathered, storage->types.parameters) &&
-           !dtype_holds(used, storage->types.gathered);
-}
-
-static const char *rounded_otherwise(const struct placing *p, uint32_t i) {
-    const struct storage *storage = p->placement->tensors[i].storage;
-    const struct tensor *tensor = &p->program->job->tensors[i % p->placement->n_tensors];
-    if (!dtype_holds(storage->types.gradients, widest_sum(p, tensor)))
-        return "keeping gradients in fewer bits than fp64, in which they are added up";
-    return rounds_twice(p, storage, tensor)
-               ? "gathering parameters rounded, but not to what reads them"
-               : NULL;
+    enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles);
+    enum dtype gathered = storage->types.gathered;
+    if (storage->shards[STATE_PARAMETERS].n == 0 || dtype_holds(used, gathered) ||
+        dtype_holds(gathered, storage->types.parameters))
+        return true;
+    const struct origin *origin =
+        precision_origin(precision, PRECISION_GATHER, tensor->roles, tensor->n_roles);
+    struct diagnostic *d = report_no_order(
+        p, origin,
+        arena_format(p->arena, "parameters are rounded to %s to be gathered, and then to %s",
+                     dtype_word(gathered), dtype_word(used)));
+    diagnostic_say(d, "a device that has `%s` whole rounds it once, to other bits", tensor->name);
+    diagnostic_help(d, "say `gather = %s`, of which less is sent, too", dtype_word(used));
+    return false;
 }
 
 // Sums over devices would be of another type than those over the microbatches of one.
@@ -392,13 +384,10 @@ static void check_rounding(struct placing *p) {
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!check_reduced(p, &p->program->job->tensors[t]))
             return;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const char *what = rounded_otherwise(p, i);
-        if (what) {
-            not_in_order_yet(p, &p->config->train.precision.origin, what);
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
+        if (!check_gathered(p, placement->tensors[i].storage,
+                            &p->program->job->tensors[i % placement->n_tensors]))
             return;
-        }
-    }
 }
 
 // What is refused by one of these would be refused for the wrong reason by those behind it.
