@@ -6,7 +6,8 @@
 //
 //   block_forward  becomes  block_forward_to_attention    norm, queries, keys, values
 //                           block_forward_attention       o and lse over the device's own keys
-//                           block_forward_rest            all behind it
+//                           block_forward_rest            all behind it, beginning with casts of what
+//                                                         was joined in more digits
 //
 // This is done on the reference program, in logical shapes. Storage still goes by the whole calls,
 // so that the parameters of a layer are gathered and its gradients reduced at once.
@@ -171,6 +172,47 @@ static const struct ring *make_ring(struct unit_cutter *c, const struct op *op,
     return ring;
 }
 
+// ---- digits of what is joined -----------------------------------------------------------------
+
+// What rounds join is of as many digits as the op computes in: rounded in every round, it would lose
+// more than one device does, the longer the ring the more. `result` of the op, which is the unit's last,
+// becomes what a cast behind it makes of a wider one.
+static void widen_result(struct program *reference, struct unit *unit, uint32_t of,
+                         unsigned result) {
+    struct op *op = &unit->ops[of];
+    value_id narrow = op->results[result], wide;
+    enum dtype computed = op_computes_in(unit, op);
+    const char *name = arena_format(reference->arena, "%s.joined", unit->values[narrow].name);
+    struct op *cast =
+        unit_add_op(reference->arena, unit, OP_CAST, name, &narrow, 1, unit->ops[of].span);
+    op = &unit->ops[of];
+    wide = cast->results[0];
+    unit->values[wide].type = unit->values[narrow].type;
+    unit->values[wide].type.dtype = computed;
+    cast->n_roles = op->n_roles;
+    memcpy(cast->roles, op->roles, sizeof cast->roles);
+    cast->operands[0] = op->results[result] = wide;
+    cast->results[0] = narrow;
+}
+
+static void widen_joined(const struct plan *plan, struct program *reference, uint32_t id,
+                         int64_t layer) {
+    struct unit *unit = &reference->job->units[id];
+    const struct unit whole = *unit;
+    unit->ops = NULL;
+    unit->n_ops = unit->cap_ops = 0;
+    for (uint32_t i = 0; i < whole.n_ops; i++) {
+        const struct op *op = &whole.ops[i];
+        bool travels = pairing_of(plan, &whole, op, layer).travelling;
+        uint32_t of = unit->n_ops;
+        ARENA_PUSH(reference->arena, unit->ops, unit->n_ops, unit->cap_ops, *op);
+        for (unsigned k = 0; k < op->n_results && travels; k++)
+            if (whole.values[op->results[k]].type.dtype != op_computes_in(&whole, op) &&
+                op_frees_result(op->kind, k))
+                widen_result(reference, unit, of, k);
+    }
+}
+
 // ---- pieces -----------------------------------------------------------------------------------
 
 // A unit cut where keys travel.
@@ -251,6 +293,7 @@ static const struct cut_unit *find_cut_unit(struct cutting *c, uint32_t unit, in
     for (uint32_t i = 0; i < c->n_units; i++)
         if (c->units[i]->unit == unit)
             return c->units[i];
+    widen_joined(c->plan, c->reference, unit, layer);
     const struct cut_unit *cut = cut_unit(c->plan, c->reference, unit, layer);
     ARENA_PUSH(c->plan->arena, c->units, c->n_units, c->cap_units, cut);
     return cut;
