@@ -121,11 +121,9 @@ enum dtype precision_of_sums(const struct train_config *train, const uint8_t *ro
                              unsigned n_roles) {
     const struct precision_config *precision = &train->precision;
     enum dtype gradients = precision_type(precision, PRECISION_GRADIENTS, roles, n_roles);
-    if (!train->reproducible)
-        return gradients;
-    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
-    enum dtype made_of = dtype_wider(stream, precision_of_work(precision, roles, n_roles));
-    return dtype_wider(dtype_added_up_in(made_of), dtype_added_up_in(gradients));
+    bool doubles = precision_of_work(precision, roles, n_roles) == DTYPE_F64;
+    enum dtype added_up = doubles ? DTYPE_F64 : dtype_added_up_in(gradients);
+    return train->reproducible ? added_up : gradients;
 }
 
 enum dtype precision_of_reduction(const struct train_config *train, const uint8_t *roles,

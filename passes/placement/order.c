@@ -338,6 +338,17 @@ static void check_updates(struct placing *p) {
         }
 }
 
+// The stream's elements may be wider than what a part computes in, and so than its gradients can be made:
+// what one microbatch gives would be rounded.
+static bool check_stream(struct placing *p, const struct storage *storage) {
+    const struct precision_config *precision = &p->config->train.precision;
+    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
+    if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)))
+        return true;
+    not_in_order_yet(p, &precision->origin, "adding up in fp64 gradients of a part in fewer bits");
+    return false;
+}
+
 // Parameters that are rounded to be gathered, and then once more to what reads them, where one device
 // rounds once.
 static bool check_gathered(struct placing *p, const struct storage *storage,
@@ -385,7 +396,8 @@ static void check_rounding(struct placing *p) {
         if (!check_reduced(p, &p->program->job->tensors[t]))
             return;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
-        if (!check_gathered(p, placement->tensors[i].storage,
+        if (!check_stream(p, placement->tensors[i].storage) ||
+            !check_gathered(p, placement->tensors[i].storage,
                             &p->program->job->tensors[i % placement->n_tensors]))
             return;
 }
