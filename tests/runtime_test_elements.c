@@ -145,6 +145,7 @@ static void attention(struct place_context *context) {
 /* ---- ends of the model ---- */
 
 enum { VOCAB = 2500, TABLE = 9 * HIDDEN }; /* more logits than are widened at once */
+enum { LARGE = 5000, NARROW = 8 };         /* more rows of a table than are summed at once */
 
 static void embed(struct place_context *context, int32_t dtype, void *const *a) {
     CALL_OK(place_embedding(context, 0, dtype, ROWS, HIDDEN, a[0], 1, 4, a[1], a[2]));
@@ -153,6 +154,9 @@ static void embed(struct place_context *context, int32_t dtype, void *const *a) 
                                          9, a[3], a[4 + i], i));
         CALL_OK(place_embedding_backward(context, 0, dtype, PLACE_F32, ROWS, 1, 4 * i, HIDDEN, a[0],
                                          0, 9, a[3], a[6 + i], i));
+        /* a sum that is made apart, as that of one block is */
+        CALL_OK(place_embedding_backward(context, 0, dtype, dtype, ROWS, 1, dtype == PLACE_F32,
+                                         NARROW, a[0], 4 - LARGE, LARGE, a[3], a[8 + i], i));
     }
 }
 
@@ -167,7 +171,8 @@ static void lose(struct place_context *context, int32_t dtype, void *const *a) {
 
 static void ends(struct place_context *context) {
     CHECK_KERNEL(context, embed, {ROWS, 'i'}, {TABLE, 't'}, {ALL, 't'}, {ALL, 't'}, {TABLE, 't'},
-                 {TABLE, 't'}, {TABLE, 'w'}, {TABLE, 'w'});
+                 {TABLE, 't'}, {TABLE, 'w'}, {TABLE, 'w'}, {LARGE * NARROW, 't'},
+                 {LARGE * NARROW, 't'});
     CHECK_KERNEL(context, lose, {ROWS * VOCAB, 't'}, {ROWS, 'i'}, {1, 'd'}, {ROWS, 'w'},
                  {ROWS, 'w'}, {ROWS, 'w'}, {ROWS, 'w'}, {1, 'd'}, {ROWS * VOCAB, 't'});
 }

@@ -42,7 +42,7 @@ int32_t place_embedding_backward(struct place_context *context, int32_t statemen
     if (status)
         return status;
     int32_t computed = COMPUTED_IN(dtype, table_dtype);
-    if (blocks > 0 || table_dtype != computed) /* entry by entry, each rounded when it is whole */
+    if (blocks > 0)
         return run_kernel(context, statement, KERNEL_embedding_backward_blocks, computed, count,
                           entries_per_range(count, rows, hidden), &embedding);
     return run_kernel(context, statement, KERNEL_embedding_backward, computed, hidden,

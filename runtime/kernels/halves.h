@@ -86,6 +86,16 @@ INLINED singles bf16_load(const uint16_t *from) {
 }
 #endif
 
+/* As many elements as half a vector has words twice: those with even numbers, or with odd ones. */
+typedef uint32_t half_words __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef float half_singles __attribute__((vector_size(VECTOR_BYTES / 2)));
+
+INLINED half_singles bf16_load_every_other(const uint16_t *from, int odd) {
+    typedef half_words unaligned __attribute__((aligned(2), may_alias));
+    half_words pairs = *(const unaligned *)from;
+    return (half_singles)(odd ? pairs & 0xffff0000 : pairs << 16);
+}
+
 /* In the upper half of each word; of numbers. */
 INLINED words bf16_rounded(singles x) {
     words bits = (words)x;

@@ -4,11 +4,11 @@
 
 enum { COLUMNS_PER_RANGE = 64 };
 
-/* Weights that have another type than is computed with are widened in the workspace. */
+/* Weights that have another type than is computed with are widened in the workspace, and a row. */
 static int32_t check_rows(struct place_context *context, int32_t statement, int32_t computed,
                           const struct norm *norm) {
-    enum { ROWS_OF_WEIGHTS = 2 };
-    int64_t bytes = ROWS_OF_WEIGHTS * norm->hidden * (computed == PLACE_F64 ? 8 : 4);
+    enum { WIDENED_ROWS = 3 };
+    int64_t bytes = WIDENED_ROWS * norm->hidden * (computed == PLACE_F64 ? 8 : 4);
     if (norm->x.dtype == computed || bytes <= team_workspace_bytes(context->team))
         return PLACE_OK;
     return context_fail(context, statement, PLACE_ERROR_ARGUMENT,

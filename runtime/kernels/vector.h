@@ -8,7 +8,8 @@
 #define VECTOR_JOINED2(a, b) VECTOR_JOINED(a, b)
 
 /* VECTOR_FMA(f32, a, b, c) and so on: the operations that C has no operator for. Without the fused
- * instruction (x86-64-v2) a fused step is a product and a sum, as runtime/math/README.md says. */
+ * instruction (x86-64-v2) a fused step is a product and a sum, as runtime/math/README.md says.
+ * VECTOR_OF_HALF: half a vector of floats as one of doubles. */
 #if defined __AVX512F__
 #define VECTOR_BYTES            64
 #define KERNEL_VERSION          v4
@@ -18,6 +19,7 @@
 #define VECTOR_SQRT_f64(a)      _mm512_sqrt_pd((__m512d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm512_max_ps((__m512)(a), (__m512)(b))
 #define VECTOR_MAX_f64(a, b)    _mm512_max_pd((__m512d)(a), (__m512d)(b))
+#define VECTOR_OF_HALF(a)       _mm512_cvtps_pd((__m256)(a))
 #elif defined __FMA__
 #define VECTOR_BYTES            32
 #define KERNEL_VERSION          v3
@@ -27,6 +29,7 @@
 #define VECTOR_SQRT_f64(a)      _mm256_sqrt_pd((__m256d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm256_max_ps((__m256)(a), (__m256)(b))
 #define VECTOR_MAX_f64(a, b)    _mm256_max_pd((__m256d)(a), (__m256d)(b))
+#define VECTOR_OF_HALF(a)       _mm256_cvtps_pd((__m128)(a))
 #else
 #define VECTOR_BYTES            16
 #define KERNEL_VERSION          v2
@@ -36,6 +39,7 @@
 #define VECTOR_SQRT_f64(a)      _mm_sqrt_pd((__m128d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm_max_ps((__m128)(a), (__m128)(b))
 #define VECTOR_MAX_f64(a, b)    _mm_max_pd((__m128d)(a), (__m128d)(b))
+#define VECTOR_OF_HALF(a)       __builtin_convertvector(a, vector_f64)
 #endif
 
 /* Functions are inlined that need their constants, or would have to save all vectors around a call.
@@ -46,8 +50,13 @@
 #define ALIGNED __attribute__((aligned(VECTOR_BYTES)))
 
 #define VECTOR_FMA(suffix, a, b, c) VECTOR_JOINED2(VECTOR_FMA_, suffix)(a, b, c)
-#define VECTOR_SQRT(suffix, a)      VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
-#define VECTOR_MAX(suffix, a, b)    VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
+#if defined __FMA__
+#define SCALAR_FMA(a, b, c) __builtin_fma(a, b, c)
+#else
+#define SCALAR_FMA(a, b, c) ((double)(a) * (double)(b) + (c))
+#endif
+#define VECTOR_SQRT(suffix, a)   VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
+#define VECTOR_MAX(suffix, a, b) VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
 
 /* The names of a template: typed(x) is x with the suffix of the type that is being expanded (f32.h,
  * f64.h). */
