@@ -28,7 +28,7 @@ struct piece piece_of(const struct exchange *exchange, const struct mesh *mesh,
     const struct tensor_type *whole = kind == COLLECTIVE_ALL_GATHER ? to : from;
     const struct tensor_type *part = kind == COLLECTIVE_ALL_GATHER ? from : to;
     struct piece piece = {.outer = 1, .valid = type_elements(whole)};
-    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE)
+    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE || exchange_has_owner(exchange))
         return piece;
     if (exchange->dim > 0)
         piece.outer = elements_before(whole, exchange->dim);
@@ -72,7 +72,9 @@ _Static_assert((int)PLACE_ALL_REDUCE == (int)COLLECTIVE_ALL_REDUCE &&
                    (int)PLACE_REDUCE_SCATTER == (int)COLLECTIVE_REDUCE_SCATTER &&
                    (int)PLACE_ALL_GATHER == (int)COLLECTIVE_ALL_GATHER &&
                    (int)PLACE_ALL_TO_ALL == (int)COLLECTIVE_ALL_TO_ALL &&
-                   (int)PLACE_PERMUTE == (int)COLLECTIVE_PERMUTE,
+                   (int)PLACE_PERMUTE == (int)COLLECTIVE_PERMUTE &&
+                   (int)PLACE_REDUCE == (int)COLLECTIVE_REDUCE &&
+                   (int)PLACE_BROADCAST == (int)COLLECTIVE_BROADCAST,
                "enum place_collective follows ir/collectives.def");
 _Static_assert((int)PLACE_SUM == (int)OPERATION_SUM && (int)PLACE_MAX == (int)OPERATION_MAX,
                "enum place_operation is operation");
@@ -87,13 +89,15 @@ static int64_t group_index(const struct emitter *e, const struct axis_list *axes
 }
 
 void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
-                      const struct exchange *exchange, enum dtype dtype, const struct piece *pieces,
-                      uint32_t n) {
+                      const struct exchange *exchange, LLVMValueRef owner, enum dtype dtype,
+                      const struct piece *pieces, uint32_t n) {
     int64_t members = mesh_group_size(&e->job->mesh, &exchange->axes);
     int64_t shift = (exchange->shift % members + members) % members;
+    LLVMValueRef place =
+        owner ? LLVMBuildTrunc(e->builder, owner, e->i32, "owner") : constant_i32(e, shift);
     CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, exchange->kind),
                  constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
-                 constant_i32(e, exchange->operation), constant_i32(e, shift), constant_i32(e, n),
+                 constant_i32(e, exchange->operation), place, constant_i32(e, n),
                  store_pieces(e, pieces, n));
 }
 
@@ -119,7 +123,7 @@ void emit_collective(struct emitter *e, const struct op *op) {
     struct piece piece = piece_of(&exchange, &e->job->mesh, from, to);
     piece.from = operand_place(e, op, 0);
     piece.to = place_of(e, op->results[0]);
-    start_collective(e, op->id, unit_handle(e, op), &exchange, from->dtype, &piece, 1);
+    start_collective(e, op->id, unit_handle(e, op), &exchange, NULL, from->dtype, &piece, 1);
 }
 
 // ---- slices -----------------------------------------------------------------------------------

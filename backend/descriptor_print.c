@@ -120,12 +120,14 @@ static void print_buffers(FILE *to, const struct place_part *p, int32_t part) {
             print_dimensions(to, b);
         fputs("\n     ", to);
         print_axes(to, "flat", &b->flat);
+        print_axes(to, "owners", &b->owners);
         fprintf(to,
                 ".stacks = {{%d, %" PRId64 "}, {%d, %" PRId64 "}}, .count = %" PRId64
-                ", .inner = %d, .first_item = %" PRId64 ", .item_step = %" PRId64
-                ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64 ", .window_of = %d},\n",
+                ", .slots = %" PRId64 ", .inner = %d, .first_item = %" PRId64
+                ", .item_step = %" PRId64 ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64
+                ", .window_of = %d},\n",
                 (int)b->stacks[0].kind, b->stacks[0].count, (int)b->stacks[1].kind,
-                b->stacks[1].count, b->count, b->inner, b->first_item, b->item_step,
+                b->stacks[1].count, b->count, b->slots, b->inner, b->first_item, b->item_step,
                 b->stride_bytes, b->offset_bytes, b->window_of);
     }
     fputs("};\n", to);

@@ -184,8 +184,10 @@ struct piece {
 };
 struct piece piece_of(const struct exchange *, const struct mesh *, const struct tensor_type *from,
                       const struct tensor_type *to);
+// `owner`: the place of the member to which it goes, or from which it comes; NULL: it has none.
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
-                      const struct exchange *, enum dtype, const struct piece *pieces, uint32_t n);
+                      const struct exchange *, LLVMValueRef owner, enum dtype,
+                      const struct piece *pieces, uint32_t n);
 
 // copies.c: a copy between tiers.
 struct copy {

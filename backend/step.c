@@ -62,15 +62,50 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
     struct emitter *e = s->e;
     const struct buffer *buffer = &e->program->buffers[reference.buffer];
     LLVMValueRef item = item_value(s, &reference);
+    int64_t owners = mesh_group_size(&e->job->mesh, &buffer->layout.owners);
+    if (buffer->window_of == NO_ID && owners > 1)
+        item = LLVMBuildUDiv(e->builder, item, constant_i64(e, owners), "");
     if (buffer->window_of == NO_ID)
         return item_pointer(s, buffer, item);
-    // A window: this device's flat shard inside the item of the whole buffer.
+    // A window: this device's flat shard inside the item of the whole buffer, or its owner's all.
     const struct buffer *whole = &e->program->buffers[buffer->window_of];
     struct tensor_type shard = buffer_type(e->program, buffer);
     struct axis_list axes = buffer_window_axes(e->program, buffer);
     LLVMValueRef at =
         LLVMBuildMul(e->builder, coordinate(e, &axes), constant_i64(e, type_bytes(&shard)), "");
     return element_pointer(e, e->i8, item_pointer(s, whole, item), at);
+}
+
+// ---- owners -----------------------------------------------------------------------------------
+
+// The member that owns what a statement names, among those along the axes.
+static LLVMValueRef owner_value(struct schedule *s, const struct ownership *owner) {
+    struct emitter *e = s->e;
+    int64_t members = mesh_group_size(&e->job->mesh, &owner->axes);
+    return LLVMBuildURem(e->builder, index_value(s, owner->item), constant_i64(e, members), "");
+}
+
+// What follows is executed by the owner alone, up to end_alone with the block that this returns; NULL:
+// by everybody.
+static LLVMBasicBlockRef begin_alone(struct schedule *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    struct ownership owner = statement_ownership(e->program, statement);
+    if (mesh_group_size(&e->job->mesh, &owner.axes) == 1)
+        return NULL;
+    LLVMBasicBlockRef alone = LLVMAppendBasicBlockInContext(e->llvm, e->function.llvm, "alone");
+    LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(e->llvm, e->function.llvm, "all");
+    LLVMValueRef is_owner = LLVMBuildICmp(e->builder, LLVMIntEQ, coordinate(e, &owner.axes),
+                                          owner_value(s, &owner), "");
+    LLVMBuildCondBr(e->builder, is_owner, alone, all);
+    LLVMPositionBuilderAtEnd(e->builder, alone);
+    return all;
+}
+
+static void end_alone(struct schedule *s, LLVMBasicBlockRef all) {
+    if (!all)
+        return;
+    LLVMBuildBr(s->e->builder, all);
+    LLVMPositionBuilderAtEnd(s->e->builder, all);
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -122,8 +157,11 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         pieces[i].to = reference_pointer(s, piece->to);
     }
     enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
+    struct ownership owner = statement_ownership(program, statement);
     start_collective(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
-                     &transfer->exchange, dtype, pieces, transfer->n_pieces);
+                     &transfer->exchange,
+                     exchange_has_owner(&transfer->exchange) ? owner_value(s, &owner) : NULL, dtype,
+                     pieces, transfer->n_pieces);
 }
 
 // Elements, without the padding behind an item.
@@ -199,6 +237,9 @@ static void emit_loop(struct schedule *s, const struct loop *loop) {
 static void emit_statement(struct schedule *s, const struct statement *statement) {
     if (statement->kind != STATEMENT_LOOP)
         CALL_RUNTIME(s->e, begin_statement, statement->id, s->depth ? s->told : null_pointer(s->e));
+    LLVMBasicBlockRef all = NULL;
+    if (statement->kind == STATEMENT_CALL || statement->kind == STATEMENT_ZERO)
+        all = begin_alone(s, statement);
     switch (statement->kind) {
     case STATEMENT_LOOP:
         emit_loop(s, &statement->loop);
@@ -221,6 +262,7 @@ static void emit_statement(struct schedule *s, const struct statement *statement
     case STATEMENT_FREE: // what is no longer alive is counted, not given back
         break;
     }
+    end_alone(s, all);
 }
 
 static void emit_block(struct schedule *s, const struct block *block) {

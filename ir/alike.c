@@ -90,7 +90,9 @@ static bool layouts_alike(const struct buffer *a, const struct buffer *b) {
         if (!axis_list_equal(&a->layout.cuts[i], &b->layout.cuts[i]) ||
             a->layout.zigzag[i] != b->layout.zigzag[i])
             return false;
-    return axis_list_equal(&a->layout.flat, &b->layout.flat) && axis_list_equal(&inner_a, &inner_b);
+    return axis_list_equal(&a->layout.flat, &b->layout.flat) &&
+           axis_list_equal(&a->layout.owners, &b->layout.owners) &&
+           axis_list_equal(&inner_a, &inner_b);
 }
 
 static bool buffers_alike(const struct pair *p, const struct buffer *a, const struct buffer *b) {

@@ -72,10 +72,20 @@ int64_t buffer_item_bytes(const struct program *program, const struct buffer *bu
     return buffer_item_bytes_on(&program->job->mesh, buffer);
 }
 
+int64_t buffer_slots(const struct mesh *mesh, const struct buffer *buffer) {
+    int64_t owners = mesh_group_size(mesh, &buffer->layout.owners);
+    return (buffer_items(buffer) + owners - 1) / owners;
+}
+
+int64_t buffer_slot(const struct mesh *mesh, const struct buffer *buffer, int64_t item) {
+    return item / mesh_group_size(mesh, &buffer->layout.owners);
+}
+
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
     if (buffer->window_of != NO_ID)
         return 0;
-    return size_times(buffer_items(buffer), buffer_item_bytes(program, buffer));
+    return size_times(buffer_slots(&program->job->mesh, buffer),
+                      buffer_item_bytes(program, buffer));
 }
 
 struct axis_list buffer_window_axes(const struct program *program, const struct buffer *buffer) {

@@ -15,13 +15,14 @@ static bool same_dimensions(const struct buffer *a, const struct buffer *b) {
 }
 
 // A window is about what its whole is about, in its order, and its flat cut begins with the
-// whole's. The last device's shard must lie inside the item too, so the item is padded for it.
+// whole's, or it is the owner's of each item. The last device's shard must lie inside the item too, so the item is padded for it.
 static const char *check_window(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     const struct buffer *parent = &program->buffers[buffer->window_of];
+    bool owned = buffer->layout.owners.n && !parent->layout.owners.n;
     bool fits =
         buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
-        parent->layout.flat.n < buffer->layout.flat.n &&
+        (parent->layout.flat.n < buffer->layout.flat.n || (owned && parent->layout.flat.n == 0)) &&
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&
         parent->tier == buffer->tier && stacks_equal(&parent->stacks, &buffer->stacks) &&
@@ -108,13 +109,33 @@ static const char *check_stacks(struct checker *c, const struct buffer *buffer) 
 
 // A part has its own buffers for what it holds of a tensor, so the axes of parts number no shards.
 static const char *check_parted_cuts(struct checker *c, const struct buffer *buffer) {
-    uint64_t cuts = axis_list_mask(&buffer->layout.flat);
+    uint64_t cuts = axis_list_mask(&buffer->layout.flat) | axis_list_mask(&buffer->layout.owners);
     for (unsigned i = 0; i < buffer->rank; i++)
         cuts |= axis_list_mask(&buffer->layout.cuts[i]);
     return cuts & axis_list_mask(&c->program->part.axes)
                ? arena_format(c->arena, "buffer %s is cut over axes that parts are over",
                               buffer->name)
                : NULL;
+}
+
+// Whole tensors have owners, one in each layer, and nobody else has a part of one.
+static const char *check_owners(struct checker *c, const struct buffer *buffer) {
+    const struct layout *layout = &buffer->layout;
+    uint64_t cuts = axis_list_mask(&layout->flat) ? UINT64_MAX : 0;
+    for (unsigned i = 0; i < buffer->rank; i++)
+        cuts |= axis_list_mask(&layout->cuts[i]);
+    bool layers = buffer->stacks.n == 0 ||
+                  (buffer->stacks.n == 1 && buffer_stack(buffer, STACK_LAYERS) != NULL);
+    bool fits = buffer->tensor != NO_ID && buffer->rank > 0 && layers &&
+                buffer->tier == TIER_DEVICE && buffer->host == HOST_NONE &&
+                !(cuts & axis_list_mask(&layout->owners));
+    if (layout->owners.n == 0 || fits)
+        return NULL;
+    return arena_format(
+        c->arena,
+        "buffer %s has owners, but is no whole tensor on the device, or one in each "
+        "layer",
+        buffer->name);
 }
 
 // Scalars, and what the host fills and reads around a step, are on the device alone.
@@ -157,6 +178,7 @@ const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     if (!wrong && buffer->window_of != NO_ID)
         wrong = check_window(c, buffer);
     wrong = wrong ? wrong : check_host(c, buffer);
+    wrong = wrong ? wrong : check_owners(c, buffer);
     wrong = wrong ? wrong : check_tier(c, buffer);
     return wrong ? wrong : check_parted_cuts(c, buffer);
 }

@@ -21,6 +21,25 @@ struct plan_checker {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
+static bool bytes_meet(const struct program *program, const struct buffer *a,
+                       const struct buffer *b) {
+    return a->tier == b->tier && a->window_of == NO_ID && b->window_of == NO_ID &&
+           a->offset_bytes < b->offset_bytes + buffer_bytes(program, b) &&
+           b->offset_bytes < a->offset_bytes + buffer_bytes(program, a);
+}
+
+// Which bytes an item has that has an owner depends on the number of owners, so no other buffer may
+// have any of them.
+static const char *check_alone(struct plan_checker *c, const struct buffer *buffer) {
+    for (buffer_id i = 0; buffer->layout.owners.n && i < c->program->n_buffers; i++) {
+        const struct buffer *other = &c->program->buffers[i];
+        if (other != buffer && bytes_meet(c->program, buffer, other))
+            return arena_format(c->arena, "buffer %s has owners, and shares bytes with %s",
+                                buffer->name, other->name);
+    }
+    return NULL;
+}
+
 // A window lies in its whole, which is checked in its place.
 static const char *check_offset(struct plan_checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
@@ -37,7 +56,7 @@ static const char *check_offset(struct plan_checker *c, const struct buffer *buf
     if (buffer->offset_bytes % dtype_bytes[buffer->dtype])
         return arena_format(
             c->arena, "buffer %s does not begin at a multiple of its elements' size", buffer->name);
-    return NULL;
+    return check_alone(c, buffer);
 }
 
 // ---- units ------------------------------------------------------------------------------------

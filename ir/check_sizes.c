@@ -74,7 +74,8 @@ static int64_t check_buffer(struct size_checker *c, const struct buffer *buffer)
     if (c->found.what)
         return 0;
     int64_t parts = mesh_group_size(&c->program->job->mesh, &buffer->layout.flat);
-    int64_t item = buffer_item_bytes(c->program, buffer), all = size_times(item, items);
+    int64_t item = buffer_item_bytes(c->program, buffer);
+    int64_t all = size_times(item, buffer_slots(&c->program->job->mesh, buffer));
     check_bytes(c, &whole, 1, size_times(item, parts), kind, name, buffer->span); // padded
     check_bytes(c, &whole, items, all, kind, name, buffer->span);
     return buffer->window_of == NO_ID ? all : 0;

@@ -213,9 +213,7 @@ static const char *check_zero(struct checker *c, struct reference at) {
                         buffer_at(c, &at)->name);
 }
 
-// `at` follows along, so that whatever is wrong is shown at its statement.
-static const char *check_statement(struct checker *c, const struct statement *statement) {
-    c->at = statement->span;
+static const char *check_kind(struct checker *c, const struct statement *statement) {
     switch (statement->kind) {
     case STATEMENT_LOOP:
         return check_loop(c, &statement->loop);
@@ -234,6 +232,13 @@ static const char *check_statement(struct checker *c, const struct statement *st
         return check_free(c, statement);
     }
     return "a statement of no kind";
+}
+
+// `at` follows along, so that whatever is wrong is shown at its statement.
+static const char *check_statement(struct checker *c, const struct statement *statement) {
+    c->at = statement->span;
+    const char *wrong = check_kind(c, statement);
+    return wrong || statement->kind == STATEMENT_LOOP ? wrong : check_ownership(c, statement);
 }
 
 static const char *check_block(struct checker *c, const struct block *block) {

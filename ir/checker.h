@@ -5,6 +5,7 @@
 //   check_unit.c     units: values defined once and before use, ops with the types that follow
 //   check_buffer.c   buffers: cuts, windows, stacks, and what the host knows
 //   check_step.c     schedules: indices inside buffers, calls and transfers of what fits
+//   check_owners.c   in these, what has owners
 #ifndef PLACE_IR_CHECKER_H
 #define PLACE_IR_CHECKER_H
 
@@ -30,6 +31,8 @@ const char *check_parts(struct checker *);
 const char *check_unit(struct checker *, struct unit *);
 const char *check_buffer(struct checker *, const struct buffer *);
 const char *check_steps(struct checker *); // of the program that is looked at
+// What a statement names of owners, whose references are inside their buffers.
+const char *check_ownership(struct checker *, const struct statement *);
 
 // The first dimension that two types call otherwise which are equal but for that; -1: none.
 int other_label(const struct tensor_type *, const struct tensor_type *);

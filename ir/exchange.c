@@ -11,15 +11,15 @@ struct exchange exchange_flat(enum collective_kind kind, const struct axis_list 
 }
 
 enum collective_kind op_collective(enum op_kind kind) {
-    switch (kind) {
-#define COLLECTIVE(name, text, op)                                                                 \
-    case op:                                                                                       \
-        return COLLECTIVE_##name;
+    static const enum op_kind ops[N_COLLECTIVES] = {
+#define COLLECTIVE(name, text, op) op,
 #include "ir/collectives.def"
 #undef COLLECTIVE
-    default:
-        return N_COLLECTIVES;
-    }
+    };
+    int found = 0;
+    while (found < N_COLLECTIVES && (ops[found] == N_OPS || ops[found] != kind))
+        found++;
+    return (enum collective_kind)found;
 }
 
 // False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
@@ -41,13 +41,17 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
 // ---- what makes sense -------------------------------------------------------------------------
 
 const char *exchange_check(const struct exchange *exchange, enum dtype dtype) {
-    bool reduces =
-        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool of_owner = exchange_has_owner(exchange);
+    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
+                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
+                   exchange->kind == COLLECTIVE_REDUCE;
     bool joins = exchange->kind == COLLECTIVE_ALL_TO_ALL;
     if (exchange->kind == COLLECTIVE_COPY && exchange->dim >= 0)
         return "a copy changes no dimension: it takes no `dim`";
     if (exchange->kind == COLLECTIVE_ALL_REDUCE && exchange->dim >= 0)
         return "an all_reduce changes no dimension: it takes no `dim`";
+    if (of_owner && exchange->dim >= 0)
+        return "what goes to an owner, or from it, is whole: it takes no `dim`";
     if (exchange->kind == COLLECTIVE_PERMUTE && exchange->dim >= 0)
         return "a permute changes no dimension: it takes no `dim`";
     if (joins != (exchange->concat_dim >= 0) || (joins && exchange->dim < 0))
@@ -119,6 +123,8 @@ enum algorithm exchange_algorithm(const struct exchange *exchange, int64_t membe
         return members > LIMIT_DIRECT_MEMBERS ? ALGORITHM_DOUBLING : ALGORITHM_DIRECT;
     case COLLECTIVE_ALL_TO_ALL:
     case COLLECTIVE_PERMUTE:
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_BROADCAST:
         return ALGORITHM_DIRECT;
     default:
         return ALGORITHM_RING;
@@ -178,6 +184,10 @@ int64_t exchange_sent_bytes(const struct exchange *exchange, enum algorithm algo
                                              : size_times(2, others);
     case COLLECTIVE_PERMUTE:
         return exchange->shift % members ? unpadded : 0;
+    case COLLECTIVE_REDUCE:
+        return unpadded;
+    case COLLECTIVE_BROADCAST:
+        return size_times(unpadded, members - 1);
     default:
         return others;
     }

@@ -328,6 +328,10 @@ struct layout {
     struct axis_list cuts[MAX_RANK];
     uint8_t zigzag[MAX_RANK]; // 1 + the axis of cuts[i] that is; 0: none
     struct axis_list flat;
+    // Item i is whole on one member along these axes, its owner: that of number i modulo their size.
+    // The others have nothing of it. Where such a buffer has bytes of its own, a device has room for
+    // the items that it owns, one after the other.
+    struct axis_list owners;
     uint8_t n_inner; // of the axes that cut a batch by microbatches: the innermost, inside these
 };
 
@@ -794,6 +798,12 @@ struct reference reference_at(buffer_id, struct index);         // stacked once,
 bool reference_equal(const struct reference *a, const struct reference *b);
 // The variables that say which item it is: bits 1 << variable.
 uint32_t reference_variables(const struct reference *);
+// Whose item a call or a transfer works on: it is executed by the owner alone, or goes to or from it.
+struct ownership {
+    struct axis_list axes; // none: of nobody alone
+    struct index item;     // the owner is the member of this number modulo their size
+};
+struct ownership statement_ownership(const struct program *, const struct statement *);
 // The number of the item inside loops.
 int64_t reference_item(const struct program *, const struct reference *, const int64_t *variables);
 
@@ -811,6 +821,10 @@ struct exchange exchange_flat(enum collective_kind, const struct axis_list *axes
 bool op_exchange(const struct op *, struct exchange *);
 // The collective of an op; N_COLLECTIVES: it is none.
 enum collective_kind op_collective(enum op_kind);
+// Is it between all and the owner of what it carries?
+static inline bool exchange_has_owner(const struct exchange *exchange) {
+    return exchange->kind == COLLECTIVE_REDUCE || exchange->kind == COLLECTIVE_BROADCAST;
+}
 // NULL, or what makes no sense for its kind.
 const char *exchange_check(const struct exchange *, enum dtype);
 // Whether what a member gives and what it gets have sizes that go together.
@@ -850,6 +864,10 @@ int64_t flat_part(int64_t elements, int64_t parts, int64_t pad_elements);
 // The same on a mesh, for buffers of no program.
 struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *);
 int64_t buffer_item_bytes_on(const struct mesh *, const struct buffer *);
+// The items that a device has room for: all, or as many as the owner has that has most.
+int64_t buffer_slots(const struct mesh *, const struct buffer *);
+// Where among these one of its items is.
+int64_t buffer_slot(const struct mesh *, const struct buffer *, int64_t item);
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);

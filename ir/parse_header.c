@@ -248,7 +248,7 @@ static enum tier parse_tier(struct parser *p) {
     return (enum tier)text_choice(p, tier_names, N_TIERS, "where bytes may be");
 }
 
-// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACKS pad N window of BUFFER
+// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES owner/AXES of TENSOR host ROLE STACKS pad N window of BUFFER
 // on TIER at OFFSET`. Tensors and wholes stand above what refers to them.
 static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
@@ -263,6 +263,10 @@ static void parse_buffer(struct parser *p) {
     if (text_accept_word(p, "flat")) {
         text_expect(p, '/');
         buffer.layout.flat = text_axes(p);
+    }
+    if (text_accept_word(p, "owner")) {
+        text_expect(p, '/');
+        buffer.layout.owners = text_axes(p);
     }
     if (text_accept_word(p, "of")) {
         struct token at = p->token;
@@ -351,10 +355,11 @@ enum { N_LINES = sizeof lines / sizeof *lines };
 
 // Words of a line that is not at its end stand in one order, each once.
 static void fail_no_line(struct parser *p) {
-    static const char *const inner[] = {
-        "flat",   "of",    "host",    "layers", "microbatches", "around", "from",   "by",
-        "slots",  "pad",   "window",  "on",     "at",           "role",   "init",   "parts",
-        "frozen", "saved", "columns", "link",   "relax",        "wire",   "zigzag", "transposed"};
+    static const char *const inner[] = {"flat",   "of",     "host",   "layers",     "microbatches",
+                                        "around", "from",   "by",     "slots",      "pad",
+                                        "window", "on",     "at",     "role",       "init",
+                                        "parts",  "frozen", "saved",  "columns",    "link",
+                                        "relax",  "wire",   "zigzag", "transposed", "owner"};
     const char *names[N_LINES + N_STEPS + 1] = {"part"};
     size_t n = 1;
     if (text_at_word(p, "part"))

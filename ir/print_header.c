@@ -136,6 +136,10 @@ void print_buffer(struct printer *p, const struct buffer *buffer) {
         put(p, " flat/");
         put_axes(p, &buffer->layout.flat);
     }
+    if (buffer->layout.owners.n) {
+        put(p, " owner/");
+        put_axes(p, &buffer->layout.owners);
+    }
     if (buffer->tensor != NO_ID) {
         break_before(p, (int)strlen(p->job->tensors[buffer->tensor].name) + 4);
         put(p, " of %s", p->job->tensors[buffer->tensor].name);

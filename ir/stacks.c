@@ -158,6 +158,17 @@ uint32_t reference_variables(const struct reference *reference) {
     return variables;
 }
 
+struct ownership statement_ownership(const struct program *program,
+                                     const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(program, statement, i)).at; i++) {
+        const struct layout *layout = &program->buffers[access.at->buffer].layout;
+        if (layout->owners.n)
+            return (struct ownership){layout->owners, access.at->indices[0]};
+    }
+    return (struct ownership){.item = index_constant(0)};
+}
+
 int64_t reference_item(const struct program *program, const struct reference *reference,
                        const int64_t *variables) {
     int64_t places[MAX_STACKS];

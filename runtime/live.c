@@ -82,7 +82,7 @@ static int64_t common_bytes(struct range a, struct range b) {
 
 static bool share_bytes(const struct place_buffer *a, const struct place_buffer *b) {
     return a->window_of < 0 && b->window_of < 0 && a->tier == b->tier &&
-           common_bytes(range_of_items(a, 0, a->count), range_of_items(b, 0, b->count)) > 0;
+           common_bytes(range_of_items(a, 0, a->slots), range_of_items(b, 0, b->slots)) > 0;
 }
 
 /* ---- what is alive -------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void count(struct live *live, const struct place_buffer *buffer, int64_t 
 static int64_t alive_in(const struct live *live, int32_t buffer, struct range range) {
     const struct place_buffer *b = &live->part->buffers[buffer];
     int64_t bytes = 0, before = range.begin - b->offset_bytes;
-    for (int64_t item = before > 0 ? before / b->stride_bytes : 0; item < b->count; item++) {
+    for (int64_t item = before > 0 ? before / b->stride_bytes : 0; item < b->slots; item++) {
         struct range other = range_of_items(b, item, 1);
         if (other.begin >= range.end)
             break;
@@ -242,7 +242,7 @@ struct live_report live_end_step(struct live *live) {
     for (int tier = 0; tier < PLACE_N_TIERS; tier++)
         live->report.unfreed += live->now[tier].sum - live->always[tier].sum;
     for (int32_t i = 0; live->report.unfreed && i < live->part->n_buffers; i++)
-        for (int64_t item = 0; live->n_alive[i] && item < live->part->buffers[i].count; item++)
+        for (int64_t item = 0; live->n_alive[i] && item < live->part->buffers[i].slots; item++)
             if (!is_always_alive(&live->part->buffers[i]))
                 make_free(live, i, item);
     if (live->ever_changed)
@@ -303,7 +303,7 @@ static bool allocate(struct live *live, int32_t n_statements) {
         return false;
     for (int32_t i = 0; i < part->n_buffers; i++) {
         const struct place_buffer *buffer = &part->buffers[i];
-        live->first_item[i + 1] = live->first_item[i] + (buffer->window_of < 0 ? buffer->count : 0);
+        live->first_item[i + 1] = live->first_item[i] + (buffer->window_of < 0 ? buffer->slots : 0);
     }
     size_t items = (size_t)live->first_item[part->n_buffers] + 1;
     live->alive = calloc(items, sizeof *live->alive);

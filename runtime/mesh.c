@@ -34,7 +34,7 @@ struct place_axes axes_of_mesh(const struct place_program *program) {
 }
 
 struct place_axes axes_not_cut(const struct place_buffer *buffer, const struct place_axes *axes) {
-    uint32_t cut = axes_mask(&buffer->flat);
+    uint32_t cut = axes_mask(&buffer->flat) | axes_mask(&buffer->owners);
     for (int i = 0; i < buffer->rank; i++)
         cut |= axes_mask(&buffer->dims[i].cut);
     struct place_axes left = {0};

@@ -86,6 +86,8 @@ enum place_collective {
     PLACE_ALL_GATHER = 2,
     PLACE_ALL_TO_ALL = 3,
     PLACE_PERMUTE = 4,
+    PLACE_REDUCE = 5,    /* the sum of what all give, to one member: the owner */
+    PLACE_BROADCAST = 6, /* what the owner gives, to all */
 };
 
 /* The operation by which an all_reduce makes one value of several. Not-a-number stays one. */
@@ -103,7 +105,8 @@ enum place_operation {
  * is 1. ALL_GATHER      src: part; dst: whole. src may be the device's own chunk of dst when outer
  * is 1. ALL_TO_ALL      src: whole, of which chunk j goes to member j; dst: as many elements, seen
  * as dst_outer x (N x ...), whose chunk i comes from member i. PERMUTE         src, dst: `valid`
- * elements each. outer is 1, chunk is not read.
+ * elements each. outer is 1, chunk is not read. REDUCE and BROADCAST likewise; dst may be src. Of a
+ * REDUCE dst is written at the owner alone, of a BROADCAST src is read there alone.
  *
  * But where it is said, src and dst share no bytes.
  *
@@ -254,10 +257,15 @@ struct place_buffer {
     int32_t rank;
     struct place_dimension dims[PLACE_RANK_LIMIT];
     struct place_axes flat;
+    /* Along these item i is whole at the place i modulo their size, its owner, and nowhere else. A
+     * buffer that is no window has room for what a device owns of it, one item behind the other:
+     * item i is where it says that item i divided by their size is. */
+    struct place_axes owners;
     /* Outermost first, those that it has not NONE: of two, place i of the first and k of the second,
      * of n, are item i * n + k. What lives from step to step, or is the host's, has one at most. */
     struct place_stack stacks[PLACE_STACKS_LIMIT];
     int64_t count; /* items */
+    int64_t slots; /* items that a device has room for: count, but for owners */
     int32_t
         inner; /* of the axes that cut a batch by microbatches: so many, the innermost, inside */
     int64_t first_item;
@@ -266,7 +274,7 @@ struct place_buffer {
     int64_t offset_bytes; /* in the arena of its tier; not read for a window */
     /* -1, or the buffer of which this is the device's own flat chunk: item i lies inside item i of
      * that buffer at the device's place along the axes of `flat` behind those that cut the buffer
-     * itself, which are the first. A window has no bytes of its own. */
+     * itself, which are the first; or it is the item, at its owner. A window has no bytes of its own. */
     int32_t window_of;
 };
 

@@ -263,6 +263,7 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
                                     .rank = rank,
                                     .dims = {a, b, c},
                                     .count = items,
+                                    .slots = items,
                                     .window_of = -1};
     if (items > 1)
         buffer->stacks[0] = (struct place_stack){PLACE_STACK_MICROBATCHES, items};

@@ -48,6 +48,7 @@ static struct place_buffer make_buffer(int form) {
         .dims = {{.name = "x", .size = D0}, {.name = "y", .size = D1}, {.name = "z", .size = D2}},
         .stacks = {{PLACE_STACK_LAYERS, 3}},
         .count = 3,
+        .slots = 3,
         .window_of = -1};
     if (form < 8 && (form & 1))
         buffer.dims[0].cut = (struct place_axes){1, {2}};
@@ -151,7 +152,7 @@ static void arenas_begin_where_huge_pages_do(void **state) {
     enum { HUGE_PAGE_BYTES = 2 << 20 };
     struct place_buffer buffer = make_buffer(0);
     for (int64_t bytes = 8; bytes < 3 * HUGE_PAGE_BYTES; bytes += HUGE_PAGE_BYTES / 3 * 2 + 8) {
-        buffer.count = 1;
+        buffer.count = buffer.slots = 1;
         buffer.stride_bytes = bytes;
         struct place_context context = arena_of(&buffer, 0);
         assert_int_equal((uintptr_t)context.head.arenas[PLACE_DEVICE] % HUGE_PAGE_BYTES, 0);
@@ -501,6 +502,7 @@ static void check_samples(int inner) {
                                            {.name = "sequence", .size = 6, .cut = {1, {1}}}},
                                   .stacks = {{PLACE_STACK_MICROBATCHES, 2}},
                                   .count = 2,
+                                  .slots = 2,
                                   .inner = inner,
                                   .window_of = -1,
                                   .stride_bytes = 2 * 2 * 4,
@@ -565,6 +567,7 @@ static void windows_of_several_files_follow_each_other(void **state) {
                                            .rank = 2,
                                            .dims = {{.size = 7}, {.size = 4}},
                                            .count = 1,
+                                           .slots = 1,
                                            .window_of = -1,
                                            .stride_bytes = 7 * 4 * 4,
                                            .offset_bytes = i * 7 * 4 * 4};
@@ -618,7 +621,7 @@ static void tensors_of_files_are_found_by_name(void **state) {
         buffers[i].rank = 1;
         buffers[i].dims[0].size = 2;
         buffers[i].stacks[0] = (struct place_stack){PLACE_STACK_LAYERS, LAYERS};
-        buffers[i].count = LAYERS;
+        buffers[i].count = buffers[i].slots = LAYERS;
         buffers[i].item_step = 1;
         buffers[i].window_of = -1;
     }

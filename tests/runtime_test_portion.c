@@ -32,10 +32,11 @@ static float given(int32_t member, int32_t piece, int64_t i) {
 static void describe_pieces(enum place_collective kind) {
     static const int64_t valid[PIECES] = {100001, 7, 0}, rows[PIECES] = {1, 1, 3};
     for (int i = 0; i < PIECES; i++) {
-        int64_t outer = kind == PLACE_ALL_REDUCE || kind == PLACE_PERMUTE ? 1 : rows[i];
+        bool is_flat = kind == PLACE_ALL_REDUCE || kind == PLACE_PERMUTE || kind == PLACE_REDUCE ||
+                       kind == PLACE_BROADCAST;
+        int64_t outer = is_flat ? 1 : rows[i];
         int64_t chunk = valid[i] ? (valid[i] + n - 1) / n : 11;
         int64_t whole = outer * n * chunk, kept = valid[i] ? valid[i] : whole;
-        bool is_flat = kind == PLACE_ALL_REDUCE || kind == PLACE_PERMUTE;
         if (kind == PLACE_ALL_TO_ALL)
             kept = whole;
         buffers[i].piece = (struct place_piece){
@@ -80,6 +81,12 @@ static float wanted(int32_t member, int32_t p, int64_t i) {
         if (at >= piece->valid)
             return 0;
         break;
+    case PLACE_BROADCAST:
+        return given(collective.shift, p, i);
+    case PLACE_REDUCE:
+        if (member != collective.shift)
+            return -5;
+        break;
     case PLACE_ALL_REDUCE:
         break;
     }
@@ -88,9 +95,17 @@ static float wanted(int32_t member, int32_t p, int64_t i) {
     return sum;
 }
 
-/* Elements of all pieces of which a member sends this many times a chunk. */
-static int64_t sent_bytes(void) {
+/* Elements of all pieces of which a member sends this many times a chunk; what goes to an owner, or
+ * comes from there, has none. */
+static int64_t sent_bytes(int32_t member) {
     int64_t elements = 0;
+    if (collective_has_owner(&collective)) {
+        bool owns = member == collective.shift;
+        for (int i = 0; i < PIECES; i++)
+            elements += buffers[i].piece.valid;
+        return elements * (collective.kind == PLACE_REDUCE ? !owns : owns * (n - 1)) *
+               (int64_t)sizeof(float);
+    }
     for (int i = 0; i < PIECES; i++)
         elements += collective.kind == PLACE_PERMUTE
                         ? buffers[i].piece.valid * (collective.shift % n != 0)
@@ -114,7 +129,9 @@ static void check(enum place_collective kind, bool streams) {
     _Atomic int64_t sent[MEMBERS] = {0};
     collective = (struct collective){.kind = kind,
                                      .dtype = PLACE_F32,
-                                     .shift = kind == PLACE_PERMUTE ? 2 : 0,
+                                     .shift = kind == PLACE_PERMUTE  ? 2
+                                              : kind > PLACE_PERMUTE ? n / 2
+                                                                     : 0,
                                      .n_pieces = PIECES,
                                      .pieces = pieces};
     describe_pieces(kind);
@@ -132,7 +149,7 @@ static void check(enum place_collective kind, bool streams) {
     struct portions portions = {&collective, n, sources, results, sent, streams};
     do_all(&portions);
     for (int32_t k = 0; k < n; k++) {
-        assert_int_equal(sent[k], sent_bytes());
+        assert_int_equal(sent[k], sent_bytes(k));
         for (int32_t p = 0; p < PIECES; p++) {
             float *dst = buffers[p].dst[k];
             for (int64_t i = 0; i < buffers[p].dst_elements; i++)
@@ -148,7 +165,7 @@ static void check(enum place_collective kind, bool streams) {
 }
 
 static void tiles_in_any_order_make_the_results(void **state) {
-    for (int kind = PLACE_ALL_REDUCE; kind <= PLACE_PERMUTE; kind++)
+    for (int kind = PLACE_ALL_REDUCE; kind <= PLACE_BROADCAST; kind++)
         for (n = 1; n <= MEMBERS; n++) {
             check((enum place_collective)kind, false);
             check((enum place_collective)kind, true);

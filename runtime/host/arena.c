@@ -192,7 +192,8 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
                                 "parameters of buffer %s have a type that cannot be initialized",
                                 buffer->name);
         for (int64_t item = 0; item < buffer->count && !status; item++)
-            status = initialize_item(context, buffer, item, seed);
+            if (layout_has_item(context->program, buffer, item, context->rank))
+                status = initialize_item(context, buffer, item, seed);
     }
     return status;
 }

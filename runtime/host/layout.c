@@ -43,7 +43,13 @@ bool layout_has_layers_only(const struct place_buffer *buffer) {
 }
 
 int64_t layout_held_bytes(const struct place_buffer *buffer) {
-    return buffer->window_of >= 0 ? 0 : buffer->count * buffer->stride_bytes;
+    return buffer->window_of >= 0 ? 0 : buffer->slots * buffer->stride_bytes;
+}
+
+bool layout_has_item(const struct place_program *program, const struct place_buffer *buffer,
+                     int64_t item, int32_t rank) {
+    return item % axes_parts(program, &buffer->owners) ==
+           axes_place(program, &buffer->owners, rank);
 }
 
 void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item) {
@@ -56,6 +62,7 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
         inside = axes_place(program, &axes, context->rank) * buffer->stride_bytes;
         buffer = whole;
     }
+    item /= axes_parts(program, &buffer->owners);
     return (char *)context->head.arenas[buffer->tier] + buffer->offset_bytes +
            item * buffer->stride_bytes + inside;
 }
@@ -77,7 +84,8 @@ int32_t layout_first_copy(const struct place_program *program, const struct plac
                           const struct place_axes *apart, int32_t rank) {
     const struct place_part *part = part_of_rank(program, rank);
     int64_t place = part->begin, among_apart = axes_place(program, apart, rank);
-    uint32_t used = axes_mask(&buffer->flat) | axes_mask(apart) | axes_mask(&part->axes);
+    uint32_t used = axes_mask(&buffer->flat) | axes_mask(&buffer->owners) | axes_mask(apart) |
+                    axes_mask(&part->axes);
     for (int i = 0; i < buffer->rank; i++)
         used |= axes_mask(&buffer->dims[i].cut);
     for (int i = 0; i < program->n_axes; i++) {

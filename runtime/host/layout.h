@@ -24,7 +24,11 @@ bool layout_has_layers_only(const struct place_buffer *buffer);
 /* Bytes of all items on one device; 0 for a window. */
 int64_t layout_held_bytes(const struct place_buffer *buffer);
 
-/* First byte of an item in the rank's own arena; of one on disk no address (items.h). */
+/* Whether the rank has an item: whether it is the owner, if there is one. */
+bool layout_has_item(const struct place_program *program, const struct place_buffer *buffer,
+                     int64_t item, int32_t rank);
+
+/* First byte of an item, which the rank has, in the rank's own arena; of one on disk no address (items.h). */
 void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item);
 
 /* The fused tensor to which an element of the whole belongs, its index there, and how many elements

@@ -42,7 +42,7 @@ enum {
 static bool buffers_fit(const struct place_program *program, const struct place_part *part) {
     for (int32_t i = 0; i < part->n_buffers; i++) {
         const struct place_buffer *buffer = &part->buffers[i];
-        int64_t end = buffer->offset_bytes + buffer->count * buffer->stride_bytes;
+        int64_t end = buffer->offset_bytes + buffer->slots * buffer->stride_bytes;
         if (!layout_has_room(program, buffer) ||
             (buffer->window_of < 0 &&
              (buffer->offset_bytes < 0 || end > part->arena_bytes[buffer->tier])))

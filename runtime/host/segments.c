@@ -8,7 +8,8 @@ int64_t entry_copy(const struct place_program *program, const struct entry *entr
                    const struct component *component, int32_t rank, int64_t *copies) {
     const struct place_part *part = component->part;
     if (part_of_rank(program, rank) != part ||
-        axes_place(program, &entry->apart, rank) != entry->place)
+        axes_place(program, &entry->apart, rank) != entry->place ||
+        !layout_has_item(program, component->buffer, component->item, rank))
         return -1;
     uint32_t apart = axes_mask(&entry->apart), parts = axes_mask(&part->axes);
     struct place_axes all = axes_of_mesh(program), alike = axes_not_cut(component->buffer, &all);

@@ -20,6 +20,7 @@
 static bool holds_first(const struct place_program *program, const struct component *component,
                         int32_t rank) {
     return !component->again && part_of_rank(program, rank) == component->part &&
+           layout_has_item(program, component->buffer, component->item, rank) &&
            layout_is_first_copy(program, component->buffer, rank);
 }
 

@@ -5,8 +5,8 @@
 
 const char *collective_name(enum place_collective kind) {
     static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                        "permute"};
-    return (unsigned)kind <= PLACE_PERMUTE ? names[kind] : "unknown collective";
+                                        "permute",    "reduce",         "broadcast"};
+    return (unsigned)kind <= PLACE_BROADCAST ? names[kind] : "unknown collective";
 }
 
 int64_t dtype_size(enum place_dtype dtype) {
@@ -23,25 +23,35 @@ int64_t dtype_size(enum place_dtype dtype) {
     return 0;
 }
 
-/* Whether pieces are not cut: each member gives and gets all of them. */
+bool collective_has_owner(const struct collective *collective) {
+    return collective->kind == PLACE_REDUCE || collective->kind == PLACE_BROADCAST;
+}
+
+/* Whether pieces are not cut: each member that gives or gets has all of them. */
 static bool is_whole(const struct collective *collective) {
-    return collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_PERMUTE;
+    return collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_PERMUTE ||
+           collective_has_owner(collective);
 }
 
 const char *collective_check(const struct place_program *program,
                              const struct collective *collective) {
     if (collective->group < 0 || collective->group >= program->n_groups)
         return "unknown group";
-    if ((unsigned)collective->kind > PLACE_PERMUTE)
+    if ((unsigned)collective->kind > PLACE_BROADCAST)
         return "unknown kind";
-    bool reduces = collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_REDUCE_SCATTER;
+    bool reduces = collective->kind == PLACE_ALL_REDUCE ||
+                   collective->kind == PLACE_REDUCE_SCATTER || collective->kind == PLACE_REDUCE;
     if (dtype_size(collective->dtype) == 0 || (reduces && collective->dtype == PLACE_I32))
         return "an element type that cannot be reduced";
     if ((unsigned)collective->operation > PLACE_MAX ||
         (collective->operation && collective->kind != PLACE_ALL_REDUCE))
         return "unknown operation";
-    if (collective->shift < 0 || (collective->shift && collective->kind != PLACE_PERMUTE))
+    if (collective->shift < 0 || (collective->shift && collective->kind != PLACE_PERMUTE &&
+                                  !collective_has_owner(collective)))
         return "a shift that is not one";
+    if (collective_has_owner(collective) &&
+        collective->shift >= group_of(program, 0, &program->groups[collective->group].axes).size)
+        return "an owner that is no member";
     if (collective->n_pieces < 1)
         return "no pieces";
     for (int32_t i = 0; i < collective->n_pieces; i++) {
@@ -49,7 +59,7 @@ const char *collective_check(const struct place_program *program,
         if (piece->outer < 1 || piece->valid < 0 || piece->chunk < 0)
             return "a negative size";
         if (is_whole(collective) && piece->outer != 1)
-            return "an all_reduce or a permute along a dimension";
+            return "what is not cut, along a dimension";
         if (collective->kind == PLACE_ALL_TO_ALL &&
             (piece->dst_outer < 1 || piece->outer * piece->chunk % piece->dst_outer))
             return "rows of other sizes";
@@ -109,7 +119,7 @@ bool collective_is_small(const struct collective *collective) {
 }
 
 int64_t collective_chunk(const struct collective *collective, int32_t piece, int64_t n) {
-    if (collective->kind != PLACE_ALL_REDUCE)
+    if (collective->kind != PLACE_ALL_REDUCE && !collective_has_owner(collective))
         return collective->pieces[piece].chunk;
     return (collective->pieces[piece].valid + n - 1) / n;
 }

@@ -17,13 +17,16 @@ struct collective {
     int32_t group; /* index into place_program.groups */
     enum place_dtype dtype;
     enum place_operation operation;
-    int32_t shift;
+    int32_t shift; /* of a permute; else the owner's place */
     int32_t n_pieces;
     const struct place_piece *pieces;
 };
 
 const char *collective_name(enum place_collective kind);
 int64_t dtype_size(enum place_dtype dtype);
+
+/* Whether it is between all members and one. */
+bool collective_has_owner(const struct collective *collective);
 
 /* Null, or what makes the description meaningless. */
 const char *collective_check(const struct place_program *program,
@@ -37,7 +40,7 @@ uint64_t collective_digest(const struct collective *collective);
 
 /* An all-reduce whose pieces together have at most COLLECTIVE_SMALL_BYTES. */
 bool collective_is_small(const struct collective *collective);
-/* Elements of one chunk of a piece in a group of n; an all-reduce cuts ceil(valid / n). */
+/* Elements of one chunk of a piece in a group of n; of what has no chunks it is ceil(valid / n). */
 int64_t collective_chunk(const struct collective *collective, int32_t piece, int64_t n);
 
 /* Part of a whole that one chunk is: `outer` rows of `row` elements, `stride` elements apart, the

@@ -41,17 +41,32 @@ static bool is_cut(const struct flight *flight) {
     return !flight->gives_all && flight->collective.kind != PLACE_ALL_GATHER;
 }
 
-static bool reduces(const struct collective *collective) {
-    return collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_REDUCE_SCATTER;
+static bool is_owner(const struct flight *flight, int32_t place) {
+    return place == flight->collective.shift;
+}
+
+/* Whether this rank adds anything up. */
+static bool reduces(const struct flight *flight) {
+    enum place_collective kind = flight->collective.kind;
+    return kind == PLACE_ALL_REDUCE || kind == PLACE_REDUCE_SCATTER ||
+           (kind == PLACE_REDUCE && is_owner(flight, flight->group.place));
 }
 
 static bool sends_to(const struct flight *flight, int32_t place) {
+    int32_t own = flight->group.place;
+    if (collective_has_owner(&flight->collective))
+        return place != own &&
+               is_owner(flight, flight->collective.kind == PLACE_REDUCE ? place : own);
     bool is_peer = flight->collective.kind != PLACE_PERMUTE ||
                    place == group_behind(&flight->group, flight->collective.shift);
     return is_peer && place != flight->group.place;
 }
 
 static bool hears_from(const struct flight *flight, int32_t place) {
+    int32_t own = flight->group.place;
+    if (collective_has_owner(&flight->collective))
+        return place != own &&
+               is_owner(flight, flight->collective.kind == PLACE_REDUCE ? own : place);
     bool is_peer = flight->collective.kind != PLACE_PERMUTE ||
                    place == group_before(&flight->group, flight->collective.shift);
     return is_peer && place != flight->group.place;
@@ -105,7 +120,7 @@ static void measure(struct flight *flight) {
     }
     flight->header.packed_bytes = (int64_t)packed;
     flight->slot_bytes = round_to_lines(packed + sizeof(struct flight_header));
-    flight->scratch_bytes = reduces(&flight->collective) ? round_to_lines(direct) : 0;
+    flight->scratch_bytes = reduces(flight) ? round_to_lines(direct) : 0;
     flight->room_bytes =
         n * flight->slot_bytes * (is_cut(flight) ? 2 : 1) + (n - 1) * flight->scratch_bytes;
 }
@@ -495,6 +510,18 @@ static void use_what_came(const struct flight *flight) {
             copy_own_pieces(flight);
         unpack_results(flight, before);
         break;
+    case PLACE_REDUCE:
+        if (!is_owner(flight, own))
+            break;
+        reduce_packed(flight);
+        reduce_direct(flight);
+        unpack_results(flight, own);
+        break;
+    case PLACE_BROADCAST:
+        if (is_owner(flight, own))
+            copy_own_pieces(flight);
+        unpack_results(flight, flight->collective.shift);
+        break;
     }
 }
 
@@ -634,7 +661,8 @@ bool flight_prepare(struct flight *flight, struct place_context *context,
                                             .statement = collective->statement,
                                             .number = number,
                                             .digest = collective_digest(collective)};
-    flight->gives_all = collective->kind == PLACE_PERMUTE || collective_is_small(collective);
+    flight->gives_all = collective->kind == PLACE_PERMUTE || collective_has_owner(collective) ||
+                        collective_is_small(collective);
     flight->doubles = doubling_serves(context->program, collective, flight->group.size);
     flight->round = 0;
     flight->rounds = flight->doubles ? doubling_rounds(flight->group.size) : 0;

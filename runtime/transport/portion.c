@@ -132,6 +132,42 @@ static void give_part(const struct portions *portions, int32_t giver, int32_t ta
         count_sent(portions, giver, end - begin);
 }
 
+/* ---- owners --------------------------------------------------------------------------------- */
+
+/* A run of a whole, in a member's portion of it. */
+struct owned_run {
+    int64_t at, count;
+};
+
+static struct owned_run owned_run(const struct portions *portions, int32_t place, int32_t piece,
+                                  int64_t begin, int64_t end) {
+    struct chunk_range range = collective_range(portions->collective, piece, portions->n, place);
+    end = end < range.row ? end : range.row;
+    return (struct owned_run){range.begin + begin, end > begin ? end - begin : 0};
+}
+
+static void sum_to_owner(const struct portions *portions, int32_t piece, struct owned_run run) {
+    int32_t n = portions->n, owner = portions->collective->shift;
+    char *result = portions->results[piece * n + owner];
+    for (int32_t i = 0; i < n; i++)
+        count_sent(portions, i, i == owner ? 0 : run.count);
+    collective_reduce(portions->collective, result + run.at * element_bytes(portions),
+                      &portions->sources[piece * n], n, run.at, run.at + run.count,
+                      portions->streams);
+}
+
+static void give_owners(const struct portions *portions, int32_t piece, struct owned_run run) {
+    int32_t n = portions->n, owner = portions->collective->shift;
+    int64_t begin = run.at * element_bytes(portions), bytes = run.count * element_bytes(portions);
+    const char *from = portions->sources[piece * n + owner];
+    for (int32_t i = 0; i < n; i++) {
+        char *to = portions->results[piece * n + (owner + i) % n];
+        if (to != from)
+            copy_run(to + begin, from + begin, bytes, portions->streams);
+    }
+    count_sent(portions, owner, (n - 1) * run.count);
+}
+
 /* ---- portions ------------------------------------------------------------------------------- */
 
 static void do_part(const struct portions *portions, int32_t place, int32_t number, int32_t piece,
@@ -152,6 +188,12 @@ static void do_part(const struct portions *portions, int32_t place, int32_t numb
     case PLACE_PERMUTE:
         give_part(portions, place, (place + portions->collective->shift % n) % n, piece, begin,
                   end);
+        break;
+    case PLACE_REDUCE:
+        sum_to_owner(portions, piece, owned_run(portions, place, piece, begin, end));
+        break;
+    case PLACE_BROADCAST:
+        give_owners(portions, piece, owned_run(portions, place, piece, begin, end));
         break;
     }
 }

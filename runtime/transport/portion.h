@@ -7,6 +7,8 @@
  *   all_gather        its part, to all
  *   all_to_all        its chunks, one to each
  *   permute           what it gives, to the member `shift` places behind
+ *   reduce            its chunk of every piece, as if all had one, summed, to the owner
+ *   broadcast         the same of what the owner gives, to all
  *
  * So what goes to all is read, or summed, once. Bytes are counted where they are moved: what leaves
  * one member's memory, for another's or for a sum that another member would do, was sent by it. */

@@ -75,6 +75,14 @@ static void index_ops(struct activation *a) {
     }
 }
 
+// A call that names what has an owner is the owner's alone.
+static bool is_executed_by(const struct activation *a, int64_t device) {
+    const struct mesh *mesh = &a->d->program->job->mesh;
+    struct ownership owner = statement_ownership(a->d->program, a->statement);
+    return mesh_part_of(mesh, device, &owner.axes) ==
+           index_at(owner.item, a->variables) % mesh_group_size(mesh, &owner.axes);
+}
+
 static unsigned char *place_for(const struct activation *a, int timing, int64_t device,
                                 struct reference reference) {
     return item_place(a->d, timing, device, reference.buffer,
@@ -89,7 +97,8 @@ static void bind_places_of(struct activation *a, int timing, int64_t device) {
     buffer_id buffer = program_frame(a->d->program, call->unit);
     if (buffer != NO_ID) {
         frame = item_place(a->d, timing, device, buffer, 0);
-        memory_spoil(frame, unit->frame_bytes);
+        if (is_executed_by(a, device))
+            memory_spoil(frame, unit->frame_bytes);
     }
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         places[i] = place_for(a, timing, device, call->operands[i]);
@@ -101,7 +110,8 @@ static void bind_places_of(struct activation *a, int timing, int64_t device) {
             continue;
         unsigned char *place = place_for(a, timing, device, call->results[i]);
         const struct buffer *buffer = &a->d->program->buffers[call->results[i].buffer];
-        memory_spoil(place, buffer_item_bytes(a->d->program, buffer));
+        if (is_executed_by(a, device))
+            memory_spoil(place, buffer_item_bytes(a->d->program, buffer));
         places[value_root(unit, unit->results[i].value)] = place;
     }
     for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
@@ -256,13 +266,16 @@ static void receive(struct activation *a, const struct op *op, const struct exch
 static void deliver(struct activation *a, const struct op *op, int timing,
                     const struct array received[MAX_DEVICES]) {
     for (int64_t device = 0; device < a->d->n; device++)
-        store(a, timing, device, op->results[0], &received[device]);
+        if (is_executed_by(a, device))
+            store(a, timing, device, op->results[0], &received[device]);
 }
 
 // What arrives later is nowhere yet, unless it takes its source's place.
 static void spoil_target(struct activation *a, const struct op *op, int timing) {
     for (int64_t device = 0; device < a->d->n; device++) {
         unsigned char **places = places_of(a, timing, device);
+        if (!is_executed_by(a, device))
+            continue;
         if (timing == IN_BETWEEN || places[op->results[0]] != places[op->operands[0]])
             memory_spoil(places[op->results[0]], type_bytes(type_of(a, op->results[0])));
     }
@@ -317,7 +330,8 @@ static bool execute_op(struct activation *a, const struct op *op) {
     if (op_exchange(op, &exchange))
         return execute_start(a, op, &exchange);
     for (int64_t device = 0; device < a->d->n; device++)
-        execute_local(a, op, device);
+        if (is_executed_by(a, device))
+            execute_local(a, op, device);
     return true;
 }
 
@@ -344,7 +358,8 @@ static void spoil_what_is_over(struct activation *a, int timing, int64_t device)
 static void end(struct activation *a) {
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < a->d->n; device++)
-            spoil_what_is_over(a, timing, device);
+            if (is_executed_by(a, device))
+                spoil_what_is_over(a, timing, device);
 }
 
 static bool all_have_arrived(struct activation *a) {

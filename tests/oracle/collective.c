@@ -97,6 +97,12 @@ void exchange_receive(const struct exchange *exchange, const struct array *sourc
         case COLLECTIVE_COPY: // of a device with itself
             result->data[i] = sources[self].data[i];
             break;
+        case COLLECTIVE_REDUCE: // to the owner; of what others receive nothing is delivered
+            result->data[i] = reduced_at(OPERATION_SUM, sources, n, i);
+            break;
+        case COLLECTIVE_BROADCAST:
+            result->data[i] = sources[exchange->shift].data[i];
+            break;
         case COLLECTIVE_PERMUTE:
             at = ((self - exchange->shift) % n + n) % n;
             result->data[i] = sources[at].data[i];

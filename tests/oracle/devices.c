@@ -70,19 +70,33 @@ static struct array load_item(const struct devices *d, struct arena *scratch, in
     return array;
 }
 
+static bool has_item(const struct devices *d, int64_t device, struct reference r) {
+    return layout_has_item(d->program, r.buffer, reference_item(d->program, &r, NULL), device);
+}
+
+// The exchange of a piece, with its owner's place as the shift.
+static struct exchange exchange_of(const struct devices *d, const struct transfer *t,
+                                   struct reference from, struct reference to) {
+    struct exchange exchange = t->exchange;
+    struct reference owned = exchange.kind == COLLECTIVE_REDUCE ? to : from;
+    if (exchange_has_owner(&exchange))
+        exchange.shift = reference_item(d->program, &owned, NULL) %
+                         mesh_group_size(&d->program->job->mesh, &exchange.axes);
+    return exchange;
+}
+
 // What one device receives of a piece, of which `sources` are all devices'.
 static struct array receive_one(const struct devices *d, struct arena *scratch,
-                                const struct transfer *t, const struct array *sources,
+                                const struct exchange *exchange, const struct array *sources,
                                 int64_t device, struct reference to) {
     const struct mesh *mesh = &d->program->job->mesh;
     struct array given[MAX_DEVICES];
     struct array received =
         array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));
-    int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->exchange.axes, members);
+    int64_t members[MAX_DEVICES], n = group_members(mesh, device, &exchange->axes, members);
     for (int64_t i = 0; i < n; i++)
         given[i] = sources[members[i]];
-    exchange_receive(&t->exchange, given, n, mesh_part_of(mesh, device, &t->exchange.axes),
-                     &received);
+    exchange_receive(exchange, given, n, mesh_part_of(mesh, device, &exchange->axes), &received);
     return received;
 }
 
@@ -96,9 +110,10 @@ static void load_all(const struct devices *d, struct arena *scratch, int timing,
 static struct array *receive(const struct devices *d, struct arena *scratch, int timing,
                              const struct transfer *t, struct reference from, struct reference to) {
     struct array *received = ARENA_ARRAY(scratch, struct array, d->n), sources[MAX_DEVICES];
+    struct exchange exchange = exchange_of(d, t, from, to);
     load_all(d, scratch, timing, from, sources);
     for (int64_t device = 0; device < d->n; device++)
-        received[device] = receive_one(d, scratch, t, sources, device, to);
+        received[device] = receive_one(d, scratch, &exchange, sources, device, to);
     return received;
 }
 
@@ -106,6 +121,8 @@ static void deliver_one(struct devices *d, int timing, const struct flight *flig
                         const struct statement *at, uint32_t piece, int64_t device,
                         const struct array *data) {
     struct reference to = flight->to[piece];
+    if (!has_item(d, device, to))
+        return;
     struct moment moment = {.statement = flight->start,
                             .variables = flight->variables,
                             .depth = flight->depth,
@@ -123,8 +140,8 @@ static void deliver(struct devices *d, int timing, const struct flight *flight,
         deliver_one(d, timing, flight, at, piece, device, &data[device]);
 }
 
-// Whether some device fills what it, or others, still read: but an all_reduce in place, in which
-// every element has its place from the beginning.
+// Whether some device fills what it, or others, still read: but an all_reduce in place, or what goes to
+// or from an owner, in which every element has its place from the beginning.
 static bool fills_sources(const struct devices *d, const struct flight *flight, uint32_t piece) {
     struct reference from = flight->from[piece], to = flight->to[piece];
     struct tensor_type source = buffer_type(d->program, &d->program->buffers[from.buffer]);
@@ -133,7 +150,9 @@ static bool fills_sources(const struct devices *d, const struct flight *flight, 
     for (int64_t device = 0; device < d->n; device++) {
         unsigned char *a = place_of(d, AT_WAIT, device, from);
         unsigned char *b = place_of(d, AT_WAIT, device, to);
-        bool in_place = a == b && flight->start->start.exchange.kind == COLLECTIVE_ALL_REDUCE;
+        const struct exchange *exchange = &flight->start->start.exchange;
+        bool in_place =
+            a == b && (exchange->kind == COLLECTIVE_ALL_REDUCE || exchange_has_owner(exchange));
         if (!in_place && a < b + filled && b < a + read)
             return true;
     }
@@ -146,8 +165,10 @@ static void exchange_in_turn(struct devices *d, struct arena *scratch, const str
     struct array sources[MAX_DEVICES];
     for (int64_t device = d->n; device-- > 0;) {
         load_all(d, scratch, AT_WAIT, flight->from[piece], sources);
+        struct exchange exchange =
+            exchange_of(d, &flight->start->start, flight->from[piece], flight->to[piece]);
         struct array received =
-            receive_one(d, scratch, &flight->start->start, sources, device, flight->to[piece]);
+            receive_one(d, scratch, &exchange, sources, device, flight->to[piece]);
         deliver_one(d, AT_WAIT, flight, at, piece, device, &received);
     }
 }
@@ -185,7 +206,8 @@ static void hold(struct devices *d, struct flight *flight) {
 static void spoil_elements(struct devices *d, int timing, struct reference r) {
     struct tensor_type type = buffer_type(d->program, &d->program->buffers[r.buffer]);
     for (int64_t device = 0; device < d->n; device++)
-        memory_spoil(place_of(d, timing, device, r), type_bytes(&type));
+        if (has_item(d, device, r))
+            memory_spoil(place_of(d, timing, device, r), type_bytes(&type));
 }
 
 static void deliver_held(struct devices *d, struct flight *flight, const struct statement *at) {
@@ -196,8 +218,9 @@ static void deliver_held(struct devices *d, struct flight *flight, const struct 
 
 static void spoil_item(struct devices *d, int timing, struct reference r) {
     for (int64_t device = 0; device < d->n; device++)
-        memory_spoil(place_of(d, timing, device, r),
-                     buffer_item_bytes(d->program, &d->program->buffers[r.buffer]));
+        if (has_item(d, device, r))
+            memory_spoil(place_of(d, timing, device, r),
+                         buffer_item_bytes(d->program, &d->program->buffers[r.buffer]));
 }
 
 // Bytes that the transfer will still read are left alone.
@@ -271,7 +294,8 @@ static void zero(struct devices *d, struct reference r) {
     int64_t bytes = buffer_item_bytes(d->program, &d->program->buffers[r.buffer]);
     for (int timing = 0; timing < N_TIMINGS; timing++)
         for (int64_t device = 0; device < d->n; device++)
-            memset(place_of(d, timing, device, r), 0, (size_t)bytes);
+            if (has_item(d, device, r))
+                memset(place_of(d, timing, device, r), 0, (size_t)bytes);
 }
 
 static bool run_block(struct devices *d, const struct block *block, int64_t *variables, int depth);

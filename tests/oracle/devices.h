@@ -12,7 +12,7 @@
 // in one of them.
 //
 // All devices do each statement together. The statements of a program say nothing about who
-// executes them, so every device executes all: the one way to be stuck is a wait for what was never
+// executes them, but for those about what has an owner; so every device executes all: the one way to be stuck is a wait for what was never
 // started, which is found where it stands, and so is a start whose handle is still taken.
 //
 // Ops are the interpreter's (ir/interpreter); collectives are written out from their definitions.
@@ -78,7 +78,10 @@ void devices_put(struct devices *, buffer_id, int64_t item, const double *logica
 const char *devices_get(const struct devices *, enum timing, buffer_id, int64_t item,
                         double *logical);
 
-// Where the elements of a device's part of an item stand in the logical tensor; -1: padding.
+// Whether a device has an item: whether it is the owner, if there is one.
+bool layout_has_item(const struct program *, buffer_id, int64_t item, int64_t device);
+// Where the elements of a device's part of an item stand in the logical tensor; -1: padding, or it has
+// no part.
 // `places` has room for all elements of the local tensor.
 void layout_places(const struct program *, buffer_id, int64_t item, int64_t device,
                    int64_t *places);

@@ -52,6 +52,12 @@ static struct range range_of(const struct program *program, const struct buffer 
     return range;
 }
 
+bool layout_has_item(const struct program *program, buffer_id id, int64_t item, int64_t device) {
+    const struct axis_list *owners = &program->buffers[id].layout.owners;
+    return mesh_part_of(&program->job->mesh, device, owners) ==
+           item % mesh_group_size(&program->job->mesh, owners);
+}
+
 void layout_places(const struct program *program, buffer_id id, int64_t item, int64_t device,
                    int64_t *places) {
     const struct buffer *buffer = &program->buffers[id];
@@ -67,6 +73,8 @@ void layout_places(const struct program *program, buffer_id id, int64_t item, in
         first = chunk * mesh_part_of(&program->job->mesh, device, &buffer->layout.flat);
     for (int64_t i = 0; i < chunk; i++)
         places[i] = -1;
+    if (!layout_has_item(program, id, item, device))
+        return;
     for (int64_t e = 0; e < elements; e++) {
         int64_t place = 0;
         for (unsigned d = 0; d < buffer->rank; d++)

@@ -137,6 +137,7 @@ unsigned char *item_place(const struct devices *d, enum timing timing, int64_t d
         at = mesh_part_of(&program->job->mesh, device, &axes) * type_bytes(&shard);
         whole = &program->buffers[buffer->window_of];
     }
+    item /= mesh_group_size(&program->job->mesh, &whole->layout.owners);
     int64_t stride = buffer_item_bytes(program, whole);
     CHECK(item >= 0 && item < buffer_items(whole) &&
           at + buffer_item_bytes(program, buffer) <= stride);

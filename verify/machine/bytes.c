@@ -7,7 +7,8 @@
 // that it writes: a border is an item's beginning, and two are compared by their addresses.
 //
 // Buffers without an offset are not planned, and windows have no bytes of their own: both share
-// none.
+// none. What has owners shares none either (ir/check_plan.c): which bytes an item has depends on its
+// number in another way.
 #include "verify/machine/machine.h"
 
 #include <stdlib.h>
@@ -20,8 +21,8 @@ static int64_t offset_of(const struct abstract_machine *m, buffer_id id) {
 
 static struct byte_range bytes_of(const struct abstract_machine *m, buffer_id id) {
     int64_t offset = offset_of(m, id);
-    return (struct byte_range){offset,
-                               offset + buffer_items(&m->program->buffers[id]) * m->item_bytes[id]};
+    int64_t slots = buffer_slots(&m->program->job->mesh, &m->program->buffers[id]);
+    return (struct byte_range){offset, offset + slots * m->item_bytes[id]};
 }
 
 struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32_t item) {

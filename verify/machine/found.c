@@ -11,6 +11,7 @@ void note_found(struct abstract_machine *m, buffer_id id, const struct judgement
     const struct form_info *form = form_get(&m->world->digits, value->form);
     found->seen = true;
     found->sharded |= form->owners & ~(uint32_t)axis_list_mask(&inner);
+    found->sharded |= (uint32_t)axis_list_mask(&buffer->layout.owners);
     for (unsigned i = 0; i < form->key->rank && i < buffer->rank; i++)
         if (buffer->dims[i].dimension == DIM_BATCH)
             found->data |= dim_get(&m->world->digits, form->key->dims[i])->owners;
@@ -21,12 +22,15 @@ static bool is_parameter(const struct buffer *buffer) {
     return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_MASTER;
 }
 
+static bool gathers(enum collective_kind kind) {
+    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST;
+}
+
 // Parameters that were gathered, perhaps in strides: what the letter S* means.
 void note_gather(struct abstract_machine *m, const struct transfer *start, buffer_id from,
                  const struct judgement *value) {
     const struct buffer *source = &m->program->buffers[from];
-    if (!m->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
-        source->tensor == NO_ID)
+    if (!m->recording || value->fault || !gathers(start->exchange.kind) || source->tensor == NO_ID)
         return;
     uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
     if (source->class == CLASS_PARAMETERS)

@@ -3,6 +3,7 @@
 // statement and go on later. How often a loop's body is executed, and for which iterations, is
 // induction.c's matter.
 #include "verify/machine/induction.h"
+#include "verify/machine/owned.h"
 
 #include <string.h>
 
@@ -100,6 +101,8 @@ static void execute_call(struct abstract_machine *m, const struct statement *sta
     struct judgement *operands = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[0];
     struct judgement *after = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[1];
     struct judgement *results = many ? ARENA_ARRAY(m->world->arena, struct judgement, n) : few[2];
+    struct ownership owner = statement_ownership(m->program, statement);
+    uint32_t alone = (uint32_t)axis_list_mask(&owner.axes);
     check_places(m, call, unit, statement->span);
     const struct fault *mixed =
         places_are_apart(m, call, unit) ? NULL : shared_fault(m, unit, statement->span);
@@ -107,7 +110,11 @@ static void execute_call(struct abstract_machine *m, const struct statement *sta
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         operands[i] =
             mixed ? judgement_fault(mixed) : read_operand(m, call, unit, i, statement->span);
+    for (uint32_t i = 0; alone && i < unit->n_parameters; i++)
+        operands[i] = owned_operand(m, call, alone, i, operands[i], statement->span);
     call_evaluate(m, unit, call->unit, operands, results, after);
+    for (uint32_t i = 0; alone && i < unit->n_results; i++)
+        results[i] = owned_result(m, call, alone, i, operands, results[i], statement->span);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         if (after[i].fault && !operands[i].fault)
             store_write(m, call->operands[i], after[i], statement->span);

@@ -123,6 +123,12 @@ static const struct fault *state_fault(struct abstract_machine *m, struct place 
     return fault;
 }
 
+// Windows of one whole and its owners are one.
+static bool same_owners(const struct abstract_machine *m, buffer_id a, buffer_id b) {
+    return axis_list_equal(&buffer_of(m->program, a)->layout.owners,
+                           &buffer_of(m->program, b)->layout.owners);
+}
+
 // Outer's cut is inner's but for the axes, which are the last, and every part of inner lies where a
 // collective over these has it in outer's part: with no padding between, unless outer is the whole.
 // Both lie in one buffer.
@@ -148,7 +154,8 @@ static bool axes_beyond_held(const struct abstract_machine *m, buffer_id window,
         return look.state == ITEM_READY;
     struct axis_list held = buffer_window_axes(m->program, buffer_of(m->program, look.run->window));
     *axes = axis_list_without(axes, &held);
-    return windows_nest(m, look.run->window, axes, window);
+    return same_owners(m, look.run->window, window) &&
+           windows_nest(m, look.run->window, axes, window);
 }
 
 static struct judgement read_window(struct abstract_machine *m, buffer_id window,
@@ -158,10 +165,10 @@ static struct judgement read_window(struct abstract_machine *m, buffer_id window
     if (!axes_beyond_held(m, window, look, &axes))
         return judgement_fault(state_fault(m, place, look, span));
     struct judgement value = run_held(m->world, look.run, 0, place.item).value;
-    if (axes.n == 0) // the item holds just that window
+    if (look.state == ITEM_WINDOW && axes.n == 0) // the item holds just that window
         return value;
-    uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
-    uint32_t summed = value.fault ? 0 : value.partial & flat_mask;
+    uint32_t lost = (uint32_t)(axis_list_mask(&axes) | axis_list_mask(&buffer->layout.owners));
+    uint32_t summed = value.fault ? 0 : value.partial & lost;
     if (summed)
         return judgement_fault(fault_make(
             m->proof, E410, span, NULL,
@@ -169,6 +176,8 @@ static struct judgement read_window(struct abstract_machine *m, buffer_id window
             "summand: no reduction over %s comes before",
             buffer->name, buffer_of(m->program, buffer->window_of)->name,
             mask_text(m->world, summed), mask_text(m->world, summed)));
+    if (axes.n == 0) // the owner has all of it
+        return value;
     int64_t chunk = m->types[window].dims[0].size;
     history_begin(m->proof, NULL, NULL, span, &value, 1);
     value = slice_apply(m->proof, &axes, -1, chunk, &value, span);

@@ -289,6 +289,11 @@ static const struct fault *apply(struct proof *p, struct builder *builder,
     case COLLECTIVE_PERMUTE:
         forget_padding(p->world, value);
         return shift_over(p, exchange, value, span);
+    case COLLECTIVE_BROADCAST: // of what one has: others get copies
+        forget_padding(p->world, value);
+        for (unsigned i = 0; i < axes->n; i++)
+            value->bits |= 1u << axes->axes[i];
+        return NULL;
     case COLLECTIVE_REDUCE_SCATTER:
         // What stands behind the source's elements is never read: zeros arrive in its place.
         if (!form_is_padded(p->world, value->form))

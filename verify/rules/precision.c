@@ -270,8 +270,9 @@ static enum dtype declared_type(const struct proof *p, const struct exchange *ex
                                 const struct judgement *value) {
     const struct job *job = p->program->job;
     const struct tensor *gradient = gradient_of(p, value->value.of);
-    bool reduces =
-        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
+                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
+                   exchange->kind == COLLECTIVE_REDUCE;
     if (gradient)
         return tensor_reduce(job, gradient);
     if (!is_state(p, value->value.of))
