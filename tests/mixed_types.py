@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Element types drawn at random, on strategies drawn at random: what the front end and the placement let through is
+"""Element types, and what is offloaded, drawn at random, on strategies drawn at random: what the front end and the placement let through is
 proved equal to one device. A program that the compiler makes and then refuses (E4xx, E5xx, E6xx), or an internal error,
 is a mistake of its passes or of its verifier.
 
@@ -37,6 +37,10 @@ STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "use zero1(dp)  gradients : replicated(dp, reduce = each)",
           "optimizer : sharded(dp by hidden)",
           "use zero3(dp)  parameters : gathered(dp by ffn)"]
+OFFLOADED = ["", "", "gradients.layers[0:2] : offloaded", "gradients.layers[::2] : offloaded(to = disk)",
+             "gradients : offloaded  gradients.layers[1:].mlp : stored", "optimizer.layers[1:] : offloaded",
+             "gradients.layers[0:1] : offloaded  optimizer : offloaded(update = host)",
+             "parameters.layers[1:] : offloaded"]
 # The types, the number of the model, and how states are kept.
 FOUND = [
     ("parameters = bf16  master = fp32  compute = bf16  reduce = bf16", 0, "use zero3(dp)"),  # two summands
@@ -58,6 +62,8 @@ FOUND = [
     ("parameters = fp64  gather = fp32  activations = bf16", 1, "use zero3(dp)  activations : recomputed"),
     ("compute = bf16", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),  # pieces of casts alone
     ("compute = fp64  gradients = fp64", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
+    ("", 3, "gradients.layers[0:2] : offloaded"),  # units of layers that lie alike, in two places
+    ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
 ]
 
 
@@ -97,6 +103,7 @@ def drawn_file(drawn):
         strategy.append(drawn.choice(["", "activations : sharded(tp by sequence)"]))
     strategy.append(drawn.choice(STORED))
     strategy.append(drawn.choice(["", "", "activations : recomputed"]))
+    strategy.append(drawn.choice(OFFLOADED))
     more = drawn.choice(["", "clip = 1.0", "clip = 1.0", "reproducible = 4"])
     return file_of(model, drawn.choice(OPTIMIZERS), drawn_types(drawn), "  ".join(strategy),
                    "dp = 2  tp = 2" if divided else "dp = 2", drawn.choice([1, 2, 4]), more)

@@ -39,9 +39,11 @@ WAYS = {
     "added_part": ("zero3", "gradients.layers.mlp : offloaded  gradients.layers.attention : offloaded(to = disk)", *TWO),
     "sums_disk": ("zero3", "gradients : offloaded(to = disk)"),
     "sums_part": ("zero3", "gradients.layers.mlp : offloaded"),
+    "sums_some": ("zero3", "gradients.layers[0:2] : offloaded  gradients.layers[3:] : offloaded(to = disk)"),
     "ordered": ("zero1", "", *ORDERED),
     "carried": ("zero1", "gradients : offloaded(unit = tensor)", *ORDERED),
     "carried2": ("zero1", "gradients.layers : offloaded  optimizer : offloaded", *ORDERED),
+    "carried_some": ("zero1", "gradients.layers[::2] : offloaded", *ORDERED),
     "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
 }
 

@@ -71,6 +71,7 @@ static void bind_operand(struct draft *draft, struct making_call *c, uint32_t i)
     struct buffer_state *state = &draft->states[r.buffer];
     if (state->type.zero && is_added_to(c->unit, i)) {
         c->types[i] = state->type;
+        c->operands[i] = reference_to(NO_ID);
         return; // which copy is known when the unit is made
     }
     if (!state->type.zero)
@@ -243,8 +244,11 @@ struct making_call begin_call(struct draft *draft, struct arena *scratch, struct
         ARENA_ARRAY(scratch, struct wanted_result, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_results; i++)
         wanted[i] = wanted_of(draft, &c, i);
-    struct unit_use request = {
-        .reference = from->call.unit, .operands = c.types, .wanted = wanted, .layer = at.layer};
+    struct unit_use request = {.reference = from->call.unit,
+                               .operands = c.types,
+                               .wanted = wanted,
+                               .layer = at.layer,
+                               .tier = operands_tier(draft, c.operands, c.unit->n_parameters)};
     c.use = partition_unit(draft, scratch, &request);
     return c;
 }

@@ -82,7 +82,7 @@ static uint32_t coding_unit(struct draft *draft, const struct load *load, const 
             unit_add_result(draft->program->arena, unit, op->results[k],
                             end->places[k] == NO_ID ? NO_ID : pair[end->places[k]]);
     }
-    note_moving_unit(draft, call->call.unit, end->action, 0, id);
+    note_moving_unit(draft, call->call.unit, end->action, 0, operands, 2 * load->n, id);
     return id;
 }
 

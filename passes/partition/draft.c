@@ -21,6 +21,13 @@ uint32_t add_local_unit(struct draft *draft, const char *name, struct span span)
     return id;
 }
 
+enum tier operands_tier(const struct draft *draft, const struct reference *operands, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (operands[i].buffer != NO_ID && draft->program->buffers[operands[i].buffer].rank > 0)
+            return draft->program->buffers[operands[i].buffer].tier;
+    return TIER_DEVICE;
+}
+
 static bool has_types(const struct draft *draft, const struct unit *unit,
                       const struct reference *operands, uint32_t n) {
     bool equal = unit->n_parameters == n;
@@ -41,14 +48,15 @@ uint32_t find_moving_unit(const struct draft *draft, uint32_t of, enum action ac
                           const struct reference *operands, uint32_t n) {
     for (const struct moving_unit *made = *moving_units_for(draft, of); made; made = made->before)
         if (made->action == action && made->level == level &&
+            made->tier == operands_tier(draft, operands, n) &&
             has_types(draft, &draft->program->job->units[made->unit], operands, n))
             return made->unit;
     return NO_ID;
 }
 
 void note_moving_unit(struct draft *draft, uint32_t of, enum action action, int level,
-                      uint32_t unit) {
+                      const struct reference *operands, uint32_t n, uint32_t unit) {
     struct moving_unit **last = moving_units_for(draft, of);
-    const struct moving_unit made = {unit, action, level, *last};
+    const struct moving_unit made = {unit, action, level, operands_tier(draft, operands, n), *last};
     *last = arena_copy(draft->arena, &made, sizeof made);
 }

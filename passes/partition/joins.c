@@ -55,7 +55,7 @@ static uint32_t adding_unit(struct draft *draft, const struct load *load,
         unit->values[op->results[0]].type = unit->values[2 * i].type;
         unit_add_result(draft->program->arena, unit, op->results[0], 2 * i);
     }
-    note_moving_unit(draft, call->call.unit, ACTION_ADD, 0, id);
+    note_moving_unit(draft, call->call.unit, ACTION_ADD, 0, operands, 2 * load->n, id);
     return id;
 }
 
@@ -149,7 +149,7 @@ static uint32_t keeping_unit(struct draft *draft, const struct load *load,
         unit_add_result(draft->program->arena, unit, op->results[0], NO_ID);
     }
     if (!slices_any(draft, operands, results, load->n))
-        note_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, id);
+        note_moving_unit(draft, call->call.unit, ACTION_KEEP, load->kind, operands, load->n, id);
     return id;
 }
 
@@ -229,7 +229,7 @@ static uint32_t carrying_unit(struct draft *draft, uint32_t of, const char *name
             unit_add_result(draft->program->arena, unit, op->results[i], taken[i]);
         }
     }
-    note_moving_unit(draft, of, ACTION_CARRY, level, id);
+    note_moving_unit(draft, of, ACTION_CARRY, level, operands, n, id);
     return id;
 }
 

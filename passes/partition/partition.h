@@ -49,7 +49,8 @@ struct unit_use {
     uint32_t reference;        // unit of the reference program
     struct sharding *operands; // of its parameters; one that is `zero` gets the type it took
     struct wanted_result *wanted;
-    int64_t layer; // for this one, and for all that are divided alike
+    int64_t layer;  // for this one, and for all that are divided alike
+    enum tier tier; // where it runs: its frame is there
     // Made:
     uint32_t unit;
     struct sharding *results;  // of the reference's results
@@ -105,6 +106,7 @@ struct moving_unit {
     uint32_t unit;
     enum action action;
     int level;                        // of a counter; 0 of others
+    enum tier tier;                   // where it runs
     const struct moving_unit *before; // for the same
 };
 
@@ -135,11 +137,14 @@ void push_unit_call(struct draft *, struct cursor, struct span, uint32_t unit,
                     struct reference *operands, struct reference *results);
 // Adds a unit to the program that is made, with a number behind its name if another has that.
 uint32_t add_local_unit(struct draft *, const char *name, struct span);
+// Where a call of these operands runs: with the first that is no scalar, and has its place already.
+enum tier operands_tier(const struct draft *, const struct reference *operands, uint32_t n);
 // The unit that moves what a unit of the reference has made (NO_ID: what none has), for operands of
 // these types: NO_ID, or the one that was noted.
 uint32_t find_moving_unit(const struct draft *, uint32_t of, enum action, int level,
                           const struct reference *operands, uint32_t n);
-void note_moving_unit(struct draft *, uint32_t of, enum action, int level, uint32_t unit);
+void note_moving_unit(struct draft *, uint32_t of, enum action, int level,
+                      const struct reference *operands, uint32_t n, uint32_t unit);
 
 // ---- units (unit.c) ---------------------------------------------------------------------------
 // Finds or makes the local unit of a use. `scratch` is free again once it is made.

@@ -447,7 +447,7 @@ static bool same_wanted(const struct wanted_result *a, const struct wanted_resul
 
 // Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct plan *plan, const struct unit_use *a, const struct unit_use *b) {
-    if (!work_is_alike(&plan->placement, a->layer, b->layer))
+    if (a->tier != b->tier || !work_is_alike(&plan->placement, a->layer, b->layer))
         return false;
     const struct unit *unit = &plan->reference->job->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
