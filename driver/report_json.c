@@ -280,11 +280,11 @@ static json_t *communication_json(struct compilation *c) {
     return array;
 }
 
-// Bytes that one device copies in one step, to and from what is further away.
-static json_t *copied_json(const struct account *account) {
+// Bytes that one device copies to and from what is further away.
+static json_t *copied_json(const int64_t bytes[N_TIERS]) {
     json_t *copied = json_object();
     for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
-        json_object_set_new(copied, tier_names[i], json_integer(account->copied[i]));
+        json_object_set_new(copied, tier_names[i], json_integer(bytes[i]));
     return copied;
 }
 
@@ -297,13 +297,15 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
     json_object_set_new(root, "communication_total", json_integer(c->account->total_bytes));
-    json_object_set_new(root, "copied", copied_json(c->account));
+    json_object_set_new(root, "copied", copied_json(c->account->copied));
+    json_object_set_new(root, "copied_to_average", copied_json(c->account->copied_to_average));
     json_object_set_new(root, "time", time_json(c));
 }
 
 static void set_unknown(json_t *root) {
     static const char *const names[] = {
-        "modes", "placement", "memory", "communication", "communication_total", "copied", "time"};
+        "modes",  "placement",         "memory", "communication", "communication_total",
+        "copied", "copied_to_average", "time"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_object_set_new(root, names[i], json_null());
 }

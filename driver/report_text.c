@@ -249,22 +249,36 @@ static void print_communication(struct compilation *c, FILE *to) {
 }
 
 // Prints a line for each way between tiers and what goes there.
-static void print_copies(struct compilation *c, FILE *to) {
+static void print_copies_of(struct compilation *c, enum step_kind step, const char *title,
+                            FILE *to) {
     const struct account *account = c->account;
     int64_t bytes = 0;
-    if (account->n_copies == 0)
-        return;
-    fprintf(to, "\n  copied by a device in one step\n");
     for (uint32_t i = 0; i < account->n_copies; i++) {
         const struct account_copy *copy = &account->copies[i];
+        if (copy->step != step)
+            continue;
+        if (bytes == 0)
+            fprintf(to, "\n  %s\n", title);
         fprintf(to, "      %-8s %-14s %-21s %7" PRId64 " times %12s\n", phase_names[copy->phase],
                 arena_format(&c->arena, "%s to %s", tier_names[copy->from], tier_names[copy->to]),
                 copy->state == N_STATES ? "transient" : state_names[copy->state], copy->count,
                 bytes_text(&c->arena, (double)copy->bytes));
         bytes += copy->bytes;
     }
+    if (bytes == 0)
+        return;
     print_sum(c, "in all", bytes, to);
     fprintf(to, "\n");
+}
+
+static void print_copies(struct compilation *c, FILE *to) {
+    int64_t every = c->final->job->policy.average_every;
+    print_copies_of(c, STEP_TRAIN, "copied by a device in one step", to);
+    print_copies_of(c, STEP_AVERAGE,
+                    arena_format(&c->arena,
+                                 "copied to average parameters, after every %" PRId64 " step%s",
+                                 every, plural_s(every)),
+                    to);
 }
 
 void report_text(struct compilation *c, const struct options *options, FILE *to) {

@@ -132,6 +132,7 @@ struct account_transfer {
 // What a device copies between tiers in a training step, from one to another; executions
 // together.
 struct account_copy {
+    enum step_kind step; // training, or an average behind some of them
     enum tier from, to;
     enum state state; // of what is copied
     enum phase phase; // of the call that comes next, of what goes out of the last
@@ -184,9 +185,9 @@ struct account {
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
     struct account_copy *copies;
     uint32_t n_copies;
-    // Their bytes in a training step, by the tier that is further away: what goes to and from
-    // the host, and the disk.
-    int64_t copied[N_TIERS];
+    // Their bytes in a training step, and in an average behind it, by the tier that is further away: what
+    // goes to and from the host, and the disk.
+    int64_t copied[N_TIERS], copied_to_average[N_TIERS];
 };
 
 // `program` is final, planned and numbered. Never fails.

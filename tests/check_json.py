@@ -48,6 +48,7 @@ REPORT = {
                              "bytes": int, "every": int, "line": Maybe(int)}]),
     "communication_total": Maybe(int),
     "copied": Maybe({"host": int, "disk": int}),
+    "copied_to_average": Maybe({"host": int, "disk": int}),
     "time": Maybe({"compute": Maybe(int), "axes": Map(Maybe(int)), "memory": Maybe(int),
                    "host_link": Maybe(int), "best": Maybe(int), "worst": Maybe(int)}),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "in_flight": [int]}),

@@ -1,4 +1,4 @@
-// account, copies: what a step copies between tiers. A run counts the same in the loops that
+// account, copies: what a step copies between tiers, and an average behind it. A run counts the same in the loops that
 // copy: elements, without padding behind an item.
 #include "passes/account/account.h"
 
@@ -26,7 +26,8 @@ int64_t account_copied(const struct program *program, const struct transfer *sta
 }
 
 static bool same_copy(const struct account_copy *a, const struct account_copy *b) {
-    return a->from == b->from && a->to == b->to && a->state == b->state && a->phase == b->phase;
+    return a->step == b->step && a->from == b->from && a->to == b->to && a->state == b->state &&
+           a->phase == b->phase;
 }
 
 static void add_copy(struct account *account, struct arena *arena, uint32_t *cap,
@@ -52,10 +53,11 @@ static enum phase phase_of(const struct program *program, struct statement_walk 
     return last;
 }
 
-void account_copies(const struct program *program, struct arena *arena, struct account *account) {
-    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    enum phase last = PHASE_FORWARD;
-    uint32_t cap = 0;
+static void count_step(const struct program *program, enum step_kind step, struct arena *arena,
+                       uint32_t *cap, struct account *account) {
+    struct statement_walk walk = walk_statements(&program->steps[step].body);
+    enum phase last = step == STEP_TRAIN ? PHASE_FORWARD : PHASE_UPDATE;
+    int64_t *copied = step == STEP_TRAIN ? account->copied : account->copied_to_average;
     while (walk_next(&walk)) {
         const struct statement *s = walk.statement;
         if (s->kind == STATEMENT_CALL)
@@ -63,13 +65,20 @@ void account_copies(const struct program *program, struct arena *arena, struct a
         for (uint32_t i = 0;
              s->kind == STATEMENT_START && is_copy(&s->start) && i < s->start.n_pieces; i++) {
             struct account_copy copy = copy_of(program, &s->start.pieces[i]);
+            copy.step = step;
             copy.phase = phase_of(program, walk, last, &copy);
             copy.count = walk_trips(&walk);
             copy.bytes = size_times(copy.bytes, copy.count);
             copy.span = s->span;
             enum tier away = copy.from > copy.to ? copy.from : copy.to;
-            account->copied[away] = size_plus(account->copied[away], copy.bytes);
-            add_copy(account, arena, &cap, &copy);
+            copied[away] = size_plus(copied[away], copy.bytes);
+            add_copy(account, arena, cap, &copy);
         }
     }
+}
+
+void account_copies(const struct program *program, struct arena *arena, struct account *account) {
+    uint32_t cap = 0;
+    count_step(program, STEP_TRAIN, arena, &cap, account);
+    count_step(program, STEP_AVERAGE, arena, &cap, account);
 }

@@ -238,11 +238,14 @@ static void add_part(struct step_time *time, double seconds) {
 }
 
 // What the device gives and gets passes the link to its host, be it on its way to or from a disk.
-static double host_link_bytes(const struct account *account) {
+static double host_link_bytes(const struct account *account, int64_t average_every) {
     double bytes = 0;
-    for (uint32_t i = 0; i < account->n_copies; i++)
-        if (account->copies[i].from == TIER_DEVICE || account->copies[i].to == TIER_DEVICE)
-            bytes += (double)account->copies[i].bytes;
+    for (uint32_t i = 0; i < account->n_copies; i++) {
+        const struct account_copy *copy = &account->copies[i];
+        double every = copy->step == STEP_AVERAGE ? (double)average_every : 1;
+        if (copy->from == TIER_DEVICE || copy->to == TIER_DEVICE)
+            bytes += (double)copy->bytes / every;
+    }
     return bytes;
 }
 
@@ -253,7 +256,7 @@ struct step_time account_time(const struct program *program, const struct accoun
     time.memory_s = seconds_for(time.work.moved_bytes, device->bandwidth_bytes_per_s);
     add_part(&time, time.compute_s);
     add_part(&time, time.memory_s);
-    time.host_link_bytes = host_link_bytes(account);
+    time.host_link_bytes = host_link_bytes(account, program->job->policy.average_every);
     time.host_link_s = seconds_for(time.host_link_bytes, device->host_link_bytes_per_s);
     if (time.host_link_bytes > 0)
         add_part(&time, time.host_link_s);

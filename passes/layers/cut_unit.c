@@ -171,6 +171,20 @@ struct unit_piece make_piece(struct unit_cutter *c, uint32_t number, const char 
     return piece;
 }
 
+const struct unit_cut *find_unit_cut(const struct unit_cuts *cuts, const struct program *program,
+                                     uint32_t unit, const uint32_t *piece_of, bool *another) {
+    uint32_t n_ops = program->job->units[unit].n_ops;
+    *another = false;
+    for (uint32_t i = 0; i < cuts->n; i++) {
+        if (cuts->items[i].unit != unit)
+            continue;
+        if (memcmp(cuts->items[i].cutter.piece_of, piece_of, n_ops * sizeof *piece_of) == 0)
+            return &cuts->items[i];
+        *another = true;
+    }
+    return NULL;
+}
+
 // ---- calls ------------------------------------------------------------------------------------
 
 // A name that no other value of the unit has: those of other types may be named alike.

@@ -38,6 +38,22 @@ struct unit_piece make_piece(struct unit_cutter *, uint32_t number, const char *
 struct statement call_of_piece(const struct unit_cutter *, const struct statement *whole,
                                const struct unit_piece *, const struct layer_range *range);
 
+// Units that have been cut. Ranges of layers that are placed differently may cut one differently.
+struct unit_cut {
+    uint32_t unit;
+    struct unit_cutter cutter;
+    struct unit_piece *pieces;
+    uint32_t n_pieces;
+};
+struct unit_cuts {
+    struct unit_cut *items;
+    uint32_t n, cap;
+};
+// The one of the unit by which its ops belong to these pieces; NULL: there is none. `another`: it is cut
+// otherwise.
+const struct unit_cut *find_unit_cut(const struct unit_cuts *, const struct program *,
+                                     uint32_t unit, const uint32_t *piece_of, bool *another);
+
 // ---- a piece in parts -------------------------------------------------------------------------
 void begin_piece(struct unit_cutter *, const char *name);
 uint32_t piece_unit(const struct unit_cutter *);

@@ -19,19 +19,10 @@
 #include "passes/passes.h"
 #include "passes/routes/routes.h"
 
-// How a unit is cut. Ranges of layers that are placed differently may cut one differently.
-struct cut {
-    uint32_t unit;
-    struct unit_cutter cutter;
-    struct unit_piece *pieces;
-    uint32_t n_pieces;
-};
-
 struct tensor_cutter {
     struct program *program;
     struct placement placement;
-    struct cut *cuts;
-    uint32_t n_cuts, cap_cuts;
+    struct unit_cuts cuts;
 };
 
 // ---- where ------------------------------------------------------------------------------------
@@ -105,37 +96,23 @@ static const char *piece_name(const struct tensor_cutter *c, const struct unit *
     return times == 1 ? word : arena_format(c->program->arena, "%s_%u", word, times);
 }
 
-static const struct cut *find_cut(struct tensor_cutter *c, uint32_t unit, const uint32_t *piece_of,
-                                  bool *another) {
-    uint32_t n_ops = c->program->job->units[unit].n_ops;
-    *another = false;
-    for (uint32_t i = 0; i < c->n_cuts; i++) {
-        if (c->cuts[i].unit != unit)
-            continue;
-        if (memcmp(c->cuts[i].cutter.piece_of, piece_of, n_ops * sizeof *piece_of) == 0)
-            return &c->cuts[i];
-        *another = true;
-    }
-    return NULL;
-}
-
-static const struct cut *cut_unit(struct tensor_cutter *c, uint32_t unit,
-                                  const struct division *d) {
+static const struct unit_cut *cut_unit(struct tensor_cutter *c, uint32_t unit,
+                                       const struct division *d) {
     bool another;
-    const struct cut *known = find_cut(c, unit, d->piece_of, &another);
+    const struct unit_cut *known = find_unit_cut(&c->cuts, c->program, unit, d->piece_of, &another);
     if (known)
         return known;
     struct arena *arena = c->program->arena;
-    struct cut cut = {.unit = unit,
-                      .cutter = begin_cutting(c->program, unit, d->piece_of),
-                      .n_pieces = d->n,
-                      .pieces = ARENA_ARRAY(arena, struct unit_piece, d->n)};
+    struct unit_cut cut = {.unit = unit,
+                           .cutter = begin_cutting(c->program, unit, d->piece_of),
+                           .n_pieces = d->n,
+                           .pieces = ARENA_ARRAY(arena, struct unit_piece, d->n)};
     if (another)
-        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->n_cuts);
+        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->cuts.n);
     for (uint32_t i = 0; i < d->n; i++)
         cut.pieces[i] = make_piece(&cut.cutter, i, piece_name(c, &cut.cutter.whole, d->first, i));
-    ARENA_PUSH(arena, c->cuts, c->n_cuts, c->cap_cuts, cut);
-    return &c->cuts[c->n_cuts - 1];
+    ARENA_PUSH(arena, c->cuts.items, c->cuts.n, c->cuts.cap, cut);
+    return &c->cuts.items[c->cuts.n - 1];
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -153,7 +130,7 @@ static void push_pieces(struct tensor_cutter *c, struct block *to, const struct 
     }
     const struct placement *placement = &c->placement;
     uint32_t range = placement_range(placement, loop ? loop->begin : 0);
-    const struct cut *cut = cut_unit(c, s->call.unit, &d);
+    const struct unit_cut *cut = cut_unit(c, s->call.unit, &d);
     for (uint32_t i = 0; i < d.n; i++)
         block_push(c->program->arena, to,
                    call_of_piece(&cut->cutter, s, &cut->pieces[i],

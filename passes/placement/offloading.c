@@ -3,8 +3,6 @@
 #include "passes/placement/place.h"
 #include "passes/placement/reports.h"
 
-static const char keep_here[] = "keep these states on the device, `stored`";
-
 static bool is_offloaded(const struct storage *storage, enum state state) {
     return stored_tier(storage, state) != TIER_DEVICE;
 }
@@ -24,12 +22,6 @@ static void check_group(struct placing *p, const struct storage *storage) {
         not_yet(p, &storage->lives[from]->origin,
                 "gathering several layers at once of what is offloaded",
                 "gather one layer at once, `unit = layer`");
-}
-
-// The updates of all islands follow one average.
-static void check_apart(struct placing *p, const struct mode_statement *mode) {
-    if (p->placement->islands.n)
-        not_yet(p, &mode->origin, "offloading where islands take steps of their own", keep_here);
 }
 
 // No call adds what is on disk to the levels of a counter.
@@ -52,37 +44,6 @@ static void check_gathered_there(struct placing *p, const struct storage *storag
                     "run it on the device, `update = device`");
             return;
         }
-}
-
-// One unit updates a layer, and it runs in one place.
-static void check_update(struct placing *p, const struct unit *unit, const struct call *call) {
-    const struct storage *first = NULL;
-    const struct placement *placement = p->placement;
-    for (uint32_t i = 0; i < unit->n_results; i++) {
-        const struct buffer *buffer = &p->program->buffers[call->results[i].buffer];
-        for (uint32_t r = 0; r < placement->n_ranges && buffer->class == CLASS_PARAMETERS; r++) {
-            const struct storage *storage =
-                placement->tensors[r * placement->n_tensors + buffer->tensor].storage;
-            first = first ? first : storage;
-            if (update_tier(first) == update_tier(storage))
-                continue;
-            if (update_tier(first) == TIER_HOST)
-                storage = first;
-            not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
-                    "updating a part of a layer, or of all layers, on the host",
-                    "run the whole layer's update there, or this one on the device");
-            return;
-        }
-    }
-}
-
-static void check_calls(struct placing *p) {
-    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
-    const struct call *call;
-    while ((call = walk_next_call(&walk))) {
-        const struct unit *unit = &p->program->job->units[call->unit];
-        check_update(p, unit, call);
-    }
 }
 
 // What comes in for a layer does so together: as far ahead as all of it asks for.
@@ -154,7 +115,6 @@ void check_offloading(struct placing *p) {
             if (!is_offloaded(storage, state) || p->diagnostics->n_errors > errors)
                 continue;
             check_unit(p, storage->lives[state]);
-            check_apart(p, storage->lives[state]);
             check_group(p, storage);
             if (state == STATE_GRADIENTS)
                 check_gradients(p, storage);
@@ -163,6 +123,4 @@ void check_offloading(struct placing *p) {
     }
     if (p->diagnostics->n_errors == errors)
         check_activations(p);
-    if (p->diagnostics->n_errors == errors)
-        check_calls(p);
 }

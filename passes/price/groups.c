@@ -174,6 +174,7 @@ struct asked {
     int64_t gather_layers;
     bool ahead, alone;                  // how they are gathered
     uint8_t along;                      // the dimension that parts are copied out along
+    enum tier updated;                  // where the update runs
     const struct priced_routes *summed; // gradients; NULL: there are none
     uint64_t summand;                   // axes on which units leave one
     bool apart;                         // what units write is no sum of microbatches yet
@@ -185,7 +186,8 @@ static struct asked asked_by(struct pricing_one *one, const struct storage *stor
     struct asked asked = {.gather_layers = storage->gather_layers,
                           .ahead = storage->prefetch > 0,
                           .alone = is_gathered_alone(storage),
-                          .along = storage->along};
+                          .along = storage->along,
+                          .updated = update_tier(storage)};
     if (!storage->trained)
         return asked;
     const struct route_facts nothing = {.step = STEP_TRAIN};
@@ -205,7 +207,7 @@ static bool same_order(const struct asked *a, const struct asked *b) {
 
 static bool same_asked(const struct asked *a, const struct asked *b) {
     if (a->gather_layers != b->gather_layers || a->ahead != b->ahead || a->alone != b->alone ||
-        a->along != b->along || !a->summed != !b->summed)
+        a->along != b->along || a->updated != b->updated || !a->summed != !b->summed)
         return false;
     return !a->summed || (a->summand == b->summand && a->apart == b->apart && a->each == b->each &&
                           a->squares == b->squares && same_order(a, b));
@@ -229,7 +231,8 @@ static void key_add_asked(struct pricing_one *one, struct key *key, const struct
     key_add_number(one->arena, key, (uint64_t)asked->gather_layers);
     key_add_number(one->arena, key,
                    (unsigned)asked->ahead | (unsigned)asked->alone << 1 |
-                       (unsigned)asked->apart << 2 | (unsigned)asked->each << 3);
+                       (unsigned)asked->apart << 2 | (unsigned)asked->each << 3 |
+                       (unsigned)asked->updated << 4);
     key_add_number(one->arena, key, asked->along);
     if (!asked->summed)
         return;

@@ -13,7 +13,7 @@ static bool make_program(struct job *job, const struct config *config, struct pl
         .config = config, .diagnostics = diagnostics, .placement = &placement};
     return cut_ranges(job, &context) && recompute(job, &context) &&
            cut_gather_units(job, &context) && cut_at_gathers(job, &context) &&
-           hand_on(job, &context) && consume(job, &context) &&
+           cut_updates(job, &context) && hand_on(job, &context) && consume(job, &context) &&
            partition_noted(job_only(job), &context, notes);
 }
 
@@ -22,7 +22,8 @@ static bool plan_program(struct job *job, const struct config *config, struct pl
                          struct diagnostics *diagnostics) {
     const struct pass_context context = {
         .config = config, .diagnostics = diagnostics, .placement = &placement};
-    return offload(job, &context) && overlap(job, &context) && fuse(job, &context) && plan_memory(job, &context);
+    return offload(job, &context) && overlap(job, &context) && fuse(job, &context) &&
+           plan_memory(job, &context);
 }
 
 // ---- communication ----------------------------------------------------------------------------

@@ -248,8 +248,8 @@ static void offload(struct composer *c) {
     static const char *const states[] = {"optimizer", "parameters", "optimizer, parameters"};
     bool host = chance(c, 400);
     if (host)
-        fprintf(c->to, "  optimizer : offloaded(update = host%s)\n",
-                chance(c, 300) ? ", to = disk" : "");
+        fprintf(c->to, "  optimizer%s : offloaded(update = host%s)\n",
+                chance(c, 300) ? some_selector(c) : "", chance(c, 300) ? ", to = disk" : "");
     if (!host || chance(c, 500))
         fprintf(c->to, "  %s : offloaded%s\n", host ? "parameters" : states[pick(c, 3)],
                 offloaded_so[pick(c, 5)]);
