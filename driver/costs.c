@@ -17,9 +17,12 @@ static const char *axes(struct compilation *c, const struct axis_list *list) {
 
 // ---- W811: gathers in every microbatch --------------------------------------------------------
 
+static bool gathers_from(enum collective_kind kind) {
+    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST;
+}
+
 static bool gathers_parameters(const struct program *program, const struct statement *statement) {
-    return statement->kind == STATEMENT_START &&
-           statement->start.exchange.kind == COLLECTIVE_ALL_GATHER &&
+    return statement->kind == STATEMENT_START && gathers_from(statement->start.exchange.kind) &&
            program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
 }
 
@@ -59,8 +62,7 @@ static int64_t gathers(const struct compilation *c) {
     int64_t count = 0;
     for (uint32_t i = 0; i < c->account->n_transfers; i++) {
         const struct account_transfer *t = &c->account->transfers[i];
-        if (t->kind == COLLECTIVE_ALL_GATHER && t->state == STATE_PARAMETERS &&
-            t->phase != PHASE_UPDATE)
+        if (gathers_from(t->kind) && t->state == STATE_PARAMETERS && t->phase != PHASE_UPDATE)
             count += t->count;
     }
     return count;
@@ -128,7 +130,7 @@ static void add_reader(const struct program *program, buffer_id sum, const struc
     if (access.written || by->kind == STATEMENT_FREE)
         return;
     if (buffer->window_of == sum)
-        readers->parts = buffer->layout.flat;
+        readers->parts = buffer->layout.owners.n ? buffer->layout.owners : buffer->layout.flat;
     else if (access.at->buffer == sum && scattered)
         readers->parts = by->start.exchange.axes;
     else if (access.at->buffer == sum && !summed)

@@ -58,6 +58,10 @@ static const char *type_text(const struct text *t, const struct buffer *buffer) 
         text =
             joined(t->arena, text, ", ",
                    arena_format(t->arena, "S(flat) over %s", axes_text(t, &buffer->layout.flat)));
+    if (buffer->layout.owners.n)
+        text = joined(t->arena, text, ", ",
+                      arena_format(t->arena, "whole at owners over %s",
+                                   axes_text(t, &buffer->layout.owners)));
     return *text ? text : "whole";
 }
 
@@ -74,6 +78,11 @@ static struct axis_list summed_axes(const struct route *route) {
     return axes;
 }
 
+static bool has_owners(const struct text *t, const struct routed *routed) {
+    return t->c->placement.tensors[routed->range * t->c->placement.n_tensors + routed->tensor]
+        .storage->by_tensor;
+}
+
 static const char *rest_text(const struct text *t, const struct routed *routed) {
     const struct route *route = &routed->route;
     const struct buffer *rest = &t->program->buffers[routed->buffers[0]];
@@ -84,7 +93,8 @@ static const char *rest_text(const struct text *t, const struct routed *routed) 
     if (rest->tier != TIER_DEVICE)
         text = arena_format(t->arena, "%s on %s", text, tier_names[rest->tier]);
     if (route->owned > 0)
-        text = arena_format(t->arena, "%s, updated in parts over %s", text,
+        text = arena_format(t->arena, "%s, updated %s over %s", text,
+                            has_owners(t, routed) ? "by owners" : "in parts",
                             axes_text(t, &route->stations[route->owned].flat));
     return text;
 }
@@ -96,8 +106,12 @@ static const char *made_text(const struct text *t, const struct route *route) {
                : "";
 }
 
-static const char *hop_text(const struct text *t, const struct hop *hop) {
+static const char *hop_text(const struct text *t, const struct routed *routed,
+                            const struct hop *hop) {
+    enum action action = hop_rows[hop->kind].action;
     const char *words = hop_rows[hop->kind].words;
+    if (has_owners(t, routed) && (action == ACTION_GATHER || action == ACTION_SCATTER))
+        words = action == ACTION_GATHER ? "broadcast" : "reduce";
     return hop->axes.n ? arena_format(t->arena, "%s over %s", words, axes_text(t, &hop->axes))
                        : words;
 }
@@ -185,8 +199,8 @@ static void add_route(struct text *t, struct paragraphs *all, uint32_t at) {
     for (unsigned i = 0; i < routed->route.n_hops; i++) {
         const struct hop *hop = &routed->route.hops[i];
         const struct hop_account *account = &t->accounts[at * MAX_ROUTE_HOPS + i];
-        made.happenings[made.n++] =
-            (struct happening){hop->event, hop_text(t, hop), account->times, account->bytes};
+        made.happenings[made.n++] = (struct happening){hop->event, hop_text(t, routed, hop),
+                                                       account->times, account->bytes};
     }
     add_paragraph(t, all, &made);
 }

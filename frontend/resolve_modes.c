@@ -367,9 +367,8 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
     m->out->by_span = by.span;
     if (strcmp(by.text, "flat") == 0)
         return;
-    if (strcmp(by.text, "tensor") == 0) {
+    if (strcmp(by.text, "tensor") == 0 && m->out->state != STATE_ACTIVATIONS) {
         m->out->by = CUT_TENSOR;
-        report_unsupported(m->r, by.span, UNSUPPORTED_BY_TENSOR);
     } else if (dimension > DIM_NONE && dimension < DIM_FLAT) {
         m->out->by = CUT_DIMENSION;
         m->out->by_dimension = (enum dimension)dimension;

@@ -37,6 +37,8 @@ struct storage {
     struct axis_list shards[N_STATES];
     uint8_t
         along; // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat
+    // The axes are those of owners: what is cut over them is whole in each layer, at one device.
+    bool by_tensor;
     struct axis_list scattered_each;
     struct axis_list reduced_each; // gradients replicated with reduce = each
     // Options of gathered parameters.
@@ -87,6 +89,16 @@ static inline bool consumes_gradients(const struct storage *storage) {
 // Whether parameters are not kept, but made of the optimizer's master copy for each use.
 static inline bool makes_parameters(const struct storage *storage) {
     return stored_residency(storage, STATE_PARAMETERS) == RESIDENCY_MATERIALIZED;
+}
+
+// The axes along which a state's layers have owners; those that cut it flat.
+static inline struct axis_list owner_axes(const struct storage *storage,
+                                          const struct axis_list *cut) {
+    return storage->by_tensor ? *cut : (struct axis_list){0};
+}
+static inline struct axis_list flat_axes(const struct storage *storage,
+                                         const struct axis_list *cut) {
+    return storage->by_tensor ? (struct axis_list){0} : *cut;
 }
 
 static inline enum extent stored_extent(const struct storage *storage, enum state state,

@@ -4,6 +4,7 @@
 //   communication.c  what the collectives of a program send
 //   copies.c         what is copied between tiers
 //   routes.c         what each hop of a route sends, and how often
+//   owned.c          how often an owner does what owners do
 //   rows.c           what one collective sends (rows.h)
 //   time.c           what it takes of time, at least
 //   traffic.c        how one state of each tensor travels
@@ -18,6 +19,9 @@
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
 
+// How often a step executes the statement on the device that sends, and computes, most: it is the first
+// of the owners, of a reduce how often it is not.
+int64_t account_trips(const struct program *, const struct statement_walk *);
 // What one device sends of a piece in one execution of the transfer.
 int64_t account_copied(const struct program *, const struct transfer *, uint32_t piece);
 int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);

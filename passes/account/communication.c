@@ -19,8 +19,9 @@ static enum role outermost_role(const uint8_t *roles, unsigned n) {
 
 enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
                           const struct buffer *to) {
-    bool reduces =
-        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
+                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
+                   exchange->kind == COLLECTIVE_REDUCE;
     if (from->tensor == NO_ID)
         return from->rank ? STATE_ACTIVATIONS : N_STATES;
     if (class_states[from->class] != N_STATES)
@@ -92,8 +93,8 @@ int64_t account_piece(const struct program *program, const struct transfer *star
 }
 
 // A row for each role that the collective carries.
-static void count_start(struct counting *c, const struct statement *statement, int64_t trips,
-                        enum phase phase) {
+static void count_start(struct counting *c, const struct statement_walk *walk, enum phase phase) {
+    const struct statement *statement = walk->statement;
     const struct transfer *start = &statement->start;
     struct carriage carriage = carriage_of(c->program, start);
     for (uint32_t i = 0; i < start->n_pieces; i++)
@@ -101,7 +102,8 @@ static void count_start(struct counting *c, const struct statement *statement, i
     count_carriage(c, &carriage,
                    &(struct occurrence){.step = c->step,
                                         .phase = phase,
-                                        .times = trips,
+                                        .times = walk_trips(walk),
+                                        .sending = account_trips(c->program, walk),
                                         .statement = statement->id,
                                         .span = statement->span});
 }
@@ -130,6 +132,7 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
                        &(struct occurrence){.step = c->step,
                                             .phase = c->phase,
                                             .times = trips,
+                                            .sending = trips,
                                             .statement = op->id,
                                             .span = op->span});
     }
@@ -137,7 +140,8 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
 
 // A gather of gradients is the second half of a sum that is written out in two.
 static bool brings_what_is_read_next(const struct program *program, const struct transfer *start) {
-    return start->exchange.kind == COLLECTIVE_ALL_GATHER &&
+    return (start->exchange.kind == COLLECTIVE_ALL_GATHER ||
+            start->exchange.kind == COLLECTIVE_BROADCAST) &&
            program->buffers[start->pieces[0].to.buffer].class != CLASS_GRADIENTS;
 }
 
@@ -153,11 +157,11 @@ void count_statement(struct counting *c, const struct statement_walk *walk) {
     const struct statement *statement = walk->statement;
     if (statement->kind == STATEMENT_START && !is_copy(&statement->start)) {
         bool ahead = brings_what_is_read_next(c->program, &statement->start);
-        count_start(c, statement, walk_trips(walk), ahead ? phase_of_gather(c, *walk) : c->phase);
+        count_start(c, walk, ahead ? phase_of_gather(c, *walk) : c->phase);
     } else if (statement->kind == STATEMENT_CALL) {
         const struct unit *unit = &c->program->job->units[statement->call.unit];
         c->phase = unit->phase;
-        count_unit(c, unit, walk_trips(walk));
+        count_unit(c, unit, account_trips(c->program, walk));
     }
 }
 

@@ -31,10 +31,10 @@ static struct place *find_places(const struct program *program, const struct rou
 }
 
 static enum action action_of(enum collective_kind kind) {
-    return kind == COLLECTIVE_ALL_GATHER       ? ACTION_GATHER
-           : kind == COLLECTIVE_REDUCE_SCATTER ? ACTION_SCATTER
-           : kind == COLLECTIVE_COPY           ? ACTION_COPY
-                                               : ACTION_REDUCE;
+    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST    ? ACTION_GATHER
+           : kind == COLLECTIVE_REDUCE_SCATTER || kind == COLLECTIVE_REDUCE ? ACTION_SCATTER
+           : kind == COLLECTIVE_COPY                                        ? ACTION_COPY
+                                                                            : ACTION_REDUCE;
 }
 
 // Two hops may be between the same stations, over other axes, or one around the microbatches; NULL: it is
@@ -79,10 +79,10 @@ struct hop_account *account_routes(const struct program *program, const struct r
             CHECK(hop);
             struct hop_account *account =
                 &accounts[from.route * MAX_ROUTE_HOPS + (hop - route->hops)];
-            int64_t times = walk_trips(&walk);
-            account->times = size_plus(account->times, times);
+            account->times = size_plus(account->times, walk_trips(&walk));
             account->bytes =
-                size_plus(account->bytes, size_times(times, account_piece(program, start, i)));
+                size_plus(account->bytes, size_times(account_trips(program, &walk),
+                                                     account_piece(program, start, i)));
         }
     }
     return accounts;

@@ -121,7 +121,7 @@ int64_t rows_add_carriage(struct transfer_rows *rows, const struct carriage *car
                                             .dtype = carriage->dtype,
                                             .group = carriage->group,
                                             .count = occurrence->times,
-                                            .bytes = size_times(occurrence->times, bytes),
+                                            .bytes = size_times(occurrence->sending, bytes),
                                             .step = occurrence->step,
                                             .statement = occurrence->statement,
                                             .span = occurrence->span};

@@ -30,6 +30,7 @@ struct occurrence {
     enum step_kind step;
     enum phase phase;
     int64_t times;
+    int64_t sending; // of these, those in which the device that is accounted for sends
     uint32_t statement;
     struct span span;
 };

@@ -84,7 +84,7 @@ struct step_work account_work_of(const struct program *program, const bool *unit
             continue;
         struct step_work work =
             work_of_unit(program, &program->job->units[walk.statement->call.unit]);
-        double trips = (double)walk_trips(&walk);
+        double trips = (double)account_trips(program, &walk);
         sum.flops += trips * work.flops;
         sum.again_flops += trips * work.again_flops;
         sum.moved_bytes += trips * work.moved_bytes;

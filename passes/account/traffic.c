@@ -15,7 +15,12 @@ struct reader {
 };
 
 static bool reduces(const struct exchange *exchange) {
-    return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
+           exchange->kind == COLLECTIVE_REDUCE;
+}
+
+static bool gathers(const struct exchange *exchange) {
+    return exchange->kind == COLLECTIVE_ALL_GATHER || exchange->kind == COLLECTIVE_BROADCAST;
 }
 
 // Whether a piece counts for the reader's state: gradients are counted when they are summed,
@@ -27,9 +32,8 @@ static bool travels(const struct reader *r, const struct transfer *start,
     const struct buffer *to = &r->program->buffers[piece->to.buffer];
     if (state_of_piece(&start->exchange, from, to) != r->state)
         return false;
-    return r->state == STATE_GRADIENTS
-               ? reduces(&start->exchange)
-               : start->exchange.kind == COLLECTIVE_ALL_GATHER && to->class == CLASS_TRANSIENT;
+    return r->state == STATE_GRADIENTS ? reduces(&start->exchange)
+                                       : gathers(&start->exchange) && to->class == CLASS_TRANSIENT;
 }
 
 // The end of a piece that says of which tensor and layer it is: the one that is no transient.

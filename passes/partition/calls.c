@@ -18,7 +18,7 @@ static int station_of(const struct making_call *c, const struct way *way) {
 static struct sharding placed_sharding(const struct draft *draft, const struct way *way,
                                        int station) {
     const struct placed_tensor *placed = placement_of(&draft->plan->placement, way->reference);
-    struct sharding type = {.flat = way->route.stations[station].flat,
+    struct sharding type = {.flat = flat_axes(placed->storage, &way->route.stations[station].flat),
                             .along = placed->storage->along};
     placed_cuts(placed, &draft->plan->reference->job->tensors[way->reference->tensor],
                 way->reference->class, type.cuts);
@@ -226,6 +226,15 @@ void push_call(struct draft *draft, struct making_call *c) {
     push_unit_call(draft, c->at, c->from->span, call.unit, call.operands, call.results);
 }
 
+// The axes along which what the call is given has owners; all of it that has any has the same.
+static uint64_t owners_of(const struct draft *draft, const struct making_call *c) {
+    uint64_t owners = 0;
+    for (uint32_t i = 0; i < c->unit->n_parameters; i++)
+        if (has_way(reference_buffer(draft->plan, c->from->call.operands[i])))
+            owners |= axis_list_mask(&draft->program->buffers[c->operands[i].buffer].layout.owners);
+    return owners;
+}
+
 struct making_call begin_call(struct draft *draft, struct arena *scratch, struct cursor at,
                               const struct statement *from, const struct statement *whole) {
     const struct plan *plan = draft->plan;
@@ -248,7 +257,8 @@ struct making_call begin_call(struct draft *draft, struct arena *scratch, struct
                                .operands = c.types,
                                .wanted = wanted,
                                .layer = at.layer,
-                               .tier = operands_tier(draft, c.operands, c.unit->n_parameters)};
+                               .tier = operands_tier(draft, c.operands, c.unit->n_parameters),
+                               .owners = owners_of(draft, &c)};
     c.use = partition_unit(draft, scratch, &request);
     return c;
 }

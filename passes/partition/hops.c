@@ -7,10 +7,12 @@
 // ---- what is done at once ---------------------------------------------------------------------
 
 static void emit_collective(struct draft *draft, struct cursor at, const struct load *load,
-                            enum collective_kind kind) {
+                            enum collective_kind cut) {
     struct transfers transfers = {0};
     for (uint32_t i = 0; i < load->n; i++) {
         const struct hop *hop = load->items[i].hop;
+        enum collective_kind kind = owners_collective(
+            storage_of(&draft->plan->placement, load->items[i].way->reference), cut);
         struct reference from = cargo_item(draft, at, load, i, hop->from);
         struct reference to = cargo_item(draft, at, load, i, hop->to);
         struct span span = state_span(draft->plan, load->items[i].way->reference,

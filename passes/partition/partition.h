@@ -49,8 +49,9 @@ struct unit_use {
     uint32_t reference;        // unit of the reference program
     struct sharding *operands; // of its parameters; one that is `zero` gets the type it took
     struct wanted_result *wanted;
-    int64_t layer;  // for this one, and for all that are divided alike
-    enum tier tier; // where it runs: its frame is there
+    int64_t layer;   // for this one, and for all that are divided alike
+    enum tier tier;  // where it runs: its frame is there
+    uint64_t owners; // axes along which one device executes it, the owner of what it is given
     // Made:
     uint32_t unit;
     struct sharding *results;  // of the reference's results

@@ -16,7 +16,8 @@ struct route route_in(const struct plan *plan, const struct buffer *state,
 
 struct sharding stored_sharding(const struct plan *plan, const struct buffer *buffer) {
     const struct placed_tensor *placed = placement_of(&plan->placement, buffer);
-    struct sharding type = {.flat = placed->storage->shards[class_states[buffer->class]],
+    const struct axis_list *cut = &placed->storage->shards[class_states[buffer->class]];
+    struct sharding type = {.flat = flat_axes(placed->storage, cut),
                             .along = placed->storage->along};
     placed_cuts(placed, &plan->reference->job->tensors[buffer->tensor], buffer->class, type.cuts);
     return type;

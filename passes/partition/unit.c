@@ -234,7 +234,8 @@ static uint32_t head_for(struct maker *m, uint64_t partial) {
 // it, so that each is summed over its own axes at the end (a gradient that all devices hold whole
 // counts once in the norm, one that is cut counts in parts).
 static void make_chained(struct maker *m, const struct op *op) {
-    struct sharding type = {.partial = summands_of(m, op->operands[1])};
+    // What its owner alone adds is a summand.
+    struct sharding type = {.partial = summands_of(m, op->operands[1]) | m->use->owners};
     uint32_t h = head_for(m, type.partial);
     value_id operands[2] = {m->heads[h], made_form(m, op->operands[1]).value};
     emit_local(m, op, operands, &type);
@@ -447,7 +448,8 @@ static bool same_wanted(const struct wanted_result *a, const struct wanted_resul
 
 // Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct plan *plan, const struct unit_use *a, const struct unit_use *b) {
-    if (a->tier != b->tier || !work_is_alike(&plan->placement, a->layer, b->layer))
+    if (a->tier != b->tier || a->owners != b->owners ||
+        !work_is_alike(&plan->placement, a->layer, b->layer))
         return false;
     const struct unit *unit = &plan->reference->job->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)

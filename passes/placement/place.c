@@ -223,6 +223,7 @@ static void place_group(struct weighing *w, const struct group *group) {
     place_along(p, storage, group->first);
     place_options(p, storage);
     order_shards(p, storage);
+    place_owners(storage, group->layered);
     place_wire(p, storage);
 }
 
@@ -307,12 +308,22 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
     return group;
 }
 
-// What is gathered several layers at once is only what layers have (bound_gathers).
-static bool is_stored_so(const struct group *group, const struct group *other) {
+static bool says_by_tensor(const struct weighing *w, const struct group *group) {
+    for (uint32_t i = 0; i < group->n_spoken; i++)
+        if (w->placing->config->strategy.modes[group->spoken[i]].by == CUT_TENSOR)
+            return true;
+    return false;
+}
+
+// What is gathered several layers at once is only what layers have (bound_gathers), and so is what has
+// owners.
+static bool is_stored_so(const struct weighing *w, const struct group *group,
+                         const struct group *other) {
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
            group->named == other->named &&
-           (group->layered == other->layered || group->storage->gather_layers == 1) &&
+           (group->layered == other->layered ||
+            (group->storage->gather_layers == 1 && !says_by_tensor(w, group))) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
            memcmp(group->lives, other->lives, sizeof group->lives) == 0 &&
            memcmp(group->spoken, other->spoken, group->n_spoken * sizeof *group->spoken) == 0;
@@ -322,7 +333,7 @@ static struct storage *place_tensor(struct weighing *w, uint32_t t) {
     struct arena *arena = w->placing->arena;
     struct group group = group_of(w, t);
     for (uint32_t i = 0; i < w->n_groups; i++)
-        if (is_stored_so(&w->groups[i], &group))
+        if (is_stored_so(w, &w->groups[i], &group))
             return w->groups[i].storage;
     group.spoken = arena_copy(arena, group.spoken, group.n_spoken * sizeof *group.spoken);
     group.storage = ARENA_NEW(arena, struct storage);
@@ -437,8 +448,8 @@ static void check_loss_scale(struct placing *p) {
 
 static bool derive(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
-        check_states,        check_along, check_whole, check_residencies, check_offloading,
-        check_island_states, check_wires, check_order, check_gathers};
+        check_states,     check_owners,        check_along, check_whole, check_residencies,
+        check_offloading, check_island_states, check_wires, check_order, check_gathers};
     const struct diagnostics *diagnostics = p->diagnostics;
     uint32_t errors = diagnostics->n_errors;
     p->placement->islands = islands_of(p->config);

@@ -11,6 +11,7 @@
 //   nesting.c   whose shards lie in whose
 //   islands.c   which local steps have a meaning
 //   wire.c      which gradients travel compressed
+//   owners.c    which states are cut by whole tensors
 //   whole.c     what an update needs whole
 //   order.c     the order of sums, where training is reproducible
 //   sums.c      whether all gradients have it
@@ -74,6 +75,9 @@ void check_offloading(struct placing *);  // what is kept elsewhere can be
 uint8_t dimension_along(const struct mode_statement *, const struct tensor *);
 void place_along(const struct placing *, struct storage *, uint32_t tensor);
 void check_along(struct placing *);
+// Whether layers' tensors have owners; then which strategies that say so have a meaning.
+void place_owners(struct storage *, bool layered);
+void check_owners(struct placing *);
 void check_whole(struct placing *); // what an update needs whole is
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);

@@ -185,7 +185,9 @@ void check_whole(struct placing *p) {
     const struct needs needs = needs_of_updates(p);
     uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
-        if (needs.whole[i])
+        if (p->placement->tensors[i].storage->by_tensor)
+            continue; // its owner has it whole
+        else if (needs.whole[i])
             check_shards(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
                          &p->placement->tensors[i]);
         else if (needs.sums[i])

@@ -11,6 +11,7 @@
 struct filled {
     struct carriage carriage;
     int64_t bytes;
+    int64_t sending; // as of the moment
 };
 struct ready { // a hop that is made at a moment
     const struct group *group;
@@ -34,10 +35,12 @@ struct filling *filling_new(struct arena *arena) {
 }
 
 static struct carriage *with_room(struct filling *f, const struct exchange *exchange,
-                                  enum dtype dtype, int64_t bytes, int64_t bucket_bytes) {
+                                  enum dtype dtype, int64_t bytes, int64_t bucket_bytes,
+                                  int64_t sending) {
     for (uint32_t i = f->n; i-- > 0;) {
         struct filled *filled = &f->items[i];
-        if (!axis_list_equal(&filled->carriage.exchange.axes, &exchange->axes) ||
+        if (filled->carriage.exchange.kind != exchange->kind ||
+            !axis_list_equal(&filled->carriage.exchange.axes, &exchange->axes) ||
             filled->carriage.exchange.dim != exchange->dim || filled->carriage.dtype != dtype)
             continue;
         if (!bucket_has_room(bucket_bytes, filled->bytes, bytes))
@@ -45,14 +48,16 @@ static struct carriage *with_room(struct filling *f, const struct exchange *exch
         filled->bytes += bytes;
         return &filled->carriage;
     }
-    struct filled made = {carriage_new(&f->one->config->mesh, exchange, dtype), bytes};
+    struct filled made = {carriage_new(&f->one->config->mesh, exchange, dtype), bytes, sending};
     ARENA_PUSH(f->arena, f->items, f->n, f->cap, made);
     return &f->items[f->n - 1].carriage;
 }
 
 static void send_all(struct filling *f) {
-    for (uint32_t i = 0; i < f->n; i++)
+    for (uint32_t i = 0; i < f->n; i++) {
+        f->when.sending = f->items[i].sending;
         rows_add_carriage(f->one->rows, &f->items[i].carriage, &f->when);
+    }
     f->n = 0;
 }
 
@@ -63,17 +68,27 @@ static enum state state_sent(const struct group *group, const struct hop *hop) {
     return group->routes->stations[hop->from].is_master ? STATE_OPTIMIZER : group->kind->state;
 }
 
+// The executions in which the first owner sends, who owns as much as any: of a broadcast his own, of a
+// reduce the others.
+static int64_t sending_of(const struct filling *f, const struct group *group, const struct hop *hop,
+                          enum collective_kind kind) {
+    int64_t members = mesh_group_size(&f->one->config->mesh, &hop->axes);
+    int64_t items = group->kind->items, times = f->when.times;
+    int64_t owned = times / items * ((items + members - 1) / members);
+    return kind == COLLECTIVE_BROADCAST ? owned : kind == COLLECTIVE_REDUCE ? times - owned : times;
+}
+
 static void send_hop(struct filling *f, const struct ready *ready) {
     const struct group *group = ready->group;
     const struct hop *hop = &ready->sent->hop;
     const struct station_size *from = &group->sizes[hop->from], *to = &group->sizes[hop->to];
-    enum collective_kind kind = ready->sent->collective;
+    enum collective_kind kind = owners_collective(group->storage, ready->sent->collective);
     int64_t whole_bytes = kind == COLLECTIVE_ALL_GATHER ? to->bytes : from->bytes;
     struct exchange exchange = exchange_flat(kind, &hop->axes);
     if (kind != COLLECTIVE_ALL_REDUCE)
         exchange.dim = group->storage->along - 1;
-    struct carriage *carriage =
-        with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes);
+    struct carriage *carriage = with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes,
+                                          sending_of(f, group, hop, kind));
     carriage_add(carriage, group->kind->role, state_sent(group, hop), from->dtype, from->elements,
                  to->elements);
 }
@@ -132,8 +147,8 @@ static void send_bins(struct filling *f, const struct outlined_moment *moment) {
         if (axes.n == 0)
             continue;
         struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
-        struct carriage *carriage =
-            with_room(f, &exchange, DTYPE_F64, bins * dtype_bytes[DTYPE_F64], NO_BUCKET);
+        struct carriage *carriage = with_room(
+            f, &exchange, DTYPE_F64, bins * dtype_bytes[DTYPE_F64], NO_BUCKET, f->when.times);
         carriage_add_whole(carriage, group->kind->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
     }
     send_all(f);
@@ -169,11 +184,14 @@ void price_sent(struct pricing_one *one) {
     f->one = one;
     for (uint32_t i = 0; i < outline->n_moments; i++) {
         const struct outlined_moment *moment = &outline->moments[i];
-        f->when = (struct occurrence){
-            .step = moment->step, .phase = moment->phase, .times = moment->times};
+        f->when = (struct occurrence){.step = moment->step,
+                                      .phase = moment->phase,
+                                      .times = moment->times,
+                                      .sending = moment->times};
         (moment->squares ? send_bins : send_moment)(f, moment);
     }
-    f->when = (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1};
+    f->when =
+        (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1, .sending = 1};
     if (!one->config->train.reproducible)
         send_squares(f);
 }

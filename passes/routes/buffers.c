@@ -8,7 +8,8 @@
 // shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
 static int64_t finest_parts(const struct stationed *s) {
     enum state finest = s->storage->trained ? STATE_OPTIMIZER : STATE_PARAMETERS;
-    return mesh_group_size(s->mesh, &s->storage->shards[finest]);
+    struct axis_list flat = flat_axes(s->storage, &s->storage->shards[finest]);
+    return mesh_group_size(s->mesh, &flat);
 }
 
 // How a station cuts a tensor, flat: the number of parts, and what the elements of each are padded to
@@ -18,14 +19,15 @@ struct flat_cut {
 };
 
 static struct flat_cut cut_of(const struct stationed *s, const struct station *station) {
-    int64_t parts = mesh_group_size(s->mesh, &station->flat);
+    struct axis_list flat = flat_axes(s->storage, &station->flat);
+    int64_t parts = mesh_group_size(s->mesh, &flat);
     int64_t pad =
         s->storage->along ? 0 : finest_parts(s) / parts; // a dimension is cut into equal parts
     return (struct flat_cut){parts, pad > 1 ? pad : 0};
 }
 
 static int64_t elements_of(struct flat_cut cut, const struct station *station, int64_t whole) {
-    return station->flat.n ? flat_part(whole, cut.parts, cut.pad) : whole;
+    return cut.parts > 1 ? flat_part(whole, cut.parts, cut.pad) : whole;
 }
 
 // All words of codes: as many as the members of the wire's group send.
@@ -50,7 +52,8 @@ static struct buffer tensor_buffer(const struct stationed *s, const struct stati
     if (s->storage->along)
         axis_list_add_all(&buffer.layout.cuts[s->storage->along - 1], &station->flat);
     else
-        buffer.layout.flat = station->flat;
+        buffer.layout.flat = flat_axes(s->storage, &station->flat);
+    buffer.layout.owners = owner_axes(s->storage, &station->flat);
     buffer.pad_elements = cut_of(s, station).pad;
     return buffer;
 }

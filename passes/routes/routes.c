@@ -210,6 +210,14 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
     return route;
 }
 
+enum collective_kind owners_collective(const struct storage *storage, enum collective_kind cut) {
+    if (!storage->by_tensor)
+        return cut;
+    return cut == COLLECTIVE_ALL_GATHER       ? COLLECTIVE_BROADCAST
+           : cut == COLLECTIVE_REDUCE_SCATTER ? COLLECTIVE_REDUCE
+                                              : cut;
+}
+
 bool is_gathered_alone(const struct storage *storage) {
     return storage->gather_unit == UNIT_TENSOR && storage->shards[STATE_PARAMETERS].n > 0 &&
            !storage->kept_after_forward;

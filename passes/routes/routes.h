@@ -17,6 +17,8 @@ struct route route_of(const struct placement *, const struct mesh *, const struc
                       enum state, const struct route_facts *);
 // Whether what is gathered is the tensor alone, for as long as it is used.
 bool is_gathered_alone(const struct storage *);
+// What goes between all and owners in place of a collective of what is cut, where tensors have owners.
+enum collective_kind owners_collective(const struct storage *, enum collective_kind cut);
 
 // The stations of a route, and what it is of.
 struct stationed {

@@ -54,7 +54,8 @@ bool is_pair(const struct block *block, uint32_t i) {
 }
 
 bool brings_ahead(const struct transfer *transfer) {
-    return transfer->exchange.kind == COLLECTIVE_ALL_GATHER || is_copy(transfer);
+    return transfer->exchange.kind == COLLECTIVE_ALL_GATHER ||
+           transfer->exchange.kind == COLLECTIVE_BROADCAST || is_copy(transfer);
 }
 
 int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {

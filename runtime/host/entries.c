@@ -90,7 +90,7 @@ static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t la
 }
 
 static int32_t count_cuts(const struct place_buffer *buffer) {
-    int32_t n = buffer->flat.n;
+    int32_t n = buffer->flat.n + buffer->owners.n;
     for (int32_t i = 0; i < buffer->rank; i++)
         n += buffer->dims[i].cut.n;
     return n;

@@ -264,6 +264,19 @@ static void gather_optimizer(struct composer *c) {
         fprintf(c->to, "  optimizer.head : gathered(%s)\n", c->tokens);
 }
 
+// Gives tensors of layers owners, of all or of a part.
+static void give_owners(struct composer *c) {
+    static const char *const of[] = {".layers", ".attention", ".mlp", ""};
+    const char *selector = of[pick(c, 4)];
+    if (!c->tokens)
+        return;
+    fprintf(c->to, "  optimizer%s : sharded(%s by tensor)\n", selector, c->tokens);
+    if (chance(c, 100))
+        return; // its other states may lie elsewhere
+    fprintf(c->to, "  gradients%s : replicated(%s)\n", selector, c->tokens);
+    fprintf(c->to, "  parameters%s : replicated(%s)\n", selector, c->tokens);
+}
+
 static void cut_by_other(struct composer *c) {
     if (c->tokens)
         fprintf(c->to, "  optimizer.head : sharded(%s by tensor)\n", c->tokens);

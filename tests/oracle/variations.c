@@ -9,7 +9,9 @@
 static const char *const *const lists[] = {
     // What an optimizer's shards leave of parameters and gradients to be cut.
     LIST(
-        "", "optimizer : sharded(dp)", "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
+        "", "optimizer : sharded(dp)", "optimizer : sharded(dp by tensor)",
+        "optimizer : sharded(dp)  optimizer.mlp : sharded(dp by tensor)",
+        "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
         "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
         "optimizer : sharded(dp * tp)  gradients : sharded(dp * tp)  parameters : gathered(dp)",
         "in mlp { optimizer : sharded(dp) }", "optimizer : sharded(dp)  gradients : sharded(dp)",
