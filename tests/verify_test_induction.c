@@ -28,6 +28,17 @@ struct outcome {
     const struct diagnostics *diagnostics;
 };
 
+// Whether two tell of one statement. What an op is given wrongly may be told where it was made, with a
+// note where it is used: which, depends on the iteration that is looked at.
+static bool tell_of_one_place(const struct diagnostic *x, const struct diagnostic *y) {
+    bool same = x->span.begin == y->span.begin;
+    for (uint32_t i = 0; i < x->n_notes; i++)
+        same |= x->notes[i].span.begin == y->span.begin;
+    for (uint32_t i = 0; i < y->n_notes; i++)
+        same |= y->notes[i].span.begin == x->span.begin;
+    return same;
+}
+
 // Whether the first thing that one tells is among the first so many that the other tells: its code
 // and place. Messages may name another layer of a mistake that several make.
 static bool tells_first(const struct diagnostics *one, const struct diagnostics *other,
@@ -35,8 +46,7 @@ static bool tells_first(const struct diagnostics *one, const struct diagnostics 
     const struct diagnostic *x = one->items[0];
     bool tells = false;
     for (uint32_t i = 0; i < other->n_items && i < among; i++)
-        tells = tells ||
-                (other->items[i]->code == x->code && other->items[i]->span.begin == x->span.begin);
+        tells |= other->items[i]->code == x->code && tell_of_one_place(other->items[i], x);
     return tells;
 }
 
