@@ -150,7 +150,9 @@ static struct unheard why_prefetch(struct placing *p, const struct mode_statemen
         return why_activations_ahead(p, mode);
     struct gathered_layers found = find_gathered(p, mode);
     if (!found.any)
-        return because("no layer is among what is gathered");
+        return because(mode->residency == RESIDENCY_OFFLOADED
+                           ? "nothing of it is brought for a layer ahead of its use"
+                           : "no layer is among what is gathered");
     if (mode->kept_after_backward)
         return because("all is gathered before the first layer, and kept");
     if (!found.followed)
