@@ -174,6 +174,18 @@ static bool is_reached(const struct placing *p, const struct mode_statement *mod
     return false;
 }
 
+// W830. An update that runs on the host moves something even so.
+static void check_anything_kept(struct placing *p, const struct mode_statement *mode) {
+    if (mode->state != STATE_OPTIMIZER || mode->update_on != TIER_DEVICE ||
+        first_lacking(p, mode, keeps_state) != NO_ID)
+        return;
+    struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
+                                  "nothing of the optimizer is kept elsewhere");
+    diagnostic_say(d, "this optimizer keeps no states");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave `offloaded` out");
+}
+
 enum { MAX_CHECKS = 4 };
 static void (*const checks[N_STATES][MAX_CHECKS])(struct placing *,
                                                   const struct mode_statement *) = {
@@ -185,8 +197,11 @@ void check_residencies(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
         const struct mode_statement *mode = &p->config->strategy.modes[m];
-        bool made = mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED;
-        if (!made || !is_reached(p, mode))
+        if (!mode->sets_residency || !is_reached(p, mode))
+            continue;
+        if (mode->residency == RESIDENCY_OFFLOADED)
+            check_anything_kept(p, mode);
+        if (mode->residency != RESIDENCY_MATERIALIZED)
             continue;
         for (int i = 0; i < MAX_CHECKS; i++)
             if (checks[mode->state][i] && p->diagnostics->n_errors == errors)
