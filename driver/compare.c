@@ -123,7 +123,7 @@ static void add_file(struct columns *all, const char *path) {
 
 enum {
     LABEL_COLUMNS = 23,
-    CELL_COLUMNS = 18,
+    CELL_COLUMNS = 19,
     CELLS = (USUAL_COLUMNS - LABEL_COLUMNS) / CELL_COLUMNS
 };
 
@@ -227,6 +227,22 @@ static const char *memory_cell(struct columns *all, const struct column *column,
     return seconds_cell(all, column, column->time.memory_s);
 }
 
+static int64_t copied_by(const struct column *column) {
+    int64_t bytes = 0;
+    for (int tier = 0; column->right && tier < N_TIERS; tier++)
+        bytes += column->c.account->copied[tier];
+    return bytes;
+}
+
+static const char *copied_cell(struct columns *all, const struct column *column, const void *what) {
+    return column->right ? bytes_text(&all->arena, (double)copied_by(column)) : NULL;
+}
+
+static const char *host_link_cell(struct columns *all, const struct column *column,
+                                  const void *what) {
+    return copied_by(column) ? seconds_cell(all, column, column->time.host_link_s) : NULL;
+}
+
 static uint32_t find_axis(const struct column *column, const char *name) {
     const struct mesh *mesh = column->right ? &column->c.final->job->mesh : NULL;
     for (uint32_t i = 0; mesh && i < mesh->n_axes; i++)
@@ -293,6 +309,13 @@ static bool any_keeps(const struct columns *all, int tier) {
     return false;
 }
 
+static bool any_copies(const struct columns *all) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (copied_by(all->items[i]))
+            return true;
+    return false;
+}
+
 static bool has_own_programs(const struct columns *all) {
     for (uint32_t i = 0; i < all->n; i++)
         if (all->items[i]->derived)
@@ -304,6 +327,18 @@ static bool has_own_programs(const struct columns *all) {
 
 static const char *line_text(struct columns *all, const struct mode_line *line) {
     return line->apart ? arena_format(&all->arena, "%s %s", line->role, line->apart) : line->role;
+}
+
+// Without its blanks, where there is no room for them.
+static const char *short_tuple(struct columns *all, const char *tuple) {
+    size_t n = strlen(tuple);
+    if (n < CELL_COLUMNS)
+        return tuple;
+    char *text = ARENA_ARRAY(&all->arena, char, n + 1);
+    for (size_t i = 0, at = 0; i < n; i++)
+        if (tuple[i] != ' ')
+            text[at++] = tuple[i];
+    return text;
 }
 
 struct mode_of {
@@ -319,9 +354,9 @@ static const char *mode_cell(struct columns *all, const struct column *column, c
     for (uint32_t i = 0; axis != NO_ID && i < column->modes.n; i++) {
         const struct mode_line *line = &column->modes.items[i];
         if (strcmp(line_text(all, line), of->line) == 0)
-            return line->tuples[axis];
+            return short_tuple(all, line->tuples[axis]);
         if (!line->apart && strncmp(line->role, of->line, role) == 0 && line->role[role] == 0)
-            found = line->tuples[axis];
+            found = short_tuple(all, line->tuples[axis]);
     }
     return found;
 }
@@ -432,9 +467,13 @@ static void print_columns(const struct printing *p) {
     for (uint32_t i = 0; i < products.n; i++)
         print_row(p, arena_format(&all->arena, "  %s", products.items[i]), sent_cell,
                   products.items[i]);
+    if (any_copies(all))
+        print_row(p, "copied in a step", copied_cell, NULL);
     print_row(p, "a step, at best", best_cell, NULL);
     print_row(p, "  compute", compute_cell, NULL);
     print_row(p, "  memory", memory_cell, NULL);
+    if (any_copies(all))
+        print_row(p, "  host_link", host_link_cell, NULL);
     for (uint32_t i = 0; i < axes.n; i++)
         print_row(p, arena_format(&all->arena, "  %s", axes.items[i]), link_cell, axes.items[i]);
     print_row(p, "  without overlap", worst_cell, NULL);
