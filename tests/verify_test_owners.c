@@ -26,6 +26,15 @@
            "}\n"                                                                                   \
            "start all_reduce over b as s[0] { squares -> squares }\nwait s[0]\n"                   \
            "call root(x = squares) -> (y = grad_norm)\n"
+// The sum is not the first that the owner's unit makes.
+#define BEND_NORM                                                                                  \
+    OWNERS "zero squares\n"                                                                        \
+           "for l = 0 .. 4 {\n"                                                                    \
+           "call bend_norm(x = mine[l], sum = squares) -> (y = w.own[l])\n"                        \
+           "start broadcast over b as out[0] { w.own[l] -> w[l] }\nwait out[0]\n"                  \
+           "}\n"                                                                                   \
+           "start all_reduce over b as s[0] { squares -> squares }\nwait s[0]\n"                   \
+           "call root(x = squares) -> (y = grad_norm)\n"
 // A sum of all devices goes to the owner of layer 1.
 #define REDUCE                                                                                     \
     OWNERS "call sum(x = u) -> (y = whole)\n"                                                      \
@@ -98,6 +107,39 @@ static const struct mistake mistakes[] = {
      "E511",
      "call norm",
      "nothing brings it to the others"},
+    {"a norm that the owner's unit adds to beside what it makes, of which nothing is summed",
+     BEND_NORM,
+     {DELETE("start all_reduce over b as s[0] { squares -> squares }"), DELETE("wait s[0]")},
+     "E410",
+     NULL,
+     NULL},
+    {"a sum that the owner reads behind what it adds",
+     BEND_NORM,
+     {REPLACE("call bend_norm(", "call norm_scale(")},
+     "E511",
+     "call norm_scale",
+     "nothing brings it to the others"},
+    {"a sum that the owner writes, of another",
+     UPDATE,
+     {REPLACE("zero squares", "zero squares\nzero token_count"),
+      REPLACE("call norm(x = mine[l], sum = squares)",
+              "call norm_over(x = mine[l], r = token_count, sum = squares)")},
+     "E511",
+     "call norm_over",
+     "nothing brings it to the others"},
+    {"a sum of which the owner makes something else",
+     UPDATE,
+     {REPLACE("call norm(x = mine[l], sum = squares)",
+              "call norm_root(sum = squares, x = mine[l])")},
+     "E511",
+     "call norm_root",
+     "nothing brings it to the others"},
+    {"a summand of which the owner takes what it owns",
+     UPDATE,
+     {INSERT("call sum(x = u) -> (y = w[l])", "call times(x = w.own[l]")},
+     "E410",
+     "call times",
+     "is read as a part of `w`"},
     {"a summand that the owner keeps for a sum",
      REDUCE,
      {REPLACE("start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]",

@@ -53,7 +53,7 @@ static bool only_adds(const struct unit *unit, uint32_t parameter) {
             if (is_read(unit, sum, op))
                 return false;
             op = unit_producer(unit, sum);
-            if (!op || op->kind != OP_ACCUMULATE)
+            if (op->kind != OP_ACCUMULATE)
                 return false;
             sum = op->operands[0];
         }
