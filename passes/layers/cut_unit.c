@@ -171,18 +171,25 @@ struct unit_piece make_piece(struct unit_cutter *c, uint32_t number, const char 
     return piece;
 }
 
-const struct unit_cut *find_unit_cut(const struct unit_cuts *cuts, const struct program *program,
-                                     uint32_t unit, const uint32_t *piece_of, bool *another) {
+struct unit_cut *unit_cut_by(struct unit_cuts *cuts, struct program *program, uint32_t unit,
+                             const uint32_t *piece_of, uint32_t most) {
+    struct arena *arena = program->arena;
     uint32_t n_ops = program->job->units[unit].n_ops;
-    *another = false;
+    bool another = false;
     for (uint32_t i = 0; i < cuts->n; i++) {
         if (cuts->items[i].unit != unit)
             continue;
         if (memcmp(cuts->items[i].cutter.piece_of, piece_of, n_ops * sizeof *piece_of) == 0)
             return &cuts->items[i];
-        *another = true;
+        another = true;
     }
-    return NULL;
+    struct unit_cut cut = {.unit = unit,
+                           .cutter = begin_cutting(program, unit, piece_of),
+                           .pieces = ARENA_ARRAY(arena, struct unit_piece, most)};
+    if (another)
+        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, cuts->n);
+    ARENA_PUSH(arena, cuts->items, cuts->n, cuts->cap, cut);
+    return &cuts->items[cuts->n - 1];
 }
 
 // ---- calls ------------------------------------------------------------------------------------
@@ -241,4 +248,30 @@ struct statement call_of_piece(const struct unit_cutter *c, const struct stateme
     for (uint32_t i = 0; i < piece->n_results; i++)
         made.call.results[i] = place_of(c, &whole->call, piece->results[i], range);
     return made;
+}
+
+// `loop`: the innermost around the block; NULL: none.
+static void cut_calls_of(struct program *program, const struct placement *placement,
+                         struct block *block, const struct loop *loop, cut_of_call *cut,
+                         void *data) {
+    struct block made = {0};
+    uint32_t range = placement_range(placement, loop ? loop->begin : 0);
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement s = block->statements[i];
+        const struct unit_cut *of = s.kind == STATEMENT_CALL ? cut(data, &s.call) : NULL;
+        if (s.kind == STATEMENT_LOOP)
+            cut_calls_of(program, placement, &s.loop.body, &s.loop, cut, data);
+        if (!of)
+            block_push(program->arena, &made, s);
+        for (uint32_t k = 0; of && k < of->n_pieces; k++)
+            block_push(program->arena, &made,
+                       call_of_piece(&of->cutter, &s, &of->pieces[k],
+                                     placement->n_ranges > 1 ? &placement->ranges[range] : NULL));
+    }
+    *block = made;
+}
+
+void cut_calls(struct program *program, const struct placement *placement, struct block *block,
+               cut_of_call *cut, void *data) {
+    cut_calls_of(program, placement, block, NULL, cut, data);
 }

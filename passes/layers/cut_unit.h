@@ -7,6 +7,7 @@
 #ifndef PLACE_PASSES_CUT_UNIT_H
 #define PLACE_PASSES_CUT_UNIT_H
 
+#include "ir/placement.h"
 #include "passes/reference/emit.h"
 
 // A piece; its parameters and results by their values in the whole.
@@ -49,10 +50,16 @@ struct unit_cuts {
     struct unit_cut *items;
     uint32_t n, cap;
 };
-// The one of the unit by which its ops belong to these pieces; NULL: there is none. `another`: it is cut
-// otherwise.
-const struct unit_cut *find_unit_cut(const struct unit_cuts *, const struct program *,
-                                     uint32_t unit, const uint32_t *piece_of, bool *another);
+// The one of the unit by which its ops belong to these pieces, with room for `most` pieces; of
+// a new one none are made yet.
+struct unit_cut *unit_cut_by(struct unit_cuts *, struct program *, uint32_t unit,
+                             const uint32_t *piece_of, uint32_t most);
+
+// Replaces the calls of a block, and of loops in it, by calls of what `cut` makes of their units; NULL: it
+// leaves the call as it is.
+typedef const struct unit_cut *cut_of_call(void *data, const struct call *);
+void cut_calls(struct program *, const struct placement *, struct block *, cut_of_call *cut,
+               void *data);
 
 // ---- a piece in parts -------------------------------------------------------------------------
 void begin_piece(struct unit_cutter *, const char *name);

@@ -96,59 +96,19 @@ static const char *piece_name(const struct tensor_cutter *c, const struct unit *
     return times == 1 ? word : arena_format(c->program->arena, "%s_%u", word, times);
 }
 
-static const struct unit_cut *cut_unit(struct tensor_cutter *c, uint32_t unit,
-                                       const struct division *d) {
-    bool another;
-    const struct unit_cut *known = find_unit_cut(&c->cuts, c->program, unit, d->piece_of, &another);
-    if (known)
-        return known;
-    struct arena *arena = c->program->arena;
-    struct unit_cut cut = {.unit = unit,
-                           .cutter = begin_cutting(c->program, unit, d->piece_of),
-                           .n_pieces = d->n,
-                           .pieces = ARENA_ARRAY(arena, struct unit_piece, d->n)};
-    if (another)
-        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->cuts.n);
-    for (uint32_t i = 0; i < d->n; i++)
-        cut.pieces[i] = make_piece(&cut.cutter, i, piece_name(c, &cut.cutter.whole, d->first, i));
-    ARENA_PUSH(arena, c->cuts.items, c->cuts.n, c->cuts.cap, cut);
-    return &c->cuts.items[c->cuts.n - 1];
-}
-
-// ---- statements -------------------------------------------------------------------------------
-
 // Updates work on what is stored.
-static void push_pieces(struct tensor_cutter *c, struct block *to, const struct statement *s,
-                        const struct loop *loop) {
-    const struct unit *unit = &c->program->job->units[s->call.unit];
-    struct division d = {.n = 1};
-    if (unit->phase != PHASE_UPDATE)
-        d = divide_ops(c, &s->call);
-    if (d.n == 1) {
-        block_push(c->program->arena, to, *s);
-        return;
-    }
-    const struct placement *placement = &c->placement;
-    uint32_t range = placement_range(placement, loop ? loop->begin : 0);
-    const struct unit_cut *cut = cut_unit(c, s->call.unit, &d);
-    for (uint32_t i = 0; i < d.n; i++)
-        block_push(c->program->arena, to,
-                   call_of_piece(&cut->cutter, s, &cut->pieces[i],
-                                 placement->n_ranges > 1 ? &placement->ranges[range] : NULL));
-}
-
-static void cut_block(struct tensor_cutter *c, struct block *block, const struct loop *loop) {
-    struct block made = {0};
-    for (uint32_t i = 0; i < block->n; i++) {
-        struct statement s = block->statements[i];
-        if (s.kind == STATEMENT_LOOP)
-            cut_block(c, &s.loop.body, &s.loop);
-        if (s.kind == STATEMENT_CALL)
-            push_pieces(c, &made, &s, loop);
-        else
-            block_push(c->program->arena, &made, s);
-    }
-    *block = made;
+static const struct unit_cut *cut_call_at_gathers(void *data, const struct call *call) {
+    struct tensor_cutter *c = data;
+    if (c->program->job->units[call->unit].phase == PHASE_UPDATE)
+        return NULL;
+    struct division d = divide_ops(c, call);
+    if (d.n == 1)
+        return NULL;
+    struct unit_cut *cut = unit_cut_by(&c->cuts, c->program, call->unit, d.piece_of, d.n);
+    for (; cut->n_pieces < d.n; cut->n_pieces++)
+        cut->pieces[cut->n_pieces] = make_piece(
+            &cut->cutter, cut->n_pieces, piece_name(c, &cut->cutter.whole, d.first, cut->n_pieces));
+    return cut;
 }
 
 bool cut_at_gathers(struct job *job, const struct pass_context *context) {
@@ -157,7 +117,7 @@ bool cut_at_gathers(struct job *job, const struct pass_context *context) {
     if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)
-        cut_block(&c, &program->steps[kind].body, NULL);
+        cut_calls(program, &c.placement, &program->steps[kind].body, cut_call_at_gathers, &c);
     job_number(program->job);
     return true;
 }

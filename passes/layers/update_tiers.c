@@ -60,60 +60,22 @@ static uint32_t *divide_ops(const struct update_cutter *c, const struct call *ca
 
 // ---- pieces -----------------------------------------------------------------------------------
 
-static const struct unit_cut *cut_update(struct update_cutter *c, const struct call *call,
-                                         unsigned tiers) {
+// NULL: all calls of the unit update in one place.
+static const struct unit_cut *cut_update(void *data, const struct call *call) {
+    struct update_cutter *c = data;
+    unsigned all = c->tiers[call->unit], tiers = tiers_of(c, call);
     enum tier first = 0;
+    if (!(all & (all - 1)))
+        return NULL;
     while (!(tiers >> first & 1))
         first++;
-    const uint32_t *piece_of = divide_ops(c, call, first);
-    bool another;
-    const struct unit_cut *known =
-        find_unit_cut(&c->cuts, c->program, call->unit, piece_of, &another);
-    if (known)
-        return known;
-    struct arena *arena = c->program->arena;
-    struct unit_cut cut = {.unit = call->unit,
-                           .cutter = begin_cutting(c->program, call->unit, piece_of),
-                           .pieces = ARENA_ARRAY(arena, struct unit_piece, N_TIERS)};
-    if (another)
-        cut.cutter.whole.name = arena_format(arena, "%s_%u", cut.cutter.whole.name, c->cuts.n);
-    for (enum tier tier = first; tier < N_TIERS; tier++)
-        if (tiers >> tier & 1)
-            cut.pieces[cut.n_pieces++] = make_piece(&cut.cutter, tier, tier_names[tier]);
-    ARENA_PUSH(arena, c->cuts.items, c->cuts.n, c->cuts.cap, cut);
-    return &c->cuts.items[c->cuts.n - 1];
-}
-
-// ---- statements -------------------------------------------------------------------------------
-
-static void push_updates(struct update_cutter *c, struct block *to, const struct statement *s,
-                         const struct loop *loop) {
-    unsigned all = c->tiers[s->call.unit];
-    if (!(all & (all - 1))) { // everywhere in one place
-        block_push(c->program->arena, to, *s);
-        return;
-    }
-    const struct placement *placement = &c->placement;
-    uint32_t range = placement_range(placement, loop ? loop->begin : 0);
-    const struct unit_cut *cut = cut_update(c, &s->call, tiers_of(c, &s->call));
-    for (uint32_t i = 0; i < cut->n_pieces; i++)
-        block_push(c->program->arena, to,
-                   call_of_piece(&cut->cutter, s, &cut->pieces[i],
-                                 placement->n_ranges > 1 ? &placement->ranges[range] : NULL));
-}
-
-static void cut_block(struct update_cutter *c, struct block *block, const struct loop *loop) {
-    struct block made = {0};
-    for (uint32_t i = 0; i < block->n; i++) {
-        struct statement s = block->statements[i];
-        if (s.kind == STATEMENT_LOOP)
-            cut_block(c, &s.loop.body, &s.loop);
-        if (s.kind == STATEMENT_CALL)
-            push_updates(c, &made, &s, loop);
-        else
-            block_push(c->program->arena, &made, s);
-    }
-    *block = made;
+    struct unit_cut *cut =
+        unit_cut_by(&c->cuts, c->program, call->unit, divide_ops(c, call, first), N_TIERS);
+    if (cut->n_pieces == 0)
+        for (enum tier tier = first; tier < N_TIERS; tier++)
+            if (tiers >> tier & 1)
+                cut->pieces[cut->n_pieces++] = make_piece(&cut->cutter, tier, tier_names[tier]);
+    return cut;
 }
 
 bool cut_updates(struct job *job, const struct pass_context *context) {
@@ -127,12 +89,7 @@ bool cut_updates(struct job *job, const struct pass_context *context) {
     for (const struct call *call; (call = walk_next_call(&walk));)
         if (job->units[call->unit].phase == PHASE_UPDATE)
             c.tiers[call->unit] |= tiers_of(&c, call);
-    uint32_t n_units = job->n_units;
-    for (uint32_t u = 0; u < n_units; u++)
-        if (c.tiers[u] & (c.tiers[u] - 1)) {
-            cut_block(&c, body, NULL);
-            job_number(job);
-            break;
-        }
+    cut_calls(program, &c.placement, body, cut_update, &c);
+    job_number(job);
     return true;
 }
