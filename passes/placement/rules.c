@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "ir/diagnostic.h"
+#include "passes/placement/alike.h"
 #include "passes/placement/place.h"
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
@@ -127,12 +128,6 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     } else if (!reaches(p, &selector, 1)) {
         report_selects_nothing(p, mode, "nothing computed by");
     }
-}
-
-// Making the same again, in other groups of layers, is not the same, nor is keeping it in another tier.
-static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
-    return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers &&
-           a->to == b->to && a->update_on == b->update_on && a->prefetch == b->prefetch;
 }
 
 // E305: of two statements that no rank tells apart neither wins.
