@@ -35,8 +35,8 @@ struct storage {
     // the other states, and with those over which each microbatch's gradient is scattered; parameters
     // that are made of its master copy have all of them.
     struct axis_list shards[N_STATES];
-    uint8_t
-        along; // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat
+    // 1 + the dimension of the tensors that these cut, inside of `cut`; 0: they are flat.
+    uint8_t along;
     // The axes are those of owners: what is cut over them is whole in each layer, at one device.
     bool by_tensor;
     struct axis_list scattered_each;

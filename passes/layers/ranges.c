@@ -17,8 +17,8 @@
 //
 // What layers hand on to one another (`hidden`) is the only kind whose items a loop names by
 // another number than its own layer's. It stays one buffer as long as the ranges divide it alike
-// and keep it of every layer, in one tier: then the border between two of them is an item that one writes and
-// the other reads. Where they do not, each side has a buffer of its own, and a call between the
+// and keep it of every layer, in one tier: then the border between two of them is an item that one
+// writes and the other reads. Where they do not, each side has a buffer of its own, and a call between the
 // loops takes the item at the border from one to the other; partition finds what that costs.
 // What the host writes stays one buffer too: it knows one.
 #include <string.h>
