@@ -110,7 +110,9 @@ def train(rank, shape, steps, threads, ranks, kind, bf16, port):
         seconds.append(time.perf_counter() - start)
     if rank == 0:
         print(json.dumps({"version": torch.__version__, "blas": blas(), "seconds": seconds,
-                          "parameters": sum(p.numel() for p in model.parameters())}))
+                          "parameters": sum(p.numel() for p in model.parameters())}), flush=True)
+    if ranks > 1:
+        torch.distributed.destroy_process_group()  # its threads would end the process with an abort, now and then
 
 
 def free_port():
