@@ -333,7 +333,7 @@ static const char *lacking_field(struct config_writer *writer) {
 
 // The type in which a reader loses nothing of any parameter: there is one for all.
 static enum dtype type_of_all(const struct precision_config *precision) {
-    enum dtype all = precision_type(precision, PRECISION_PARAMETERS, NULL, 0);
+    enum dtype all = precision_type(precision, PRECISION_PARAMETERS, NULL, 0, 0);
     for (uint32_t i = 0; i < precision->n_rules; i++) {
         enum dtype type = precision->rules[i].type;
         if (precision->rules[i].use == PRECISION_PARAMETERS && !dtype_holds(all, type))

@@ -150,6 +150,8 @@ struct selector {
 bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
 // Whether two select the same, however they are spelt: `[0:4]` and `[:4]` of four layers are one.
 bool selector_equal(const struct selector *a, const struct selector *b);
+// Is a layer among those that the selector's slice selects?
+bool selector_covers(const struct selector *, int64_t layer);
 
 struct optimizer_rule { // the longest selector wins; rule 0 has the empty selector
     struct selector selector;
@@ -309,37 +311,47 @@ enum dtype dtype_wider(enum dtype,
                        enum dtype); // the one that has all values of the other, likewise
 // What an op adds up in, and keeps statistics in, whose operands and results have the type.
 enum dtype dtype_added_up_in(enum dtype);
-// The type that holds for what has these roles (none: for all that no selector names). MASTER: NONE
-// where parameters serve.
+// The type that holds for what has these roles (none: for all that no selector names) in a layer (0 of
+// what is in none). MASTER: NONE where parameters serve.
 enum dtype precision_type(const struct precision_config *, enum precision_use, const uint8_t *roles,
-                          unsigned n_roles);
+                          unsigned n_roles, int64_t layer);
 // In which type a table is gathered that the head reads, too: the embedding's roles.
 enum dtype precision_of_tied(const struct precision_config *, const uint8_t *roles,
                              unsigned n_roles);
+// The widest type in which any of its layers (0: it is in none) is gathered.
+enum dtype precision_of_gather(const struct precision_config *, const uint8_t *roles,
+                               unsigned n_roles, int64_t layers);
 // The type of a gradient's sums over microbatches and devices, and on the way to these. Where they are
 // to have an order it is what the type is added up in, and the whole is rounded once.
-enum dtype precision_of_sums(const struct train_config *, const uint8_t *roles, unsigned n_roles);
+enum dtype precision_of_sums(const struct train_config *, const uint8_t *roles, unsigned n_roles,
+                             int64_t layers);
 enum dtype precision_of_reduction(const struct train_config *, const uint8_t *roles,
-                                  unsigned n_roles);
+                                  unsigned n_roles, int64_t layers);
 bool precision_says(const struct precision_config *, enum precision_use, const uint8_t *roles,
-                    unsigned n_roles);
+                    unsigned n_roles, int64_t layer);
 // Whether all is of one type that everything computes in by itself, fp32 or fp64.
 bool precision_is_uniform(const struct precision_config *);
 const char *dtype_word(enum dtype); // as a file calls it: "fp32"
 // What an op with these roles works on, or a tensor is used in: norms in `activations` or as
 // `compute` says of norms, all else in `compute`.
 enum dtype precision_of_work(const struct precision_config *, const uint8_t *roles,
-                             unsigned n_roles);
+                             unsigned n_roles, int64_t layer);
 // Which of the two says it.
 enum precision_use precision_work_use(const struct precision_config *, const uint8_t *roles,
-                                      unsigned n_roles);
-bool precision_rule_selects(const struct precision_rule *, const uint8_t *roles, unsigned n_roles);
+                                      unsigned n_roles, int64_t layer);
+bool precision_rule_selects(const struct precision_rule *, const uint8_t *roles, unsigned n_roles,
+                            int64_t layer);
 // The rule with a selector that holds; NULL: none does.
 const struct precision_rule *precision_rule_of(const struct precision_config *, enum precision_use,
-                                               const uint8_t *roles, unsigned n_roles);
+                                               const uint8_t *roles, unsigned n_roles,
+                                               int64_t layer);
 // Where the type comes from; of what is not said, what the block or the lack of it does.
 const struct origin *precision_origin(const struct precision_config *, enum precision_use,
-                                      const uint8_t *roles, unsigned n_roles);
+                                      const uint8_t *roles, unsigned n_roles, int64_t layer);
+// The first layer behind this one of which something else may be said, whether the model has it or not.
+int64_t precision_next(const struct precision_config *, int64_t layer);
+// Whether the same is said of two layers.
+bool precision_alike(const struct precision_config *, int64_t a, int64_t b);
 
 // ---- as text (ir/model_text.c) ----------------------------------------------------------------
 

@@ -199,7 +199,7 @@ enum { MOST_OPTIMIZER_BYTES = 2048, MOST_TYPES_BYTES = 1024 };
 static const char *types_text(struct arena *arena, const struct precision_config *precision) {
     struct text text = {arena, ""};
     for (enum precision_use use = 0; use < N_PRECISION_USES; use++) {
-        enum dtype type = precision_type(precision, use, NULL, 0);
+        enum dtype type = precision_type(precision, use, NULL, 0, 0);
         add_word(&text, precision_names[use], type == DTYPE_NONE ? "none" : dtype_word(type));
     }
     for (uint32_t i = 0; i < precision->n_rules; i++) {

@@ -11,6 +11,11 @@ bool selector_matches(const struct selector *selector, const uint8_t *roles, uns
     return step == selector->n_roles;
 }
 
+bool selector_covers(const struct selector *selector, int64_t layer) {
+    return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
+                                    (layer - selector->slice_begin) % selector->slice_step == 0);
+}
+
 bool selector_equal(const struct selector *a, const struct selector *b) {
     return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
            a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&

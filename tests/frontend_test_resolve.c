@@ -194,8 +194,8 @@ static void test_optimizers_inherit(void **state) {
             assert_true(rule->optimizer.weight_decay == 0);
     }
     const struct precision_config *precision = &train->precision;
-    assert_int_equal(precision_type(precision, PRECISION_GRADIENTS, NULL, 0), DTYPE_F64);
-    assert_int_equal(precision_type(precision, PRECISION_MASTER, NULL, 0), DTYPE_NONE);
+    assert_int_equal(precision_type(precision, PRECISION_GRADIENTS, NULL, 0, 0), DTYPE_F64);
+    assert_int_equal(precision_type(precision, PRECISION_MASTER, NULL, 0, 0), DTYPE_NONE);
     arena_free(&r.arena);
 }
 

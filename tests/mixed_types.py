@@ -28,6 +28,7 @@ OPTIMIZERS = ["adamw(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0
               "adam(lr = 1e-3, weight_decay = 0.1)"]
 USES = ["parameters", "master", "moments", "gradients", "activations", "compute", "gather", "reduce"]
 OF_PARTS = [use for use in USES if use != "activations"]
+SLICES = ["", "", "", "[:1]", "[1:]", "[-1:]"]
 PARTS = ["norm", "mlp", "attention", "attention.qkv", "embedding", "head", "layers", "attention.norm"]
 TYPES = ["bf16", "bf16", "fp16", "fp32", "fp32", "fp64"]
 STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
@@ -62,6 +63,10 @@ FOUND = [
     ("parameters = fp64  gather = fp32  activations = bf16", 1, "use zero3(dp)  activations : recomputed"),
     ("compute = bf16", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),  # pieces of casts alone
     ("compute = fp64  gradients = fp64", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
+    ("compute = bf16  compute.layers[:1] = fp32", 1, "use zero3(dp)"),  # ranges of layers
+    ("compute = bf16  compute.layers[-1:] = fp64", 3, "use zero2(dp)  activations : recomputed"),
+    ("parameters = bf16  master = fp32  compute = bf16  compute.layers[1:2].mlp = fp32", 3,
+     "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations.layers[::2] : recomputed"),
     ("", 3, "gradients.layers[0:2] : offloaded"),  # units of layers that lie alike, in two places
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
 ]
@@ -92,6 +97,9 @@ def drawn_types(drawn):
         types["compute.norm"] = "fp32"
     while drawn.random() < 0.4:  # of a part
         types[f"{drawn.choice(OF_PARTS)}.{drawn.choice(PARTS)}"] = drawn.choice(TYPES)
+    while drawn.random() < 0.3:  # of some layers
+        part = drawn.choice(["", "", ".mlp", ".norm", ".attention.qkv"])
+        types[f"compute.layers{drawn.choice(SLICES)}{part}"] = drawn.choice(TYPES)
     return "  ".join(f"{use} = {dtype}" for use, dtype in types.items())
 
 

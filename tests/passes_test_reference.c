@@ -69,6 +69,16 @@ static void make_selected(struct arena *arena, struct precision_config *precisio
     precision->n_rules = sizeof rules / sizeof *rules;
 }
 
+// As in Megatron, but that the first layer computes in fp32.
+static void make_ranges(struct arena *arena, struct precision_config *precision) {
+    struct precision_rule first = rule(PRECISION_COMPUTE, ROLE_LAYERS, DTYPE_F32);
+    first.selector.has_slice = true;
+    first.selector.slice_end = first.selector.slice_step = 1;
+    make_megatron(arena, precision);
+    precision->rules = arena_copy(arena, &first, sizeof first);
+    precision->n_rules = 1;
+}
+
 // Parameters in fp16 with a master, and a loss scale that is found while training.
 static void make_fp16(struct arena *arena, struct precision_config *precision) {
     precision->all = DTYPE_F16;
@@ -80,7 +90,7 @@ static const struct {
     void (*make)(struct arena *, struct precision_config *);
 } precisions[] = {
     {"megatron", make_megatron}, {"fsdp2", make_fsdp2}, {"bf16", make_bf16},
-    {"selected", make_selected}, {"fp16", make_fp16},
+    {"selected", make_selected}, {"fp16", make_fp16},   {"ranges", make_ranges},
 };
 
 static void check_precision(struct arena *arena, enum model_family family, const char *model,

@@ -165,15 +165,24 @@ static void add_handed_on(struct cutter *c, buffer_id id) {
     }
 }
 
+// What the reference has of a range alone is named after it already.
+static bool is_whole(const struct buffer *buffer, const struct layer_range *layers) {
+    const struct stack *stack = buffer_stack(buffer, STACK_LAYERS);
+    return stack->first_layer == layers->begin && stack->count == range_layers(layers) &&
+           layers->step == 1;
+}
+
 static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t range) {
     const struct layer_range *layers = &c->placement->ranges[range];
     struct buffer piece = *whole;
-    piece.name = range_name(c->program->arena, whole->name, layers);
+    if (!is_whole(whole, layers))
+        piece.name = range_name(c->program->arena, whole->name, layers);
     piece.stacks = stacked_by_layers(layers);
     program_add_buffer(c->program, piece);
 }
 
-// States of an optimizer that some layers have are of the ranges of these.
+// What some layers have, as states of an optimizer or what blocks of other element types leave behind, is
+// of the ranges of these.
 static bool is_of_range(const struct cutter *c, buffer_id id, uint32_t range) {
     return buffer_item_of_layer(&c->old[id], c->placement->ranges[range].begin) >= 0;
 }

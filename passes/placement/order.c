@@ -339,11 +339,14 @@ static void check_updates(struct placing *p) {
 }
 
 // The stream's elements may be wider than what a part computes in, and so than its gradients can be made:
-// what one microbatch gives would be rounded.
-static bool check_stream(struct placing *p, const struct storage *storage) {
+// what one microbatch gives would be rounded. And what other layers compute in fp64 is summed in that.
+static bool check_stream(struct placing *p, const struct storage *storage,
+                         const struct tensor *tensor, int64_t layer) {
     const struct precision_config *precision = &p->config->train.precision;
-    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0);
-    if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)))
+    enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0, 0);
+    enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles, layer);
+    if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)) &&
+        (storage->types.gradients != DTYPE_F64 || used == DTYPE_F64))
         return true;
     not_in_order_yet(p, &precision->origin, "adding up in fp64 gradients of a part in fewer bits");
     return false;
@@ -352,15 +355,15 @@ static bool check_stream(struct placing *p, const struct storage *storage) {
 // Parameters that are rounded to be gathered, and then once more to what reads them, where one device
 // rounds once.
 static bool check_gathered(struct placing *p, const struct storage *storage,
-                           const struct tensor *tensor) {
+                           const struct tensor *tensor, int64_t layer) {
     const struct precision_config *precision = &p->config->train.precision;
-    enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles);
+    enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles, layer);
     enum dtype gathered = storage->types.gathered;
     if (storage->shards[STATE_PARAMETERS].n == 0 || dtype_holds(used, gathered) ||
         dtype_holds(gathered, storage->types.parameters))
         return true;
     const struct origin *origin =
-        precision_origin(precision, PRECISION_GATHER, tensor->roles, tensor->n_roles);
+        precision_origin(precision, PRECISION_GATHER, tensor->roles, tensor->n_roles, layer);
     struct diagnostic *d = report_no_order(
         p, origin,
         arena_format(p->arena, "parameters are rounded to %s to be gathered, and then to %s",
@@ -374,13 +377,13 @@ static bool check_gathered(struct placing *p, const struct storage *storage,
 static bool check_reduced(struct placing *p, const struct tensor *tensor) {
     const struct precision_config *precision = &p->config->train.precision;
     enum dtype reduced =
-        precision_type(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles);
+        precision_type(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
     enum dtype sums = tensor_reduce(p->program->job, tensor);
     if (reduced == sums || !tensor->trainable ||
-        !precision_says(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles))
+        !precision_says(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0))
         return true;
     const struct origin *origin =
-        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles);
+        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
     struct diagnostic *d =
         report_no_order(p, origin,
                         arena_format(p->arena, "gradients are reduced in %s, but added up in %s",
@@ -395,11 +398,13 @@ static void check_rounding(struct placing *p) {
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!check_reduced(p, &p->program->job->tensors[t]))
             return;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
-        if (!check_stream(p, placement->tensors[i].storage) ||
-            !check_gathered(p, placement->tensors[i].storage,
-                            &p->program->job->tensors[i % placement->n_tensors]))
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct storage *storage = placement->tensors[i].storage;
+        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
+        int64_t layer = tensor->layers ? placement->ranges[i / placement->n_tensors].begin : 0;
+        if (!check_stream(p, storage, tensor, layer) || !check_gathered(p, storage, tensor, layer))
             return;
+    }
 }
 
 // What is refused by one of these would be refused for the wrong reason by those behind it.

@@ -43,11 +43,12 @@ bool has_several_terms(const struct placing *p, uint32_t tensor) {
     const struct program *program = p->program;
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     unsigned terms = 0;
-    while (walk_next(&walk)) {
-        const struct call *call = &walk.statement->call;
-        bool adds = walk.statement->kind == STATEMENT_CALL &&
-                    program->job->units[call->unit].phase == PHASE_BACKWARD;
-        for (uint32_t i = 0; adds && i < program->job->units[call->unit].n_results; i++) {
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        const struct unit *unit = &program->job->units[call->unit];
+        const struct loop *layers = walk_loop(&walk, 0);
+        if (unit->phase != PHASE_BACKWARD || (layers && layers->begin > 0)) // as many in all layers
+            continue;
+        for (uint32_t i = 0; i < unit->n_results; i++) {
             const struct buffer *buffer = &program->buffers[call->results[i].buffer];
             terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
         }

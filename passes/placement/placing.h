@@ -30,7 +30,8 @@ int64_t divided_elements(const struct placing *, const struct tensor *,
 // The route of gradients in a training step, where units leave them summands on these axes of the
 // model, too.
 struct route gradient_route(const struct placing *, const struct storage *, uint64_t left);
-// Whether several units add to the gradient of the tensor of this number, as to a tied table's.
+// Whether several units add to the gradient of the tensor of this number in one layer, as to a tied
+// table's.
 bool has_several_terms(const struct placing *, uint32_t tensor);
 // Whether a statement stores activations as parts over axes that change anything.
 bool cuts_activations(const struct placing *, const struct mode_statement *);

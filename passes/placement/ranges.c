@@ -1,6 +1,7 @@
-// place, ranges: which layers are placed alike, and updated alike.
+// place, ranges: which layers are placed alike, updated alike, and compute in the same element types.
 //
-// Ranges begin and end where the slice of some statement does, or of an optimizer's selector. Where a slice takes every n-th
+// Ranges begin and end where the slice of some statement does, or of a selector of an optimizer or of
+// `precision`. Where a slice takes every n-th
 // layer, layers take turns: n ranges, each of every n-th layer, that end together. What then turns
 // out to be placed alike is one range again.
 #include <string.h>
@@ -52,7 +53,8 @@ static void add_ranges(struct placing *p, uint32_t *capacity, int64_t begin, int
 static struct by_layer find_stretches(const struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     const struct train_config *train = &p->config->train;
-    size_t most = (size_t)strategy->n_modes + strategy->n_splits + train->n_optimizers;
+    size_t most = (size_t)strategy->n_modes + strategy->n_splits + train->n_optimizers +
+                  train->precision.n_rules;
     const struct selector **selectors = ARENA_ARRAY(p->arena, const struct selector *, most + 1);
     uint32_t n = 0;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
@@ -61,6 +63,8 @@ static struct by_layer find_stretches(const struct placing *p) {
         selectors[n++] = &strategy->splits[s].scope;
     for (uint32_t i = 0; i < train->n_optimizers; i++)
         selectors[n++] = &train->optimizers[i].selector;
+    for (uint32_t i = 0; i < train->precision.n_rules; i++)
+        selectors[n++] = &train->precision.rules[i].selector;
     return selectors_by_layer(p->arena, selectors, n);
 }
 
@@ -125,6 +129,7 @@ static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
     int64_t first = placement->ranges[a].begin, second = placement->ranges[b].begin;
     if (recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
+        !precision_alike(&p->config->train.precision, first, second) ||
         !optimizers_alike(&p->config->train, p->program->job, first, second) ||
         !work_is_alike(placement, first, second))
         return false;

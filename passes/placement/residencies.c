@@ -57,21 +57,6 @@ static void check_accumulation(struct placing *p, const struct mode_statement *m
     help_store(d, mode);
 }
 
-// How many calls of the training step write a tensor's gradient.
-static unsigned writers_of(const struct placing *p, uint32_t tensor) {
-    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
-    const struct call *call;
-    unsigned n = 0;
-    while ((call = walk_next_call(&walk))) {
-        const struct unit *unit = &p->program->job->units[call->unit];
-        for (uint32_t i = 0; i < unit->n_results; i++) {
-            const struct buffer *buffer = &p->program->buffers[call->results[i].buffer];
-            n += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
-        }
-    }
-    return n;
-}
-
 static bool has_path(const struct tensor *tensor, const struct selector *selector) {
     return selector_matches(selector, tensor->roles, tensor->n_roles);
 }
@@ -82,7 +67,7 @@ static void check_contributions(struct placing *p, const struct mode_statement *
         const struct tensor *tensor = &p->program->job->tensors[t];
         const struct storage *storage = p->placement->tensors[t].storage;
         if (storage->lives[mode->state] != mode || !tensor->trainable ||
-            !has_path(tensor, &mode->selector) || writers_of(p, t) < 2)
+            !has_path(tensor, &mode->selector) || !has_several_terms(p, t))
             continue;
         struct diagnostic *d = report_not_made(
             p, mode, arena_format(p->arena, "%s gets another summand later", tensor->name));

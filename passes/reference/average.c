@@ -126,7 +126,7 @@ static buffer_id add_state(struct averager *a, buffer_id parameter, enum buffer_
 static enum dtype moment_type(const struct averager *a, buffer_id parameter) {
     const struct tensor *tensor = &a->program->job->tensors[a->program->buffers[parameter].tensor];
     return precision_type(&a->config->train.precision, PRECISION_MOMENTS, tensor->roles,
-                          tensor->n_roles);
+                          tensor->n_roles, 0);
 }
 
 static value_id weighted_sum(struct averager *a, const char *name, value_id x, double weight_x,

@@ -1,9 +1,11 @@
 // Build: from the resolved configuration to the logical program of the forward pass.
 //
 // One device, the whole batch, logical shapes. The units are the parts that repeat or stand alone
-// (embedding, block, head); the step calls them, the block in a loop over layers. Two steps are
-// made: `train`, to which differentiate and update append, and `evaluate`, the same forward pass
-// followed by the mean loss. Both leave the logits in the buffer `logits`.
+// (embedding, block, head); the step calls them, the block in a loop over layers. Where layers work in
+// different element types, each range of them has a block and a loop of its own: what they hand on has
+// one type, so they meet in it. Two steps are made: `train`, to which differentiate and update append,
+// and `evaluate`, the same forward pass followed by the mean loss. Both leave the logits in the buffer
+// `logits`.
 //
 // Kinds of models differ in options only (norms, positions, activation, biases, tied head), so
 // there is one builder and no table of models. What a layer computes is layer.c's.
@@ -129,14 +131,24 @@ static struct statement build_embedding(struct builder *b, buffer_id tokens) {
     return b->writer.call;
 }
 
-// One layer, for all layers: it reads item l of the residual stream and writes item l + 1.
-static struct statement build_block(struct builder *b) {
-    begin_unit(&b->writer, "block_forward", PHASE_FORWARD);
+static const char *block_name(const struct builder *b, const struct layer_range *layers) {
+    struct arena *arena = b->program->arena;
+    return range_layers(layers) == b->model->layers
+               ? "block_forward"
+               : name_of_unit(arena, range_name(arena, "block", layers), "forward");
+}
+
+// One layer, for all layers in which the element types are the same: it reads item l of the residual
+// stream and writes item l + 1.
+static struct statement build_block(struct builder *b, const struct layer_range *layers) {
+    b->first_layer = layers->begin;
+    begin_unit(&b->writer, block_name(b, layers), PHASE_FORWARD);
     value_id x = bind_operand(&b->writer, "x", reference_at(b->hidden, index_variable(0, 0, 0)));
     bind_parameters(b, ROLE_LAYERS);
     bind_draws(b, index_variable(0, 0, 0));
     value_id y = add_mlp(b, add_attention(b, x));
     bind_result(&b->writer, y, reference_at(b->hidden, index_variable(0, 1, 0)));
+    b->first_layer = 0;
     return b->writer.call;
 }
 
@@ -189,8 +201,10 @@ static void push_call(struct builder *b, struct block *block, const struct state
 }
 
 struct forward_calls {
-    struct statement count, divisor, embedding, block, head;
+    struct statement count, divisor, embedding, head;
     struct statement scale; // of training, where there is a loss scale
+    struct layer_ranges layers;
+    struct statement *blocks; // of each range
 };
 
 static void push_forward(struct builder *b, enum step_kind kind, const struct forward_calls *calls,
@@ -202,10 +216,11 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     if (kind == STEP_TRAIN && b->config->train.loss_scale.initial != 0)
         push_call(b, &step->body, &calls->scale);
     push_call(b, &step->body, &calls->embedding);
-    const struct layer_range layers = all_layers(b->program);
-    struct statement loop = loop_over_layers(&layers, span);
-    push_call(b, &loop.loop.body, &calls->block);
-    block_push(b->program->arena, &step->body, loop);
+    for (uint32_t i = 0; i < calls->layers.n; i++) {
+        struct statement loop = loop_over_layers(&calls->layers.list[i], span);
+        push_call(b, &loop.loop.body, &calls->blocks[i]);
+        block_push(b->program->arena, &step->body, loop);
+    }
     push_call(b, &step->body, &calls->head);
 }
 
@@ -233,12 +248,12 @@ static void set_sizes(struct program *program, const struct config *config) {
                                          .vocab = config->model.vocab};
     enum dtype types[N_PRECISION_USES];
     for (int i = 0; i < N_PRECISION_USES; i++)
-        types[i] = precision_type(precision, (enum precision_use)i, NULL, 0);
+        types[i] = precision_type(precision, (enum precision_use)i, NULL, 0, 0);
     for (uint32_t i = 0; i < precision->n_rules; i++) // ops do not say which part they are of
         if (is_of_products(&precision->rules[i]))
             make_narrower(types, precision->rules[i].type);
-    types[PRECISION_REDUCE] = precision_of_reduction(&config->train, NULL, 0);
-    types[PRECISION_GRADIENTS] = precision_of_sums(&config->train, NULL, 0);
+    types[PRECISION_REDUCE] = precision_of_reduction(&config->train, NULL, 0, 0);
+    types[PRECISION_GRADIENTS] = precision_of_sums(&config->train, NULL, 0, 0);
     program->job->policy = (struct policy){.parameters = types[PRECISION_PARAMETERS],
                                            .master = types[PRECISION_MASTER],
                                            .moments = types[PRECISION_MOMENTS],
@@ -280,7 +295,10 @@ bool build(struct job *job, const struct pass_context *context) {
         calls.scale = build_loss_scale(&b, inverse);
     b.writer.emitter.span = model_span;
     calls.embedding = build_embedding(&b, tokens);
-    calls.block = build_block(&b);
+    calls.layers = precision_ranges(program->arena, &config->train.precision, config->model.layers);
+    calls.blocks = ARENA_ARRAY(program->arena, struct statement, calls.layers.n);
+    for (uint32_t i = 0; i < calls.layers.n; i++)
+        calls.blocks[i] = build_block(&b, &calls.layers.list[i]);
     calls.head = build_head(&b, targets, loss_sum);
     struct statement mean = build_mean_loss(&b, loss_sum, inverse, loss);
 

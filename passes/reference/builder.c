@@ -29,7 +29,7 @@ value_id value_of_parameter(struct builder *b, enum parameter id) {
 
 enum dtype work_type(const struct builder *b) {
     const struct emitter *e = &b->writer.emitter;
-    return precision_of_work(&b->config->train.precision, e->roles, e->n_roles);
+    return precision_of_work(&b->config->train.precision, e->roles, e->n_roles, b->first_layer);
 }
 
 enum dtype unrounded_type(const struct builder *b) {
@@ -37,7 +37,7 @@ enum dtype unrounded_type(const struct builder *b) {
 }
 
 enum dtype stream_type(const struct builder *b) {
-    return precision_type(&b->config->train.precision, PRECISION_ACTIVATIONS, NULL, 0);
+    return precision_type(&b->config->train.precision, PRECISION_ACTIVATIONS, NULL, 0, 0);
 }
 
 value_id value_as(struct builder *b, value_id x, enum dtype type) {

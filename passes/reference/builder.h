@@ -15,6 +15,7 @@ struct builder {
     buffer_id hidden;
     buffer_id samples, layer, draw_key; // of a model with dropout
     // The unit being written:
+    int64_t first_layer; // of those that it is of; 0: it is of none
     struct writer writer;
     value_id values[N_PARAMETERS];
     struct {
@@ -29,7 +30,7 @@ void bind_parameters(struct builder *, enum role);
 // NO_ID. The ops that follow get its roles: an op belongs where its parameter belongs.
 value_id value_of_parameter(struct builder *, enum parameter);
 
-// The element type that ops with the present roles work in.
+// The element type that ops with the present roles work in, in the unit's layers.
 enum dtype work_type(const struct builder *);
 // What the op that follows makes where only elementwise ops read it and backward does not: it is not
 // rounded.

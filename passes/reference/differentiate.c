@@ -4,7 +4,8 @@
 // Units are differentiated in gradients.c. Here is what belongs to the step: which buffers need a
 // gradient at all, where gradients lie, and what forward has to leave behind.
 //   parameters   `X.gradient`, like X. The first call that reaches one writes it; a later one (the
-//                embedding of a tied table) adds to it in place.
+//                embedding of a tied table) adds to it in place. Loops over different layers reach
+//                different items of it.
 //   activations  `dX`; of one stacked by layers two items, `dX[(l + 1) mod 2] -> dX[l mod 2]`
 //   saved values `saved.X`, new results of the forward unit, stacked as its calls are
 // `evaluate` calls the same forward units and so also writes what they save; nothing there reads
@@ -150,6 +151,24 @@ static struct reference operand_of(struct tape *tape, const struct call *call,
     CHECK(false);
 }
 
+static bool loops_meet(const struct loop *a, const struct loop *b) {
+    return a->begin < b->end && b->begin < a->end;
+}
+
+// Whether calls of a block have made the buffer's gradient, in any of the loop's layers.
+static bool is_written(const struct tape *tape, const struct block *block, buffer_id of,
+                       const struct loop *loop) {
+    struct statement_walk walk = walk_statements(block);
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        const struct loop *around = walk_loop(&walk, 0);
+        for (uint32_t i = 0; i < tape->program->job->units[call->unit].n_results; i++)
+            if (call->results[i].buffer == tape->cotangent[of] &&
+                (!around || !loop || loops_meet(around, loop)))
+                return true;
+    }
+    return false;
+}
+
 // Appends to `block` the backward call of `call`, which stands in `loop` (NULL: in none).
 static void reverse_call(struct tape *tape, const struct call *call, const struct loop *loop,
                          struct block *block) {
@@ -157,6 +176,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
     struct arena *arena = program->arena;
     const struct unit *unit = &program->job->units[call->unit];
     uint32_t n_results = unit->n_results, n_parameters = unit->n_parameters;
+    const struct block *step = &program->steps[STEP_TRAIN].body;
     bool *given = ARENA_ARRAY(arena, bool, n_results);
     bool *wanted = ARENA_ARRAY(arena, bool, n_parameters);
     bool *added = ARENA_ARRAY(arena, bool, n_parameters);
@@ -172,7 +192,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
         types[i] = gradient_type(program, buffer);
         // Activations have one reader, so their gradients have one summand.
         added[i] = wanted[i] && program->buffers[buffer].tensor != NO_ID &&
-                   tape->cotangent[buffer] != NO_ID;
+                   (is_written(tape, step, buffer, loop) || is_written(tape, block, buffer, loop));
     }
     if (!reached)
         return;
@@ -237,10 +257,25 @@ static bool holds_calls_only(const struct block *block, bool loops) {
     return true;
 }
 
+// A gradient has as many summands in all layers of a loop: loops are over the same layers, or over
+// others.
+static bool loops_are_apart(const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const struct statement *a = &block->statements[i], *b = &block->statements[k];
+            bool alike = a->loop.begin == b->loop.begin && a->loop.end == b->loop.end;
+            if (a->kind == STATEMENT_LOOP && b->kind == STATEMENT_LOOP && !alike &&
+                loops_meet(&a->loop, &b->loop))
+                return false;
+        }
+    return true;
+}
+
 // A text may hold any program; what `build` makes is forward alone, on one device.
 static bool is_forward(const struct program *program, const struct pass_context *context) {
     const struct step *train = &program->steps[STEP_TRAIN];
     bool forward = program->job->mesh.n_axes == 0 && holds_calls_only(&train->body, true) &&
+                   loops_are_apart(&train->body) &&
                    program_find_buffer(program, "loss_sum") != NO_ID &&
                    program_find_buffer(program, "inverse_count") != NO_ID;
     for (uint32_t i = 0; i < program->job->n_units; i++)

@@ -154,16 +154,18 @@ static void set_types(const struct program *program, const struct config *config
     bool tied =
         config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB;
     tensor->gather = own_type(tied ? precision_of_tied(precision, roles, n)
-                                   : precision_type(precision, PRECISION_GATHER, roles, n),
+                                   : precision_of_gather(precision, roles, n, tensor->layers),
                               policy->gather);
     tensor->parameters =
-        own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n), policy->parameters);
+        own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n, 0), policy->parameters);
     tensor->master =
-        own_type(precision_type(precision, PRECISION_MASTER, roles, n), policy->master);
+        own_type(precision_type(precision, PRECISION_MASTER, roles, n, 0), policy->master);
     tensor->moments =
-        own_type(precision_type(precision, PRECISION_MOMENTS, roles, n), policy->moments);
-    tensor->gradients = own_type(precision_of_sums(&config->train, roles, n), policy->gradients);
-    tensor->reduce = own_type(precision_of_reduction(&config->train, roles, n), policy->reduce);
+        own_type(precision_type(precision, PRECISION_MOMENTS, roles, n, 0), policy->moments);
+    tensor->gradients =
+        own_type(precision_of_sums(&config->train, roles, n, tensor->layers), policy->gradients);
+    tensor->reduce =
+        own_type(precision_of_reduction(&config->train, roles, n, tensor->layers), policy->reduce);
 }
 
 // Tensors of one saved name share the saved tensor's last dimension, in the order of the table:
@@ -220,7 +222,7 @@ void add_parameters(struct program *program, const struct config *config,
         set_types(program, config, &tensor);
         buffers[i] = add_buffer(program, &tensor,
                                 precision_type(&config->train.precision, PRECISION_PARAMETERS,
-                                               tensor.roles, tensor.n_roles));
+                                               tensor.roles, tensor.n_roles, 0));
     }
     set_saved_columns(program);
 }

@@ -5,11 +5,13 @@
 
 #include "passes/reference/select.h"
 
-// What a type is said of: a tensor, or the ops of one part of the model.
+// What a type is said of: a tensor, or the ops of one part of the model, in layers of which the same is
+// said.
 struct subject {
     const char *name;
     const uint8_t *roles;
     unsigned n_roles;
+    int64_t layer; // the first of them
 };
 
 struct rules {
@@ -17,24 +19,28 @@ struct rules {
     const struct config *config;
     const struct precision_config *precision;
     struct diagnostics *diagnostics;
-    struct subject *tensors, *parts; // parts: one for each list of roles that some op has
-    uint32_t n_tensors, n_parts, cap_parts;
+    struct subject *tensors, *parts; // parts: those of each list of roles that some op has
+    uint32_t n_tensors, cap_tensors, n_parts, cap_parts;
 };
 
 static enum dtype type_of(const struct rules *r, enum precision_use use, const struct subject *of) {
-    return precision_type(r->precision, use, of->roles, of->n_roles);
+    return precision_type(r->precision, use, of->roles, of->n_roles, of->layer);
 }
 
 static const struct origin *origin_of(const struct rules *r, enum precision_use use,
                                       const struct subject *of) {
-    return precision_origin(r->precision, use, of->roles, of->n_roles);
+    return precision_origin(r->precision, use, of->roles, of->n_roles, of->layer);
+}
+
+static const struct precision_rule *rule_of(const struct rules *r, enum precision_use use,
+                                            const struct subject *of) {
+    return precision_rule_of(r->precision, use, of->roles, of->n_roles, of->layer);
 }
 
 // As it is said, whatever comes of it; NONE: it is not.
 static enum dtype said_type(const struct rules *r, enum precision_use use,
                             const struct subject *of) {
-    const struct precision_rule *rule =
-        precision_rule_of(r->precision, use, of->roles, of->n_roles);
+    const struct precision_rule *rule = rule_of(r, use, of);
     return rule ? rule->type : r->precision->of_all[use];
 }
 
@@ -54,13 +60,13 @@ static struct diagnostic *report_types(const struct rules *r, enum diagnostic_co
 }
 
 static enum precision_use work_use(const struct rules *r, const struct subject *of) {
-    return precision_work_use(r->precision, of->roles, of->n_roles);
+    return precision_work_use(r->precision, of->roles, of->n_roles, of->layer);
 }
 
 // ---- selectors --------------------------------------------------------------------------------
 
 static bool selects(const struct precision_rule *rule, const struct subject *of) {
-    return precision_rule_selects(rule, of->roles, of->n_roles);
+    return precision_rule_selects(rule, of->roles, of->n_roles, of->layer);
 }
 
 static bool is_of_parts(enum precision_use use) {
@@ -73,8 +79,29 @@ static const struct subject *subjects_of(const struct rules *r, enum precision_u
     return is_of_parts(use) ? r->parts : r->tensors;
 }
 
-// A unit is one text for all layers, so types cannot differ between layers yet; and what layers hand
-// on is of one type.
+static void not_yet(const struct rules *r, const struct precision_rule *rule, const char *what,
+                    const char *instead) {
+    struct diagnostic *d =
+        report(r->diagnostics, E199, origin_span(&rule->origin), "%s is not compiled yet", what);
+    diagnostic_origin(d, &rule->origin);
+    diagnostic_help(d, "%s", instead);
+}
+
+// A tensor is stored, gathered and summed in one type in all of its layers. Units are of ranges of layers;
+// layers that take turns would need a loop over turns.
+static void check_slice(const struct rules *r, const struct precision_rule *rule) {
+    if (!selector_is_partial(&rule->selector, r->config->model.layers))
+        return;
+    if (!is_of_parts(rule->use))
+        not_yet(
+            r, rule, "another type for tensors of some of the layers only",
+            "say it of all layers; what some compute in may differ: `compute.layers[0:2] = fp32`");
+    else if (rule->selector.slice_step > 1)
+        not_yet(r, rule, "a precision for every n-th layer",
+                "select a range of layers, as in `layers[0:4]`");
+}
+
+// What layers hand on is of one type.
 static void check_selector(const struct rules *r, const struct precision_rule *rule) {
     const char *use = precision_names[rule->use];
     if (rule->use == PRECISION_ACTIVATIONS) {
@@ -84,9 +111,7 @@ static void check_selector(const struct rules *r, const struct precision_rule *r
         diagnostic_help(d, "say what a part works in by `compute`, as in `compute.norm = fp32`");
         return;
     }
-    if (selector_is_partial(&rule->selector, r->config->model.layers))
-        report(r->diagnostics, E199, origin_span(&rule->origin),
-               "a precision for some of the layers only is not compiled yet");
+    check_slice(r, rule);
     uint32_t n;
     const struct subject *subjects = subjects_of(r, rule->use, &n);
     for (uint32_t i = 0; i < n; i++)
@@ -106,8 +131,7 @@ static void check_tie(const struct rules *r, const struct precision_rule *first,
     uint32_t n;
     const struct subject *subjects = subjects_of(r, first->use, &n);
     for (uint32_t i = 0; i < n; i++) {
-        const struct precision_rule *best =
-            precision_rule_of(r->precision, first->use, subjects[i].roles, subjects[i].n_roles);
+        const struct precision_rule *best = rule_of(r, first->use, &subjects[i]);
         if (!selects(first, &subjects[i]) || !selects(second, &subjects[i]) ||
             best->selector.n_roles > first->selector.n_roles)
             continue;
@@ -128,8 +152,7 @@ static void check_decides(const struct rules *r, const struct precision_rule *ru
     const struct subject *subjects = subjects_of(r, rule->use, &n);
     const struct precision_rule *instead = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        const struct precision_rule *best =
-            precision_rule_of(r->precision, rule->use, subjects[i].roles, subjects[i].n_roles);
+        const struct precision_rule *best = rule_of(r, rule->use, &subjects[i]);
         if (best == rule)
             return;
         if (selects(rule, &subjects[i]))
@@ -178,7 +201,7 @@ static bool check_useless_master(const struct rules *r, const struct subject *of
 static bool check_gather(const struct rules *r, const struct subject *of) {
     enum dtype gather = type_of(r, PRECISION_GATHER, of);
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
-    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
     if (dtype_holds(gather, parameters) || dtype_holds(gather, work))
         return false;
     enum dtype least = dtype_narrower(work, parameters);
@@ -208,7 +231,7 @@ static bool check_useless_gather(const struct rules *r, const struct subject *of
 // Kernels add up in one type for each that they work in.
 static bool check_accumulate(const struct rules *r, const struct subject *of) {
     enum dtype said = said_type(r, PRECISION_ACCUMULATE, of);
-    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
     enum dtype added_up = dtype_added_up_in(work);
     if (said == DTYPE_NONE || said == added_up)
         return false;
@@ -223,7 +246,7 @@ static bool check_accumulate(const struct rules *r, const struct subject *of) {
 
 // Digits that no product adds up.
 static bool check_gradients(const struct rules *r, const struct subject *of) {
-    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
     if (type_of(r, PRECISION_GRADIENTS, of) != DTYPE_F64 || work == DTYPE_F64)
         return false;
     struct diagnostic *d = report_types(
@@ -303,23 +326,36 @@ static bool has_part(const struct rules *r, const struct op *op) {
     return false;
 }
 
+static bool is_in_layers(const struct subject *of) {
+    return of->n_roles > 0 && of->roles[0] == ROLE_LAYERS;
+}
+
+// The next of the layers in which another type may be said of it; the model has not the last.
+static int64_t next_layer(const struct rules *r, const struct subject *of) {
+    return is_in_layers(of) ? precision_next(r->precision, of->layer) : INT64_MAX;
+}
+
+static void add_tensor(struct rules *r, const struct tensor *tensor) {
+    struct subject of = {tensor->name, tensor->roles, tensor->n_roles, 0};
+    for (; of.layer == 0 || of.layer < r->config->model.layers; of.layer = next_layer(r, &of))
+        ARENA_PUSH(r->program->arena, r->tensors, r->n_tensors, r->cap_tensors, of);
+}
+
+static void add_part(struct rules *r, const struct op *op) {
+    struct subject of = {part_name(r->program->arena, op), op->roles, op->n_roles, 0};
+    for (; of.layer == 0 || of.layer < r->config->model.layers; of.layer = next_layer(r, &of))
+        ARENA_PUSH(r->program->arena, r->parts, r->n_parts, r->cap_parts, of);
+}
+
 static void find_subjects(struct rules *r) {
     const struct job *job = r->program->job;
-    struct arena *arena = r->program->arena;
-    r->tensors = ARENA_ARRAY(arena, struct subject, job->n_tensors);
-    r->n_tensors = job->n_tensors;
-    for (uint32_t t = 0; t < job->n_tensors; t++) {
-        const struct tensor *tensor = &job->tensors[t];
-        r->tensors[t] = (struct subject){tensor->name, tensor->roles, tensor->n_roles};
-    }
+    for (uint32_t t = 0; t < job->n_tensors; t++)
+        add_tensor(r, &job->tensors[t]);
     for (uint32_t u = 0; u < job->n_units; u++)
         for (uint32_t i = 0; i < job->units[u].n_ops; i++) {
             const struct op *op = &job->units[u].ops[i];
-            struct subject part = {.roles = op->roles, .n_roles = op->n_roles};
-            if (op->n_roles == 0 || has_part(r, op))
-                continue;
-            part.name = part_name(arena, op);
-            ARENA_PUSH(arena, r->parts, r->n_parts, r->cap_parts, part);
+            if (op->n_roles > 0 && !has_part(r, op))
+                add_part(r, op);
         }
 }
 

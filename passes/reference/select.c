@@ -3,11 +3,6 @@
 
 #include "passes/reference/muon.h"
 
-bool selector_covers(const struct selector *selector, int64_t layer) {
-    return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
-                                    (layer - selector->slice_begin) % selector->slice_step == 0);
-}
-
 bool selectors_overlap(const struct selector *a, const struct selector *b) {
     if (!a->has_slice || !b->has_slice)
         return true;
@@ -91,10 +86,26 @@ struct by_layer optimizers_by_layer(struct arena *arena, const struct train_conf
     return selectors_by_layer(arena, selectors, train->n_optimizers);
 }
 
-struct optimizer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
-                                         const struct job *job) {
+struct layer_ranges precision_ranges(struct arena *arena, const struct precision_config *precision,
+                                     int64_t layers) {
+    struct layer_ranges ranges = {0};
+    uint32_t cap = 0;
+    for (int64_t begin = 0, end; begin < layers; begin = end) {
+        int64_t next = precision_next(precision, begin);
+        end = next < layers ? next : layers;
+        struct layer_range *last = ranges.n ? &ranges.list[ranges.n - 1] : NULL;
+        if (last && precision_alike(precision, last->begin, begin))
+            last->end = end;
+        else
+            ARENA_PUSH(arena, ranges.list, ranges.n, cap, (struct layer_range){begin, end, 1});
+    }
+    return ranges;
+}
+
+struct layer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
+                                     const struct job *job) {
     struct by_layer index = optimizers_by_layer(arena, train);
-    struct optimizer_ranges ranges = {.list = ARENA_ARRAY(arena, struct layer_range, index.n)};
+    struct layer_ranges ranges = {.list = ARENA_ARRAY(arena, struct layer_range, index.n)};
     int64_t layers = job->sizes.layers;
     for (uint32_t i = 0; i < index.n && index.stretches[i].begin < layers; i++) {
         int64_t begin = index.stretches[i].begin, end = stretch_end(&index, &index.stretches[i]);

@@ -9,9 +9,6 @@
 #include "ir/ir.h"
 #include "passes/reference/by_layer.h"
 
-// Is a layer among those that the selector's slice selects?
-bool selector_covers(const struct selector *selector, int64_t layer);
-
 // Is there a layer that both cover?
 bool selectors_overlap(const struct selector *a, const struct selector *b);
 
@@ -33,13 +30,16 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
 bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
 // Their selectors, by layer.
 struct by_layer optimizers_by_layer(struct arena *, const struct train_config *);
-// The layers, in ranges in which no tensor has different optimizers: at least one range.
-struct optimizer_ranges {
+// The layers, in ranges in which no tensor has different optimizers, or of which `precision` says the same:
+// at least one range.
+struct layer_ranges {
     struct layer_range *list;
     uint32_t n;
 };
-struct optimizer_ranges optimizer_ranges(struct arena *, const struct train_config *,
-                                         const struct job *);
+struct layer_ranges optimizer_ranges(struct arena *, const struct train_config *,
+                                     const struct job *);
+struct layer_ranges precision_ranges(struct arena *, const struct precision_config *,
+                                     int64_t layers);
 
 // Which of two statements about the same wins: > 0 `a`, < 0 `b`, 0 neither. The longer selector
 // comes first, then the strategy's own text over what `use` or a tuple brought. A slice makes no

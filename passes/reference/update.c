@@ -95,7 +95,7 @@ struct updater {
     const struct config *config;
     struct trained *states;
     uint32_t n_states;
-    struct optimizer_ranges ranges;
+    struct layer_ranges ranges;
     struct rate *rates; // at most one for each rule
     uint32_t n_rates;
     buffer_id norm2, clip, step;
@@ -144,7 +144,8 @@ static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_c
     memmove(buffer.dims, &buffer.dims[side.begin], (side.end - side.begin) * sizeof *buffer.dims);
     buffer.rank = (uint8_t)(side.end - side.begin);
     buffer.class = class;
-    buffer.dtype = precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles);
+    buffer.dtype =
+        precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles, 0);
     return program_add_buffer(u->program, buffer);
 }
 
@@ -200,7 +201,7 @@ static void add_states(struct updater *u, struct trained *state, uint32_t range)
     state->optimizer = &optimizer_rule_of(&u->config->train, tensor, layers->begin)->optimizer;
     state->rate = rate_buffer(u, &state->optimizer->rate);
     if (range == 0 && precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
-                                     tensor->n_roles))
+                                     tensor->n_roles, 0))
         state->master = add_state(u, state->parameter, CLASS_MASTER, PRECISION_MASTER, NULL);
     const struct update_row *row = update_row_of(state->optimizer, tensor);
     for (unsigned i = 0; i < MAX_STATES; i++)
@@ -286,7 +287,7 @@ static value_id bind_gradient(struct updater *u, const struct trained *state) {
 static value_id rounded_gradient(struct updater *u, const struct trained *state, value_id sum) {
     const struct tensor *tensor = state->tensor;
     enum dtype type = precision_type(&u->config->train.precision, PRECISION_GRADIENTS,
-                                     tensor->roles, tensor->n_roles);
+                                     tensor->roles, tensor->n_roles, 0);
     if (type == u->program->buffers[state->gradient].dtype)
         return sum;
     return emit_as(&u->writer.emitter, type, OP_CAST, short_name(u, state, ".gradient.rounded"),

@@ -205,25 +205,32 @@ static void write_precision(struct composer *c) {
     static const struct {
         const char *types;
         bool has_master;
+        bool may_widen; // compute, in some layers
     } mixed[] = {
-        {"parameters = fp32  master = fp64", true},
-        {"parameters = fp32  master = fp64  moments = fp64  gradients = fp64  compute = fp64",
-         true},
-        {"master = fp64  moments = fp64  compute.norm = fp64", true},
-        {"parameters = fp64  gather = fp32  compute = fp32", false},
-        {"parameters = fp64  moments = fp32  gradients = fp64  compute = fp64", false},
-        {"parameters = fp64  gradients = fp32  reduce = fp64", false},
-        {"activations = fp64", false},
-        {"moments = fp64", false},
+        {"parameters = fp32  master = fp64", true, true},
+        {"parameters = fp32  master = fp64  moments = fp64  gradients = fp64  compute = fp64", true,
+         false},
+        {"master = fp64  moments = fp64  compute.norm = fp64", true, true},
+        {"parameters = fp64  gather = fp32  compute = fp32", false, false},
+        {"parameters = fp64  moments = fp32  gradients = fp64  compute = fp64", false, false},
+        {"parameters = fp64  gradients = fp32  reduce = fp64", false, true},
+        {"activations = fp64", false, true},
+        {"moments = fp64", false, true},
     };
     uint64_t aside = c->random; // so that the rest of a composition is what it is without
     bool uniform = random_bits(&aside) % 1000 < 600;
     size_t which = random_bits(&aside) % (sizeof mixed / sizeof *mixed);
     c->has_master = !uniform && mixed[which].has_master;
+    int64_t begin = (int64_t)(random_bits(&aside) % (uint64_t)c->dims->layers);
+    bool widens = random_bits(&aside) % 1000 < 400;
     if (uniform)
         fprintf(c->to, "  precision = fp64\n");
     else
         fprintf(c->to, "  precision { %s }\n", mixed[which].types);
+    if (!uniform && mixed[which].may_widen && widens)
+        fprintf(c->to, "  precision.compute.layers[%d:%d]%s = fp64\n", (int)begin,
+                (int)(begin + 1 < c->dims->layers ? begin + 2 : begin + 1),
+                begin % 2 ? ".mlp" : "");
 }
 
 static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
