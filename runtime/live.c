@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/live.h"
+#include "runtime/mesh.h"
 
 const char *const live_state_names[LIVE_STATES] = {
     [LIVE_PARAMETERS] = "parameters", [LIVE_OPTIMIZER] = "optimizer",
@@ -40,8 +41,14 @@ struct neighbours {
     int32_t n;
 };
 
+/* Items that have owners: this rank's are those of number `place` modulo so many. */
+struct share {
+    int64_t owners, place;
+};
+
 struct live {
     const struct place_part *part;
+    struct share *shares;  /* of every buffer */
     int32_t *first_effect; /* of every statement, and one behind */
     int64_t *first_item;   /* of every buffer in the two arrays below, and one behind */
     bool *alive, *ever;    /* ever: in some step so far */
@@ -162,7 +169,11 @@ static int64_t item_of(const struct live *live, const struct place_effect *effec
 }
 
 static void apply(struct live *live, const struct place_effect *effect, const int64_t *variables) {
+    const struct share *share = &live->shares[effect->buffer];
     int64_t item = item_of(live, effect, variables);
+    if (item % share->owners != share->place)
+        return;
+    item /= share->owners;
     if (effect->kind == PLACE_FREED) {
         make_free(live, effect->buffer, item);
         return;
@@ -298,8 +309,10 @@ static bool allocate(struct live *live, int32_t n_statements) {
     live->first_item = calloc(buffers, sizeof *live->first_item);
     live->first_effect = calloc((size_t)n_statements + 1, sizeof *live->first_effect);
     live->n_alive = calloc(buffers, sizeof *live->n_alive);
+    live->shares = calloc(buffers, sizeof *live->shares);
     live->neighbours = calloc(buffers, sizeof *live->neighbours);
-    if (!live->first_item || !live->first_effect || !live->n_alive || !live->neighbours)
+    if (!live->first_item || !live->first_effect || !live->n_alive || !live->shares ||
+        !live->neighbours)
         return false;
     for (int32_t i = 0; i < part->n_buffers; i++) {
         const struct place_buffer *buffer = &part->buffers[i];
@@ -312,8 +325,22 @@ static bool allocate(struct live *live, int32_t n_statements) {
     return live->alive && live->ever && live->ranges && find_neighbours(live);
 }
 
-struct live *live_new(const struct place_program *program, const struct place_part *part) {
+/* A rank may own one item less than there is room for: that room counts as used. */
+static void deal_out(struct live *live, const struct place_program *program, int32_t rank) {
+    for (int32_t i = 0; i < live->part->n_buffers; i++) {
+        const struct place_buffer *buffer = &live->part->buffers[i];
+        struct share *share = &live->shares[i];
+        *share = (struct share){axes_parts(program, &buffer->owners),
+                                axes_place(program, &buffer->owners, rank)};
+        for (int64_t slot = 0; slot < live->first_item[i + 1] - live->first_item[i]; slot++)
+            live->ever[live->first_item[i] + slot] =
+                slot * share->owners + share->place >= buffer->count;
+    }
+}
+
+struct live *live_new(const struct place_program *program, int32_t rank) {
     struct live *live = calloc(1, sizeof *live);
+    const struct place_part *part = part_of_rank(program, rank);
     if (!live)
         return NULL;
     live->part = part;
@@ -323,6 +350,7 @@ struct live *live_new(const struct place_program *program, const struct place_pa
         return NULL;
     }
     index_effects(live, program->n_statements);
+    deal_out(live, program, rank);
     for (int32_t i = 0; i < part->n_buffers; i++)
         for (int64_t item = 0; item < live->first_item[i + 1] - live->first_item[i]; item++)
             if (is_always_alive(&part->buffers[i]))
@@ -337,6 +365,7 @@ void live_free(struct live *live) {
     free(live->first_item);
     free(live->first_effect);
     free(live->n_alive);
+    free(live->shares);
     free(live->neighbours);
     free(live->neighbour_ids);
     free(live->alive);

@@ -39,8 +39,8 @@ struct live_report {
 };
 
 struct live;
-/* What is alive on a rank of the part. Null: no memory. The program must outlive it. */
-struct live *live_new(const struct place_program *program, const struct place_part *part);
+/* What is alive on the rank. Null: no memory. The program must outlive it. */
+struct live *live_new(const struct place_program *program, int32_t rank);
 void live_free(struct live *live);
 
 /* A step begins and ends; between them every executed statement is told, with the values of the

@@ -49,7 +49,7 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
         context->kernels = kernels_select(&message);
         context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
         context_set_rank(context, i);
-        context->live = live_new(ranks->program, context->part);
+        context->live = live_new(ranks->program, i);
         CHECK(context->kernels && context->team && context->live);
         local_join(ranks->world, context);
     }

@@ -54,7 +54,7 @@ static struct live_report measure(struct arena *arena, const struct program *pro
                                   live_observer *observer, void *data) {
     struct place_program *described =
         descriptor_make(arena, program->job, &(struct descriptor_facts){0});
-    struct live *live = live_new(described, described->parts);
+    struct live *live = live_new(described, 0);
     assert_non_null(live);
     execute(live, program, STEP_EVALUATE);
     live_observe(live, observer, data);

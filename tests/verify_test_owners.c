@@ -41,6 +41,13 @@
            "start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]\n"                      \
            "call times(x = fresh[1], z = mine[1]) -> (y = w.own[1])\n"                             \
            "start broadcast over b as out[0] { w.own[1] -> w[1] }\nwait out[0]\n"
+// The owner adds what it has to its summand, before it is reduced.
+#define ADD_FIRST                                                                                  \
+    OWNERS "call sum(x = u) -> (y = whole)\n"                                                      \
+           "call add(x = mine[1], sum = whole)\n"                                                  \
+           "start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]\n"                      \
+           "call times(x = fresh[1], z = mine[1]) -> (y = w.own[1])\n"                             \
+           "start broadcast over b as out[0] { w.own[1] -> w[1] }\nwait out[0]\n"
 #define PARTS OWNERS "call square(x = u) -> (y = moved)\ncall copy_u(x = moved) -> (y = u)\n"
 
 static const struct mistake mistakes[] = {
@@ -175,6 +182,32 @@ static const struct mistake mistakes[] = {
      "E511",
      "call add_product",
      "nothing brings it to the others"},
+    {"what the owner has, added by another owner, of another layer",
+     ADD_FIRST,
+     {REPLACE("call add(x = mine[1]", "call add(x = mine[0]")},
+     "E512",
+     NULL,
+     "values of different layers meet"},
+    {"what the owner has, added again when the sum has come",
+     ADD_FIRST,
+     {INSERT("call add(x = mine[1], sum = fresh[1])", "call times")},
+     "E412",
+     NULL,
+     "1/2 times"},
+    {"what the owner has, added when the summands are on their way",
+     ADD_FIRST,
+     {DELETE("call add(x = mine[1], sum = whole)"),
+      INSERT("call add(x = mine[1], sum = whole)", "wait in[0]")},
+     "E610",
+     NULL,
+     NULL},
+    {"a sum of all that one device adds to what it keeps",
+     ADD_FIRST,
+     {REPLACE("start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]",
+              "zero fresh[1]\ncall add(x = whole, sum = fresh[1])")},
+     "E410",
+     NULL,
+     NULL},
     {"a part that the owner keeps for all parts",
      PARTS,
      {REPLACE("-> (y = moved)", "-> (y = half[0])"),

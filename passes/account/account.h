@@ -19,8 +19,8 @@
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
 
-// How often a step executes the statement on the device that sends, and computes, most: it is the first
-// of the owners, of a reduce how often it is not.
+// How often a step executes the statement on the device that computes most, the first of the owners; a
+// transfer to or from owners, how often the device sends that sends most, the first of them or the last.
 int64_t account_trips(const struct program *, const struct statement_walk *);
 // What one device sends of a piece in one execution of the transfer.
 int64_t account_copied(const struct program *, const struct transfer *, uint32_t piece);

@@ -37,6 +37,13 @@ static struct account_live always_alive(const struct living *l) {
     return live;
 }
 
+// What has owners is counted at the first, who owns as much as any. In the short step items have the
+// owners that they have in the whole.
+static bool is_first_owners(const struct program *program, const struct buffer *buffer,
+                            int64_t item) {
+    return item % mesh_group_size(&program->job->mesh, &buffer->layout.owners) == 0;
+}
+
 static void add_lives(const struct living *l, const struct shortened *shortened,
                       const struct uses *uses, struct account_live *changes) {
     const struct program *program = shortened->program;
@@ -47,6 +54,8 @@ static void add_lives(const struct living *l, const struct shortened *shortened,
         int64_t item_bytes = buffer_item_bytes(program, buffer);
         for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
             const struct life *life = &uses->lives[i];
+            if (!is_first_owners(program, buffer, life->item))
+                continue;
             int64_t bytes = item_bytes * items_stood_for(shortened, id, life->item);
             add_bytes(l, &changes[life->first], buffer, bytes);
             add_bytes(l, &changes[life->last + 1], buffer, -bytes);

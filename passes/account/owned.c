@@ -1,46 +1,98 @@
-// Statements about what has owners: how often the first of them, who owns as much as any, is the one.
+// Statements about what has owners: how often one of these is the owner, the first, who owns as much as
+// any, or the last, who owns as little.
 #include "passes/account/account.h"
 
-// How many values of the variable, of those that the loops around give it, the member of number 0 has:
-// loops that go with the one around them are counted out, the others each by itself.
+// What a statement names of owners, and which of them is asked about.
+struct asked {
+    struct index item;
+    int64_t members, member;
+};
+
+// How many values of the variable, of those that the loops around give it, the member has: loops that
+// go with the one around them are counted out, the others each by itself.
 static int64_t count_owned(const struct statement_walk *walk, int variable, int64_t first,
-                           const struct ownership *owner, int64_t members) {
+                           const struct asked *asked) {
     const struct loop *loop = walk_loop(walk, variable);
     int64_t n = 0;
     for (int64_t k = loop->begin; k < loop->end; k++) {
         int64_t value = first + k;
-        if (variable == owner->item.variable)
-            n += index_at(index_variable(-1, owner->item.offset + value, owner->item.modulus),
+        if (variable == asked->item.variable)
+            n += index_at(index_variable(-1, asked->item.offset + value, asked->item.modulus),
                           NULL) %
-                     members ==
-                 0;
+                     asked->members ==
+                 asked->member;
         else
             n += count_owned(walk, variable + 1, walk_loop(walk, variable + 1)->stride * value,
-                             owner, members);
+                             asked);
     }
     return n;
 }
 
-static int64_t owned_trips(const struct statement_walk *walk, const struct ownership *owner,
-                           int64_t members) {
-    int outermost = owner->item.variable;
+static int64_t owned_trips(const struct statement_walk *walk, const struct asked *asked) {
+    int outermost = asked->item.variable;
     int64_t trips = walk_trips(walk), counted = 1;
     if (outermost < 0)
-        return index_at(owner->item, NULL) % members == 0 ? trips : 0;
+        return index_at(asked->item, NULL) % asked->members == asked->member ? trips : 0;
     while (walk_loop(walk, outermost)->stride)
         outermost--;
-    for (int i = outermost; i <= owner->item.variable; i++)
+    for (int i = outermost; i <= asked->item.variable; i++)
         counted *= walk_loop(walk, i)->end - walk_loop(walk, i)->begin;
-    return counted ? trips / counted * count_owned(walk, outermost, 0, owner, members) : 0;
+    return counted ? trips / counted * count_owned(walk, outermost, 0, asked) : 0;
+}
+
+static bool is_between_owners(const struct statement *statement) {
+    return statement->kind == STATEMENT_START && exchange_has_owner(&statement->start.exchange);
+}
+
+// How often the member sends: as the owner to all, or to another.
+static int64_t sending_trips(const struct program *program, const struct statement_walk *walk,
+                             int64_t member) {
+    struct ownership owner = statement_ownership(program, walk->statement);
+    struct asked asked = {owner.item, mesh_group_size(&program->job->mesh, &owner.axes), member};
+    int64_t owned = owned_trips(walk, &asked);
+    return walk->statement->start.exchange.kind == COLLECTIVE_REDUCE ? walk_trips(walk) - owned
+                                                                     : owned;
+}
+
+// What is sent in one execution by who sends: of an owner to all others, to an owner once.
+static int64_t sent_at_once(const struct program *program, const struct transfer *start) {
+    const struct buffer *first = &program->buffers[start->pieces[0].from.buffer];
+    struct carriage carriage = carriage_new(&program->job->mesh, &start->exchange, first->dtype);
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        struct tensor_type type =
+            buffer_type(program, &program->buffers[start->pieces[i].from.buffer]);
+        carriage_add_whole(&carriage, ROLE_NONE, N_STATES, type.dtype, type_elements(&type));
+    }
+    return carriage_sent(&carriage, carriage_algorithm(&carriage), &carriage.of[0]);
+}
+
+// What the member sends to owners over the axes, or as one, in a step of training.
+static int64_t sent_by(const struct program *program, const struct axis_list *axes,
+                       int64_t member) {
+    int64_t sent = 0;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct transfer *start = &walk.statement->start;
+        if (!is_between_owners(walk.statement) || !axis_list_equal(&start->exchange.axes, axes))
+            continue;
+        sent = size_plus(
+            sent, size_times(sending_trips(program, &walk, member), sent_at_once(program, start)));
+    }
+    return sent;
+}
+
+// The more a member owns the more it gives to all, and the less it sends to others.
+static int64_t member_sending_most(const struct program *program, const struct axis_list *axes) {
+    int64_t last = mesh_group_size(&program->job->mesh, axes) - 1;
+    return sent_by(program, axes, last) > sent_by(program, axes, 0) ? last : 0;
 }
 
 int64_t account_trips(const struct program *program, const struct statement_walk *walk) {
     struct ownership owner = statement_ownership(program, walk->statement);
-    int64_t members = mesh_group_size(&program->job->mesh, &owner.axes), trips = walk_trips(walk);
+    struct asked first = {owner.item, mesh_group_size(&program->job->mesh, &owner.axes), 0};
     bool starts = walk->statement->kind == STATEMENT_START;
-    const struct exchange *exchange = starts ? &walk->statement->start.exchange : NULL;
-    if (members == 1 || (starts && !exchange_has_owner(exchange)))
-        return trips;
-    int64_t owned = owned_trips(walk, &owner, members);
-    return starts && exchange->kind == COLLECTIVE_REDUCE ? trips - owned : owned;
+    if (first.members == 1 || (starts && !is_between_owners(walk->statement)))
+        return walk_trips(walk);
+    return starts ? sending_trips(program, walk, member_sending_most(program, &owner.axes))
+                  : owned_trips(walk, &first);
 }

@@ -87,12 +87,10 @@ static const char *missing_with(const struct placing *p, const struct storage *s
         return "beside `relax`";
     if (is_elsewhere(storage))
         return "of states that are offloaded or materialized";
-    if (storage->shards[STATE_GRADIENTS].n || storage->shards[STATE_PARAMETERS].n)
-        return "of parameters and gradients";
+    if (storage->shards[STATE_PARAMETERS].n)
+        return "of parameters";
     if (storage->types.gradients != storage->types.reduced)
         return "of which gradients are reduced in another type than they are kept in";
-    if (storage->scattered_each.n)
-        return "of which gradients are reduced in each microbatch";
     return NULL;
 }
 

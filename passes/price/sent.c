@@ -26,6 +26,7 @@ struct filling {
     uint64_t kinds;       // of these hops, by bits
     struct filled *items; // of one kind
     uint32_t n, cap;
+    bool by_last; // of owners the last one is priced
 };
 
 struct filling *filling_new(struct arena *arena) {
@@ -68,13 +69,13 @@ static enum state state_sent(const struct group *group, const struct hop *hop) {
     return group->routes->stations[hop->from].is_master ? STATE_OPTIMIZER : group->kind->state;
 }
 
-// The executions in which the first owner sends, who owns as much as any: of a broadcast his own, of a
-// reduce the others.
+// The executions in which the first owner sends, who owns as much as any, or the last, who owns as
+// little: of a broadcast his own, of a reduce the others.
 static int64_t sending_of(const struct filling *f, const struct group *group, const struct hop *hop,
                           enum collective_kind kind) {
     int64_t members = mesh_group_size(&f->one->config->mesh, &hop->axes);
     int64_t items = group->kind->items, times = f->when.times;
-    int64_t owned = times / items * ((items + members - 1) / members);
+    int64_t owned = times / items * ((items + (f->by_last ? 0 : members - 1)) / members);
     return kind == COLLECTIVE_BROADCAST ? owned : kind == COLLECTIVE_REDUCE ? times - owned : times;
 }
 
@@ -178,10 +179,8 @@ static void send_squares(struct filling *f) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-void price_sent(struct pricing_one *one) {
-    const struct outline *outline = one->outline;
-    struct filling *f = one->filling;
-    f->one = one;
+static void send_moments(struct filling *f) {
+    const struct outline *outline = f->one->outline;
     for (uint32_t i = 0; i < outline->n_moments; i++) {
         const struct outlined_moment *moment = &outline->moments[i];
         f->when = (struct occurrence){.step = moment->step,
@@ -190,6 +189,45 @@ void price_sent(struct pricing_one *one) {
                                       .sending = moment->times};
         (moment->squares ? send_bins : send_moment)(f, moment);
     }
+}
+
+static bool any_owners(const struct pricing_one *one) {
+    for (uint32_t i = 0; i < one->n_groups; i++)
+        if (one->groups[i]->storage->by_tensor)
+            return true;
+    return false;
+}
+
+static int64_t sent_over(const struct transfer_rows *rows, const struct axis_list *axes) {
+    int64_t sent = 0;
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (axis_list_equal(&rows->items[i].axes, axes))
+            sent = size_plus(sent, rows->items[i].bytes);
+    return sent;
+}
+
+// Rows over the same axes are those of the first of the owners, or of the last, if he sends more.
+static void send_by_owners(struct filling *f) {
+    struct transfer_rows *all = f->one->rows;
+    struct transfer_rows sent[2] = {{.arena = f->one->arena}, {.arena = f->one->arena}};
+    for (int last = 0; last < 2; last++) {
+        f->by_last = last;
+        f->one->rows = &sent[last];
+        send_moments(f);
+    }
+    f->by_last = false;
+    f->one->rows = all;
+    for (uint32_t i = 0; i < sent[0].n; i++) {
+        const struct axis_list *axes = &sent[0].items[i].axes;
+        bool last = sent_over(&sent[1], axes) > sent_over(&sent[0], axes);
+        rows_add(all, &sent[last].items[i]);
+    }
+}
+
+void price_sent(struct pricing_one *one) {
+    struct filling *f = one->filling;
+    f->one = one;
+    (any_owners(one) ? send_by_owners : send_moments)(f);
     f->when =
         (struct occurrence){.step = STEP_TRAIN, .phase = PHASE_UPDATE, .times = 1, .sending = 1};
     if (!one->config->train.reproducible)

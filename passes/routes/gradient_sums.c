@@ -4,7 +4,8 @@
 //                         summed, by reduce_scatter into the window that the update reads where the
 //                         optimizer is cut, by all_reduce otherwise
 //   in parts, or with     units write one microbatch's gradient to a transient, which is reduced and
-//   reduce = each         then added
+//   reduce = each         then added; where it has an owner, who adds what he has to it before it is
+//                         reduced, in the other order: nobody needs room for two of one sum
 #include "passes/routes/maker.h"
 
 // ---- over which axes --------------------------------------------------------------------------
@@ -148,7 +149,18 @@ static int add_travelling(struct route_maker *m, const char *suffix, const struc
     return made;
 }
 
-// Where sums are ordered those over axes of the model come first. The devices of `keep_first` are
+// Whether each microbatch's gradient goes to its owner, who keeps the sum of all.
+static bool goes_to_owner(const struct route_maker *m, const struct gradient_sums *sums) {
+    return m->storage->by_tensor && sums->scatter_each.n;
+}
+
+// Whether sums over axes of the model come before others: where sums are ordered, and where owners have
+// them, since devices that own nothing have nothing to add.
+static bool sums_model_first(const struct route_maker *m, const struct gradient_sums *sums) {
+    return m->placement->ordered || goes_to_owner(m, sums);
+}
+
+// Sums over axes of the model, before those over data axes. The devices of `keep_first` are
 // left their parts of the sum over these, if they come last in it, else of a copy.
 static void sum_first(struct route_maker *m, const struct gradient_sums *sums, int part, int kept) {
     const struct axis_list *parts = &sums->keep_first;
@@ -197,7 +209,7 @@ static int last_scattered(struct route_maker *m, struct gradient_sums *sums,
 // summand is, too, where nothing has done so.
 static struct axis_list reduced_last(const struct route_maker *m,
                                      const struct gradient_sums *sums) {
-    uint64_t left = m->placement->ordered ? 0 : m->facts->left;
+    uint64_t left = sums_model_first(m, sums) ? 0 : m->facts->left;
     left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
     return placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
 }
@@ -270,7 +282,8 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
         term.kept = term.part;
     struct axis_list reduced = sums->keep_first;
     axis_list_add_all(&reduced, &sums->scatter_each);
-    if (sums->keep_each.n || (sums->scatter_each.n && ((several && !ordered) || sums_cast(m))))
+    bool added = several && !ordered && !goes_to_owner(m, sums);
+    if (sums->keep_each.n || (sums->scatter_each.n && (added || sums_cast(m))))
         term.reduced = add_travelling(m, ".reduced", &reduced, storage->gather_layers);
     term.summed = term.reduced >= 0 ? term.reduced : term.travels;
     if (sums->keep_each.n)
@@ -278,10 +291,11 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     return term;
 }
 
-// Where one microbatch's gradient is once it is summed: in a transient if it is added from there.
-static int summed_term(const struct route_maker *m, const struct term *term) {
-    bool added = m->placement->microbatches > 1 && !m->placement->ordered && term->written >= 0;
-    return added ? term->summed : m->route->sum;
+// Whether the sum of one microbatch's gradient is in a transient, and is added from there.
+static bool is_added(const struct route_maker *m, const struct gradient_sums *sums,
+                     const struct term *term) {
+    return m->placement->microbatches > 1 && !m->placement->ordered && term->written >= 0 &&
+           !goes_to_owner(m, sums);
 }
 
 // Sums behind each microbatch, then adds to those of the microbatches before.
@@ -293,12 +307,14 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     int whole = sums->scatter_each.n ? shard : term->kept;
     if (term->travels != term->written)
         add_hop(m, HOP_CAST_EACH, behind, term->written, term->travels, NULL);
-    if (m->placement->ordered)
+    if (sums_model_first(m, sums))
         sum_first(m, sums, term->part, term->kept);
+    if (several && goes_to_owner(m, sums))
+        add_hop(m, HOP_ADD_FIRST, behind, sum, term->travels, NULL);
     add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
     add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
-    bool added = several && !m->placement->ordered && term->written >= 0;
+    bool added = is_added(m, sums, term);
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
     else if (sums_cast(m) && term->written >= 0 && !added)
@@ -363,7 +379,8 @@ void make_gradients(struct route_maker *m) {
     if (sheds)
         term.written = term.travels = -1; // released behind the codes
 
-    struct kept_sum added = add_kept_sum(m, kept, sum, summed_term(m, &term));
+    struct kept_sum added =
+        add_kept_sum(m, kept, sum, is_added(m, &sums, &term) ? term.summed : sum);
     bool again =
         added.home >= 0 && any_summed_last(m, &sums); // it comes in behind the microbatches
 

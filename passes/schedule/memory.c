@@ -5,7 +5,7 @@
 // share bytes only if no statement finds both alive; the verifier proves that again, from the
 // offsets.
 //
-// Placing: what persists first, in order of declaration; then the rest by first_fit.h.
+// Placing: what persists, or has owners, first, in order of declaration; then the rest by first_fit.h.
 #include "passes/schedule/memory.h"
 
 #include "ir/check.h"
@@ -234,17 +234,26 @@ static void add_frame_buffers(struct program *program, struct arena *scratch) {
 // ---- the arena ----------------------------------------------------------------------------------
 
 // What persists lies at the bottom, side by side, in the order of the buffers; above it is laid out
-// by size what lives for a part of a step, where all steps use the same bytes.
+// by size what lives for a part of a step, where all steps use the same bytes. What has owners lies
+// with the former: when which of its bytes are in use differs from device to device.
 struct arena_plan {
-    struct placed_item *items; // what does not persist
+    struct placed_item *items; // what shares bytes
     uint32_t n;
     int64_t bytes;
 };
 
-// A place is found by the lives of every step; NULL: nothing lives in it.
+static bool lives_in_any(const struct interval *const lives[N_STEPS], buffer_id id) {
+    for (int s = 0; s < N_STEPS; s++)
+        if (lives[s] && lives[s][id].first <= lives[s][id].last)
+            return true;
+    return false;
+}
+
+// A place is found by the lives of every step; NULL: nothing lives in it. `apart`: where those lie
+// that share no bytes; others are left out.
 static struct arena_plan plan_arena(const struct program *program, enum tier tier,
-                                    const struct interval *const lives[N_STEPS],
-                                    int64_t *persistent, struct arena *scratch) {
+                                    const struct interval *const lives[N_STEPS], int64_t *apart,
+                                    struct arena *scratch) {
     struct arena_plan plan = {.items =
                                   ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
     int64_t base = 0;
@@ -253,8 +262,8 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
         int64_t bytes = buffer_bytes(program, buffer);
         if (buffer->window_of != NO_ID || buffer->tier != tier)
             continue;
-        if (buffer_is_persistent(buffer)) {
-            persistent[i] = base;
+        if (buffer_is_persistent(buffer) || (buffer->layout.owners.n && lives_in_any(lives, i))) {
+            apart[i] = base;
             base += aligned_bytes(bytes);
             continue;
         }
@@ -270,19 +279,21 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
 static void plan_program(struct program *program) {
     struct arena scratch = {0};
     add_frame_buffers(program, &scratch);
-    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    int64_t *apart = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
     const struct interval *lives[N_STEPS];
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        apart[i] = -1;
     for (int s = 0; s < N_STEPS; s++)
         lives[s] = step_lifetimes(program, s, &scratch);
     for (enum tier tier = 0; tier < N_TIERS; tier++) {
-        struct arena_plan plan = plan_arena(program, tier, lives, persistent, &scratch);
+        struct arena_plan plan = plan_arena(program, tier, lives, apart, &scratch);
         for (uint32_t i = 0; i < plan.n; i++)
             program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
         program->arena_bytes[tier] = plan.bytes;
     }
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        if (buffer_is_persistent(&program->buffers[i]) && program->buffers[i].window_of == NO_ID)
-            program->buffers[i].offset_bytes = persistent[i];
+        if (apart[i] >= 0)
+            program->buffers[i].offset_bytes = apart[i];
     arena_free(&scratch);
 }
 
@@ -301,9 +312,9 @@ int64_t memory_of_step(const struct program *program, enum step_kind step,
                        const struct interval *lives) {
     const struct interval *of_steps[N_STEPS] = {NULL};
     struct arena scratch = {0};
-    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    int64_t *apart = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
     of_steps[step] = lives;
-    int64_t bytes = plan_arena(program, TIER_DEVICE, of_steps, persistent, &scratch).bytes;
+    int64_t bytes = plan_arena(program, TIER_DEVICE, of_steps, apart, &scratch).bytes;
     arena_free(&scratch);
     return bytes;
 }

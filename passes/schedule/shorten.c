@@ -142,10 +142,18 @@ static void read_step(struct shortener *s, const struct block *body) {
 
 // ---- ties and marks ---------------------------------------------------------------------------
 
+// How many devices own items of the stack in turn.
+static int64_t owners_of_line(const struct shortener *s, uint32_t line) {
+    const struct buffer *buffer = &s->program->buffers[line / MAX_STACKS];
+    return mesh_group_size(&s->program->job->mesh, &buffer->layout.owners);
+}
+
 // Slots that are used in turn stay where they are, so their loops may lose whole rounds only; and
 // none where an index says which slot without a remainder.
 static void tie_named(struct shortener *s, const struct named *named) {
     struct line *line = &s->rulers.lines[named->line], *loop = &s->rulers.lines[named->loop];
+    if (named->line < s->n_stacks)
+        loop->period = common_multiple(loop->period, owners_of_line(s, named->line));
     const struct flight *flight = named->handle == NO_ID ? NULL : &s->flights[named->handle];
     loop->names = true;
     loop->carries |= flight && (flight->carries || flight->start);

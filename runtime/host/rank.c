@@ -49,7 +49,7 @@ int32_t rank_run(struct session *session, struct place_context *context) {
         status = arena_map(context);
     if (!status)
         status = offload_begin(session, context);
-    context->live = live_new(session->program, context->part);
+    context->live = live_new(session->program, context->rank);
     if (!status && !context->live)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");
     if (!status)

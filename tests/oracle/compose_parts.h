@@ -28,6 +28,7 @@ struct composer {
     unsigned n_axes;
     bool has_master;    // parameters are rounded from a copy that is updated
     const char *tokens; // the product of the data and context axes, as a strategy names it
+    bool by_tensor;     // what is said to be cut now has owners
 };
 
 int64_t pick(struct composer *, int64_t n); // 0 .. n-1

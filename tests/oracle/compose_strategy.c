@@ -109,7 +109,8 @@ static void write_reduce_options(struct composer *c, bool whole) {
 static void write_mode(struct composer *c, int state, const char *selector, int extent,
                        const char *axes) {
     static const char *const names[] = {"replicated", "sharded", "gathered"};
-    fprintf(c->to, "  %s%s : %s(%s", states[state], selector, names[extent], axes);
+    fprintf(c->to, "  %s%s : %s(%s%s", states[state], selector, names[extent], axes,
+            c->by_tensor && extent != REPLICATED ? " by tensor" : "");
     if (state == 0 && extent == GATHERED)
         write_gather_options(c);
     if (state == 2)
@@ -127,6 +128,13 @@ static const int *write_triple(struct composer *c, const char *selector, const c
     return triple;
 }
 
+// Owners along all axes that divide tokens: over others there are none yet.
+static void write_triple_by_tensor(struct composer *c, const char *selector) {
+    c->by_tensor = true;
+    write_triple(c, selector, c->tokens);
+    c->by_tensor = false;
+}
+
 static void write_tuple(struct composer *c, const char *axes) {
     static const char *const letters[] = {"R", "S", "S*"};
     const int *triple = consistent[pick(c, 5)];
@@ -140,6 +148,10 @@ static void write_tuple(struct composer *c, const char *axes) {
 static void keep_states(struct composer *c) {
     if (!c->tokens)
         return;
+    if (chance(c, 200)) {
+        write_triple_by_tensor(c, "");
+        return;
+    }
     const char *axes = chance(c, 600) ? c->tokens : one_axis_of(c, AXIS_TOKENS);
     if (chance(c, 400))
         write_tuple(c, axes);
@@ -270,11 +282,10 @@ static void give_owners(struct composer *c) {
     const char *selector = of[pick(c, 4)];
     if (!c->tokens)
         return;
-    fprintf(c->to, "  optimizer%s : sharded(%s by tensor)\n", selector, c->tokens);
-    if (chance(c, 100))
-        return; // its other states may lie elsewhere
-    fprintf(c->to, "  gradients%s : replicated(%s)\n", selector, c->tokens);
-    fprintf(c->to, "  parameters%s : replicated(%s)\n", selector, c->tokens);
+    if (chance(c, 100)) // its other states may lie elsewhere
+        fprintf(c->to, "  optimizer%s : sharded(%s by tensor)\n", selector, c->tokens);
+    else
+        write_triple_by_tensor(c, selector);
 }
 
 static void cut_by_other(struct composer *c) {
