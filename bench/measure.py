@@ -144,7 +144,7 @@ def bits(records, dump):
         data = file.read()
     whole = hashlib.sha256(repr([(record["loss"], record["grad_norm"]) for record in records]).encode())
     for name, tensor in sorted(header.items()):
-        if name != "__metadata__" and not name.startswith("gradients/"):
+        if name != "__metadata__":
             whole.update(name.encode() + data[slice(*tensor["data_offsets"])])
     return whole.hexdigest()[:8]
 

@@ -29,11 +29,10 @@ STOPS = (2,) if ELSEWHERE else range(1, STEPS) if os.environ.get("PLACE_TEST_FUL
 
 
 def states_of(dump):
-    """Each tensor's bytes; of gradients nothing goes on, and another mesh has others of its own."""
+    """Each tensor's bytes."""
     length = int.from_bytes(dump[:8], "little")
     header, data = json.loads(dump[8:8 + length]), dump[8 + length:]
-    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
-            if name != "__metadata__" and not name.startswith("gradients/")}
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
 
 
 def run(folder, steps, *options, launcher=(), settings=None):

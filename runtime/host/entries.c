@@ -97,7 +97,7 @@ static int32_t count_cuts(const struct place_buffer *buffer) {
 }
 
 /* The buffer of a class that holds a layer of a tensor: of a whole buffer and one of this device's part,
- * a window or not, the whole; of gradients the part, since the whole may still hold summands. */
+ * a window or not, the whole. */
 static const struct place_buffer *find_buffer(const struct place_part *part, enum place_class class,
                                               int32_t tensor, int64_t layer) {
     const struct place_buffer *found = NULL;
@@ -105,7 +105,7 @@ static const struct place_buffer *find_buffer(const struct place_part *part, enu
         const struct place_buffer *buffer = &part->buffers[i];
         if (buffer->class != class || !covers(buffer, tensor, layer))
             continue;
-        if (!found || (count_cuts(buffer) > count_cuts(found)) == (class == PLACE_GRADIENTS))
+        if (!found || count_cuts(buffer) <= count_cuts(found))
             found = buffer;
     }
     return found;
@@ -125,20 +125,6 @@ static enum place_dtype saved_dtype(const struct place_tensor *tensor,
     bool rounds =
         buffer->class == PLACE_MASTER && dtype_size(tensor->dtype) < dtype_size(buffer->dtype);
     return rounds ? tensor->dtype : buffer->dtype;
-}
-
-/* Whether the memory plan gave these bytes to nothing else, so that they outlive the step. */
-static bool has_own_bytes(const struct place_part *part, const struct place_buffer *buffer) {
-    if (buffer->window_of >= 0)
-        buffer = &part->buffers[buffer->window_of];
-    int64_t begin = buffer->offset_bytes, end = begin + layout_held_bytes(buffer);
-    for (int32_t i = 0; i < part->n_buffers; i++) {
-        const struct place_buffer *other = &part->buffers[i];
-        if (other != buffer && other->window_of < 0 && other->offset_bytes < end &&
-            other->offset_bytes + layout_held_bytes(other) > begin)
-            return false;
-    }
-    return true;
 }
 
 /* A buffer of a part of the mesh, of which a part before may have had a copy. */
@@ -248,8 +234,8 @@ static bool list_parameters(const struct place_program *program, struct entries 
 }
 
 static const char *const class_names[] = {
-    "parameters", "master", "moment1",        "moment2",  "moment2_rows", "moment2_columns",
-    "momentum",   "anchor", "outer_momentum", "residual", "gradients"};
+    "parameters",      "master",   "moment1", "moment2",        "moment2_rows",
+    "moment2_columns", "momentum", "anchor",  "outer_momentum", "residual"};
 
 static struct entry *add_state(struct entries *entries, const char *prefix,
                                const struct place_program *program, const struct holder *holder,
@@ -269,7 +255,7 @@ static bool list_state(const struct place_program *program, struct entries *entr
     for (int32_t p = 0; p < program->n_parts; p++) {
         const struct place_part *part = &program->parts[p];
         struct holder holder = {part, find_buffer(part, class, tensor, layer), again};
-        if (!holder.buffer || (class == PLACE_GRADIENTS && !has_own_bytes(part, holder.buffer)))
+        if (!holder.buffer)
             continue;
         if (!add_state(entries, "", program, &holder, layer))
             return false;
@@ -279,7 +265,7 @@ static bool list_state(const struct place_program *program, struct entries *entr
 }
 
 static bool list_states(const struct place_program *program, struct entries *entries) {
-    for (int class = PLACE_PARAMETERS; class <= PLACE_GRADIENTS; class ++)
+    for (int class = PLACE_PARAMETERS; class <= PLACE_RESIDUAL; class ++)
         for (int32_t t = 0; t < program->n_tensors; t++)
             for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++)
                 if (!list_state(program, entries, (enum place_class) class, t, layer))

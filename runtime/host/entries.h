@@ -10,8 +10,7 @@
 /* What a list is of. */
 enum entries_selection {
     ENTRIES_PARAMETERS, /* under the names and in the shapes of place_tensor.saved_* */
-    ENTRIES_STATES,     /* "moment1/NAME/LAYER" ..., logical shapes; gradients whose bytes are
-                           their own */
+    ENTRIES_STATES,     /* "moment1/NAME/LAYER" ..., logical shapes */
     ENTRIES_RESUMABLE,  /* all that lives from step to step: parameters as in ENTRIES_PARAMETERS,
                            first; then "moment1/" and so on before these names. What islands have
                            each for themselves: those of the first so, of the others behind
