@@ -34,11 +34,93 @@ static void note_host_field(struct resolver *r, int row, struct span span) {
         r->host_fields[r->n_host_fields++] = (struct host_field){device_field_rows[row].name, span};
 }
 
+// NULL: no item is called so.
+static const struct ast_item *item_called(const struct resolver *r, enum ast_item_kind kind,
+                                          const char *name) {
+    for (uint32_t i = 0; i < r->n_items; i++)
+        if (r->items[i].item->kind == kind && strcmp(r->items[i].item->name.text, name) == 0)
+            return r->items[i].item;
+    return NULL;
+}
+
+// Strategies as they are written, since of those that are not compiled none is expanded.
+struct offloading {
+    const struct resolver *r;
+    const struct ast_item **seen; // strategies, which may use each other in turn
+    uint32_t n_seen;
+};
+
+static bool strategy_offloads(struct offloading *o, const struct ast_item *strategy);
+
+static bool mode_offloads(const struct ast_modes *modes) {
+    for (uint32_t i = 0; i < modes->n; i++)
+        if (strcmp(modes->items[i].name.text, "offloaded") == 0)
+            return true;
+    return false;
+}
+
+static bool letter_offloads(const struct ast_letters *letters) {
+    for (uint32_t i = 0; i < letters->n; i++) {
+        const struct ast_letter *letter = &letters->items[i];
+        if (strcmp(letter->extent.text, "O") == 0 ||
+            (letter->residency.text && strcmp(letter->residency.text, "O") == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool body_offloads(struct offloading *o, const struct ast_body *body) {
+    bool offloads = false;
+    for (uint32_t i = 0; i < body->n && !offloads; i++) {
+        const struct ast_statement *s = &body->items[i];
+        if (s->kind == STATEMENT_MODE)
+            offloads = mode_offloads(&s->mode.modes);
+        else if (s->kind == STATEMENT_STATES)
+            offloads = letter_offloads(&s->states.letters);
+        else if (s->kind == STATEMENT_USE)
+            offloads = strategy_offloads(o, item_called(o->r, ITEM_STRATEGY, s->use.name.text));
+        else if (s->kind == STATEMENT_IN)
+            offloads = body_offloads(o, &s->in.body);
+        else if (s->kind == STATEMENT_RELAX)
+            offloads = body_offloads(o, &s->relax.body);
+    }
+    return offloads;
+}
+
+static bool strategy_offloads(struct offloading *o, const struct ast_item *strategy) {
+    for (uint32_t i = 0; i < o->n_seen; i++)
+        if (o->seen[i] == strategy)
+            return false;
+    if (!strategy)
+        return false;
+    o->seen[o->n_seen++] = strategy;
+    return body_offloads(o, &strategy->strategy.body);
+}
+
+// Whether some strategy of the file keeps a state beside this device, which it may be there for.
+static bool some_offloads(const struct resolver *r, const char *device) {
+    struct offloading o = {.r = r,
+                           .seen = ARENA_ARRAY(r->arena, const struct ast_item *, r->n_items + 1)};
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct ast_item *item = r->items[i].item;
+        if (item->kind != ITEM_STRATEGY || r->items[i].file != 0)
+            continue;
+        const char *on = item->strategy.on.text;
+        const struct ast_item *mesh = on ? item_called(r, ITEM_MESH, on) : NULL;
+        bool elsewhere = mesh && strcmp(mesh->mesh.device.text, device) != 0;
+        if (!elsewhere && strategy_offloads(&o, item))
+            return true;
+    }
+    return false;
+}
+
 void check_host_fields(struct resolver *r) {
     const struct strategy_config *strategy = &r->config->strategy;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         if (strategy->modes[m].residency == RESIDENCY_OFFLOADED)
             return;
+    if (r->n_host_fields && some_offloads(r, r->config->device.name))
+        return;
     for (unsigned i = 0; i < r->n_host_fields; i++) {
         struct diagnostic *d = report(r->diagnostics, W830, r->host_fields[i].span,
                                       "`%s` changes nothing", r->host_fields[i].name);
