@@ -32,7 +32,8 @@ static const char head[] =
     "  buffer one : transient f64[hidden=4]\n"
     "  buffer two : transient f64[hidden=4]\n"
     "  buffer logits : activations f64[batch=1, sequence=1, vocab=4] host logits\n"
-    "  buffer part : transient f64[hidden=4] flat/dp window of one\n";
+    "  buffer part : transient f64[hidden=4] flat/dp window of one\n"
+    "  buffer parts : transient f64[hidden=4] flat/dp slots 2 window of slot\n";
 static const char units[] = "}\n" UNIT_COPY UNIT_ADD;
 
 // The text of one step after the pass, without its first and last line.
@@ -425,6 +426,79 @@ static void transfers_hold_their_pieces(void **state) {
           "    free two\n");
 }
 
+// A life begins with what is written of a window if the rest is gathered from it: nothing of before is
+// read then. Anything else that is read in between is of the life that there was.
+static void windows_begin_lives(void **state) {
+    static const char gathered[] = "      start all_gather over dp as r[0] { part -> one }\n"
+                                   "      wait r[0]\n"
+                                   "      call copy(a = one) -> (b = out)\n";
+    struct arena arena = {0};
+    check("train",
+          arena_format(&arena, "    for m = 0 .. 3 {\n      zero part\n%s    }\n", gathered),
+          arena_format(&arena, "    for m = 0 .. 3 {\n      zero part\n%s      free one\n    }\n",
+                       gathered));
+    check("train",
+          arena_format(&arena,
+                       "    zero one\n    for m = 0 .. 3 {\n      zero part\n"
+                       "      call copy(a = one) -> (b = out)\n%s    }\n",
+                       gathered),
+          arena_format(&arena,
+                       "    zero one\n    for m = 0 .. 3 {\n      zero part\n"
+                       "      call copy(a = one) -> (b = out)\n%s    }\n    free one\n",
+                       gathered));
+    arena_free(&arena);
+    // Nothing is gathered from the window.
+    check("train",
+          "    zero one\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    zero part\n"
+          "    start all_reduce over dp as r[0] { part -> part }\n"
+          "    wait r[0]\n"
+          "    call copy(a = one) -> (b = out)\n",
+          "    zero one\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    zero part\n"
+          "    start all_reduce over dp as r[0] { part -> part }\n"
+          "    wait r[0]\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    free one\n");
+    check("train", "    zero part\n    zero one\n    call copy(a = one) -> (b = out)\n",
+          "    zero part\n    free one\n    zero one\n    call copy(a = one) -> (b = out)\n"
+          "    free one\n");
+}
+
+// In slots that are used in turn, ahead of what reads them.
+static void windows_begin_lives_by_slot(void **state) {
+    check(
+        "train",
+        "    for m = 0 .. 3 {\n"
+        "      zero parts[0]\n"
+        "      start all_gather over dp as r[0] { parts[0] -> slot[0] }\n"
+        "      for l = 0 .. 9 {\n"
+        "        zero parts[l+1 mod 2]\n"
+        "        start all_gather over dp as r[l+1 mod 2] { parts[l+1 mod 2] -> slot[l+1 mod 2] }\n"
+        "        wait r[l mod 2]\n"
+        "        call copy(a = slot[l mod 2]) -> (b = out)\n"
+        "      }\n"
+        "      wait r[1]\n"
+        "      call copy(a = slot[1]) -> (b = out)\n"
+        "    }\n",
+        "    for m = 0 .. 3 {\n"
+        "      zero parts[0]\n"
+        "      start all_gather over dp as r[0] { parts[0] -> slot[0] }\n"
+        "      for l = 0 .. 9 {\n"
+        "        zero parts[l+1 mod 2]\n"
+        "        start all_gather over dp as r[l+1 mod 2] { parts[l+1 mod 2] -> slot[l+1 mod 2] }\n"
+        "        wait r[l mod 2]\n"
+        "        call copy(a = slot[l mod 2]) -> (b = out)\n"
+        "        free slot[l mod 2]\n"
+        "      }\n"
+        "      wait r[1]\n"
+        "      call copy(a = slot[1]) -> (b = out)\n"
+        "      free slot[1]\n"
+        "    }\n");
+}
+
 // An item is of the microbatch and layer in which its transfer starts and is waited for, whichever
 // of them says the slot of the transfer.
 static void transfers_by_slot_and_layer(void **state) {
@@ -506,6 +580,8 @@ int main(void) {
         cmocka_unit_test(longer_than_can_be_followed),
         cmocka_unit_test(out_of_one_loop_only),
         cmocka_unit_test(transfers_hold_their_pieces),
+        cmocka_unit_test(windows_begin_lives),
+        cmocka_unit_test(windows_begin_lives_by_slot),
         cmocka_unit_test(unread_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,9 @@ struct item_state {
     uint32_t loop_begin, iteration;
     bool left_behind;  // by that loop: used when it is over
     uint32_t previous; // the life before this one, plus one; 0: none
+    // The life that a window of the item begins, which was written while nothing else of it is used, if
+    // the rest is written from the window, as by a gather of what was cast. NULL: none.
+    struct item_state *begun;
 };
 
 // A run of a loop, and the items that it needs to its end.
@@ -35,7 +38,7 @@ struct open_loop {
 // What one slot of a handle carries, while it is in flight: items, and the variables by which the
 // start named them, with those of the loops that these go with.
 struct carried_item {
-    buffer_id buffer;
+    buffer_id buffer; // which may be a window
     int64_t item;
     uint32_t variables;
 };
@@ -49,8 +52,9 @@ struct carried {
 // are followed, those that are read first.
 struct named {
     struct reference at; // in the whole of a window
-    bool written, part;  // part: of a window
-    bool maybe_read;     // another of the statement reads some item of the buffer
+    buffer_id window;    // the buffer that is named: a window, or the whole itself
+    bool written;
+    bool maybe_read; // another of the statement reads some item of the buffer
 };
 struct named_list {
     const struct named *items;
@@ -65,7 +69,7 @@ struct tracer {
     struct uses uses;
     bool *followed; // of every buffer: whether it is, and is named
     struct item_state *items;
-    int64_t *first_item; // of every buffer, in `items`
+    int64_t *first_item; // of every buffer, windows too, in `items`
     uint32_t *previous;  // of every life: the item's life before it, plus one
     uint32_t n_previous, cap_previous;
     struct carried *flights;
@@ -105,8 +109,37 @@ static void join_lives(struct tracer *t, struct item_state *state) {
     }
 }
 
+static void end_life(struct tracer *t, buffer_id buffer, int64_t item);
+
+// What was written of a window begins the item's life; that of before is over.
+static void take_over(struct tracer *t, buffer_id buffer, int64_t item) {
+    struct item_state *state = state_of(t, buffer, item), begun = *state->begun;
+    state->begun->alive = false;
+    state->begun = NULL;
+    end_life(t, buffer, item);
+    begun.previous = state->previous;
+    *state = begun;
+}
+
+// Something else of the item is used than what was written of a window: that went to the life that
+// there was.
+static void settle(struct tracer *t, buffer_id buffer, int64_t item) {
+    struct item_state *state = state_of(t, buffer, item);
+    if (!state->begun)
+        return;
+    if (!state->alive) {
+        take_over(t, buffer, item);
+        return;
+    }
+    state->last = state->begun->last;
+    state->left_behind |= state->begun->left_behind;
+    state->begun->alive = false;
+    state->begun = NULL;
+}
+
 static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
     struct item_state *state = state_of(t, buffer, item);
+    settle(t, buffer, item);
     if (!state->alive)
         return;
     bool left = is_left(t, buffer);
@@ -172,18 +205,53 @@ static void need_to_last_run(struct tracer *t, struct item_state *state) {
                    (struct needed){state, state->first});
 }
 
-// A use at this execution, by the variables of loops that name the item. `anew`: all of it is
-// written, and nothing of before is read.
-static void use(struct tracer *t, buffer_id buffer, int64_t item, uint32_t variables, bool anew) {
-    struct item_state *state = state_of(t, buffer, item);
-    if (anew && !is_left(t, buffer))
-        end_life(t, buffer, item);
+static void use_state(struct tracer *t, struct item_state *state, uint32_t variables) {
     if (!state->alive)
         begin_life(t, state, variables);
     state->last = t->uses.n;
     state->left_behind |= state->loop_begin && is_over(t, state);
     need_to_loops_end(t, state, variables);
     need_to_last_run(t, state);
+}
+
+// A use of a window at this execution, if it is all that is used since the window was written; else
+// it is one of the whole.
+static bool use_window(struct tracer *t, buffer_id window, int64_t item, uint32_t variables,
+                       bool anew) {
+    buffer_id whole = buffer_whole(t->program, window);
+    struct item_state *state = state_of(t, whole, item), *own = state_of(t, window, item);
+    if (window == whole || (!anew && state->begun != own))
+        return false;
+    if (state->begun != own)
+        settle(t, whole, item);
+    state->begun = own;
+    use_state(t, own, variables);
+    if (state->alive)
+        need_to_loops_end(t, state, variables);
+    return true;
+}
+
+// A use at this execution, by the variables of loops that name the item. `anew`: all of what is
+// named is written, and nothing of before is read.
+static void use(struct tracer *t, buffer_id buffer, int64_t item, uint32_t variables, bool anew) {
+    buffer_id whole = buffer_whole(t->program, buffer);
+    anew &= !is_left(t, whole);
+    if (use_window(t, buffer, item, variables, anew))
+        return;
+    if (anew)
+        end_life(t, whole, item);
+    settle(t, whole, item);
+    use_state(t, state_of(t, whole, item), variables);
+}
+
+// The whole of what is read is written: if that is the window that was written before, a life begins
+// with it.
+static void use_updated(struct tracer *t, buffer_id buffer, int64_t item, uint32_t variables) {
+    struct item_state *state = state_of(t, buffer, item);
+    if (!state->begun)
+        return;
+    take_over(t, buffer, item);
+    use_state(t, state, variables);
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -201,9 +269,9 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
     struct access access;
     for (int written = 0; written < 2; written++) {
         for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
-            struct named named = {.at = *access.at, .written = written};
-            named.at.buffer = buffer_whole(t->program, access.at->buffer);
-            named.part = named.at.buffer != access.at->buffer;
+            struct named named = {
+                .at = *access.at, .window = access.at->buffer, .written = written};
+            named.at.buffer = buffer_whole(t->program, named.window);
             if (access.written != (bool)written || !t->followed[named.at.buffer])
                 continue;
             named.maybe_read = written && names_buffer(items, n_read, named.at.buffer);
@@ -235,9 +303,12 @@ static void use_places(struct tracer *t, const struct statement *s) {
         *all = list_named(t, s);
     for (uint32_t i = 0; i < all->n; i++) {
         const struct named *named = &all->items[i];
+        int64_t item = item_of(t, &named->at);
+        uint32_t variables = reference_variables(&named->at);
         if (!named->written || !is_read_too(t, all, named))
-            use(t, named->at.buffer, item_of(t, &named->at), reference_variables(&named->at),
-                named->written && !named->part);
+            use(t, named->window, item, variables, named->written);
+        else if (named->window == named->at.buffer)
+            use_updated(t, named->window, item, variables);
     }
 }
 
@@ -252,10 +323,11 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct reference at = i % 2 ? piece->to : piece->from;
-        at.buffer = buffer_whole(t->program, at.buffer);
+        buffer_id named = at.buffer;
+        at.buffer = buffer_whole(t->program, named);
         if (t->followed[at.buffer])
             flight->items[flight->n++] = (struct carried_item){
-                at.buffer, item_of(t, &at), with_outer(t, reference_variables(&at))};
+                named, item_of(t, &at), with_outer(t, reference_variables(&at))};
     }
 }
 
@@ -370,8 +442,9 @@ static void allocate(struct tracer *t) {
     find_followed(t);
     t->first_item = ARENA_ARRAY(t->arena, int64_t, program->n_buffers + 1);
     for (uint32_t i = 0; i < program->n_buffers; i++) {
+        buffer_id whole = buffer_whole(program, i);
         t->first_item[i] = items;
-        items += t->followed[i] ? buffer_items(&program->buffers[i]) : 0;
+        items += t->followed[whole] ? buffer_items(&program->buffers[whole]) : 0;
     }
     t->first_slot = ARENA_ARRAY(t->arena, int64_t, t->step->n_handles + 1);
     for (uint32_t i = 0; i < t->step->n_handles; i++) {

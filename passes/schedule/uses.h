@@ -1,8 +1,9 @@
 // The items of buffers that a step uses, statement by statement as they are executed: from when to
 // when each holds something that is still wanted.
 //
-// A *life* of an item begins with a statement that writes all of it anew and ends with the last
-// that reads or adds to it before the next life begins; or, where that is in a loop of which every
+// A *life* of an item begins with a statement that writes all of it anew, or a window of it from
+// which all of it is written next, and ends with the last that reads or adds to it before the next
+// life begins; or, where that is in a loop of which every
 // iteration uses the item, with the loop. An item that every iteration writes anew, and that is
 // used when the loop is over, has one life from the first iteration on. What a transfer carries is
 // in use until its wait. `free` statements are not looked at: lives are what frees are judged by.
