@@ -116,8 +116,34 @@ static struct trouble trouble_of(const struct placing *p, const struct storage *
     return (struct trouble){0};
 }
 
+// Codes are added up in the type in which gradients are kept; of another one for reductions nothing
+// would come. E320.
+static bool check_reduced(struct placing *p, const struct storage *storage,
+                          const struct tensor *tensor) {
+    const struct precision_config *precision = &p->config->train.precision;
+    const struct element_types *types = &storage->types;
+    if (storage->wire.n == 0 || types->reduced == types->gradients)
+        return true;
+    const struct origin *origin =
+        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
+    const struct origin *mode = stored_origin(storage, STATE_GRADIENTS, storage->wire.axes[0]);
+    struct diagnostic *d =
+        report(p->diagnostics, E320, origin_span(origin),
+               "gradients that are compressed are not reduced in %s", dtype_word(types->reduced));
+    diagnostic_origin(d, origin);
+    diagnostic_label(d, origin_span(mode), "they travel as codes, and are added up in %s",
+                     dtype_word(types->gradients));
+    diagnostic_help(d, "leave `reduce` out: what codes stand for is added to gradients as they are "
+                       "kept, in `gradients`");
+    return false;
+}
+
 void check_wires(struct placing *p) {
     const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
+        if (!check_reduced(p, placement->tensors[i].storage,
+                           &p->program->job->tensors[i % placement->n_tensors]))
+            return;
     for (uint32_t i = 0; i < placement->n_storages; i++) {
         const struct storage *storage = placement->storages[i];
         struct trouble trouble = {0};
