@@ -9,6 +9,7 @@ import sys
 PREFIX, EXAMPLES, PLACEC = sys.argv[1:]
 TWO = ("-D", "train.microbatch=2")
 ORDERED = ("-D", "train.reproducible=8")
+PADDED = ("-D", "model.hidden=132")  # whose last shard ends at no multiple of 64 bytes
 WAYS = {
     "host": ("zero1", "optimizer : offloaded(update = host)"),
     "device": ("zero1", "optimizer : offloaded"),
@@ -50,6 +51,9 @@ WAYS = {
     "carried": ("zero1", "gradients : offloaded(unit = tensor)", *ORDERED),
     "carried2": ("zero1", "gradients.layers : offloaded  optimizer : offloaded", *ORDERED),
     "carried_some": ("zero1", "gradients.layers[::2] : offloaded", *ORDERED),
+    "padded": ("zero1", "", *PADDED),
+    "padded_host": ("zero1", "optimizer : offloaded(update = host)", *PADDED),
+    "padded_disk": ("zero1", "optimizer : offloaded(to = disk)", *PADDED),
     "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
 }
 

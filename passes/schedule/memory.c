@@ -256,7 +256,7 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
                                     struct arena *scratch) {
     struct arena_plan plan = {.items =
                                   ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
-    int64_t base = 0;
+    int64_t base = 0, end = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
         int64_t bytes = buffer_bytes(program, buffer);
@@ -264,6 +264,7 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
             continue;
         if (buffer_is_persistent(buffer) || (buffer->layout.owners.n && lives_in_any(lives, i))) {
             apart[i] = base;
+            end = base + bytes;
             base += aligned_bytes(bytes);
             continue;
         }
@@ -273,6 +274,8 @@ static struct arena_plan plan_arena(const struct program *program, enum tier tie
             item->lives[s] = lives[s] ? lives[s][i] : (struct interval){1, 0};
     }
     plan.bytes = first_fit(scratch, plan.items, plan.n, base);
+    if (plan.bytes == base)
+        plan.bytes = end; // nothing lies above what lies apart, and nothing behind the last of that
     return plan;
 }
 
