@@ -72,8 +72,8 @@ static bool is_elsewhere(const struct storage *storage) {
     return false;
 }
 
-// What is not compiled together with owners yet; NULL: nothing.
-static const char *missing_with(const struct placing *p, const struct storage *storage) {
+// What is not compiled together with owners yet, however parameters are kept; NULL: nothing.
+static const char *missing_beside(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list model = axis_list_without(owners, &p->placement->tokens);
     struct axis_list copies = axis_list_without(&p->placement->tokens, owners);
@@ -87,11 +87,18 @@ static const char *missing_with(const struct placing *p, const struct storage *s
         return "beside `relax`";
     if (is_elsewhere(storage))
         return "of states that are offloaded or materialized";
-    if (storage->shards[STATE_PARAMETERS].n)
-        return "of parameters";
     if (storage->types.gradients != storage->types.reduced)
         return "of which gradients are reduced in another type than they are kept in";
     return NULL;
+}
+
+static const char *missing_with(const struct placing *p, const struct storage *storage) {
+    const char *missing = missing_beside(p, storage);
+    return missing || storage->shards[STATE_PARAMETERS].n == 0 ? missing : "of parameters";
+}
+
+bool may_have_owners(const struct placing *p, const struct storage *storage) {
+    return !missing_beside(p, storage);
 }
 
 static void check_storage(struct placing *p, const struct storage *storage) {

@@ -68,6 +68,12 @@ void propose_extent(struct placing *p, struct diagnostic *d, const struct storag
                  behind);
 }
 
+void propose_owners(struct placing *p, struct diagnostic *d, const struct storage *storage,
+                    enum state state, const struct axis_list *axes, struct span behind) {
+    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, EXTENT_SHARDED,
+                 arena_format(p->arena, "%s by tensor", axes_text(p, axes)), behind);
+}
+
 // Whether the state is kept over all axes as over the first.
 static bool is_uniform(const struct storage *storage, enum state state,
                        const struct axis_list *axes) {

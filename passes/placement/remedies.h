@@ -8,6 +8,9 @@
 // text wins over what `use` brought) as a new statement behind `behind`.
 void propose_extent(struct placing *, struct diagnostic *, const struct storage *, enum state state,
                     enum extent extent, const struct axis_list *axes, struct span behind);
+// A state cut by whole tensors, likewise.
+void propose_owners(struct placing *, struct diagnostic *, const struct storage *, enum state state,
+                    const struct axis_list *axes, struct span behind);
 // A state of `odd` kept over the axes as that of `like`, where one statement says so.
 void propose_alike(struct placing *, struct diagnostic *, const struct storage *odd,
                    const struct storage *like, enum state state, const struct axis_list *axes);

@@ -80,23 +80,6 @@ static struct needs needs_of_updates(const struct placing *p) {
     return needs;
 }
 
-static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
-                          const struct storage *storage, unsigned axis) {
-    const char *name = axis_name(p, axis);
-    const struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
-    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor, layer);
-    const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
-    struct diagnostic *d =
-        report(p->diagnostics, E315, origin_span(origin),
-               "`%s` needs whole matrices, but over `%s` each device updates a %s of `%s`",
-               optimizer_names[rule->optimizer.kind], name, storage->along ? "part" : "flat shard",
-               tensor->name);
-    diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
-    diagnostic_origin(d, origin);
-    diagnostic_help(d, "gather at the update what it needs whole");
-    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
-}
-
 // Whether a state has fewer dimensions than the tensor, so that it may lack the one that is cut.
 static bool has_sides(const struct placing *p, const struct tensor *tensor) {
     for (buffer_id id = 0; id < p->program->n_buffers; id++) {
@@ -125,6 +108,69 @@ static bool has_padding(const struct placing *p, const struct tensor *tensor,
     return false;
 }
 
+// Padded shards are not gathered yet. An owner has no padding, nor has what is whole; and neither reads
+// flat shards of other states.
+static void help_padded(struct placing *p, struct diagnostic *d, const struct tensor *tensor,
+                        const struct storage *storage) {
+    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
+    struct span behind = origin_span(stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]));
+    bool owned = tensor->layers && may_have_owners(p, storage);
+    const char *axes = axes_text(p, shards), *cut = "", *whole = "";
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct axis_list *of = &storage->shards[state];
+        const char **names = owned && state != STATE_PARAMETERS ? &cut : &whole;
+        if (of->n == 0)
+            continue;
+        *names = arena_format(p->arena, "%s%s%s", *names, **names ? ", " : "", state_names[state]);
+        if (names == &cut)
+            propose_owners(p, d, storage, state, of, behind);
+        else
+            propose_extent(p, d, storage, state, EXTENT_REPLICATED, of, behind);
+    }
+    if (!owned)
+        diagnostic_help(d, "keep whole what its update needs: `%s : replicated(%s)`", whole, axes);
+    else if (*whole)
+        diagnostic_help(d,
+                        "let an owner update it, `%s : sharded(%s by tensor)`, with `%s : "
+                        "replicated(%s)`",
+                        cut, axes, whole, axes);
+    else
+        diagnostic_help(d, "let an owner update it: `%s : sharded(%s by tensor)`", cut, axes);
+}
+
+static void report_padding(struct placing *p, const struct tensor *tensor,
+                           const struct storage *storage, const char *how) {
+    unsigned axis = storage->shards[STATE_OPTIMIZER].axes[0];
+    struct diagnostic *d =
+        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, axis),
+                arena_format(p->arena, "%s `%s`, whose shards are padded, in its update", how,
+                             tensor->name),
+                "");
+    help_padded(p, d, tensor, storage);
+}
+
+static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
+                          const struct placed_tensor *placed, unsigned axis) {
+    const struct storage *storage = placed->storage;
+    const char *name = axis_name(p, axis);
+    const struct axis_list axes = {.n = 1, .axes = {(uint8_t)axis}};
+    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor, layer);
+    const struct origin *origin = stored_origin(storage, STATE_OPTIMIZER, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E315, origin_span(origin),
+               "`%s` needs whole matrices, but over `%s` each device updates a %s of `%s`",
+               optimizer_names[rule->optimizer.kind], name, storage->along ? "part" : "flat shard",
+               tensor->name);
+    diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
+    diagnostic_origin(d, origin);
+    if (!storage->along && has_padding(p, tensor, placed)) {
+        help_padded(p, d, tensor, storage);
+        return;
+    }
+    diagnostic_help(d, "gather at the update what it needs whole");
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
+}
+
 // The axes that cut the optimizer's states of a tensor, each by a statement.
 static void check_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
                          const struct placed_tensor *placed) {
@@ -132,7 +178,7 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
     const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
     for (unsigned i = 0; i < shards->n; i++)
         if (stored_extent(storage, STATE_OPTIMIZER, shards->axes[i]) != EXTENT_GATHERED) {
-            report_shards(p, tensor, layer, storage, shards->axes[i]);
+            report_shards(p, tensor, layer, placed, shards->axes[i]);
             return;
         }
     if (storage->along && has_sides(p, tensor))
@@ -140,10 +186,7 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
                 "cutting by a dimension what has rows and columns of its own",
                 "leave `by` out: shards are then flat");
     else if (!storage->along && has_padding(p, tensor, placed))
-        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
-                arena_format(p->arena, "gathering `%s`, whose shards are padded, in its update",
-                             tensor->name),
-                "keep its states whole: `replicated`");
+        report_padding(p, tensor, storage, "gathering");
 }
 
 // What padding holds is no part of a sum.
@@ -152,10 +195,7 @@ static void check_summed(struct placing *p, const struct tensor *tensor,
     const struct storage *storage = placed->storage;
     const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
     if (shards->n && !storage->along && has_padding(p, tensor, placed))
-        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
-                arena_format(p->arena, "adding up `%s`, whose shards are padded, in its update",
-                             tensor->name),
-                "keep its states whole: `replicated`");
+        report_padding(p, tensor, storage, "adding up");
 }
 
 // Is there a tensor for whose update the statement gathers?
