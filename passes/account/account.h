@@ -1,6 +1,7 @@
 // The account, between its files. What others may use of it is in passes/passes.h.
 //
 //   account.c        memory, and the whole
+//   carried.c        which state a piece of a transfer carries
 //   communication.c  what the collectives of a program send
 //   copies.c         what is copied between tiers
 //   routes.c         what each hop of a route sends, and how often
@@ -18,6 +19,8 @@
 // where that is no transient.
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
+// The same of a copy: the state of the end which is kept, where the other is a staging place.
+enum state state_of_copy(const struct program *, const struct transfer_piece *);
 
 // How often a step executes the statement on the device that computes most, the first of the owners; a
 // transfer to or from owners, how often the device sends that sends most, the first of them or the last.

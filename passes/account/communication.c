@@ -17,21 +17,6 @@ static enum role outermost_role(const uint8_t *roles, unsigned n) {
     return n ? roles[0] : ROLE_NONE;
 }
 
-enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
-                          const struct buffer *to) {
-    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
-                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-                   exchange->kind == COLLECTIVE_REDUCE;
-    if (from->tensor == NO_ID)
-        return from->rank ? STATE_ACTIVATIONS : N_STATES;
-    if (class_states[from->class] != N_STATES)
-        return class_states[from->class];
-    if (class_states[to->class] != N_STATES)
-        return class_states[to->class];
-    bool codes = from->dtype == DTYPE_I32; // of gradients: no parameter is an integer
-    return reduces || codes ? STATE_GRADIENTS : STATE_PARAMETERS;
-}
-
 static bool names_value(const struct unit *unit, const struct call *call, const struct op *op,
                         buffer_id id) {
     for (unsigned i = 0; i < op->n_operands; i++)

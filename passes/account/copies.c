@@ -2,21 +2,13 @@
 // copy: elements, without padding behind an item.
 #include "passes/account/account.h"
 
-// The state that is copied: that of the end which is kept, where the other is a staging place.
-static enum state state_copied(const struct program *program, const struct transfer_piece *piece) {
-    const struct buffer *from = &program->buffers[piece->from.buffer];
-    const struct buffer *to = &program->buffers[piece->to.buffer];
-    enum state state = class_states[from->class];
-    return state != N_STATES ? state : class_states[to->class];
-}
-
 static struct account_copy copy_of(const struct program *program,
                                    const struct transfer_piece *piece) {
     const struct buffer *from = &program->buffers[piece->from.buffer];
     struct tensor_type type = buffer_type(program, from);
     return (struct account_copy){.from = from->tier,
                                  .to = program->buffers[piece->to.buffer].tier,
-                                 .state = state_copied(program, piece),
+                                 .state = state_of_copy(program, piece),
                                  .bytes = type_bytes(&type)};
 }
 
@@ -43,14 +35,15 @@ static void add_copy(struct account *account, struct arena *arena, uint32_t *cap
     ARENA_PUSH(arena, account->copies, account->n_copies, *cap, *copy);
 }
 
-// What comes in is for the next call in the text, what goes out was made by the last.
+// What comes in is for the next call in the text, what goes out was made by the last; sums of gradients
+// are of backward, also those that begin as zeros in front of forward.
 static enum phase phase_of(const struct program *program, struct statement_walk walk,
                            enum phase last, const struct account_copy *copy) {
     bool comes_in = copy->to < copy->from;
     while (comes_in && walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)
             return program->job->units[walk.statement->call.unit].phase;
-    return last;
+    return copy->state == STATE_GRADIENTS && last == PHASE_FORWARD ? PHASE_BACKWARD : last;
 }
 
 static void count_step(const struct program *program, enum step_kind step, struct arena *arena,
