@@ -24,8 +24,9 @@ MODELS = [
     f"llama {{ layers = 4  {GROUPED}  tied = true }}",
     f"qwen3 {{ layers = 2  {GROUPED} }}",
 ]
+MUON = "adamw(lr = 1e-3)  optimizer.layers = muon(lr = 0.02)"
 OPTIMIZERS = ["adamw(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)", "lion(lr = 1e-4)",
-              "adam(lr = 1e-3, weight_decay = 0.1)"]
+              "adam(lr = 1e-3, weight_decay = 0.1)", MUON, "adafactor(lr = 1e-3)"]
 USES = ["parameters", "master", "moments", "gradients", "activations", "compute", "gather", "reduce"]
 OF_PARTS = [use for use in USES if use != "activations"]
 SLICES = ["", "", "", "[:1]", "[1:]", "[-1:]"]
@@ -38,11 +39,14 @@ STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "use zero1(dp)  gradients : replicated(dp, reduce = each)",
           "optimizer : sharded(dp by hidden)",
           "use zero3(dp)  parameters : gathered(dp by ffn)"]
+OVER_BOTH = ["optimizer : sharded(dp * tp)", "optimizer : sharded(tp * dp)", "optimizer : sharded(tp)",
+             "use zero2(dp)  optimizer : sharded(dp * tp)", "use zero3(dp)  optimizer : sharded(dp * tp)",
+             "use zero1(dp)  optimizer.mlp : sharded(dp * tp)", "use zero1(dp)  optimizer.layers : sharded(dp by tensor)"]
 OFFLOADED = ["", "", "gradients.layers[0:2] : offloaded", "gradients.layers[::2] : offloaded(to = disk)",
              "gradients : offloaded  gradients.layers[1:].mlp : stored", "optimizer.layers[1:] : offloaded",
              "gradients.layers[0:1] : offloaded  optimizer : offloaded(update = host)",
              "parameters.layers[1:] : offloaded"]
-# The types, the number of the model, and how states are kept.
+# The types, the number of the model, how states are kept, and perhaps the optimizer.
 FOUND = [
     ("parameters = bf16  master = fp32  compute = bf16  reduce = bf16", 0, "use zero3(dp)"),  # two summands
     ("gradients = bf16  activations = fp16  reduce = fp32", 2, "use zero3(dp)"),  # gathered in several types
@@ -69,6 +73,8 @@ FOUND = [
      "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations.layers[::2] : recomputed"),
     ("", 3, "gradients.layers[0:2] : offloaded"),  # units of layers that lie alike, in two places
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
+    ("compute = fp64", 0, "", MUON),  # products of updates, which are of no part
+    ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
 ]
 
 
@@ -83,10 +89,10 @@ strategy main {{ {strategy} }}
 
 
 def found_files():
-    for types, model, stored in FOUND:
+    for types, model, stored, *optimizer in FOUND:
         for more in ("", "reproducible = 4"):
             mesh = "dp = 2  tp = 2" if "over tp" in stored else "dp = 2"
-            yield file_of(MODELS[model], OPTIMIZERS[0], types, f"split batch over dp  {stored}", mesh, 2, more)
+            yield file_of(MODELS[model], *(optimizer or OPTIMIZERS[:1]), types, f"split batch over dp  {stored}", mesh, 2, more)
 
 
 def drawn_types(drawn):
@@ -109,7 +115,7 @@ def drawn_file(drawn):
     if divided:
         strategy.append(f"split heads, kv_heads, ffn{drawn.choice(['', ', vocab'])} over tp")
         strategy.append(drawn.choice(["", "activations : sharded(tp by sequence)"]))
-    strategy.append(drawn.choice(STORED))
+    strategy.append(drawn.choice(STORED + OVER_BOTH if divided else STORED))
     strategy.append(drawn.choice(["", "", "activations : recomputed"]))
     strategy.append(drawn.choice(OFFLOADED))
     more = drawn.choice(["", "clip = 1.0", "clip = 1.0", "reproducible = 4"])

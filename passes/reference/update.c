@@ -678,6 +678,24 @@ static void append_update(struct updater *u, enum group group, uint32_t range) {
     push_group_call(u, group, &u->ranges.list[range]);
 }
 
+// Products of updates are products, too, which read and add up in what states and gradients are kept in:
+// the policy has no more than any has.
+static void lower_policy(struct job *job) {
+    struct policy *policy = &job->policy;
+    for (uint32_t u = 0; u < job->n_units; u++) {
+        const struct unit *unit = &job->units[u];
+        for (uint32_t i = 0; i < unit->n_ops && unit->phase == PHASE_UPDATE; i++) {
+            const struct op *op = &unit->ops[i];
+            if (op->kind != OP_EINSUM)
+                continue;
+            for (unsigned k = 0; k < op->n_operands; k++)
+                policy->compute = dtype_narrower(
+                    policy->compute, (enum dtype)unit->values[op->operands[k]].type.dtype);
+            policy->accumulate = dtype_narrower(policy->accumulate, op_computes_in(unit, op));
+        }
+    }
+}
+
 bool append_updates(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
     struct updater u = {.program = program, .config = context->config};
@@ -697,6 +715,7 @@ bool append_updates(struct job *job, const struct pass_context *context) {
     for (int group = 0; group < N_GROUPS; group++)
         for (uint32_t range = 0; range < (group == GROUP_BLOCK ? u.ranges.n : 1); range++)
             append_update(&u, (enum group)group, range);
+    lower_policy(program->job);
     job_number(program->job);
     return true;
 }
