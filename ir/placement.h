@@ -43,7 +43,11 @@ struct storage {
     struct axis_list reduced_each; // gradients replicated with reduce = each
     // Options of gathered parameters.
     enum gather_unit gather_unit;
-    int64_t gather_layers; // gathered at once; divides the layers of the range
+    // Layers that are gathered, or copied to where they are used, at once: they divide those of the range.
+    int64_t gather_layers;
+    // Those of each state that are copied at once to where they are updated, and from where they are
+    // made or updated. It is one, or as many as of all else in the range that is one of several.
+    int64_t copied_layers[STATE_ACTIVATIONS];
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
     // The axes that cut the part that is kept between forward and backward, some of the
@@ -84,6 +88,13 @@ static inline const struct mode_statement *copied_for(const struct storage *stor
 // Whether the update takes each gradient as soon as it is whole, so that none is kept.
 static inline bool consumes_gradients(const struct storage *storage) {
     return storage->trained && stored_residency(storage, STATE_GRADIENTS) == RESIDENCY_MATERIALIZED;
+}
+
+// The layers whose gradients are summed over devices, and taken away, together.
+static inline int64_t layers_summed_at_once(const struct storage *storage) {
+    bool away = stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE;
+    int64_t copied = away ? storage->copied_layers[STATE_GRADIENTS] : 1;
+    return copied > storage->gather_layers ? copied : storage->gather_layers;
 }
 
 // Whether parameters are not kept, but made of the optimizer's master copy for each use.
@@ -170,6 +181,9 @@ struct placement {
     // behind the other, in the order of their first layers.
     struct layer_range *ranges;
     uint32_t n_ranges;
+    // Layers of which something is gathered or copied at once, by range: in forward and backward, in the
+    // update, and of activations.
+    int64_t *worked_at_once, *updated_at_once, *kept_at_once;
     struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
     uint32_t n_tensors;
     struct storage **storages; // in the order of the first tensors

@@ -54,6 +54,17 @@ WAYS = {
     "padded": ("zero1", "", *PADDED),
     "padded_host": ("zero1", "optimizer : offloaded(update = host)", *PADDED),
     "padded_disk": ("zero1", "optimizer : offloaded(to = disk)", *PADDED),
+    "groups": ("zero1", "optimizer : offloaded(unit = layers(2))  activations : offloaded(unit = layers(2))"),
+    "groups3": ("zero1", "optimizer : offloaded(update = host, unit = layers(3), prefetch = 0)  activations.mlp : offloaded(unit = layers(3))"),
+    "groups_all": ("zero1", "optimizer : offloaded(to = disk, unit = model)"),
+    "groups_of": ("zero3", "parameters : offloaded(to = disk)  parameters.layers : gathered(dp, unit = layers(3), prefetch = 2)"),
+    "groups_by": ("zero3", "parameters, gradients, activations : offloaded(unit = layers(2))  optimizer : offloaded(to = disk, update = host, unit = layers(2))"),
+    "groups_sums": ("zero3", "gradients : offloaded(to = disk, unit = layers(3))"),
+    "groups_again": ("zero3", "activations : recomputed, offloaded(unit = layers(2))  parameters : offloaded"),
+    "groups_added": ("zero3", "gradients : offloaded(unit = layers(2))  optimizer : offloaded(update = host)", *TWO),
+    "groups_disk": ("zero3", "gradients : offloaded(to = disk, unit = layers(3))", *TWO),
+    "groups_carried": ("zero1", "gradients, optimizer : offloaded(unit = layers(2))", *ORDERED),
+    "groups_apart": ("local_steps", "parameters, optimizer : offloaded(unit = layers(2))"),
     "disk3": ("zero3", "parameters : offloaded(to = disk)  optimizer : offloaded(to = disk)"),
 }
 

@@ -1,5 +1,6 @@
-// Gather units: layers whose parameters are gathered several at once (`gathered(unit = layers(n))`)
-// are computed in loops over groups of them.
+// Gather units: layers whose parameters are gathered several at once (`gathered(unit = layers(n))`), or of
+// which something is copied so between tiers (`offloaded(unit = layers(n))`), are computed, or updated, in
+// loops over groups of them.
 //
 // Input: the reference program. Output: the same program, in which every loop over such layers has
 // become one over units, with the loop that it was over the layers of one. `partition` puts the
@@ -54,7 +55,7 @@ static void cut_step(const struct unit_cutter *c, struct step *step) {
         struct statement *s = &step->body.statements[i];
         if (s->kind != STATEMENT_LOOP)
             continue;
-        int64_t n = layers_gathered_at_once(c->program, &c->placement, s);
+        int64_t n = layers_taken_at_once(c->program, &c->placement, &s->loop.body, s->loop.begin);
         int64_t computed = layers_of_iteration(s);
         if (n < computed && n > 1)
             cut_groups_in_units(c, s, n);

@@ -62,22 +62,23 @@ void push_in_pieces(struct program *program, struct block *to, const struct stat
     }
 }
 
-int64_t layers_gathered_at_once(const struct program *program, const struct placement *placement,
-                                const struct statement *loop) {
-    int64_t most = 1;
-    struct statement_walk walk = walk_statements(&loop->loop.body);
-    for (const struct call *call; (call = walk_next_call(&walk));) {
-        if (program->job->units[call->unit].phase == PHASE_UPDATE)
-            continue;
-        for (uint32_t i = 0; i < program->job->units[call->unit].n_parameters; i++) {
-            const struct buffer *buffer = &program->buffers[call->operands[i].buffer];
-            if (buffer->class != CLASS_PARAMETERS)
-                continue;
-            int64_t n = storage_of(placement, buffer)->gather_layers;
-            most = n > most ? n : most;
-        }
-    }
-    return most;
+// The first call in the block, with the first layer of the loop around it; `layer`: of the block's.
+static const struct call *first_call(const struct block *block, int64_t *layer) {
+    struct statement_walk walk = walk_statements(block);
+    const struct call *call = walk_next_call(&walk);
+    if (call && walk.depth > 0)
+        *layer = walk_loop(&walk, walk.depth - 1)->begin;
+    return call;
+}
+
+int64_t layers_taken_at_once(const struct program *program, const struct placement *placement,
+                             const struct block *block, int64_t layer) {
+    const struct call *call = first_call(block, &layer);
+    if (!call)
+        return 1;
+    bool updates = program->job->units[call->unit].phase == PHASE_UPDATE;
+    uint32_t range = placement_range(placement, layer);
+    return (updates ? placement->updated_at_once : placement->worked_at_once)[range];
 }
 
 bool layers_around(const struct statement_walk *walk, struct layer_range *layers) {

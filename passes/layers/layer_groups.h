@@ -1,4 +1,4 @@
-// Layers that are taken several at a time (recomputed, gathered): the loop over them becomes one
+// Layers that are taken several at a time (recomputed, gathered, copied): the loop over them becomes one
 // over groups, with a loop over one group's layers in it, whose bounds go with the group.
 //
 //   for l = 1 .. 5 { BODY }
@@ -29,10 +29,10 @@ void push_in_pieces(struct program *, struct block *, const struct statement *lo
 // A loop to stand beside that of a group's layers: over the `from`th to before the `to`th of them,
 // in ascending order. Its body is empty.
 struct statement loop_in_group(const struct statement *loop, int64_t n, int64_t from, int64_t to);
-// The most layers of which a call in the loop wants the parameters at once. Updates read what is
-// stored.
-int64_t layers_gathered_at_once(const struct program *, const struct placement *,
-                                const struct statement *loop);
+// The layers of which something that calls in a block use or make is gathered or copied at once: in a loop
+// over layers that begins with `layer`, or in loops over those of a group.
+int64_t layers_taken_at_once(const struct program *, const struct placement *, const struct block *,
+                             int64_t layer);
 // The layers over which a statement goes: of the innermost loop around it or, where layers take
 // turns, of the turns. False: it stands in no loop.
 bool layers_around(const struct statement_walk *, struct layer_range *);

@@ -70,7 +70,7 @@ static void find_group(struct recomputing *r, const struct statement *over) {
     const struct layer_range layers = {loop->begin, loop->end, 1};
     if (!op || !is_recomputed(r, op, &layers)) // then every layer's input is kept
         return;
-    int64_t gathered = layers_gathered_at_once(r->program, &r->placement, over);
+    int64_t gathered = layers_taken_at_once(r->program, &r->placement, &loop->body, loop->begin);
     int64_t cut = gathered > n && gathered % n ? gathered : n;
     CHECK(loop->body.n == 1 && (loop->end - loop->begin) % cut == 0);
     struct layer_group group = {.begin = loop->begin,

@@ -135,8 +135,10 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
     case EVENT_BEHIND_MICROBATCHES:
         return is_same_call((gradient ? reach->last_writer : reach->last_reader)[of.buffer], call);
     case EVENT_BEFORE_NORM:
-    case EVENT_BEHIND_NORM:
+        return !is_per_microbatch(plan, call) && update_use_of(plan, at, of) == moment->use;
     case EVENT_BEFORE_UPDATE:
+        return update_use_of(plan, at, of) == moment->use;
+    case EVENT_BEHIND_NORM:
         return true;
     case EVENT_BEHIND_FIRST_UPDATE:
         return is_same_call(reach->first_writer[of.buffer], call);
@@ -170,6 +172,8 @@ static void find_hops(struct draft *draft, struct cursor at, const struct moment
     const struct buffer *buffer = reference_buffer(draft->plan, of);
     if (!has_way(buffer) || !(moment->states >> class_states[buffer->class] & 1))
         return;
+    if (class_states[buffer->class] == STATE_OPTIMIZER)
+        ensure_buffer(draft, of.buffer);
     struct way *way = way_of(draft, buffer);
     unsigned events = events_of(draft->plan, at, moment, of);
     if (events)
@@ -241,6 +245,12 @@ enum {
 };
 static const unsigned at_use =
     BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_LATER_USE) | BIT(EVENT_BEFORE_USE);
+static const struct moment before_norm = {
+    .states = GRADIENTS, .events = BIT(EVENT_BEFORE_NORM), .kinds = ALL_KINDS, .use = USE_CALL};
+static const struct moment before_update = {.states = PARAMETERS | GRADIENTS | OPTIMIZER,
+                                            .events = BIT(EVENT_BEFORE_UPDATE),
+                                            .kinds = ALL_KINDS,
+                                            .use = USE_CALL};
 
 // Two units read a parameter in one use: the one has the other's buffers.
 void continue_uses(struct draft *draft, struct cursor at, const struct statement *from) {
@@ -259,13 +269,10 @@ void continue_uses(struct draft *draft, struct cursor at, const struct statement
 void before_call(struct draft *draft, struct cursor at, const struct statement *call) {
     emit_moment(draft, at,
                 (struct moment){call, PARAMETERS, MOMENT_READ, at_use, ALL_KINDS, USE_CALL});
-    if (!is_per_microbatch(draft->plan, call))
-        emit_moment(draft, at,
-                    (struct moment){call, GRADIENTS, MOMENT_READ, BIT(EVENT_BEFORE_NORM), ALL_KINDS,
-                                    USE_CALL});
-    emit_moment(draft, at,
-                (struct moment){call, PARAMETERS | GRADIENTS | OPTIMIZER, MOMENT_READ,
-                                BIT(EVENT_BEFORE_UPDATE), ALL_KINDS, USE_CALL});
+    struct moment norm = before_norm, update = before_update;
+    norm.call = update.call = call;
+    emit_moment(draft, at, norm);
+    emit_moment(draft, at, update);
 }
 
 // What units have left of a gradient is known once the last has written it.
@@ -356,12 +363,12 @@ static void share_gathered(struct draft *draft, struct cursor at, const struct s
 }
 
 // First what is copied in for all calls, then the parts that are kept, then what is gathered out of
-// them; and in front of the loops over the layers of a turn what is read of this turn's.
+// them, then what is freed of these, each in loops of its own; and in front of the loops over the layers of a turn what is read of this turn's.
 void before_group(struct draft *draft, struct cursor at) {
     const struct block *body = at.group;
     struct moment moment = {.states = PARAMETERS, .events = at_use, .use = USE_GROUP};
-    static const uint64_t strides[] = {KIND(HOP_FETCH),
-                                       KIND(HOP_CAST_PART) | KIND(HOP_GATHER_PART)};
+    static const uint64_t strides[] = {KIND(HOP_FETCH), KIND(HOP_CAST_PART) | KIND(HOP_GATHER_PART),
+                                       KIND(HOP_CAST) | KIND(HOP_GATHER)};
     uint64_t rest = ALL_KINDS;
     for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
         moment.kinds = strides[i];
@@ -370,6 +377,10 @@ void before_group(struct draft *draft, struct cursor at) {
     }
     moment.kinds = rest;
     emit_for_calls(draft, at, body->statements, body->n, moment);
+    struct moment norm = before_norm, update = before_update;
+    norm.use = update.use = USE_GROUP;
+    emit_for_calls(draft, at, body->statements, body->n, norm);
+    emit_for_calls(draft, at, body->statements, body->n, update);
     struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL &&

@@ -145,8 +145,6 @@ bool call_updates(const struct plan *, const struct call *);
 bool is_per_microbatch(const struct plan *, const struct statement *);
 struct reach find_reach(const struct plan *, enum step_kind);
 bool reads_parameter(const struct plan *, const struct statement *, buffer_id);
-// The most layers that a call in these statements wants gathered at once of what it reads.
-int64_t layers_wanted_at_once(const struct plan *, const struct block *);
 // Do both stand for one call, in loops that were one before layers were cut in units?
 bool is_same_call(const struct statement *, const struct statement *);
 
@@ -158,6 +156,8 @@ enum use {
 };
 enum use use_of(const struct plan *, struct cursor, struct reference parameter);
 int64_t layers_of_use(const struct plan *, struct cursor, enum use); // all at once
+// The same of what is copied to where it is updated, or its norm is taken: USE_GROUP or USE_CALL.
+enum use update_use_of(const struct plan *, struct cursor, struct reference state);
 // Does the call before the cursor's read it, too, in the same use?
 bool continues_use(const struct plan *, struct cursor, struct reference parameter);
 // Is the call where such a use begins, or ends?

@@ -140,20 +140,6 @@ static int64_t layers_at_once(const struct plan *plan, buffer_id buffer) {
     return storage_of(&plan->placement, &plan->reference->buffers[buffer])->gather_layers;
 }
 
-int64_t layers_wanted_at_once(const struct plan *plan, const struct block *block) {
-    int64_t most = 1;
-    struct statement_walk walk = walk_statements(block);
-    for (const struct call *call; (call = walk_next_call(&walk));)
-        for (uint32_t i = 0; i < plan->reference->job->units[call->unit].n_parameters; i++) {
-            buffer_id buffer = call->operands[i].buffer;
-            bool wants =
-                is_tensor_state(&plan->reference->buffers[buffer]) && !call_updates(plan, call);
-            int64_t n = wants ? layers_at_once(plan, buffer) : 1;
-            most = n > most ? n : most;
-        }
-    return most;
-}
-
 // How many layers of a group the loops around a call, and around the same call, go through.
 static int64_t layers_called_in(const struct block *group, const struct statement *call) {
     int64_t layers = 0;
@@ -207,6 +193,13 @@ enum use use_of(const struct plan *plan, struct cursor at, struct reference para
         return USE_GROUP;
     bool ahead = storage_of(&plan->placement, reference_buffer(plan, parameter))->prefetch > 0;
     return ahead && parameter.indices[0].variable == 0 ? USE_TURN : USE_CALL;
+}
+
+enum use update_use_of(const struct plan *plan, struct cursor at, struct reference state) {
+    const struct buffer *buffer = reference_buffer(plan, state);
+    const struct storage *storage = storage_of(&plan->placement, buffer);
+    return at.group && storage->copied_layers[class_states[buffer->class]] > 1 ? USE_GROUP
+                                                                               : USE_CALL;
 }
 
 int64_t layers_of_use(const struct plan *plan, struct cursor at, enum use use) {

@@ -4,6 +4,7 @@
 // than one microbatch, the body of a loop over `m`; what they accumulate is zeroed before it and
 // summed over the devices after it. Around calls and around that loop stand the hops of routes.
 #include "ir/check.h"
+#include "passes/layers/layer_groups.h"
 #include "passes/partition/partition.h"
 
 // ---- calls ------------------------------------------------------------------------------------
@@ -65,7 +66,9 @@ static int64_t first_layer(const struct block *loops) {
 // the group.
 static void lower_groups(struct draft *draft, struct cursor at, const struct statement *from) {
     const struct block *loops = &from->loop.body;
-    int64_t layers = layers_wanted_at_once(draft->plan, loops), first = first_layer(loops);
+    int64_t first = first_layer(loops);
+    int64_t layers =
+        layers_taken_at_once(draft->plan->reference, &draft->plan->placement, loops, first);
     bool cut = layers > 1 && layers < loops->statements[0].loop.stride;
     for (uint32_t begin = 0, end; begin < loops->n; begin = end) {
         const struct statement *s = loops->statements;

@@ -86,63 +86,125 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
         }
 }
 
+// What is done with several layers at once, in its forms.
+struct taking {
+    const char *infinitive, *participle, *gerund;
+};
+static const struct taking gathering = {"gather", "gathered", "gathering"};
+static const struct taking copying = {"copy", "copied", "copying"};
+
+// Layers of which something is taken at once, as a statement says; 0: none does.
+struct taken {
+    int64_t layers;
+    const struct origin *origin;
+    const struct taking *how;
+};
+
 // Groups are of layers that follow one another.
-static void check_turns(struct placing *p, uint32_t range, const struct storage *storage) {
+static void check_turns(struct placing *p, uint32_t range, const struct taken *taken) {
     if (p->placement->ranges[range].step > 1)
-        not_yet(p, gather_origin(storage),
-                "gathering several layers at once where every n-th is placed differently",
-                "gather one layer at once, `unit = layer`");
+        not_yet(
+            p, taken->origin,
+            arena_format(p->arena,
+                         "%s several layers at once where every n-th is placed differently",
+                         taken->how->gerund),
+            arena_format(p->arena, "%s one layer at once, `unit = layer`", taken->how->infinitive));
 }
 
-// Where the layers that are gathered at once are no multiple of those that are recomputed at once the
+// Where the layers that are taken at once are no multiple of those that are recomputed at once the
 // text has loops for each piece of the greater number that is as long as the smaller.
-static void check_pieces(struct placing *p, uint32_t range, const struct storage *storage) {
+static void check_pieces(struct placing *p, uint32_t range, const struct taken *taken) {
     const struct layer_range *of = &p->placement->ranges[range];
-    int64_t layers = range_layers(of), gathered = storage->gather_layers;
+    int64_t layers = range_layers(of);
     int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
     again = again < layers ? again : layers;
-    int64_t most = gathered > again ? gathered : again;
-    int64_t least = gathered < again ? gathered : again;
-    if (gathered % again == 0 || most <= least * LIMIT_GROUP_PIECES)
+    int64_t most = taken->layers > again ? taken->layers : again;
+    int64_t least = taken->layers < again ? taken->layers : again;
+    if (taken->layers % again == 0 || most <= least * LIMIT_GROUP_PIECES)
         return;
-    const char *instead = arena_format(p->arena, "gather a multiple of %" PRId64, again);
-    if (gathered < again)
-        instead = arena_format(p->arena, "gather at least %" PRId64 " layers at once",
-                               (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
-    not_yet(p, gather_origin(storage),
+    const char *instead =
+        arena_format(p->arena, "%s a multiple of %" PRId64, taken->how->infinitive, again);
+    if (taken->layers < again)
+        instead =
+            arena_format(p->arena, "%s at least %" PRId64 " layers at once", taken->how->infinitive,
+                         (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
+    not_yet(p, taken->origin,
             arena_format(p->arena,
-                         "gathering %" PRId64 " layers at once where %" PRId64
+                         "%s %" PRId64 " layers at once where %" PRId64
                          " are recomputed at once, in more than %d pieces,",
-                         gathered, again, LIMIT_GROUP_PIECES),
+                         taken->how->gerund, taken->layers, again, LIMIT_GROUP_PIECES),
             instead);
 }
 
-// E121. All that several layers at once are gathered of comes with the same layers.
+// E121. All of which several layers are taken at once comes, or goes, with the same layers. `apart`: what is
+// taken by itself cannot go with them.
+static bool goes_with(struct placing *p, struct taken *first, struct taken taken, bool apart) {
+    if (taken.layers == 0 || (taken.layers == 1 && !apart))
+        return true;
+    if (first->layers == 0)
+        *first = taken;
+    if (first->layers == taken.layers)
+        return true;
+    struct diagnostic *d =
+        report(p->diagnostics, E121, origin_span(taken.origin),
+               "of the same layers %" PRId64 " are %s at once here, and %" PRId64 " elsewhere",
+               taken.layers, taken.how->participle, first->layers);
+    diagnostic_label(d, origin_span(first->origin), "%" PRId64 " at once", first->layers);
+    diagnostic_origin(d, taken.origin);
+    diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
+    return false;
+}
+
+static struct taken taken_by(const struct placing *p, uint32_t range,
+                             const struct mode_statement *mode, const struct taking *how) {
+    int64_t most = range_layers(&p->placement->ranges[range]), layers = layers_of_unit(mode);
+    return (struct taken){layers < most ? layers : most, &mode->origin, how};
+}
+
+static struct taken gathered_by(const struct placing *p, uint32_t range,
+                                const struct storage *storage) {
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        if (stored_extent(storage, STATE_PARAMETERS, axis) == EXTENT_GATHERED)
+            return taken_by(p, range, storage->modes[STATE_PARAMETERS][axis], &gathering);
+    return (struct taken){0};
+}
+
+static bool states_go_with(struct placing *p, uint32_t range, const struct storage *storage,
+                           struct taken *first) {
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+        if (stored_tier(storage, state) != TIER_DEVICE &&
+            !goes_with(p, first, taken_by(p, range, storage->lives[state], &copying), false))
+            return false;
+    bool apart = storage->gather_unit == UNIT_TENSOR && storage->gather_layers > 1;
+    return goes_with(p, first, gathered_by(p, range, storage), apart);
+}
+
+// Activations that are copied by the groups in which they are recomputed do so whatever else is taken.
+static bool activations_go_with(struct placing *p, uint32_t range, struct taken *first) {
+    const int64_t again = layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
+    const struct mode_statement *mode;
+    struct kept_walk walk = {0};
+    while (next_kept(p, range, &walk, &mode)) {
+        struct taken copied = mode ? taken_by(p, range, mode, &copying) : (struct taken){0};
+        if ((again == 1 || copied.layers < again) && !goes_with(p, first, copied, false))
+            return false;
+    }
+    return true;
+}
+
 static bool check_units(struct placing *p, uint32_t range) {
     const struct placement *placement = p->placement;
-    const struct storage *first = NULL;
-    for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        const struct storage *storage =
-            placement->tensors[range * placement->n_tensors + t].storage;
-        if (storage->gather_layers == 1)
-            continue;
-        if (first && first->gather_layers != storage->gather_layers) {
-            const struct origin *origin = gather_origin(storage);
-            struct diagnostic *d = report(p->diagnostics, E121, origin_span(origin),
-                                          "of the same layers %" PRId64
-                                          " are gathered at once here, and %" PRId64 " elsewhere",
-                                          storage->gather_layers, first->gather_layers);
-            diagnostic_label(d, origin_span(gather_origin(first)), "%" PRId64 " at once",
-                             first->gather_layers);
-            diagnostic_origin(d, origin);
-            diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
+    struct taken first = {0};
+    for (uint32_t t = 0; t < placement->n_tensors; t++)
+        if (p->program->job->tensors[t].layers &&
+            !states_go_with(p, range, placement->tensors[range * placement->n_tensors + t].storage,
+                            &first))
             return false;
-        }
-        first = first ? first : storage;
-    }
-    if (first) {
-        check_turns(p, range, first);
-        check_pieces(p, range, first);
+    if (placement->kept_at_once[range] > 1 && !activations_go_with(p, range, &first))
+        return false;
+    if (first.layers > 0) {
+        check_turns(p, range, &first);
+        check_pieces(p, range, &first);
     }
     return true;
 }

@@ -7,23 +7,6 @@ static bool is_offloaded(const struct storage *storage, enum state state) {
     return stored_tier(storage, state) != TIER_DEVICE;
 }
 
-// How much of a state is copied at once.
-static void check_unit(struct placing *p, const struct mode_statement *mode) {
-    if (mode->unit != UNIT_TENSOR && mode->unit != UNIT_LAYER)
-        not_yet(p, &mode->origin, "copying more than one layer at once",
-                "copy each layer by itself, `unit = layer`");
-}
-
-// What is copied in for a group of layers would be gathered from places that the group shares. What is
-// made of a master copy is so where that is copied in.
-static void check_group(struct placing *p, const struct storage *storage) {
-    enum state from = makes_parameters(storage) ? STATE_OPTIMIZER : STATE_PARAMETERS;
-    if (is_offloaded(storage, from) && storage->gather_layers > 1)
-        not_yet(p, &storage->lives[from]->origin,
-                "gathering several layers at once of what is offloaded",
-                "gather one layer at once, `unit = layer`");
-}
-
 // No call adds what is on disk to the levels of a counter.
 static void check_gradients(struct placing *p, const struct storage *storage) {
     if (stored_tier(storage, STATE_GRADIENTS) == TIER_DISK && p->placement->microbatches > 1 &&
@@ -54,7 +37,6 @@ static void check_activations(struct placing *p) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (mode->state != STATE_ACTIVATIONS || mode->residency != RESIDENCY_OFFLOADED)
             continue;
-        check_unit(p, mode);
         if (mode->prefetch < p->placement->activations_prefetch)
             p->placement->activations_prefetch = mode->prefetch;
     }
@@ -114,8 +96,6 @@ void check_offloading(struct placing *p) {
         for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
             if (!is_offloaded(storage, state) || p->diagnostics->n_errors > errors)
                 continue;
-            check_unit(p, storage->lives[state]);
-            check_group(p, storage);
             if (state == STATE_GRADIENTS)
                 check_gradients(p, storage);
             check_gathered_there(p, storage);

@@ -180,6 +180,21 @@ static void place_kept(const struct placing *p, struct storage *storage,
         storage->kept_shards = kept;
 }
 
+// What is made of a master copy is so where that is copied to. A gradient that the update takes at once
+// goes to it from backward.
+static void place_copies(struct storage *storage) {
+    enum state used = makes_parameters(storage) ? STATE_OPTIMIZER : STATE_PARAMETERS;
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct mode_statement *mode = copied_for(storage, state);
+        bool copied = mode && mode->residency == RESIDENCY_OFFLOADED &&
+                      !(state == STATE_GRADIENTS && consumes_gradients(storage));
+        storage->copied_layers[state] = copied ? layers_of_unit(mode) : 1;
+    }
+    if (stored_tier(storage, used) != TIER_DEVICE &&
+        storage->copied_layers[used] > storage->gather_layers)
+        storage->gather_layers = storage->copied_layers[used];
+}
+
 // Options come from the statements that gave the extents; without one, the defaults.
 static void place_options(const struct placing *p, struct storage *storage) {
     storage->gather_unit = UNIT_LAYER;
@@ -206,6 +221,7 @@ static void place_options(const struct placing *p, struct storage *storage) {
             storage->bucket_bytes = bucket;
         bucket_said |= bucket != 0;
     }
+    place_copies(storage);
 }
 
 // Activations have no tensors: placement/divide.c places them, op by op.
@@ -315,15 +331,22 @@ static bool says_by_tensor(const struct weighing *w, const struct group *group) 
     return false;
 }
 
-// What is gathered several layers at once is only what layers have (bound_gathers), and so is what has
-// owners.
+static bool is_taken_by_layer(const struct storage *storage) {
+    bool by_layer = storage->gather_layers == 1;
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+        by_layer &= storage->copied_layers[state] == 1;
+    return by_layer;
+}
+
+// What is gathered or copied several layers at once is only what layers have (bound_layers), and so is
+// what has owners.
 static bool is_stored_so(const struct weighing *w, const struct group *group,
                          const struct group *other) {
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
            group->named == other->named &&
            (group->layered == other->layered ||
-            (group->storage->gather_layers == 1 && !says_by_tensor(w, group))) &&
+            (is_taken_by_layer(group->storage) && !says_by_tensor(w, group))) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
            memcmp(group->lives, other->lives, sizeof group->lives) == 0 &&
            memcmp(group->spoken, other->spoken, group->n_spoken * sizeof *group->spoken) == 0;

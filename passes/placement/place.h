@@ -32,6 +32,15 @@
 void find_ranges(struct placing *);
 void settle_ranges(struct placing *);
 
+// The statements that keep what forward leaves for backward of a layer of the range elsewhere, of the
+// layer's input, then op by op; NULL: none does.
+struct kept_walk {
+    bool begun;
+    uint32_t unit, op;
+};
+bool next_kept(const struct placing *, uint32_t range, struct kept_walk *,
+               const struct mode_statement **);
+
 // The rules by which work is divided, of any strategy; then, of one that has a meaning, what they
 // cut of the tensors.
 void make_rules(struct placing *);

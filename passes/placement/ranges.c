@@ -265,16 +265,79 @@ static void check_turns(struct placing *p) {
 
 // ---- several layers at once -------------------------------------------------------------------
 
-// The most layers of a range that some of its tensors are gathered at once, each in its own place.
-static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
+static bool copies_activations_of_several(const struct strategy_config *strategy) {
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state == STATE_ACTIVATIONS && mode->residency == RESIDENCY_OFFLOADED &&
+            layers_of_unit(mode) > 1)
+            return true;
+    }
+    return false;
+}
+
+bool next_kept(const struct placing *p, uint32_t range, struct kept_walk *walk,
+               const struct mode_statement **mode) {
+    const struct job *job = p->program->job;
+    if (!walk->begun) {
+        walk->begun = true;
+        *mode = offloads_input(&p->modes, p->placement->ranges[range].begin);
+        return true;
+    }
+    for (; walk->unit < job->n_units; walk->unit++, walk->op = 0) {
+        const struct unit *unit = &job->units[walk->unit];
+        if (unit->phase != PHASE_FORWARD || walk->op == unit->n_ops)
+            continue;
+        *mode = offloads_at(p, &unit->ops[walk->op++], range);
+        return true;
+    }
+    return false;
+}
+
+// The most layers of a range of which what backward reads is copied at once: no more than are
+// recomputed at once, since those after them are computed before the next come in.
+static int64_t kept_at_once(const struct placing *p, uint32_t range) {
+    int64_t again = recomputed_at_once(p, range), most = 1;
+    const struct mode_statement *mode;
+    struct kept_walk walk = {0};
+    while (copies_activations_of_several(&p->config->strategy) &&
+           next_kept(p, range, &walk, &mode)) {
+        int64_t n = mode ? layers_of_unit(mode) : 1;
+        most = n > most ? n : most;
+    }
+    return again > 1 && most > again ? again : most;
+}
+
+// The most layers of a range that some of its tensors are gathered or copied at once, each in its own
+// place, in forward and backward, and in the update.
+static int64_t worked_at_once(const struct placing *p, uint32_t range) {
     const struct placement *placement = p->placement;
-    int64_t most = 1;
+    int64_t most = kept_at_once(p, range);
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        int64_t n = storage_in(placement, range, t)->gather_layers;
+        const struct storage *storage = storage_in(placement, range, t);
+        int64_t n = layers_summed_at_once(storage);
+        if (consumes_gradients(storage) && storage->copied_layers[STATE_OPTIMIZER] > n)
+            n = storage->copied_layers[STATE_OPTIMIZER];
         if (p->program->job->tensors[t].layers && n > most)
             most = n;
     }
     return most;
+}
+
+static int64_t updated_at_once(const struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    int64_t most = 1;
+    for (uint32_t t = 0; t < placement->n_tensors; t++)
+        for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+            int64_t n = storage_in(placement, range, t)->copied_layers[state];
+            if (p->program->job->tensors[t].layers && n > most)
+                most = n;
+        }
+    return most;
+}
+
+static int64_t taken_at_once(const struct placing *p, uint32_t range) {
+    int64_t worked = worked_at_once(p, range), updated = updated_at_once(p, range);
+    return worked > updated ? worked : updated;
 }
 
 // What is left over at the end of a range of layers that are taken n at once; 0: nothing, or all.
@@ -314,14 +377,14 @@ static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
     copy_storages(p, r + 1, r);
 }
 
-// Layers that are gathered or recomputed n at once are whole groups, where they are both of the
+// Layers that are gathered, copied or recomputed n at once are whole groups, where they are both of the
 // greater number; what is left over at the end of a range becomes a range that is one shorter group.
 static void cut_last_groups(const struct placing *p) {
     bool has_room = false;
     for (uint32_t r = 0; r < p->placement->n_ranges; r++) {
         const struct layer_range *range = &p->placement->ranges[r];
         int64_t layers = range_layers(range);
-        int64_t gathered = gathered_at_once(p, r), again = recomputed_at_once(p, r);
+        int64_t gathered = taken_at_once(p, r), again = recomputed_at_once(p, r);
         int64_t most = gathered > again ? gathered : again;
         int64_t rest = rest_of_groups(layers, most);
         if (most >= layers)
@@ -351,8 +414,12 @@ static void number_storages(const struct placing *p) {
     }
 }
 
+static int64_t at_most(int64_t layers, int64_t most) {
+    return layers < most ? layers : most;
+}
+
 // A unit is at most all layers of its range, and what is not repeated by layer is a unit by itself.
-static void bound_gathers(const struct placing *p) {
+static void bound_layers(const struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_storages; i++) {
         struct storage *storage = placement->storages[i];
@@ -360,8 +427,23 @@ static void bound_gathers(const struct placing *p) {
                  r = storage->first / placement->n_tensors;
         int64_t layers =
             p->program->job->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
-        if (storage->gather_layers > layers)
-            storage->gather_layers = layers;
+        storage->gather_layers = at_most(storage->gather_layers, layers);
+        for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+            storage->copied_layers[state] = at_most(storage->copied_layers[state], layers);
+    }
+}
+
+static void count_layers_at_once(const struct placing *p) {
+    struct placement *placement = p->placement;
+    uint32_t n = placement->n_ranges;
+    placement->worked_at_once = ARENA_ARRAY(p->arena, int64_t, n);
+    placement->updated_at_once = ARENA_ARRAY(p->arena, int64_t, n);
+    placement->kept_at_once = ARENA_ARRAY(p->arena, int64_t, n);
+    for (uint32_t r = 0; r < n; r++) {
+        int64_t layers = range_layers(&placement->ranges[r]);
+        placement->worked_at_once[r] = at_most(worked_at_once(p, r), layers);
+        placement->updated_at_once[r] = at_most(updated_at_once(p, r), layers);
+        placement->kept_at_once[r] = at_most(kept_at_once(p, r), layers);
     }
 }
 
@@ -370,5 +452,6 @@ void settle_ranges(struct placing *p) {
     check_turns(p);
     cut_last_groups(p);
     number_storages(p);
-    bound_gathers(p);
+    bound_layers(p);
+    count_layers_at_once(p);
 }

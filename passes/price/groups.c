@@ -3,6 +3,8 @@
 // for all of a group, and its bytes are multiplied.
 #include "passes/price/price.h"
 
+#include <string.h>
+
 #include "ir/check.h"
 
 // ---- routes -----------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ void group_states(struct pricing_one *one) {
 // What the storage of tensors asks of the units that read them, of those that write their gradients,
 // and of those that sum the squares of these.
 struct asked {
-    int64_t gather_layers;
+    int64_t gather_layers, copied_layers[STATE_ACTIVATIONS];
     bool ahead, alone;                  // how they are gathered
     uint8_t along;                      // the dimension that parts are copied out along
     enum tier updated;                  // where the update runs
@@ -188,6 +190,7 @@ static struct asked asked_by(struct pricing_one *one, const struct storage *stor
                           .alone = is_gathered_alone(storage),
                           .along = storage->along,
                           .updated = update_tier(storage)};
+    memcpy(asked.copied_layers, storage->copied_layers, sizeof asked.copied_layers);
     if (!storage->trained)
         return asked;
     const struct route_facts nothing = {.step = STEP_TRAIN};
@@ -206,8 +209,10 @@ static bool same_order(const struct asked *a, const struct asked *b) {
 }
 
 static bool same_asked(const struct asked *a, const struct asked *b) {
-    if (a->gather_layers != b->gather_layers || a->ahead != b->ahead || a->alone != b->alone ||
-        a->along != b->along || a->updated != b->updated || !a->summed != !b->summed)
+    if (a->gather_layers != b->gather_layers ||
+        memcmp(a->copied_layers, b->copied_layers, sizeof a->copied_layers) != 0 ||
+        a->ahead != b->ahead || a->alone != b->alone || a->along != b->along ||
+        a->updated != b->updated || !a->summed != !b->summed)
         return false;
     return !a->summed || (a->summand == b->summand && a->apart == b->apart && a->each == b->each &&
                           a->squares == b->squares && same_order(a, b));
@@ -229,6 +234,8 @@ static void key_add_asked(struct pricing_one *one, struct key *key, const struct
     const struct asked *asked = &all[number];
     uint32_t squares = 0, order = 0;
     key_add_number(one->arena, key, (uint64_t)asked->gather_layers);
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
+        key_add_number(one->arena, key, (uint64_t)asked->copied_layers[state]);
     key_add_number(one->arena, key,
                    (unsigned)asked->ahead | (unsigned)asked->alone << 1 |
                        (unsigned)asked->apart << 2 | (unsigned)asked->each << 3 |

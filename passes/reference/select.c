@@ -184,7 +184,8 @@ const struct mode_statement *offloads_input(const struct modes_by_layer *modes, 
 }
 
 bool offload_alike(const struct mode_statement *a, const struct mode_statement *b) {
-    return a == b || (a && b && a->to == b->to && a->unit == b->unit);
+    return a == b || (a && b && a->to == b->to && a->unit == b->unit &&
+                      layers_of_unit(a) == layers_of_unit(b));
 }
 
 int64_t layers_of_unit(const struct mode_statement *mode) {

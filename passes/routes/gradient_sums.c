@@ -271,10 +271,10 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
         (m->away || (several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
-    term.travels = add_travelling(m, ".unreduced", &none, storage->gather_layers);
+    term.travels = add_travelling(m, ".unreduced", &none, layers_summed_at_once(storage));
     term.written = term.travels;
     if (storage->types.written != storage->types.reduced) {
-        term.written = add_transient(m, ".terms", &none, storage->gather_layers);
+        term.written = add_transient(m, ".terms", &none, layers_summed_at_once(storage));
         m->route->stations[term.written].dtype = storage->types.written;
     }
     term.part = add_window(m, term.travels, ".part", &sums->keep_first);
@@ -284,7 +284,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     axis_list_add_all(&reduced, &sums->scatter_each);
     bool added = several && !ordered && !goes_to_owner(m, sums);
     if (sums->keep_each.n || (sums->scatter_each.n && (added || sums_cast(m))))
-        term.reduced = add_travelling(m, ".reduced", &reduced, storage->gather_layers);
+        term.reduced = add_travelling(m, ".reduced", &reduced, layers_summed_at_once(storage));
     term.summed = term.reduced >= 0 ? term.reduced : term.travels;
     if (sums->keep_each.n)
         term.own = kept_from(m, term.reduced, ".own", &m->route->stations[m->route->sum].flat);
@@ -356,7 +356,7 @@ void make_gradients(struct route_maker *m) {
     m->away = kept != rest;
     if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
         m->route->stations[rest].stacked = false;
-        m->route->stations[rest].slots = storage->gather_layers;
+        m->route->stations[rest].slots = layers_summed_at_once(storage);
     }
     int owned = m->route->owned = add_window(m, rest, rest == kept ? ".window" : ".share", owners);
     struct axis_list cuts = sums.keep_first;

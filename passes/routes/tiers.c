@@ -21,6 +21,11 @@ static enum tier tier_of(const struct route_maker *m, int station) {
     return m->route->stations[station].tier;
 }
 
+// Layers that are copied at once to where they are updated, or their norm is taken, are there together.
+static int add_copied(struct route_maker *m, const char *suffix, const struct axis_list *flat) {
+    return add_transient(m, suffix, flat, m->storage->copied_layers[m->route->state]);
+}
+
 static void add_copy(struct route_maker *m, enum hop_kind kind, enum route_event event, int from,
                      int to) {
     struct hop *hop = add_hop(m, kind, event, from, to, NULL);
@@ -45,7 +50,7 @@ int add_made(struct route_maker *m, int rest) {
         return rest;
     const struct axis_list flat = m->route->stations[rest].flat;
     m->route->stations[rest].tier = tier;
-    return add_transient(m, ".made", &flat, m->storage->gather_layers);
+    return add_transient(m, ".made", &flat, layers_summed_at_once(m->storage));
 }
 
 // A microbatch's goes to the host and is added there, by a call or, where sums are ordered, by the
@@ -59,7 +64,8 @@ struct kept_sum add_kept_sum(struct route_maker *m, int kept, int sum, int term)
     k.home = add_window(m, kept, ".total", &flat);
     if (host && m->placement->ordered)
         return k;
-    k.beside = add_transient(m, host ? ".term" : ".added", &flat, 1);
+    k.beside =
+        add_transient(m, host ? ".term" : ".added", &flat, layers_summed_at_once(m->storage));
     struct station *beside = &m->route->stations[k.beside];
     beside->tier = host ? TIER_HOST : TIER_DEVICE;
     beside->dtype = m->route->stations[host ? term : kept].dtype;
@@ -111,7 +117,7 @@ void add_to_norm(struct route_maker *m, int home, const struct axis_list *owners
     m->route->normed = home;
     if (tier_of(m, home) == m->storage->norm_tier)
         return;
-    int normed = m->route->normed = add_transient(m, ".normed", owners, 1);
+    int normed = m->route->normed = add_copied(m, ".normed", owners);
     m->route->stations[normed].tier = m->storage->norm_tier;
     m->route->stations[normed].dtype = m->route->stations[home].dtype;
     add_copy(m, HOP_TO_NORM, EVENT_BEFORE_NORM, home, normed);
@@ -129,12 +135,12 @@ struct updating add_updating(struct route_maker *m, int rest, const struct axis_
     struct updating u = {.home = home, .own = home, .whole = rest};
     if (home != rest && tier_of(m, rest) != TIER_DEVICE) {
         const struct axis_list flat = m->route->stations[rest].flat;
-        u.whole = add_transient(m, ".whole", &flat, 1);
+        u.whole = add_copied(m, ".whole", &flat);
         u.own = add_window(m, u.whole, ".own", owners);
     }
     u.updated = tier_of(m, home) == runs_on    ? home
                 : tier_of(m, u.own) == runs_on ? u.own
-                                               : add_transient(m, ".updated", owners, 1);
+                                               : add_copied(m, ".updated", owners);
     m->route->stations[u.updated].tier = runs_on;
     m->route->owned = home;
     m->route->updated = u.updated;

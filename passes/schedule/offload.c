@@ -18,6 +18,15 @@
 //     call block_backward(x = hidden.fetched, q = saved.q.fetched)
 //   }
 //
+// Of layers that are copied several at once, which are in groups (layers/gather_units.c), a group's come in
+// together, in a loop in front of those that use them, and what goes out is waited for behind the loop that
+// makes it:
+//
+//   for g = 0 .. 2 descending {
+//     for l = 2*g .. 2*g+2 descending { start fetch { saved.q[l] -> saved.q.fetched[l mod 2] }  wait fetch }
+//     for l = 2*g .. 2*g+2 descending { call block_backward(q = saved.q.fetched[l mod 2]) }
+//   }
+//
 // What one layer hands to the next goes out while the next is computed. What comes in does so ahead
 // once `overlap` has been there, which also gives it its slots. What is kept of no layer, and what the
 // last layer hands on, is used at once and stays on the device.
@@ -34,6 +43,7 @@ struct kept {
     const struct op *made_by;    // in a forward unit; NULL: none of its ops
     bool written;                // by a forward call
     int64_t layer;               // the first that forward writes it for
+    int64_t at_once;             // layers that are copied at once
     int64_t written_at, read_at; // which item forward does in loops, counted from the variable
     const struct mode_statement *away; // the statement that keeps it elsewhere; NULL: none does
     buffer_id left;                    // the place on the device that forward leaves it in
@@ -58,6 +68,9 @@ struct offloader {
     uint32_t n;        // of these
     struct copying going_out[LIMIT_LOOP_DEPTH],
         coming_in[LIMIT_LOOP_DEPTH]; // by the loops around the statement at hand
+    const struct loop *loops[LIMIT_LOOP_DEPTH];
+    struct block late[LIMIT_LOOP_DEPTH]; // waits of what goes out in them, for a loop behind
+    struct placement placement;
 };
 
 static const struct unit *unit_of(const struct offloader *o, const struct call *call) {
@@ -86,6 +99,8 @@ static void note_result(struct offloader *o, const struct statement_walk *walk,
         return;
     kept->written = true;
     kept->layer = walk_loop(walk, walk->depth - 1)->begin;
+    int64_t at_once = o->placement.kept_at_once[placement_range(&o->placement, kept->layer)];
+    kept->at_once = at_once > kept->at_once ? at_once : kept->at_once;
     kept->written_at = at.indices[0].offset;
     kept->made_by = unit_producer(unit, unit->results[result].value);
 }
@@ -148,7 +163,9 @@ static buffer_id add_place(struct offloader *o, buffer_id of, const char *suffix
 // Nobody keeps what the last layer hands on. What is kept of every group of layers is counted by groups.
 static void move_away(struct offloader *o, buffer_id id) {
     struct kept *kept = &o->kept[id];
-    kept->left = add_place(o, id, ".left", is_handed_on(kept) ? 2 : 1);
+    if (layers_of_unit(kept->away) == 1)
+        kept->at_once = 1;
+    kept->left = add_place(o, id, ".left", is_handed_on(kept) ? kept->at_once + 1 : kept->at_once);
     struct buffer *buffer = &o->program->buffers[id];
     buffer->tier = kept->away->to;
     buffer->stacks.list[0].kind = STACK_LAYERS;
@@ -176,51 +193,87 @@ static bool is_away(const struct offloader *o, buffer_id id) {
     return id < o->n && o->kept[id].away;
 }
 
+// How many items that a loop over a group's layers uses, by its variable, are copied together; 1: each is by
+// itself.
+static int64_t copied_together(const struct offloader *o, buffer_id id, int variable) {
+    const struct loop *loop = o->loops[variable];
+    int64_t at_once = o->kept[id].at_once;
+    return loop->stride && loop->end - loop->begin <= at_once ? at_once : 1;
+}
+
 static void add_piece(struct offloader *o, struct copying *to, struct reference from,
                       struct reference at) {
     const struct transfer_piece piece = {.from = from, .to = at};
     ARENA_PUSH(o->program->arena, to->pieces, to->n, to->cap, piece);
 }
 
+// A copy of which several are in flight, in the loop of a variable, or one.
+struct flight {
+    int variable;
+    int64_t n;
+};
+
 static void push_copy(struct offloader *o, const char *verb, const struct copying *of,
-                      struct transfer_piece *pieces, uint32_t n, struct block *starts,
-                      struct block *waits) {
+                      struct transfer_piece *pieces, uint32_t n, struct flight flight,
+                      struct block *starts, struct block *waits) {
     static const struct axis_list none = {0};
     struct arena *arena = o->program->arena;
     const char *name = arena_format(arena, "%s.%s", verb, of->name);
+    struct index index =
+        flight.n > 1 ? index_variable(flight.variable, 0, flight.n) : index_constant(0);
     uint32_t handle =
-        step_add_handle(arena, o->step, names_fresh(&o->step->handle_names, name, '.'), 1);
+        step_add_handle(arena, o->step, names_fresh(&o->step->handle_names, name, '.'), flight.n);
     block_push(arena, starts,
                (struct statement){.kind = STATEMENT_START,
                                   .span = of->span,
                                   .start = {.exchange = exchange_flat(COLLECTIVE_COPY, &none),
                                             .handle = handle,
-                                            .handle_index = index_constant(0),
+                                            .handle_index = index,
                                             .pieces = pieces,
                                             .n_pieces = n}});
     block_push(arena, waits,
                (struct statement){.kind = STATEMENT_WAIT,
                                   .span = of->span,
-                                  .wait = {.handle = handle, .index = index_constant(0)}});
+                                  .wait = {.handle = handle, .index = index}});
+}
+
+// The buffer that is elsewhere, of a copy from or to it.
+static buffer_id kept_by(const struct offloader *o, const struct transfer_piece *piece) {
+    return is_away(o, piece->from.buffer) ? piece->from.buffer : piece->to.buffer;
+}
+
+// Those of a loop's copies that several layers have together, with how many are in flight; or the others.
+static struct flight take_together(const struct offloader *o, const struct copying *all,
+                                   int variable, bool together, struct copying *taken) {
+    struct flight flight = {variable, 1};
+    *taken = *all;
+    taken->pieces = ARENA_ARRAY(o->program->arena, struct transfer_piece, all->n + 1);
+    taken->n = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        int64_t n = copied_together(o, kept_by(o, &all->pieces[i]), variable);
+        if ((n > 1) != together)
+            continue;
+        taken->pieces[taken->n++] = all->pieces[i];
+        flight.n = n > flight.n ? n : flight.n;
+    }
+    return flight;
 }
 
 // Starts and waits of what goes side by side: all that there is, or where a statement says so each
 // value by itself.
 static void push_copies(struct offloader *o, const char *verb, const struct copying *of,
-                        struct block *starts, struct block *waits) {
+                        struct flight flight, struct block *starts, struct block *waits) {
     struct copying together = *of;
     together.pieces = ARENA_ARRAY(o->program->arena, struct transfer_piece, of->n + 1);
     together.n = 0;
     for (uint32_t i = 0; i < of->n; i++) {
-        buffer_id from = of->pieces[i].from.buffer;
-        buffer_id kept = is_away(o, from) ? from : of->pieces[i].to.buffer;
-        if (o->kept[kept].away->unit == UNIT_TENSOR)
-            push_copy(o, verb, of, &of->pieces[i], 1, starts, waits);
+        if (o->kept[kept_by(o, &of->pieces[i])].away->unit == UNIT_TENSOR)
+            push_copy(o, verb, of, &of->pieces[i], 1, flight, starts, waits);
         else
             together.pieces[together.n++] = of->pieces[i];
     }
     if (together.n)
-        push_copy(o, verb, of, together.pieces, together.n, starts, waits);
+        push_copy(o, verb, of, together.pieces, together.n, flight, starts, waits);
 }
 
 static struct reference left_at(const struct offloader *o, struct reference at) {
@@ -234,6 +287,7 @@ static struct reference left_at(const struct offloader *o, struct reference at) 
 // Adds the copy of an item to those of a loop, if it is not among them. Returns where it goes from there.
 static struct reference copied_to(struct offloader *o, struct copying *of, const char *name,
                                   struct span span, const struct transfer_piece *piece) {
+    struct index item = piece->from.indices[0];
     for (uint32_t i = 0; i < of->n; i++)
         if (reference_equal(&of->pieces[i].from, &piece->from))
             return of->pieces[i].to;
@@ -242,8 +296,11 @@ static struct reference copied_to(struct offloader *o, struct copying *of, const
         of->span = span;
     }
     struct transfer_piece added = *piece;
-    if (is_away(o, added.from.buffer))
-        added.to = reference_to(add_place(o, added.from.buffer, ".fetched", 1));
+    if (is_away(o, added.from.buffer)) {
+        int64_t slots = copied_together(o, added.from.buffer, item.variable);
+        added.to = reference_at(add_place(o, added.from.buffer, ".fetched", slots),
+                                index_in_slots(item, slots));
+    }
     ARENA_PUSH(o->program->arena, of->pieces, of->n, of->cap, added);
     return added.to;
 }
@@ -276,6 +333,20 @@ static struct reference leave_at(struct offloader *o, const char *writer, struct
     return left;
 }
 
+// What a call reads goes out while it computes: that of a group's layers until all of them have been
+// computed.
+static void put_before(struct offloader *o, const struct copying *before, struct block *made,
+                       struct block *late) {
+    struct copying alone, together;
+    if (before->n == 0)
+        return;
+    int variable = before->pieces[0].to.indices[0].variable;
+    struct flight one = take_together(o, before, variable, false, &alone);
+    struct flight several = take_together(o, before, variable, true, &together);
+    push_copies(o, "put", &alone, one, made, late);
+    push_copies(o, "put", &together, several, made, &o->late[variable]);
+}
+
 static void push_call(struct offloader *o, struct block *made, struct statement s,
                       struct block *late) {
     struct arena *arena = o->program->arena;
@@ -299,7 +370,7 @@ static void push_call(struct offloader *o, struct block *made, struct statement 
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (is_away(o, s.call.results[i].buffer))
             s.call.results[i] = leave_at(o, unit->name, s.span, s.call.results[i]);
-    push_copies(o, "put", &before, made, late);
+    put_before(o, &before, made, late);
     block_push(arena, made, s);
 }
 
@@ -331,25 +402,106 @@ static void push_free(struct offloader *o, struct block *made, struct statement 
 
 static void change_block(struct offloader *o, struct block *block, int depth);
 
-static void change_loop(struct offloader *o, struct statement *loop, int depth) {
-    struct block made = {0}, waits = {0};
-    o->coming_in[depth] = o->going_out[depth] = (struct copying){0};
-    change_block(o, &loop->loop.body, depth + 1);
-    push_copies(o, "put", &o->going_out[depth], &loop->loop.body, &waits);
-    for (uint32_t i = 0; i < waits.n; i++)
-        block_push(o->program->arena, &loop->loop.body, waits.statements[i]);
-    push_copies(o, "fetch", &o->coming_in[depth], &made, &made);
+static void push_all(const struct offloader *o, struct block *to, const struct block *from) {
+    for (uint32_t i = 0; i < from->n; i++)
+        block_push(o->program->arena, to, from->statements[i]);
+}
+
+static struct statement loop_of(const struct statement *like, struct block body) {
+    struct statement made = *like;
+    made.loop.body = body;
+    return made;
+}
+
+// Puts what the loop's items go out by at its end; a group's are waited for in a loop behind it.
+static void put_behind(struct offloader *o, struct statement *loop, int depth,
+                       struct block *behind) {
+    struct block waits = {0};
+    struct copying alone, together;
+    struct flight one = take_together(o, &o->going_out[depth], depth, false, &alone);
+    struct flight several = take_together(o, &o->going_out[depth], depth, true, &together);
+    push_copies(o, "put", &alone, one, &loop->loop.body, &waits);
+    push_copies(o, "put", &together, several, &loop->loop.body, &o->late[depth]);
+    push_all(o, &loop->loop.body, &waits);
+    if (o->late[depth].n)
+        block_push(o->program->arena, behind, loop_of(loop, o->late[depth]));
+}
+
+// Fetches the loop's items at its front; a group's in a loop in front of it.
+static void fetch_before(struct offloader *o, struct statement *loop, int depth,
+                         struct block *ahead) {
+    struct block made = {0}, nest = {0};
+    struct copying alone, together;
+    take_together(o, &o->coming_in[depth], depth, false, &alone);
+    take_together(o, &o->coming_in[depth], depth, true, &together);
+    const struct flight one = {depth, 1}; // until `overlap` starts them ahead
+    push_copies(o, "fetch", &alone, one, &made, &made);
+    push_copies(o, "fetch", &together, one, &nest, &nest);
     for (uint32_t i = 0; i < made.n; i++)
         block_insert(o->program->arena, &loop->loop.body, i, made.statements[i]);
+    if (nest.n)
+        block_push(o->program->arena, ahead, loop_of(loop, nest));
+}
+
+static void change_loop(struct offloader *o, struct statement *loop, int depth, struct block *ahead,
+                        struct block *behind) {
+    o->coming_in[depth] = o->going_out[depth] = (struct copying){0};
+    o->late[depth] = (struct block){0};
+    o->loops[depth] = &loop->loop;
+    change_block(o, &loop->loop.body, depth + 1);
+    put_behind(o, loop, depth, behind);
+    fetch_before(o, loop, depth, ahead);
+}
+
+// Where in a block what is copied for layers of a group comes in: in front of all that is done with them, the
+// copies and gathers of others included, or of a piece of them where several are recomputed at once.
+struct front {
+    int64_t first, piece; // layers; the number of the piece at hand
+    bool begun;
+    uint32_t at;
+};
+
+static struct front front_of(const struct block *block) {
+    struct front front = {.first = INT64_MAX};
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_LOOP && s->loop.begin < front.first)
+            front.first = s->loop.begin;
+    }
+    return front;
+}
+
+static void move_front(const struct offloader *o, struct front *front, const struct loop *loop,
+                       uint32_t here) {
+    if (!loop->stride)
+        return;
+    uint32_t range = placement_range(&o->placement, loop->begin);
+    int64_t piece = (loop->begin - front->first) / o->placement.kept_at_once[range];
+    if (front->begun && piece != front->piece)
+        front->at = here;
+    front->begun = true;
+    front->piece = piece;
+}
+
+static void push_loop(struct offloader *o, struct block *made, struct statement loop, int depth,
+                      struct front *front) {
+    struct block ahead = {0}, behind = {0};
+    move_front(o, front, &loop.loop, made->n);
+    change_loop(o, &loop, depth, &ahead, &behind);
+    for (uint32_t i = 0; i < ahead.n; i++)
+        block_insert(o->program->arena, made, front->at++, ahead.statements[i]);
+    block_push(o->program->arena, made, loop);
+    push_all(o, made, &behind);
 }
 
 static void change_block(struct offloader *o, struct block *block, int depth) {
     struct block made = {0}, late = {0};
+    struct front front = front_of(block);
     for (uint32_t i = 0; i < block->n; i++) {
-        struct statement s = block->statements[i];
+        const struct statement s = block->statements[i];
         if (s.kind == STATEMENT_LOOP)
-            change_loop(o, &s, depth);
-        if (s.kind == STATEMENT_CALL)
+            push_loop(o, &made, s, depth, &front);
+        else if (s.kind == STATEMENT_CALL)
             push_call(o, &made, s, &late);
         else if (s.kind == STATEMENT_START)
             push_start(o, &made, s);
@@ -358,33 +510,36 @@ static void change_block(struct offloader *o, struct block *block, int depth) {
         else
             block_push(o->program->arena, &made, s);
     }
-    for (uint32_t i = 0; i < late.n; i++)
-        block_push(o->program->arena, &made, late.statements[i]);
+    push_all(o, &made, &late);
     *block = made;
 }
 
 // ---- the pass ---------------------------------------------------------------------------------
 
-static void offload_program(struct program *program, const struct pass_context *context) {
+static bool offload_program(struct program *program, const struct pass_context *context) {
     struct offloader o = {.program = program,
                           .modes = modes_by_layer(program->arena, &context->config->strategy),
                           .names.arena = program->arena,
                           .kept = ARENA_ARRAY(program->arena, struct kept, program->n_buffers + 1),
                           .n = program->n_buffers};
+    if (!placement_for(program, context, &o.placement))
+        return false;
     note_step(&o);
     if (!find_away(&o))
-        return;
+        return true;
     for (int kind = 0; kind < N_STEPS; kind++) {
         o.step = &program->steps[kind];
         o.trains = kind == STEP_TRAIN;
         o.backward = false;
         change_block(&o, &o.step->body, 0);
     }
+    return true;
 }
 
 bool offload(struct job *job, const struct pass_context *context) {
     for (uint32_t i = 0; i < job->n_programs; i++)
-        offload_program(job->programs[i], context);
+        if (!offload_program(job->programs[i], context))
+            return false;
     job_number(job);
     return true;
 }

@@ -353,8 +353,9 @@ static uint32_t start_of(const struct block *block, uint32_t wait) {
     return NO_ID;
 }
 
-// Reductions whose sums are used at once in the iteration, as accumulated gradients are: where
-// every iteration has its own transients, what waits and uses them follows in a loop behind.
+// Reductions whose sums are used at once in the iteration, as accumulated gradients are, and copies of what
+// is then freed: where every iteration has its own transients, what waits and uses them follows in a loop
+// behind.
 static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
     struct overlapper *o = k->overlapper;
     int depth = k->depth;
@@ -381,6 +382,14 @@ static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
     return true;
 }
 
+// Does a copy take away what was made, to where it is kept?
+static bool takes_away(const struct overlapper *o, const struct transfer *transfer) {
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (o->program->buffers[transfer->pieces[i].from.buffer].class != CLASS_TRANSIENT)
+            return false;
+    return is_copy(transfer);
+}
+
 static void sink_block(struct overlapper *o, struct block *block, int depth);
 
 // Takes waits out of the loop and lets them sink behind it.
@@ -398,7 +407,8 @@ static void sink_from_loop(struct sinking *k, struct spot *spot) {
             struct spot *waits = new_spot(k, take_wait_out(o, loop, i, wait, k->depth));
             insert_spot(&k->spots, waits, first_touch(k, &transfer));
             join_waits(k, waits);
-        } else if (!brings_ahead(&transfer) && split_at_wait(k, spot, wait)) {
+        } else if ((!brings_ahead(&transfer) || takes_away(o, &transfer)) &&
+                   split_at_wait(k, spot, wait)) {
             sink_from_loop(k, spot->behind);
             note_touches(k, spot->behind);
         }

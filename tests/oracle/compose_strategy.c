@@ -237,8 +237,13 @@ static void gather_activations(struct composer *c) {
         fprintf(c->to, "  activations : gathered(%s by sequence)\n", axis);
 }
 
-static const char *const offloaded_so[] = {"", "(prefetch = 0)", "(to = disk)", "(unit = tensor)",
-                                           "(to = disk, prefetch = 2)"};
+static const char *const offloaded_so[] = {"",
+                                           "(prefetch = 0)",
+                                           "(to = disk)",
+                                           "(unit = tensor)",
+                                           "(to = disk, prefetch = 2)",
+                                           "(unit = layers(2))"};
+enum { N_OFFLOADED_SO = sizeof offloaded_so / sizeof *offloaded_so };
 
 static void offload_activations(struct composer *c) {
     static const char *const selectors[] = {"",     ".layers",    ".attention.core",
@@ -247,13 +252,13 @@ static void offload_activations(struct composer *c) {
     if (chance(c, 300))
         of = arena_format(c->arena, ".layers[%d:]%s", 1 + (int)pick(c, c->dims->layers - 1),
                           strcmp(of, ".layers") == 0 ? "" : of);
-    fprintf(c->to, "  activations%s : offloaded%s\n", of, offloaded_so[pick(c, 5)]);
+    fprintf(c->to, "  activations%s : offloaded%s\n", of, offloaded_so[pick(c, N_OFFLOADED_SO)]);
 }
 
 static void offload_gradients(struct composer *c) {
     static const char *const selectors[] = {"", "", "", ".layers", ".mlp", ".embedding"};
     fprintf(c->to, "  gradients%s : offloaded%s\n", selectors[pick(c, 6)],
-            offloaded_so[pick(c, 5)]);
+            offloaded_so[pick(c, N_OFFLOADED_SO)]);
 }
 
 static void offload(struct composer *c) {
@@ -264,7 +269,7 @@ static void offload(struct composer *c) {
                 chance(c, 300) ? some_selector(c) : "", chance(c, 300) ? ", to = disk" : "");
     if (!host || chance(c, 500))
         fprintf(c->to, "  %s : offloaded%s\n", host ? "parameters" : states[pick(c, 3)],
-                offloaded_so[pick(c, 5)]);
+                offloaded_so[pick(c, N_OFFLOADED_SO)]);
     if (chance(c, 500))
         offload_activations(c);
     if (chance(c, 500))
