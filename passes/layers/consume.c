@@ -59,30 +59,39 @@ static buffer_id consumed_by(const struct consumer *c, const struct statement *s
 
 // ---- where to ---------------------------------------------------------------------------------
 
-static bool writes(const struct consumer *c, const struct statement *s, buffer_id gradient) {
-    if (s->kind != STATEMENT_CALL || c->program->job->units[s->call.unit].phase != PHASE_BACKWARD)
-        return false;
-    for (uint32_t i = 0; i < c->program->job->units[s->call.unit].n_results; i++)
-        if (s->call.results[i].buffer == gradient)
+static bool reads(const struct consumer *c, const struct call *call, buffer_id id) {
+    for (uint32_t i = 0; i < c->program->job->units[call->unit].n_parameters; i++)
+        if (call->operands[i].buffer == id)
             return true;
     return false;
 }
 
-// Where statements of one gradient come to stand, behind the last statement that writes it and what
-// already stands behind that.
+static bool writes_gradient(const struct consumer *c, const struct statement *s,
+                            const struct call *reader) {
+    if (s->kind != STATEMENT_CALL || c->program->job->units[s->call.unit].phase != PHASE_BACKWARD)
+        return false;
+    for (uint32_t i = 0; i < c->program->job->units[s->call.unit].n_results; i++)
+        if (c->program->buffers[s->call.results[i].buffer].class == CLASS_GRADIENTS &&
+            reads(c, reader, s->call.results[i].buffer))
+            return true;
+    return false;
+}
+
+// Where a call comes to stand, behind the last statement that writes a gradient which it reads, and what
+// already stands behind that. Where tensors are gathered one by one, a layer's backward is several calls.
 struct place {
     struct block *block; // NULL: nowhere
     uint32_t at;
     int depth; // of the loops around
 };
 
-static void find_place(const struct consumer *c, struct block *block, buffer_id gradient, int depth,
-                       struct place *place) {
+static void find_place(const struct consumer *c, struct block *block, const struct call *reader,
+                       int depth, struct place *place) {
     for (uint32_t i = 0; i < block->n; i++) {
         struct statement *s = &block->statements[i];
         if (s->kind == STATEMENT_LOOP)
-            find_place(c, &s->loop.body, gradient, depth + 1, place);
-        else if (writes(c, s, gradient))
+            find_place(c, &s->loop.body, reader, depth + 1, place);
+        else if (writes_gradient(c, s, reader))
             *place = (struct place){block, i + 1, depth};
     }
     while (place->block == block && place->at < block->n &&
@@ -108,7 +117,7 @@ static void number_layers(const struct consumer *c, struct statement *call, int 
 
 static void move_to_gradient(struct consumer *c, struct moved *moved) {
     struct place place = {0};
-    find_place(c, c->body, consumed_by(c, &moved->call), 0, &place);
+    find_place(c, c->body, &moved->call.call, 0, &place);
     CHECK(place.block);
     number_layers(c, &moved->call, place.depth - moved->depth);
     block_insert(c->program->arena, place.block, place.at, moved->call);
