@@ -264,6 +264,13 @@ static enum dtype gather_type(const struct proof *p, struct term state) {
     return tensor == NO_ID ? job->policy.gather : tensor_gather(job, &job->tensors[tensor]);
 }
 
+// The type in which the gradient of a tensor is sent where it is not summed on the way: as it is kept, or
+// would be summed, whichever is narrower.
+static enum dtype moved_type(const struct job *job, const struct tensor *tensor) {
+    enum dtype kept = tensor_gradients(job, tensor), summed = tensor_reduce(job, tensor);
+    return dtype_holds(summed, kept) ? kept : summed;
+}
+
 // The least type that is declared for what is sent so; DTYPE_NONE: none, as of activations, which
 // are sent in their own.
 static enum dtype declared_type(const struct proof *p, const struct exchange *exchange,
@@ -274,7 +281,7 @@ static enum dtype declared_type(const struct proof *p, const struct exchange *ex
                    exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
                    exchange->kind == COLLECTIVE_REDUCE;
     if (gradient)
-        return tensor_reduce(job, gradient);
+        return reduces ? tensor_reduce(job, gradient) : moved_type(job, gradient);
     if (!is_state(p, value->value.of))
         return DTYPE_NONE;
     return reduces ? job->policy.reduce : gather_type(p, value->value.of);
