@@ -4,7 +4,8 @@ proved equal to one device. A program that the compiler makes and then refuses (
 is a mistake of its passes or of its verifier.
 
 usage: mixed_types.py PLACEC ROOT
-Cases in which one was found, and 150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000."""
+Cases in which one was found, and 150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000,
+with PLACE_TEST_EVERY=N an N-th."""
 import collections
 import os
 import random
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 PLACEC, ROOT = sys.argv[1:]
-N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 150
+N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 150 // int(os.environ.get("PLACE_TEST_EVERY", 1))
 SIZES = "hidden = 32  heads = 4  ffn = 64  vocab = 128"
 GROUPED = f"head_dim = 8  kv_heads = 2  {SIZES}"
 MODELS = [
@@ -75,6 +76,7 @@ FOUND = [
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
     ("compute = fp64", 0, "", MUON),  # products of updates, which are of no part
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
+    ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept
 ]
 
 

@@ -268,7 +268,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
     struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1, -1};
     if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
-        (m->away || (several && ordered) || !sums->reduce_each.n))
+        ((m->away && !sums_cast(m)) || (several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
     term.travels = add_travelling(m, ".unreduced", &none, layers_summed_at_once(storage));
