@@ -58,6 +58,13 @@ bool brings_ahead(const struct transfer *transfer) {
            transfer->exchange.kind == COLLECTIVE_BROADCAST || is_copy(transfer);
 }
 
+// A layer's gradient that is taken at once is made right before it is copied. One buffer serves the
+// layers of a range, and does not say which range it is.
+static bool is_taken_at_once(const struct overlapper *o, const struct buffer *from) {
+    return from->class == CLASS_GRADIENTS && o->program->job->tensors[from->tensor].layers > 0 &&
+           !buffer_stack(from, STACK_LAYERS);
+}
+
 int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
@@ -65,7 +72,7 @@ int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *trans
         enum state state = class_states[from->class];
         int64_t prefetch = state == STATE_ACTIVATIONS ? o->placement.activations_prefetch
                            : !is_copy(transfer)       ? storage_of(&o->placement, from)->prefetch
-                           : state == N_STATES
+                           : state == N_STATES || is_taken_at_once(o, from)
                                ? 0
                                : copied_for(storage_of(&o->placement, from), state)->prefetch;
         wanted = prefetch < wanted ? prefetch : wanted;
