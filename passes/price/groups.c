@@ -45,10 +45,21 @@ static const bool *made_stations(struct arena *arena, const struct route *route)
     return made;
 }
 
+static const bool *stations_of_first(struct arena *arena, const struct route *route) {
+    bool *first = ARENA_ARRAY(arena, bool, route->n_stations);
+    for (unsigned i = 0; i < route->n_hops; i++)
+        first[route->hops[i].to] |= route->hops[i].event == EVENT_BEFORE_FIRST_USE;
+    for (unsigned i = 0; i < route->n_hops; i++)
+        first[route->hops[i].to] &= route->hops[i].event != EVENT_BEFORE_USE &&
+                                    route->hops[i].event != EVENT_BEFORE_LATER_USE;
+    return first;
+}
+
 static struct priced_routes *price_route(struct arena *arena, const struct route *route) {
     const struct priced_routes routes = {
         .stations = arena_copy(arena, route->stations, route->n_stations * sizeof *route->stations),
         .is_made = made_stations(arena, route),
+        .is_of_first = stations_of_first(arena, route),
         .n_stations = route->n_stations,
         .sum = route->sum,
         .owned = route->owned,

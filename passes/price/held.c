@@ -2,8 +2,8 @@
 #include "passes/price/price.h"
 
 // How many items there are of a station, in all its buffers.
-static int64_t items_of(const struct pricing_one *one, const struct group *group,
-                        const struct station *station) {
+static int64_t items_of(const struct pricing_one *one, const struct group *group, unsigned i) {
+    const struct station *station = &group->routes->stations[i];
     const struct kind *kind = group->kind;
     struct axis_list owners = owner_axes(group->storage, &station->flat);
     int64_t members = mesh_group_size(&one->config->mesh, &owners);
@@ -11,7 +11,7 @@ static int64_t items_of(const struct pricing_one *one, const struct group *group
         return (kind->items + members - 1) / members;
     if (!station->of_each_unit)
         return station->slots;
-    return kind->gathered;
+    return group->routes->is_of_first[i] ? kind->first : kind->gathered;
 }
 
 // A sum that is carried over microbatches has a counter: an item beside each of its own for every
@@ -21,8 +21,7 @@ static int64_t counter_bytes(const struct pricing_one *one, const struct group *
     if (!routes->carries)
         return 0;
     int levels = levels_of_microbatches(one->placement.ordered, one->placement.microbatches);
-    int64_t items =
-        (levels - group->kind->paired) * items_of(one, group, &routes->stations[routes->sum]);
+    int64_t items = (levels - group->kind->paired) * items_of(one, group, (unsigned)routes->sum);
     return size_times(items, group->sizes[routes->sum].bytes);
 }
 
@@ -49,7 +48,7 @@ static void add_group(const struct pricing_one *one, const struct group *group,
             continue;
         enum state state = class_states[station->class];
         add_bytes(state == N_STATES ? transient : &price->held[state], group,
-                  size_times(items_of(one, group, station), group->sizes[i].bytes));
+                  size_times(items_of(one, group, i), group->sizes[i].bytes));
         price->is_ahead |= is_ahead(group, station);
     }
     add_bytes(transient, group, counter_bytes(one, group));

@@ -108,7 +108,7 @@ static uint32_t add_facts(struct outline *o, struct arena *arena, struct way_fac
 static bool kinds_equal(const struct kind *a, const struct kind *b) {
     return a->state == b->state && a->dtype == b->dtype && a->role == b->role &&
            a->facts == b->facts && a->whole == b->whole && a->items == b->items &&
-           a->gathered == b->gathered && a->paired == b->paired;
+           a->gathered == b->gathered && a->first == b->first && a->paired == b->paired;
 }
 
 static void add_state(struct outline *o, struct arena *arena, uint32_t tensor, uint32_t way,
@@ -136,9 +136,10 @@ static struct kind kind_of(const struct program *program, const struct placed_te
                          .items = buffer_items(reference)};
 }
 
-// Counts the items that units gather of each way. A unit has one buffer of a way, whatever the step, for
+// Counts the items that units gather of each way before a use, or the first. A unit has one buffer of a way, whatever the step, for
 // the most layers that it takes at once.
-static int64_t *count_gathered(const struct notes *notes, struct arena *arena) {
+static int64_t *count_gathered(const struct notes *notes, enum route_event before,
+                               struct arena *arena) {
     uint32_t n_units = notes->reference->job->n_units;
     int64_t *items = ARENA_ARRAY(arena, int64_t, (size_t)notes->n_ways * n_units + 1);
     int64_t *gathered = ARENA_ARRAY(arena, int64_t, notes->n_ways + 1);
@@ -147,7 +148,7 @@ static int64_t *count_gathered(const struct notes *notes, struct arena *arena) {
             const struct chance *chance = &notes->moments[i].chances[k];
             CHECK(chance->buffers_of < n_units);
             int64_t *had = &items[chance->way * n_units + chance->buffers_of];
-            if (!(chance->events >> EVENT_BEFORE_USE & 1) || *had >= chance->layers)
+            if (!(chance->events >> before & 1) || *had >= chance->layers)
                 continue;
             gathered[chance->way] += chance->layers - *had;
             *had = chance->layers;
@@ -157,7 +158,9 @@ static int64_t *count_gathered(const struct notes *notes, struct arena *arena) {
 
 static void list_ways(struct outline *o, struct arena *arena, const struct notes *notes,
                       const struct placement *placement) {
-    const int64_t *gathered = count_gathered(notes, notes->program->arena);
+    struct arena *scratch = notes->program->arena;
+    const int64_t *gathered = count_gathered(notes, EVENT_BEFORE_USE, scratch);
+    const int64_t *first = count_gathered(notes, EVENT_BEFORE_FIRST_USE, scratch);
     for (uint32_t i = 0; i < notes->n_ways; i++) {
         const struct noted_way *way = &notes->ways[i];
         if (!way->reference)
@@ -167,6 +170,7 @@ static void list_ways(struct outline *o, struct arena *arena, const struct notes
         struct kind kind = kind_of(notes->program, &placement->tensors[i / 2], way->reference);
         kind.facts = add_facts(o, arena, facts);
         kind.gathered = gathered[i];
+        kind.first = first[i];
         kind.paired = way->paired;
         add_state(o, arena, i / 2, i, &kind);
     }

@@ -44,6 +44,7 @@ struct kind {
     int64_t whole;    // elements of a device's tensor before it is cut flat
     int64_t items;    // of buffers that are stacked as the reference's are
     int64_t gathered; // items of what units have of it, if each has its own
+    int64_t first;    // of these what the first of a step has
     bool paired;      // microbatches are summed two by two where they are made
 };
 struct outlined {
@@ -104,6 +105,7 @@ struct sent_hops {
 struct priced_routes {
     struct station *stations; // the same in all steps
     const bool *is_made;      // by station; what the state does not stop at is no buffer
+    const bool *is_of_first;  // by station; the first use of a step alone fills it
     unsigned n_stations;
     int sum, owned, residual; // as in a route
     bool carries;             // microbatches, as a tree
