@@ -16,7 +16,8 @@ enum {
     MUTANTS_OF_EACH = 2 * N_MUTATIONS, // of one program
     ROUNDINGS_OF_EACH = 4 * N_ROUNDINGS,
     FIRST_BASE = 1000000, // the first family of compositions that are spoilt
-    MAX_READ = 10 * FAMILY_SIZE,
+    TRIED_OF_FAMILY = 4,
+    MAX_READ = 400 * TRIED_OF_FAMILY,
 };
 
 const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants", "precision"};
@@ -41,6 +42,7 @@ struct cases {
     struct expected *base_expected;
     struct trace *trace;
     uint32_t source;
+    bool only_reads; // executes nothing
 };
 
 struct cases *cases_new(void) {
@@ -103,6 +105,10 @@ static struct composition tuple(struct arena *arena, uint32_t number) {
     return compose_tuple(arena, chosen, number >= 625, &full_dims);
 }
 
+static struct composition placement(struct arena *arena, enum part part, uint32_t number) {
+    return part == PART_TUPLES ? tuple(arena, number) : compose(arena, number, &full_dims);
+}
+
 // All tuples on one kind of axis are one family, as all compositions of a chunk.
 static int64_t family_of(enum part part, uint32_t number) {
     return part == PART_TUPLES ? -2 - (int64_t)(number / 625) : number / FAMILY_SIZE;
@@ -126,8 +132,7 @@ static struct result placement_run(struct cases *c, enum part part, uint32_t num
     struct arena arena = {0};
     struct compiled compiled;
     bool taken = false;
-    struct composition composition =
-        part == PART_TUPLES ? tuple(&arena, number) : compose(&arena, number, &full_dims);
+    struct composition composition = placement(&arena, part, number);
     compile_text(&compiled, composition.text);
     struct result result = {.part = part, .number = number, .judgement = compiled.judgement};
     snprintf(result.code, sizeof result.code, "%s", first_code(compiled.diagnostics));
@@ -159,14 +164,33 @@ static void read_back(struct cases *c) {
     job_number(c->program->job);
 }
 
-// A composition that has a program which is accepted and right.
-static bool read_base(struct cases *c, uint64_t seed) {
+// Strategies have some things seldom, since these go with little else: most programs that are spoilt have
+// one of them. The rest of a strategy is drawn as ever.
+static unsigned wanted_of(uint32_t base) {
+    static const unsigned wanted[] = {1u << TRAIT_MADE_PARAMETERS,
+                                      1u << TRAIT_BY_TENSOR,
+                                      1u << TRAIT_OFFLOADED,
+                                      1u << TRAIT_MADE_GRADIENTS,
+                                      0,
+                                      1u << TRAIT_BY_TENSOR,
+                                      1u << TRAIT_MADE_OPTIMIZER,
+                                      0};
+    return wanted[base % (sizeof wanted / sizeof *wanted)];
+}
+
+// A composition that has what is wanted and a program which is accepted.
+static bool read_base(struct cases *c, uint64_t seed, unsigned wanted) {
     struct composition composition = compose(&c->base_arena, seed, &small_dims);
     compile_text(&c->compiled, composition.text);
-    if (c->compiled.judgement != JUDGED_ACCEPTED)
+    if (c->compiled.judgement != JUDGED_ACCEPTED || wanted & ~traits_of(&c->compiled.config))
         return false;
     read_back(c);
     c->setup = setup_of(&composition);
+    return true;
+}
+
+// Is it right, too?
+static bool run_base(struct cases *c) {
     c->base_expected = truth_expect(&c->base_arena, c->compiled.reference, &c->setup);
     c->trace = trace_new(&c->base_arena, truth_limits(c->base_expected).rounding);
     struct observer recorder = trace_recorder(c->trace);
@@ -177,9 +201,10 @@ static bool read_base(struct cases *c, uint64_t seed) {
 static void take_base(struct cases *c, uint32_t base) {
     bool read = c->base == base;
     for (uint64_t i = 0; i < MAX_READ && !read; i++) { // some families have no program
-        uint64_t family = FIRST_BASE * (1 + i / FAMILY_SIZE) + base;
+        uint64_t family = FIRST_BASE * (1 + i / TRIED_OF_FAMILY) + base;
         forget_base(c);
-        read = read_base(c, family * FAMILY_SIZE + i % FAMILY_SIZE);
+        read = read_base(c, family * FAMILY_SIZE + i % TRIED_OF_FAMILY, wanted_of(base)) &&
+               (c->only_reads || run_base(c));
     }
     CHECK(read);
     c->base = base;
@@ -287,6 +312,30 @@ struct result case_run(struct cases *c, enum part part, uint32_t number) {
     return part_is_spoilt(part) ? mutant_run(c, part, number) : placement_run(c, part, number);
 }
 
+// ---- counting ---------------------------------------------------------------------------------
+
+static unsigned traits_of_placement(enum part part, uint32_t number) {
+    struct arena arena = {0};
+    struct compiled compiled;
+    struct composition composition = placement(&arena, part, number);
+    derive_text(&compiled, composition.text);
+    unsigned traits = compiled.final ? traits_of(&compiled.config) : 0;
+    arena_free(&compiled.arena);
+    arena_free(&arena);
+    return traits;
+}
+
+unsigned case_traits(struct cases *c, enum part part, uint32_t number) {
+    struct arena arena = {0};
+    struct mutant mutant;
+    if (!part_is_spoilt(part))
+        return traits_of_placement(part, number);
+    c->only_reads = true;
+    unsigned traits = spoil(c, &arena, part, number, &mutant) ? traits_of(&c->compiled.config) : 0;
+    arena_free(&arena);
+    return traits;
+}
+
 // ---- looking at one ---------------------------------------------------------------------------
 
 static void print_mutant(enum part part, uint32_t number) {
@@ -310,8 +359,6 @@ void case_print(enum part part, uint32_t number) {
     if (part_is_spoilt(part))
         print_mutant(part, number);
     else
-        printf("%s",
-               (part == PART_TUPLES ? tuple(&arena, number) : compose(&arena, number, &full_dims))
-                   .text);
+        printf("%s", placement(&arena, part, number).text);
     arena_free(&arena);
 }

@@ -37,6 +37,9 @@ struct cases; // what is kept from one case for the next
 struct cases *cases_new(void);
 void cases_free(struct cases *);
 struct result case_run(struct cases *, enum part, uint32_t number);
+// What a case has (bits 1 << enum trait), without executing it. Without a program, or where the mistake
+// cannot be planted: nothing. Cases of which this is asked are not run too.
+unsigned case_traits(struct cases *, enum part part, uint32_t number);
 // The text of the file; of a mutant the spoilt program and what was said about it too.
 void case_print(enum part, uint32_t number);
 

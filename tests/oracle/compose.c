@@ -165,7 +165,10 @@ static void write_optimizer_of_layers(struct composer *c) {
 // (A biting clip hides it altogether, and AdamW with a small eps nearly.)
 static void write_optimizer(struct composer *c) {
     static const char rate[] = "lr = cosine(0.05, warmup = 4, steps = 12)";
-    switch (pick(c, 6)) {
+    int64_t which = pick(c, 6);
+    c->keeps_nothing = which == 2 && !c->has_master;
+    c->takes_at_once &= which != 3;
+    switch (which) {
     case 0:
         fprintf(c->to, "  optimizer = sgd(%s, momentum = 0.9)\n", rate);
         break;
@@ -194,7 +197,9 @@ static void write_optimizer(struct composer *c) {
 
 // One that stays, or one that every step changes.
 static void write_loss_scale(struct composer *c) {
-    if (chance(c, 250))
+    bool scales = chance(c, 250);
+    c->takes_at_once &= !scales;
+    if (scales)
         fprintf(c->to, "  loss_scale = %s\n",
                 chance(c, 500) ? "96" : "dynamic(initial = 96, interval = 3)");
 }
@@ -210,6 +215,7 @@ static void write_precision(struct composer *c) {
         {"parameters = fp32  master = fp64", true, true},
         {"parameters = fp32  master = fp64  moments = fp64  gradients = fp64  compute = fp64", true,
          false},
+        {"parameters = fp32  master = fp64  reduce = fp64", true, true},
         {"master = fp64  moments = fp64  compute.norm = fp64", true, true},
         {"parameters = fp64  gather = fp32  compute = fp32", false, false},
         {"parameters = fp64  moments = fp32  gradients = fp64  compute = fp64", false, false},
@@ -218,7 +224,7 @@ static void write_precision(struct composer *c) {
         {"moments = fp64", false, true},
     };
     uint64_t aside = c->random; // so that the rest of a composition is what it is without
-    bool uniform = random_bits(&aside) % 1000 < 600;
+    bool uniform = random_bits(&aside) % 1000 < 500;
     size_t which = random_bits(&aside) % (sizeof mixed / sizeof *mixed);
     c->has_master = !uniform && mixed[which].has_master;
     int64_t begin = (int64_t)(random_bits(&aside) % (uint64_t)c->dims->layers);
@@ -233,9 +239,11 @@ static void write_precision(struct composer *c) {
                 begin % 2 ? ".mlp" : "");
 }
 
-static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
+static void write_training(struct composer *c, int64_t batch, int64_t microbatch,
+                           int64_t microbatches) {
     fprintf(c->to, "\ntrain {\n  batch = %d  sequence = %d  microbatch = %d\n", (int)batch,
             (int)c->dims->sequence, (int)microbatch);
+    c->takes_at_once = microbatches == 1;
     write_precision(c);
     write_optimizer(c);
     write_loss_scale(c);
@@ -267,7 +275,7 @@ struct composition compose(struct arena *arena, uint64_t seed, const struct dims
     int64_t microbatches =
         1 + pick(&c, room < dims->max_microbatches ? room : dims->max_microbatches);
     int64_t batch = devices * microbatch * microbatches;
-    write_training(&c, batch, microbatch);
+    write_training(&c, batch, microbatch, microbatches);
     c.random = seed * 31 + 5;
     add_data_axes(&c, devices);
     int64_t left = add_axes(&c, dims->max_devices / devices, AXIS_TENSOR, 400);
@@ -287,7 +295,7 @@ struct composition compose_tuple(struct arena *arena, const char *const letters[
     struct composer c = {.arena = arena, .dims = dims, .random = 5};
     c.to = open_memstream(&text, &length);
     write_model(&c);
-    write_training(&c, 12, 2);
+    write_training(&c, 12, 2, 1);
     add_axis(&c, 2, AXIS_DATA);
     add_axis(&c, 3, tensor_axis ? AXIS_TENSOR : AXIS_DATA);
     write_mesh(&c);

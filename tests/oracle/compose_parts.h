@@ -27,6 +27,9 @@ struct composer {
     struct composed_axis axes[6];
     unsigned n_axes;
     bool has_master;    // parameters are rounded from a copy that is updated
+    bool takes_at_once; // nothing needs a gradient that is not whole, or all of them
+    bool has_owners;    // some tensor has
+    bool keeps_nothing; // from step to step but parameters
     const char *tokens; // the product of the data and context axes, as a strategy names it
     bool by_tensor;     // what is said to be cut now has owners
 };

@@ -130,7 +130,7 @@ static const int *write_triple(struct composer *c, const char *selector, const c
 
 // Owners along all axes that divide tokens: over others there are none yet.
 static void write_triple_by_tensor(struct composer *c, const char *selector) {
-    c->by_tensor = true;
+    c->by_tensor = c->has_owners = true;
     write_triple(c, selector, c->tokens);
     c->by_tensor = false;
 }
@@ -144,11 +144,25 @@ static void write_tuple(struct composer *c, const char *axes) {
         write_mode(c, 0, "", GATHERED, axes);
 }
 
+// Gives tensors of layers owners, of all or of a part.
+static void give_owners(struct composer *c) {
+    static const char *const of[] = {".layers", ".layers", ".attention", ".mlp"};
+    const char *selector = of[pick(c, 4)];
+    if (!c->tokens || c->has_owners)
+        return;
+    if (chance(c, 100)) { // its other states may lie elsewhere
+        fprintf(c->to, "  optimizer%s : sharded(%s by tensor)\n", selector, c->tokens);
+        c->has_owners = true;
+    } else {
+        write_triple_by_tensor(c, selector);
+    }
+}
+
 // On all these axes together, on one of them, or on each in another way.
 static void keep_states(struct composer *c) {
     if (!c->tokens)
         return;
-    if (chance(c, 200)) {
+    if (chance(c, 120)) {
         write_triple_by_tensor(c, "");
         return;
     }
@@ -261,8 +275,17 @@ static void offload_gradients(struct composer *c) {
             offloaded_so[pick(c, N_OFFLOADED_SO)]);
 }
 
+// What has owners is seldom kept elsewhere, or not kept: that is not built yet.
+static bool avoids_owned(struct composer *c) {
+    return c->has_owners && !chance(c, 100);
+}
+
 static void offload(struct composer *c) {
     static const char *const states[] = {"optimizer", "parameters", "optimizer, parameters"};
+    if (avoids_owned(c)) {
+        offload_activations(c);
+        return;
+    }
     bool host = chance(c, 400);
     if (host)
         fprintf(c->to, "  optimizer%s : offloaded(update = host%s)\n",
@@ -281,18 +304,6 @@ static void gather_optimizer(struct composer *c) {
         fprintf(c->to, "  optimizer.head : gathered(%s)\n", c->tokens);
 }
 
-// Gives tensors of layers owners, of all or of a part.
-static void give_owners(struct composer *c) {
-    static const char *const of[] = {".layers", ".attention", ".mlp", ""};
-    const char *selector = of[pick(c, 4)];
-    if (!c->tokens)
-        return;
-    if (chance(c, 100)) // its other states may lie elsewhere
-        fprintf(c->to, "  optimizer%s : sharded(%s by tensor)\n", selector, c->tokens);
-    else
-        write_triple_by_tensor(c, selector);
-}
-
 static void cut_by_other(struct composer *c) {
     if (c->tokens)
         fprintf(c->to, "  optimizer.head : sharded(%s by tensor)\n", c->tokens);
@@ -304,11 +315,14 @@ static void cut_by_other(struct composer *c) {
 // Where a composition has not what this needs it has no meaning, which is seldom tried.
 static void make_when_needed(struct composer *c) {
     static const char *const of_parameters[] = {"", ".layers", ".attention", ".embedding"};
+    static const char *const of_gradients[] = {"", ".layers", ".layers", ".mlp"};
+    if (avoids_owned(c))
+        return;
     if (chance(c, c->has_master ? 700 : 30))
         fprintf(c->to, "  parameters%s : materialized\n", of_parameters[pick(c, 4)]);
-    if (chance(c, 300))
-        fprintf(c->to, "  gradients%s : materialized\n", chance(c, 500) ? "" : ".mlp");
-    if (chance(c, 30))
+    if (chance(c, c->takes_at_once ? 700 : 30))
+        fprintf(c->to, "  gradients%s : materialized\n", of_gradients[pick(c, 4)]);
+    if (chance(c, c->keeps_nothing ? 700 : 30))
         fprintf(c->to, "  optimizer : materialized\n");
 }
 

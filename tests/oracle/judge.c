@@ -2,6 +2,8 @@
 //
 //     judge [--full] [--only PART] [--folder DIR] [--processes N]
 //                                 all cases, or a sample; prints the table
+//     judge --count [--full] [--only PART]
+//                                 what these have, without executing anything
 //     judge PART NUMBER           one case, and what came out
 //     judge PART NUMBER text      what the case is about
 //
@@ -24,6 +26,7 @@
 #include "ir/check.h"
 #include "tests/oracle/cases.h"
 #include "tests/oracle/table.h"
+#include "tests/oracle/traits.h"
 
 enum { SECONDS_OF_A_CASE = 300, MAX_PROCESSES = 16 };
 
@@ -270,10 +273,36 @@ static bool judge_all(struct judging *judging) {
     return print_table(judging, now() - start);
 }
 
+// ---- counting ---------------------------------------------------------------------------------
+
+static void count_all(const struct judging *judging) {
+    unsigned counts[N_TRAITS][N_PARTS] = {{0}};
+    struct cases *cases = cases_new();
+    for (uint32_t i = 0; i < judging->n_cases; i++) {
+        struct case_name name = judging->cases[i];
+        unsigned traits = case_traits(cases, name.part, name.number);
+        for (int trait = 0; trait < N_TRAITS; trait++)
+            counts[trait][name.part] += traits >> trait & 1;
+    }
+    cases_free(cases);
+    printf("%-24s", "");
+    for (int part = 0; part < N_PARTS; part++)
+        printf("%14s", part_names[part]);
+    printf("%14s\n", "all");
+    for (int trait = 0; trait < N_TRAITS; trait++) {
+        unsigned all = 0;
+        printf("%-24s", trait_names[trait]);
+        for (int part = 0; part < N_PARTS; all += counts[trait][part++])
+            printf("%14u", counts[trait][part]);
+        printf("%14u\n", all);
+    }
+}
+
 // ---- the command ------------------------------------------------------------------------------
 
 static int usage(void) {
     fprintf(stderr, "usage: judge [--full] [--only PART] [--folder DIR] [--processes N]\n"
+                    "       judge --count [--full] [--only PART]\n"
                     "       judge tuples|compositions|mutants|precision NUMBER [text]\n");
     return 2;
 }
@@ -300,12 +329,15 @@ static int run_one(enum part part, uint32_t number, bool text) {
 int main(int n, char **arguments) {
     struct judging judging = {.folder = "judge", .processes = 1};
     int only = N_PARTS;
+    bool counts = false;
     if (n >= 3 && part_named(arguments[1]) >= 0)
         return run_one((enum part)part_named(arguments[1]),
                        (uint32_t)strtoul(arguments[2], NULL, 10), n > 3);
     for (int i = 1; i < n; i++) {
         if (strcmp(arguments[i], "--full") == 0)
             judging.full = true;
+        else if (strcmp(arguments[i], "--count") == 0)
+            counts = true;
         else if (strcmp(arguments[i], "--only") == 0 && i + 1 < n)
             only = part_named(arguments[++i]);
         else if (strcmp(arguments[i], "--folder") == 0 && i + 1 < n)
@@ -321,8 +353,13 @@ int main(int n, char **arguments) {
     for (int part = 0; part < N_PARTS; part++)
         if (only == N_PARTS || part == only)
             add_cases(&arena, &judging, (enum part)part);
-    name_results(&arena, &judging);
-    bool good = judge_all(&judging);
+    bool good = true;
+    if (counts) {
+        count_all(&judging);
+    } else {
+        name_results(&arena, &judging);
+        good = judge_all(&judging);
+    }
     arena_free(&arena);
     return good ? 0 : 1;
 }

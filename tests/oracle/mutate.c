@@ -34,31 +34,6 @@ bool touched(struct mutant *m, struct span span, const char *what) {
 
 // ---- statements -------------------------------------------------------------------------------
 
-static bool brings_made(const struct program *program, const struct transfer *start) {
-    for (uint32_t i = 0; i < start->n_pieces; i++)
-        for (int side = 0; side < 2; side++) {
-            struct reference at = side ? start->pieces[i].to : start->pieces[i].from;
-            enum buffer_class class = program->buffers[buffer_whole(program, at.buffer)].class;
-            if (class == CLASS_ACTIVATIONS || class == CLASS_GRADIENTS)
-                return true;
-        }
-    return false;
-}
-
-// A wait is among those that its starts are.
-static bool is_among(const struct mutant *m, const struct statement *s, enum step_kind step) {
-    if (m->among == ALL_TRANSFERS || (s->kind != STATEMENT_START && s->kind != STATEMENT_WAIT))
-        return true;
-    if (s->kind == STATEMENT_START)
-        return is_copy(&s->start) && (m->among == COPIES || brings_made(m->program, &s->start));
-    struct statement_walk walk = walk_statements(&m->program->steps[step].body);
-    while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_START &&
-            walk.statement->start.handle == s->wait.handle && is_among(m, walk.statement, step))
-            return true;
-    return false;
-}
-
 static void collect(struct mutant *m, struct sites *sites, struct block *block, int depth,
                     enum step_kind step, unsigned kinds) {
     for (uint32_t i = 0; i < block->n; i++) {

@@ -22,6 +22,10 @@ enum mutation {
 };
 extern const char *const mutation_names[N_ALL_MUTATIONS];
 
+// COPIES: of transfers those between tiers; of COMPUTED, activations and gradients only. MADE: what makes
+// states that are materialized, and takes them; OWNED: what is said of owners (mutate_among.c).
+enum among { ALL_STATEMENTS, COPIES, COPIES_OF_COMPUTED, MADE, OWNED };
+
 enum { MAX_TOUCHED = 8 };
 struct mutant {
     struct program *program;          // a clone of the one that was spoilt
@@ -29,7 +33,8 @@ struct mutant {
     struct span touched[MAX_TOUCHED]; // the statements, ops and buffers that were changed
     unsigned n_touched;
     uint64_t random;
-    enum { ALL_TRANSFERS, COPIES, COPIES_OF_MADE } among; // which transfers it is planted in
+    enum among among; // which statements it is planted in
+    bool *made;       // by buffers, with MADE: of states that are materialized
 };
 
 // Plants a mistake of that kind into a clone, which then still has the form of a program that code

@@ -37,6 +37,9 @@ enum {
 struct sites find_sites(struct mutant *, unsigned kinds);
 bool choose_site(struct mutant *, unsigned kinds, struct site *); // false: there is none
 void remove_statement(struct block *, uint32_t at);
+// Does the statement, of that step, belong to what the mistake is planted in?
+bool is_among(const struct mutant *, const struct statement *, enum step_kind);
+bool find_made(struct mutant *); // before MADE; false: there is nothing
 // Another buffer that holds the same type of item; NO_ID: there is none.
 buffer_id other_buffer(struct mutant *, buffer_id, bool same_tensor);
 

@@ -22,7 +22,7 @@ static bool drop_transfer(struct mutant *m) {
     uint32_t handle = statement_at(&site)->start.handle;
     touched(m, statement_at(&site)->span, "a transfer dropped");
     remove_statement(site.block, site.at);
-    m->among = ALL_TRANSFERS;
+    m->among = ALL_STATEMENTS;
     struct sites waits = find_sites(m, WAITS);
     for (uint32_t i = waits.n; i-- > 0;)
         if (waits.items[i].step == site.step &&
@@ -117,8 +117,13 @@ static bool move_statement_of(struct mutant *m, unsigned kinds, const char *what
     if (coin(m)) {
         to = from;
         to.at = choose(m, from.block->n);
-    } else if (!choose_site(m, SIMPLE | LOOPS, &to) || to.step != from.step) {
-        return false;
+    } else {
+        enum among among = m->among;
+        m->among = ALL_STATEMENTS;
+        bool chosen = choose_site(m, SIMPLE | LOOPS, &to);
+        m->among = among;
+        if (!chosen || to.step != from.step)
+            return false;
     }
     struct statement moved = *statement_at(&from);
     if (to.at == from.at && to.block == from.block)
@@ -407,11 +412,11 @@ bool other_copy(struct mutant *m) {
     static bool (*const ways[])(struct mutant *) = {
         drop_transfer, drop_piece,      drop_start,         drop_wait, double_transfer,
         double_start,  exchange_pieces, other_piece_buffer, move_copy, other_copied_item};
-    m->among = choose(m, 4) ? COPIES_OF_MADE : COPIES;
+    m->among = choose(m, 4) ? COPIES_OF_COMPUTED : COPIES;
     if (find_sites(m, STARTS).n == 0)
         m->among = COPIES;
     bool planted = ways[choose(m, sizeof ways / sizeof *ways)](m);
-    m->among = ALL_TRANSFERS;
+    m->among = ALL_STATEMENTS;
     return planted;
 }
 
@@ -602,4 +607,82 @@ bool other_bounds(struct mutant *m) {
     else
         loop->end--;
     return touched(m, statement_at(&site)->span, "a loop with other bounds");
+}
+
+// ---- what is made when it is needed, what has owners --------------------------------------------
+
+static bool move_simple(struct mutant *m) {
+    return move_statement_of(m, SIMPLE, "a statement moved");
+}
+
+bool made_otherwise(struct mutant *m) {
+    static bool (*const ways[])(struct mutant *) = {
+        drop_statement, double_statement,  move_simple,     move_simple,        drop_transfer,
+        drop_piece,     drop_wait,         exchange_pieces, other_piece_buffer, other_state,
+        other_operand,  exchange_operands, wrong_layer,     wrong_layer,        other_slot};
+    if (!find_made(m))
+        return false;
+    m->among = MADE;
+    bool planted = ways[choose(m, sizeof ways / sizeof *ways)](m);
+    m->among = ALL_STATEMENTS;
+    return planted;
+}
+
+// The next layer, or one layer always, in all that the statement names of owners, or of layers.
+static bool other_owned_item(struct mutant *m) {
+    struct site site;
+    if (!choose_site(m, CALLS | STARTS, &site))
+        return false;
+    struct index from = statement_ownership(m->program, statement_at(&site)).item;
+    bool all = coin(m), next = coin(m);
+    uint32_t layer = choose(m, (uint32_t)m->program->job->sizes.layers);
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(m->program, statement_at(&site), i)).at; i++) {
+        const struct buffer *buffer = &m->program->buffers[access.at->buffer];
+        if (buffer->stacks.n == 0 || !index_equal(access.at->indices[0], from) ||
+            (!all && buffer->layout.owners.n == 0))
+            continue;
+        access.at->indices[0] =
+            next && from.variable >= 0
+                ? index_variable(from.variable, from.offset + 1, buffer->stacks.list[0].count)
+                : index_constant(layer % buffer->stacks.list[0].count);
+    }
+    return touched(m, statement_at(&site)->span, "another owner's item");
+}
+
+// Everything that has owners along some axes has them along others, and is sent there.
+static bool other_owner_axes(struct mutant *m) {
+    struct site site;
+    if (!choose_site(m, STARTS, &site))
+        return false;
+    struct axis_list old = statement_at(&site)->start.exchange.axes, axes = {0};
+    for (unsigned i = 0; i < m->program->job->mesh.n_axes; i++)
+        if (coin(m))
+            axes.axes[axes.n++] = (uint8_t)i;
+    if (axes.n == 0 || axis_list_equal(&axes, &old))
+        return false;
+    struct sites starts = find_sites(m, STARTS);
+    for (uint32_t i = 0; i < starts.n; i++) {
+        struct statement *start = statement_at(&starts.items[i]);
+        if (!axis_list_equal(&start->start.exchange.axes, &old))
+            continue;
+        start->start.exchange.axes = axes;
+        touched(m, start->span, "owners along other axes");
+    }
+    for (buffer_id i = 0; i < m->program->n_buffers; i++)
+        if (axis_list_equal(&m->program->buffers[i].layout.owners, &old))
+            m->program->buffers[i].layout.owners = axes;
+    return true;
+}
+
+bool other_owner(struct mutant *m) {
+    static bool (*const ways[])(struct mutant *) = {
+        drop_statement,     double_statement, move_simple,       drop_transfer,
+        drop_piece,         double_transfer,  exchange_pieces,   drop_wait,
+        other_piece_buffer, other_state,      exchange_operands, other_owned_item,
+        other_owned_item,   other_owned_item, other_owner_axes};
+    m->among = OWNED;
+    bool planted = ways[choose(m, sizeof ways / sizeof *ways)](m);
+    m->among = ALL_STATEMENTS;
+    return planted;
 }

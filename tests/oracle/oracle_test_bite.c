@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/oracle/compiled.h"
+#include "tests/oracle/mutate.h"
 #include "tests/oracle/truth.h"
 
 #define MACHINE                                                                                    \
@@ -108,7 +109,61 @@ static void features_bite(void **state) {
     }
 }
 
+// ---- mistakes -----------------------------------------------------------------------------------
+
+#define SMALL                                                                                      \
+    "model tiny : llama { layers = 3  hidden = 11  heads = 6  kv_heads = 3  head_dim = 4  ffn = "  \
+    "30 vocab = 42 }\n" MACHINE
+static const char owned[] =
+    SMALL "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
+          "  optimizer = adamw(lr = 0.05, eps = 1e-2)\n"
+          "}\n"
+          "strategy main { split batch over dp  optimizer : sharded(dp by tensor) }\n";
+static const char made[] = SMALL "train { batch = 4  sequence = 12  microbatch = 2\n"
+                                 "  precision { parameters = fp32  master = fp64 }\n"
+                                 "  optimizer = sgd(lr = 0.05, momentum = 0.9)\n"
+                                 "}\n"
+                                 "strategy main { split batch over dp  optimizer : sharded(dp)\n"
+                                 "  parameters, gradients : materialized }\n";
+enum { N_PLANTED = 60 };
+
+// How many of such mistakes show when the program is executed; none that does is accepted.
+static unsigned count_wrong(const char *text, enum mutation mutation) {
+    static const struct setup setup = {
+        .seed = 3, .steps = 3, .first_step = 3, .sequences_per_group = 2};
+    struct arena arena = {0};
+    struct compiled compiled;
+    unsigned n_wrong = 0;
+    compile_text(&compiled, text);
+    assert_int_equal(compiled.judgement, JUDGED_ACCEPTED);
+    struct expected *expected = truth_expect(&arena, compiled.reference, &setup);
+    for (uint64_t seed = 0; seed < N_PLANTED; seed++) {
+        struct arena own = {0};
+        struct mutant mutant;
+        struct diagnostics *diagnostics = diagnostics_new(&own, &compiled.sources);
+        if (mutate(&own, compiled.final, mutation, seed, &mutant) &&
+            truth_judge(&own, expected, mutant.program, NULL, NULL).outcome != OUTCOME_RIGHT) {
+            n_wrong++;
+            if (judge_program(compiled.reference, mutant.program, &own, diagnostics) ==
+                JUDGED_ACCEPTED)
+                fail_msg("%s (%d) is wrong, and accepted", mutant.what, (int)seed);
+        }
+        arena_free(&own);
+    }
+    arena_free(&compiled.arena);
+    arena_free(&arena);
+    return n_wrong;
+}
+
+static void mistakes_bite(void **state) {
+    assert_in_range(count_wrong(owned, MUTATION_OTHER_OWNER), N_PLANTED / 2, N_PLANTED);
+    assert_in_range(count_wrong(made, MUTATION_MADE_OTHERWISE), N_PLANTED / 2, N_PLANTED);
+    assert_int_equal(count_wrong(made, MUTATION_OTHER_OWNER), 0); // there is nothing of the kind
+    assert_int_equal(count_wrong(owned, MUTATION_MADE_OTHERWISE), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(features_bite)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(features_bite),
+                                       cmocka_unit_test(mistakes_bite)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,13 +7,19 @@ const char *const trait_names[N_TRAITS] = {
 #undef TRAIT
 };
 
+static const unsigned made_traits[N_STATES] = {
+    [STATE_PARAMETERS] = 1u << TRAIT_MATERIALIZED | 1u << TRAIT_MADE_PARAMETERS,
+    [STATE_GRADIENTS] = 1u << TRAIT_MATERIALIZED | 1u << TRAIT_MADE_GRADIENTS,
+    [STATE_OPTIMIZER] = 1u << TRAIT_MATERIALIZED | 1u << TRAIT_MADE_OPTIMIZER,
+};
+
 static unsigned traits_of_mode(const struct mode_statement *mode) {
     unsigned traits = 0;
     bool activations = mode->state == STATE_ACTIVATIONS;
     if (mode->sets_residency && mode->residency == RESIDENCY_OFFLOADED)
         traits |= 1u << TRAIT_OFFLOADED;
-    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED && !activations)
-        traits |= 1u << TRAIT_MATERIALIZED;
+    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED)
+        traits |= made_traits[mode->state];
     if (mode->sets_extent && mode->by == CUT_TENSOR)
         traits |= 1u << TRAIT_BY_TENSOR;
     if (mode->sets_extent && mode->by == CUT_DIMENSION && !activations)
