@@ -14,6 +14,7 @@
 #include "tests/derive.h"
 #include "tests/program_edit.h"
 #include "tests/random.h"
+#include "tests/sample.h"
 #include "tests/tiny_strategies.h"
 
 // ---- both ways --------------------------------------------------------------------------------
@@ -298,10 +299,10 @@ static bool check_random_step(uint64_t seed) {
 }
 
 static void random_steps(void **state) {
-    int n = getenv("PLACE_TEST_FULL") ? 200000 : 4000, n_shorter = 0;
-    for (int i = 0; i < n; i++)
+    int n = getenv("PLACE_TEST_FULL") ? 200000 : 4000, n_shorter = 0, every = sample_every();
+    for (int i = 0; i < n; i += every)
         n_shorter += check_random_step((uint64_t)i);
-    assert_true(n_shorter > n / 4);
+    assert_true(n_shorter > n / every / 4);
 }
 
 // Ranges of layers are the same in whatever order their items die: here those of `rows` do in
@@ -361,7 +362,7 @@ static void tiny_strategies_of_any_depth(void **state) {
 
 static void random_strategies_of_any_depth(void **state) {
     int n = getenv("PLACE_TEST_FULL") ? 2000 : 60;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i += sample_every()) {
         struct arena arena = {0};
         struct config config = random_strategy_config(&arena, (uint64_t)i);
         char name[32];

@@ -2,7 +2,8 @@
 """Holds `placec emit --as=routes` of every example: to the text that a person has read (golden/routes), to 80
 columns, and to what `check` says is sent of parameters and gradients.
 
-    routes.py PLACEC ROOT    (PLACE_UPDATE_GOLDENS=1 writes the texts anew)"""
+    routes.py PLACEC ROOT    PLACE_UPDATE_GOLDENS=1 in the environment writes the texts anew; with PLACE_TEST_EVERY=N
+                             every N-th example only"""
 import glob
 import json
 import os
@@ -81,7 +82,8 @@ def complaints(placec, path, golden):
 def main():
     placec, root = sys.argv[1:3]
     found = []
-    for path in sorted(glob.glob(os.path.join(root, "examples", "*.place"))):
+    paths = sorted(glob.glob(os.path.join(root, "examples", "*.place")))
+    for path in paths[:: int(os.environ.get("PLACE_TEST_EVERY", 1))]:
         name = os.path.basename(path).removesuffix(".place")
         found += complaints(placec, path, os.path.join(root, "tests", "golden", "routes", f"{name}.routes"))
     print("\n".join(found))

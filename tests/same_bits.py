@@ -3,8 +3,8 @@
 and norms of some steps, and the parameters and optimizer states behind them. The file has a mesh of the axes `replica`
 and `shard` and says `reproducible`. Prints of how many strategies, and the one value.
 
-The first strategy runs in every way; of the others each in one, in turns, or with PLACE_TEST_FULL in the environment in
-every way, too.
+Each strategy runs in one way, in turns, and the first in those that are nobody's turn, too; with PLACE_TEST_FULL in the
+environment each in every way.
 
 usage: same_bits.py [--library FILE] [--launcher COMMAND] PLACEC FILE STEPS [-D...]
 
@@ -36,7 +36,7 @@ TEXT = os.path.join(ROOT, "README.md")
 # replica, shard, threads of a device, processes (0: no launcher)
 ALONE = ((1, 1, 1, 0), (1, 1, 2, 0), (1, 2, 1, 0), (2, 1, 2, 0), (2, 2, 1, 0), (4, 2, 1, 0), (2, 4, 1, 0))
 WAYS = ((1, 1, 1, 0), (2, 2, 1, 2), (2, 2, 1, 4)) if LAUNCHER else ALONE
-SAMPLE = len(WAYS) if os.environ.get("PLACE_TEST_FULL") else 1
+FULL = bool(os.environ.get("PLACE_TEST_FULL"))
 
 
 def bits(folder, strategy, replica, shard, threads, processes, library=None):
@@ -58,7 +58,7 @@ with open(FILE, encoding="utf-8") as file:
 with tempfile.TemporaryDirectory() as temporary:
     found = {(s, way): bits(temporary, s, *way)
              for i, s in enumerate(strategies) for k, way in enumerate(WAYS)
-             if i == 0 or (k - SAMPLE * i) % len(WAYS) < SAMPLE}
+             if FULL or k == i % len(WAYS) or (i == 0 and k >= len(strategies))}
     if LIBRARY:
         found[strategies[0] + ", by another library", WAYS[0]] = bits(temporary, strategies[0], *WAYS[0], LIBRARY)
 if len(set(found.values())) != 1:
