@@ -69,6 +69,7 @@ FOUND = [
     ("compute = bf16", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),  # pieces of casts alone
     ("compute = fp64  gradients = fp64", 0, "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
     ("compute = bf16  compute.layers[:1] = fp32", 1, "use zero3(dp)"),  # ranges of layers
+    ("activations = fp32  compute.layers[:1].norm = fp64", 2, ""),  # gradients summed in fp64 for the first layer
     ("compute = bf16  compute.layers[-1:] = fp64", 3, "use zero2(dp)  activations : recomputed"),
     ("parameters = bf16  master = fp32  compute = bf16  compute.layers[1:2].mlp = fp32", 3,
      "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations.layers[::2] : recomputed"),

@@ -339,14 +339,11 @@ static void check_updates(struct placing *p) {
 }
 
 // The stream's elements may be wider than what a part computes in, and so than its gradients can be made:
-// what one microbatch gives would be rounded. And what other layers compute in fp64 is summed in that.
-static bool check_stream(struct placing *p, const struct storage *storage,
-                         const struct tensor *tensor, int64_t layer) {
+// what one microbatch gives would be rounded.
+static bool check_stream(struct placing *p, const struct storage *storage) {
     const struct precision_config *precision = &p->config->train.precision;
     enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0, 0);
-    enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles, layer);
-    if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)) &&
-        (storage->types.gradients != DTYPE_F64 || used == DTYPE_F64))
+    if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)))
         return true;
     not_in_order_yet(p, &precision->origin, "adding up in fp64 gradients of a part in fewer bits");
     return false;
@@ -402,7 +399,7 @@ static void check_rounding(struct placing *p) {
         const struct storage *storage = placement->tensors[i].storage;
         const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
         int64_t layer = tensor->layers ? placement->ranges[i / placement->n_tensors].begin : 0;
-        if (!check_stream(p, storage, tensor, layer) || !check_gathered(p, storage, tensor, layer))
+        if (!check_stream(p, storage) || !check_gathered(p, storage, tensor, layer))
             return;
     }
 }

@@ -32,6 +32,10 @@ static const struct origin *origin_of(const struct rules *r, enum precision_use 
     return precision_origin(r->precision, use, of->roles, of->n_roles, of->layer);
 }
 
+static bool is_in_layers(const struct subject *of) {
+    return of->n_roles > 0 && of->roles[0] == ROLE_LAYERS;
+}
+
 static const struct precision_rule *rule_of(const struct rules *r, enum precision_use use,
                                             const struct subject *of) {
     return precision_rule_of(r->precision, use, of->roles, of->n_roles, of->layer);
@@ -257,6 +261,24 @@ static bool check_gradients(const struct rules *r, const struct subject *of) {
     return true;
 }
 
+// Sums that are to have an order are of one type in all layers: of the widest that any computes in.
+static bool check_ordered_sums(const struct rules *r, const struct subject *of) {
+    const struct train_config *train = &r->config->train;
+    int64_t layers = is_in_layers(of) ? r->config->model.layers : 0;
+    enum dtype sums = precision_of_sums(train, of->roles, of->n_roles, layers);
+    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
+    if (!train->reproducible || sums != DTYPE_F64 || work == DTYPE_F64)
+        return false;
+    const struct origin *origin = origin_of(r, work_use(r, of), of);
+    struct diagnostic *d = report(r->diagnostics, E199, origin_span(origin),
+                                  "adding up in fp64 gradients of a part in fewer bits, where "
+                                  "training is `reproducible`, is not compiled yet");
+    diagnostic_say(d, "other layers compute `%s` in fp64", of->name);
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "compute in fp64 in all layers or none, or leave out `reproducible`");
+    return true;
+}
+
 // ---- fp16 -------------------------------------------------------------------------------------
 
 // Where gradients come by, below 6e-8 fp16 has zeros. One use of the subject that is fp16;
@@ -326,10 +348,6 @@ static bool has_part(const struct rules *r, const struct op *op) {
     return false;
 }
 
-static bool is_in_layers(const struct subject *of) {
-    return of->n_roles > 0 && of->roles[0] == ROLE_LAYERS;
-}
-
 // The next of the layers in which another type may be said of it; the model has not the last.
 static int64_t next_layer(const struct rules *r, const struct subject *of) {
     return is_in_layers(of) ? precision_next(r->precision, of->layer) : INT64_MAX;
@@ -378,6 +396,8 @@ bool check_precision(const struct program *program, const struct config *config,
     check_each(&r, check_gather);
     check_each(&r, check_gradients);
     check_each_part(&r, check_accumulate);
+    if (diagnostics->n_errors == errors)
+        check_each(&r, check_ordered_sums);
     if (diagnostics->n_errors > errors)
         return false;
     check_each(&r, check_scale);
