@@ -198,9 +198,10 @@ static void print_change(struct compilation *c, const struct options *options, d
         if (!change.words || !fits_memory(&c->config.device, &change.tried) ||
             change.tried.time.best_s > 0.95 * best_s)
             continue;
-        const char *then = arena_format(&c->arena, "%s at best, peak %s",
-                                        quantity_text(&c->arena, change.tried.time.best_s, SECONDS),
-                                        bytes_text(&c->arena, (double)change.tried.peak[TIER_DEVICE]));
+        const char *then =
+            arena_format(&c->arena, "%s at best, peak %s",
+                         quantity_text(&c->arena, change.tried.time.best_s, SECONDS),
+                         bytes_text(&c->arena, (double)change.tried.peak[TIER_DEVICE]));
         bool one_line = strlen("  with : ") + strlen(change.words) + strlen(then) <= REPORT_COLUMNS;
         fprintf(to, "  with %s:%s%s\n", change.words, one_line ? " " : "\n    ", then);
         return;

@@ -59,7 +59,8 @@ static void report_open_choice(struct resolver *r) {
         else
             diagnostic_label(d, found->item->name.span, "or this one");
     }
-    diagnostic_help(d, "give `--strategy NAME`, or name one of them `main`; `placec compare` shows all side by side");
+    diagnostic_help(d, "give `--strategy NAME`, or name one of them `main`; `placec compare` shows "
+                       "all side by side");
 }
 
 // Reports that there is no strategy, behind the last item, where it would be written.

@@ -52,8 +52,8 @@ struct resolver {
     bool import_failed;     // some items are not there for a reason that has been said
     struct setting *settings;
     uint32_t n_settings;
-    struct span mesh_span;                   // of the mesh's item
-    struct host_field { // what the device says of the host
+    struct span mesh_span; // of the mesh's item
+    struct host_field {    // what the device says of the host
         const char *name;
         struct span span;
     } host_fields[MAX_HOST_FIELDS];
