@@ -126,9 +126,6 @@ static bool check_division(struct placing *p, const struct cut_tensor *cut) {
 static bool check_built(struct placing *p, const struct cut_tensor *cut) {
     const struct storage *storage = cut->placed->storage;
     const char *beside = NULL;
-    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
-        if (stored_residency(storage, state) == RESIDENCY_OFFLOADED)
-            beside = "of what is offloaded";
     if (p->placement->ordered)
         beside = "where training is `reproducible`";
     if (storage->wire.n)

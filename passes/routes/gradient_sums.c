@@ -372,7 +372,7 @@ void make_gradients(struct route_maker *m) {
     if (sums_cast(m))
         cast = add_travelling(m, ".cast", &m->route->stations[part].flat, 1);
     int last = last_scattered(m, &sums, &cuts, cast >= 0 ? cast : part, cast >= 0);
-    int own = is_passed(m, last) || (storage->along && last != owned)
+    int own = last != owned && (is_passed(m, last) || storage->along)
                   ? kept_from(m, last, ".own", owners)
                   : -1;
     struct coded coded = add_codes(m, last);

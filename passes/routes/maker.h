@@ -65,17 +65,19 @@ void fetch_kept_sum(struct route_maker *, const struct kept_sum *);   // behind 
 void put_sum(struct route_maker *, enum route_event, int owned, int home, int made);
 // What is read for the norm comes to where that is taken, from where it is kept.
 void add_to_norm(struct route_maker *, int home, const struct axis_list *owners);
-// Where a device has what it updates of a state: its part of what is kept, and that part where the
-// update runs. Of parameters that are gathered behind it also the part on the device, and of what.
+// Where a device has what it updates of a state that is kept at `rest`: its part, where that is kept or was
+// cut out, and that part where the update runs. Of parameters that are gathered behind it also the part on
+// the device, and of what.
 struct updating {
-    int home, updated, own, whole;
+    int rest, home, updated, own, whole;
+    int cut_from; // what the part is cut out of, by a copy; -1: it is where it is kept
 };
 // Makes the stations of a state that is kept at `rest`. The hops come behind all earlier ones: to the
 // update, if it reads the state, from it, if it writes it, and what is gathered behind it.
 struct updating add_updating(struct route_maker *, int rest, const struct axis_list *owners);
 void add_to_update(struct route_maker *, const struct updating *);
 void add_from_update(struct route_maker *, const struct updating *);
-void add_behind_update(struct route_maker *, const struct updating *, int rest);
+void add_behind_update(struct route_maker *, const struct updating *);
 
 // ---- gradients (gradient_sums.c) --------------------------------------------------------------
 void make_gradients(struct route_maker *);

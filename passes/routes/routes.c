@@ -160,7 +160,7 @@ static void make_parameters(struct route_maker *m) {
     m->route->stations[rest].tier =
         stored_tier(m->storage, made ? STATE_OPTIMIZER : STATE_PARAMETERS);
     m->route->used = m->route->owned = m->route->updated = rest;
-    struct updating updating = {rest, rest, rest, rest};
+    struct updating updating = {rest, rest, rest, rest, rest, -1};
     if (updated)
         updating = add_updating(m, rest, owners);
     if (shards->n || made)
@@ -171,7 +171,7 @@ static void make_parameters(struct route_maker *m) {
         add_to_update(m, &updating);
     add_from_update(m, &updating);
     average(m, updating.own, made);
-    add_behind_update(m, &updating, rest);
+    add_behind_update(m, &updating);
 }
 
 // ---- the optimizer ----------------------------------------------------------------------------
@@ -183,7 +183,7 @@ static void make_optimizer(struct route_maker *m) {
     struct updating updating = add_updating(m, rest, shards);
     add_to_update(m, &updating);
     add_from_update(m, &updating);
-    add_behind_update(m, &updating, rest);
+    add_behind_update(m, &updating);
 }
 
 // ---- the whole --------------------------------------------------------------------------------

@@ -110,6 +110,8 @@ void fetch_kept_sum(struct route_maker *m, const struct kept_sum *k) {
 
 void put_sum(struct route_maker *m, enum route_event event, int owned, int home, int made) {
     add_copy(m, HOP_PUT_SUM, event, owned, home);
+    if (m->route->stations[owned].window_of < 0 && owned != made)
+        add_release(m, HOP_RELEASE_SUM, event, owned);
     add_release(m, HOP_RELEASE_SUM, event, made);
 }
 
@@ -124,16 +126,38 @@ void add_to_norm(struct route_maker *m, int home, const struct axis_list *owners
     add_release(m, HOP_RELEASE_NORMED, EVENT_BEHIND_NORM, normed);
 }
 
-struct updating add_updating(struct route_maker *m, int rest, const struct axis_list *owners) {
+// Parameters whose part lies along a dimension: its rows do not lie side by side, so the update has a copy
+// of its own. That is cut out where all of it is, on the host if the update runs there too, or else on the
+// device, where it is gathered behind the update.
+static struct updating add_cut_out(struct route_maker *m, int rest,
+                                   const struct axis_list *owners) {
+    const struct axis_list flat = m->route->stations[rest].flat;
+    const enum dtype dtype = m->route->stations[rest].dtype;
     enum tier runs_on = update_tier(m->storage);
-    if (m->storage->along && !axis_list_equal(&m->route->stations[rest].flat, owners)) {
-        int updated = m->route->owned = m->route->updated = add_transient(m, ".updated", owners, 1);
-        m->route->stations[updated].dtype = m->route->stations[rest].dtype;
-        return (struct updating){updated, updated, updated, rest};
+    bool on_host = tier_of(m, rest) == TIER_HOST && runs_on == TIER_HOST;
+    struct updating u = {.rest = rest, .whole = rest};
+    if (tier_of(m, rest) != TIER_DEVICE) {
+        u.whole = add_copied(m, ".whole", &flat);
+        m->route->stations[u.whole].dtype = dtype;
     }
+    u.own = u.updated = add_copied(m, runs_on == TIER_DEVICE ? ".updated" : ".own", owners);
+    m->route->stations[u.own].dtype = dtype;
+    if (runs_on != TIER_DEVICE) {
+        u.updated = add_copied(m, ".updated", owners);
+        m->route->stations[u.updated].dtype = dtype;
+    }
+    u.cut_from = on_host ? rest : u.whole;
+    u.home = on_host ? u.updated : u.own;
+    return u;
+}
+
+// A part that lies side by side is a window of what is kept.
+static struct updating add_share(struct route_maker *m, int rest, const struct axis_list *owners) {
+    enum tier runs_on = update_tier(m->storage);
     int home = add_window(m, rest, ".window", owners);
-    struct updating u = {.home = home, .own = home, .whole = rest};
-    if (home != rest && tier_of(m, rest) != TIER_DEVICE) {
+    struct updating u = {.rest = rest, .home = home, .own = home, .whole = rest, .cut_from = -1};
+    bool gathered = m->route->state == STATE_PARAMETERS && home != rest;
+    if (gathered && tier_of(m, rest) != TIER_DEVICE) {
         const struct axis_list flat = m->route->stations[rest].flat;
         u.whole = add_copied(m, ".whole", &flat);
         u.own = add_window(m, u.whole, ".own", owners);
@@ -141,22 +165,28 @@ struct updating add_updating(struct route_maker *m, int rest, const struct axis_
     u.updated = tier_of(m, home) == runs_on    ? home
                 : tier_of(m, u.own) == runs_on ? u.own
                                                : add_copied(m, ".updated", owners);
-    m->route->stations[u.updated].tier = runs_on;
-    m->route->owned = home;
+    return u;
+}
+
+struct updating add_updating(struct route_maker *m, int rest, const struct axis_list *owners) {
+    bool cut_out = m->route->state == STATE_PARAMETERS && m->storage->along &&
+                   !axis_list_equal(&m->route->stations[rest].flat, owners);
+    struct updating u = cut_out ? add_cut_out(m, rest, owners) : add_share(m, rest, owners);
+    m->route->stations[u.updated].tier = update_tier(m->storage);
+    m->route->owned = u.home;
     m->route->updated = u.updated;
     return u;
 }
 
-// Whether the update works on a part that was copied out of the whole, along a dimension.
-static bool is_copied_out(const struct route_maker *m, const struct updating *u) {
-    return m->storage->along && u->updated != u->whole;
-}
-
 void add_to_update(struct route_maker *m, const struct updating *u) {
-    if (is_copied_out(m, u))
-        add_hop(m, HOP_KEEP_UPDATED, EVENT_BEFORE_UPDATE, u->whole, u->updated, NULL);
-    else if (u->updated != u->home)
-        add_copy(m, HOP_TO_UPDATE, EVENT_BEFORE_UPDATE, u->home, u->updated);
+    const enum route_event before = EVENT_BEFORE_UPDATE;
+    if (u->cut_from >= 0) {
+        if (u->cut_from != u->rest)
+            add_copy(m, HOP_WHOLE_TO_UPDATE, before, u->rest, u->whole);
+        add_hop(m, HOP_KEEP_UPDATED, before, u->cut_from, u->home, NULL);
+    }
+    if (u->updated != u->home)
+        add_copy(m, HOP_TO_UPDATE, before, u->home, u->updated);
 }
 
 void add_from_update(struct route_maker *m, const struct updating *u) {
@@ -164,14 +194,22 @@ void add_from_update(struct route_maker *m, const struct updating *u) {
         add_copy(m, HOP_FROM_UPDATE, EVENT_BEHIND_UPDATE, u->updated, u->own);
 }
 
-void add_behind_update(struct route_maker *m, const struct updating *u, int rest) {
+// What has bytes of its own for as long as the update takes.
+static void release_updated(struct route_maker *m, int station) {
+    const struct station *of = &m->route->stations[station];
+    if (of->class == CLASS_TRANSIENT && of->window_of < 0)
+        add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, station);
+}
+
+void add_behind_update(struct route_maker *m, const struct updating *u) {
     const struct axis_list *owners = &m->route->stations[u->own].flat;
-    struct axis_list beyond = axis_list_without(owners, &m->route->stations[rest].flat);
+    struct axis_list beyond = axis_list_without(owners, &m->route->stations[u->whole].flat);
     add_transfer(m, HOP_GATHER_UPDATED, EVENT_BEHIND_UPDATE, u->own, u->whole, &beyond);
-    if (u->whole != rest)
-        add_copy(m, HOP_PUT_UPDATED, EVENT_BEHIND_UPDATE, u->whole, rest);
-    if (is_copied_out(m, u) || (u->updated != u->home && u->updated != u->own))
-        add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, u->updated);
-    if (u->whole != rest)
-        add_release(m, HOP_RELEASE_UPDATED, EVENT_BEHIND_UPDATE, u->whole);
+    if (u->whole != u->rest)
+        add_copy(m, HOP_PUT_UPDATED, EVENT_BEHIND_UPDATE, u->whole, u->rest);
+    release_updated(m, u->updated);
+    if (u->own != u->updated)
+        release_updated(m, u->own);
+    if (u->whole != u->rest)
+        release_updated(m, u->whole);
 }
