@@ -29,6 +29,25 @@ static void check_gathered_there(struct placing *p, const struct storage *storag
         }
 }
 
+// Islands average on the device: a master copy where it lies, parameters without one where they lie or,
+// if shards of them are updated, in the whole that is copied back.
+static void check_averaged(struct placing *p, const struct storage *storage) {
+    bool has_master = storage->types.master != DTYPE_NONE;
+    bool apart =
+        !axis_list_equal(&storage->shards[STATE_PARAMETERS], &storage->shards[STATE_OPTIMIZER]);
+    if (p->placement->islands.n == 0 || !storage->trained)
+        return;
+    if (has_master && is_offloaded(storage, STATE_OPTIMIZER))
+        not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
+                "averaging parameters by a master copy that is offloaded",
+                "keep the optimizer's states `stored`");
+    else if (!apart && !makes_parameters(storage) && is_offloaded(storage, STATE_PARAMETERS))
+        not_yet(
+            p, &storage->lives[STATE_PARAMETERS]->origin,
+            "averaging offloaded parameters that are updated as they are stored",
+            "keep them `stored`, or shard the optimizer over axes of which parameters are whole");
+}
+
 // What comes in for a layer does so together: as far ahead as all of it asks for.
 static void check_activations(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
@@ -100,6 +119,8 @@ void check_offloading(struct placing *p) {
                 check_gradients(p, storage);
             check_gathered_there(p, storage);
         }
+        if (p->diagnostics->n_errors == errors)
+            check_averaged(p, storage);
     }
     if (p->diagnostics->n_errors == errors)
         check_activations(p);
