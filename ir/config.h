@@ -363,7 +363,9 @@ extern const char *const position_words[N_POSITIONS];
 extern const char *const biases_words[N_BIASES_WORDS];
 extern const enum biases biases_sets[N_BIASES_WORDS]; // what the words say
 
-// "a * b", or "a * b by hidden": over what a statement cuts, and along what.
+// "flat", "tensor" or a dimension: how a statement cuts.
+const char *mode_by_text(const struct mode_statement *);
+// "a * b", or "a * b by hidden": over what it cuts, and along what, if not flat.
 const char *mode_axes_text(const struct mesh *, const struct mode_statement *, struct arena *);
 
 // What has to be the same to go on from a checkpoint, and what is told where it is not. Neither is

@@ -804,6 +804,15 @@ struct ownership {
     struct index item;     // the owner is the member of this number modulo their size
 };
 struct ownership statement_ownership(const struct program *, const struct statement *);
+// How often a statement inside so many loops, outermost first, names an item of a member's, who owns those
+// of its number modulo the members.
+struct owner_trips {
+    const struct loop *loops;
+    int depth;
+    struct index item;
+    int64_t members;
+};
+int64_t owner_trips(const struct owner_trips *, int64_t member);
 // The number of the item inside loops.
 int64_t reference_item(const struct program *, const struct reference *, const int64_t *variables);
 

@@ -239,10 +239,14 @@ const char *training_text(struct arena *arena, const struct config *config) {
 
 // ---- modes ------------------------------------------------------------------------------------
 
+const char *mode_by_text(const struct mode_statement *mode) {
+    return mode->by == CUT_DIMENSION ? dimension_names[mode->by_dimension]
+           : mode->by == CUT_TENSOR  ? "tensor"
+                                     : "flat";
+}
+
 const char *mode_axes_text(const struct mesh *mesh, const struct mode_statement *mode,
                            struct arena *arena) {
     const char *axes = mesh_axes_text(mesh, &mode->axes, arena);
-    return mode->by == CUT_DIMENSION
-               ? arena_format(arena, "%s by %s", axes, dimension_names[mode->by_dimension])
-               : axes;
+    return mode->by == CUT_FLAT ? axes : arena_format(arena, "%s by %s", axes, mode_by_text(mode));
 }

@@ -169,6 +169,38 @@ struct ownership statement_ownership(const struct program *program,
     return (struct ownership){.item = index_constant(0)};
 }
 
+// How many values of the variable, of those that the loops around give it, name an item of the member's:
+// loops that go with the one around them are counted out, the others each by itself.
+static int64_t owned_values(const struct owner_trips *trips, int variable, int64_t first,
+                            int64_t member) {
+    const struct loop *loop = &trips->loops[variable];
+    struct index item = trips->item;
+    int64_t n = 0;
+    for (int64_t k = loop->begin; k < loop->end; k++) {
+        int64_t value = first + k;
+        if (variable < item.variable)
+            n += owned_values(trips, variable + 1, loop[1].stride * value, member);
+        else
+            n += index_at(index_variable(-1, item.offset + value, item.modulus), NULL) %
+                     trips->members ==
+                 member;
+    }
+    return n;
+}
+
+int64_t owner_trips(const struct owner_trips *trips, int64_t member) {
+    int outermost = trips->item.variable;
+    int64_t others = 1;
+    while (outermost > 0 && trips->loops[outermost].stride)
+        outermost--;
+    for (int i = 0; i < trips->depth; i++)
+        if (outermost < 0 || i < outermost || i > trips->item.variable)
+            others = size_times(others, trips->loops[i].end - trips->loops[i].begin);
+    if (outermost < 0)
+        return index_at(trips->item, NULL) % trips->members == member ? others : 0;
+    return size_times(others, owned_values(trips, outermost, 0, member));
+}
+
 int64_t reference_item(const struct program *program, const struct reference *reference,
                        const int64_t *variables) {
     int64_t places[MAX_STACKS];

@@ -2,42 +2,16 @@
 // any, or the last, who owns as little.
 #include "passes/account/account.h"
 
-// What a statement names of owners, and which of them is asked about.
-struct asked {
-    struct index item;
-    int64_t members, member;
-};
-
-// How many values of the variable, of those that the loops around give it, the member has: loops that
-// go with the one around them are counted out, the others each by itself.
-static int64_t count_owned(const struct statement_walk *walk, int variable, int64_t first,
-                           const struct asked *asked) {
-    const struct loop *loop = walk_loop(walk, variable);
-    int64_t n = 0;
-    for (int64_t k = loop->begin; k < loop->end; k++) {
-        int64_t value = first + k;
-        if (variable == asked->item.variable)
-            n += index_at(index_variable(-1, asked->item.offset + value, asked->item.modulus),
-                          NULL) %
-                     asked->members ==
-                 asked->member;
-        else
-            n += count_owned(walk, variable + 1, walk_loop(walk, variable + 1)->stride * value,
-                             asked);
-    }
-    return n;
-}
-
-static int64_t owned_trips(const struct statement_walk *walk, const struct asked *asked) {
-    int outermost = asked->item.variable;
-    int64_t trips = walk_trips(walk), counted = 1;
-    if (outermost < 0)
-        return index_at(asked->item, NULL) % asked->members == asked->member ? trips : 0;
-    while (walk_loop(walk, outermost)->stride)
-        outermost--;
-    for (int i = outermost; i <= asked->item.variable; i++)
-        counted *= walk_loop(walk, i)->end - walk_loop(walk, i)->begin;
-    return counted ? trips / counted * count_owned(walk, outermost, 0, asked) : 0;
+// How often the member is the owner of what the statement names.
+static int64_t owned_trips(const struct program *program, const struct statement_walk *walk,
+                           int64_t member) {
+    struct ownership owner = statement_ownership(program, walk->statement);
+    struct loop loops[LIMIT_LOOP_DEPTH];
+    struct owner_trips trips = {loops, walk->depth, owner.item,
+                                mesh_group_size(&program->job->mesh, &owner.axes)};
+    for (int i = 0; i < walk->depth; i++)
+        loops[i] = *walk_loop(walk, i);
+    return owner_trips(&trips, member);
 }
 
 static bool is_between_owners(const struct statement *statement) {
@@ -47,9 +21,7 @@ static bool is_between_owners(const struct statement *statement) {
 // How often the member sends: as the owner to all, or to another.
 static int64_t sending_trips(const struct program *program, const struct statement_walk *walk,
                              int64_t member) {
-    struct ownership owner = statement_ownership(program, walk->statement);
-    struct asked asked = {owner.item, mesh_group_size(&program->job->mesh, &owner.axes), member};
-    int64_t owned = owned_trips(walk, &asked);
+    int64_t owned = owned_trips(program, walk, member);
     return walk->statement->start.exchange.kind == COLLECTIVE_REDUCE ? walk_trips(walk) - owned
                                                                      : owned;
 }
@@ -89,10 +61,10 @@ static int64_t member_sending_most(const struct program *program, const struct a
 
 int64_t account_trips(const struct program *program, const struct statement_walk *walk) {
     struct ownership owner = statement_ownership(program, walk->statement);
-    struct asked first = {owner.item, mesh_group_size(&program->job->mesh, &owner.axes), 0};
     bool starts = walk->statement->kind == STATEMENT_START;
-    if (first.members == 1 || (starts && !is_between_owners(walk->statement)))
+    if (mesh_group_size(&program->job->mesh, &owner.axes) == 1 ||
+        (starts && !is_between_owners(walk->statement)))
         return walk_trips(walk);
     return starts ? sending_trips(program, walk, member_sending_most(program, &owner.axes))
-                  : owned_trips(walk, &first);
+                  : owned_trips(program, walk, 0);
 }

@@ -10,7 +10,7 @@ struct index moved_index(struct cursor at, struct index index) {
 struct cursor inside_loop(struct cursor at, struct statement *loop) {
     at.block = &loop->loop.body;
     at.before = at.behind = NULL;
-    at.depth++;
+    at.loops[at.depth++] = &loop->loop;
     at.trips = size_times(at.trips, loop->loop.end - loop->loop.begin);
     return at;
 }

@@ -181,6 +181,7 @@ static void find_hops(struct draft *draft, struct cursor at, const struct moment
                     (struct chance){.unit = moment->call->call.unit,
                                     .buffers_of = way->shared[moment->call->call.unit],
                                     .layers = layers_of_use(draft->plan, at, moment->use),
+                                    .item = moved_index(at, of.indices[0]),
                                     .events = events});
     for (unsigned i = 0; i < way->route.n_hops; i++) {
         const struct hop *hop = &way->route.hops[i];

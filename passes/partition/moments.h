@@ -17,13 +17,16 @@ struct chance {
     uint32_t unit;       // of the reference, that is called
     uint32_t buffers_of; // the unit whose buffers it has
     int64_t layers;      // that are taken at once
+    struct index item;   // which layer's, inside the moment's loops
     unsigned events;     // which happen, by their bits
 };
 
 // Hops of one kind that the chances of a moment have travel side by side.
 struct noted_moment {
     enum step_kind step;
-    int64_t times;    // how often one step comes there
+    int64_t times;            // how often one step comes there
+    const struct loop *loops; // so many around it, outermost first, without what is in them
+    int depth;
     enum phase phase; // of the call
     uint64_t kinds;   // hops that are made there, by the bits of their kinds
     bool squares;     // no hops: squares of these gradients are summed, each over what it is cut by

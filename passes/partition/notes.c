@@ -30,8 +30,17 @@ void note_moment(struct draft *draft, struct cursor at, uint64_t kinds, bool squ
     struct notes *notes = draft->notes;
     if (!notes)
         return;
-    struct noted_moment moment = {
-        .step = at.kind, .times = at.trips, .kinds = kinds, .squares = squares};
+    struct loop *loops = ARENA_ARRAY(draft->arena, struct loop, at.depth + 1);
+    for (int i = 0; i < at.depth; i++) {
+        loops[i] = *at.loops[i];
+        loops[i].body = (struct block){0};
+    }
+    struct noted_moment moment = {.step = at.kind,
+                                  .times = at.trips,
+                                  .loops = loops,
+                                  .depth = at.depth,
+                                  .kinds = kinds,
+                                  .squares = squares};
     if (notes->n_moments && notes->moments[notes->n_moments - 1].n_chances == 0)
         notes->moments[notes->n_moments - 1] = moment;
     else

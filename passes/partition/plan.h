@@ -89,8 +89,9 @@ struct cursor {
     enum step_kind kind;
     struct step *step;
     struct block *block;
-    int depth;                 // of the loops around the block
-    int64_t trips;             // how often they execute it
+    int depth;                                  // of the loops around the block
+    int64_t trips;                              // how often they execute it
+    const struct loop *loops[LIMIT_LOOP_DEPTH]; // these, outermost first
     int64_t layer;             // the first of the loop over layers that is made; 0: none
     const struct block *group; // of the reference: what is done with the layers of a group, at
                                // whose front is gathered what they read; NULL: none

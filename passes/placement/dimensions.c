@@ -63,11 +63,6 @@ struct cut_tensor {
     const struct mode_statement *by;
 };
 
-static const char *by_text(const struct mode_statement *mode) {
-    return mode->by == CUT_DIMENSION ? dimension_names[mode->by_dimension]
-                                     : dimension_names[DIM_FLAT];
-}
-
 static const char *states_text(enum state state) {
     return state == STATE_OPTIMIZER ? "the optimizer's states" : state_names[state];
 }
@@ -83,9 +78,11 @@ static bool check_one_cut(struct placing *p, const struct cut_tensor *cut) {
         struct diagnostic *d =
             report(p->diagnostics, E309, origin_span(&mode->origin),
                    "%s of `%s` are cut by `%s`, but %s by `%s`", states_text(mode->state),
-                   cut->tensor->name, by_text(mode), states_text(cut->by->state), by_text(cut->by));
+                   cut->tensor->name, mode_by_text(mode), states_text(cut->by->state),
+                   mode_by_text(cut->by));
         diagnostic_say(d, "a device's part of one is not its part of the other");
-        diagnostic_label(d, origin_span(&cut->by->origin), "cut by `%s` here", by_text(cut->by));
+        diagnostic_label(d, origin_span(&cut->by->origin), "cut by `%s` here",
+                         mode_by_text(cut->by));
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "cut both by one dimension; what says none is cut as the other is");
         return false;

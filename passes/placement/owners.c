@@ -94,7 +94,11 @@ static const char *missing_beside(const struct placing *p, const struct storage 
 
 static const char *missing_with(const struct placing *p, const struct storage *storage) {
     const char *missing = missing_beside(p, storage);
-    return missing || storage->shards[STATE_PARAMETERS].n == 0 ? missing : "of parameters";
+    if (missing || storage->shards[STATE_PARAMETERS].n == 0)
+        return missing;
+    if (storage->types.gathered != storage->types.parameters)
+        return "of parameters that are gathered in another type than they are stored in";
+    return storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 
 bool may_have_owners(const struct placing *p, const struct storage *storage) {

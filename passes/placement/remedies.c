@@ -61,9 +61,8 @@ void propose_extent(struct placing *p, struct diagnostic *d, const struct storag
                     struct span behind) {
     const struct mode_statement *mode = storage->modes[state][axes->axes[0]];
     const char *arguments = axes_text(p, axes);
-    if (mode && mode->by == CUT_DIMENSION)
-        arguments =
-            arena_format(p->arena, "%s by %s", arguments, dimension_names[mode->by_dimension]);
+    if (mode && mode->by != CUT_FLAT)
+        arguments = arena_format(p->arena, "%s by %s", arguments, mode_by_text(mode));
     propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, extent, arguments,
                  behind);
 }

@@ -62,13 +62,15 @@ static struct outlined_moment keep_moment(struct arena *arena, const struct note
         .step = noted->step,
         .phase = noted->phase,
         .times = noted->times,
+        .loops = arena_copy(arena, noted->loops, (size_t)noted->depth * sizeof *noted->loops),
+        .depth = noted->depth,
         .kinds = noted->kinds,
         .squares = noted->squares,
         .chances = ARENA_ARRAY(arena, struct outlined_chance, noted->n_chances),
         .n_chances = noted->n_chances};
     for (uint32_t i = 0; i < noted->n_chances; i++) {
         const struct chance *chance = &noted->chances[i];
-        moment.chances[i] = (struct outlined_chance){chance->way, chance->events};
+        moment.chances[i] = (struct outlined_chance){chance->way, chance->events, chance->item};
         moment.events |= chance->events;
     }
     return moment;

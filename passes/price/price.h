@@ -55,11 +55,14 @@ struct outlined {
 // A moment of the program (passes/partition/moments.h), and what it is to each way.
 struct outlined_chance {
     uint32_t way, events;
+    struct index item;
 };
 struct outlined_moment {
     enum step_kind step;
     enum phase phase;
     int64_t times;
+    const struct loop *loops; // as noted
+    int depth;
     uint64_t kinds;
     uint32_t events; // that happen to any of the ways
     bool squares;

@@ -15,6 +15,7 @@ struct filled {
 };
 struct ready { // a hop that is made at a moment
     const struct group *group;
+    struct owner_trips trips; // of what it moves, without members
     const struct sent_hop *sent;
 };
 struct filling {
@@ -71,12 +72,14 @@ static enum state state_sent(const struct group *group, const struct hop *hop) {
 
 // The executions in which the first owner sends, who owns as much as any, or the last, who owns as
 // little: of a broadcast his own, of a reduce the others.
-static int64_t sending_of(const struct filling *f, const struct group *group, const struct hop *hop,
+static int64_t sending_of(const struct filling *f, const struct ready *ready,
                           enum collective_kind kind) {
-    int64_t members = mesh_group_size(&f->one->config->mesh, &hop->axes);
-    int64_t items = group->kind->items, times = f->when.times;
-    int64_t owned = times / items * ((items + (f->by_last ? 0 : members - 1)) / members);
-    return kind == COLLECTIVE_BROADCAST ? owned : kind == COLLECTIVE_REDUCE ? times - owned : times;
+    struct owner_trips trips = ready->trips;
+    if (kind != COLLECTIVE_BROADCAST && kind != COLLECTIVE_REDUCE)
+        return f->when.times;
+    trips.members = mesh_group_size(&f->one->config->mesh, &ready->sent->hop.axes);
+    int64_t owned = owner_trips(&trips, f->by_last ? trips.members - 1 : 0);
+    return kind == COLLECTIVE_BROADCAST ? owned : f->when.times - owned;
 }
 
 static void send_hop(struct filling *f, const struct ready *ready) {
@@ -89,7 +92,7 @@ static void send_hop(struct filling *f, const struct ready *ready) {
     if (kind != COLLECTIVE_ALL_REDUCE)
         exchange.dim = group->storage->along - 1;
     struct carriage *carriage = with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes,
-                                          sending_of(f, group, hop, kind));
+                                          sending_of(f, ready, kind));
     carriage_add(carriage, group->kind->role, state_sent(group, hop), from->dtype, from->elements,
                  to->elements);
 }
@@ -104,7 +107,8 @@ static void find_hops_of(struct filling *f, const struct outlined_moment *moment
         const struct hop *hop = &sent->items[k].hop;
         if (!(chance->events >> hop->event & 1) || !(moment->kinds >> hop->kind & 1))
             continue;
-        struct ready ready = {group, &sent->items[k]};
+        struct ready ready = {
+            group, {moment->loops, moment->depth, chance->item, 1}, &sent->items[k]};
         ARENA_PUSH(f->arena, f->ready, f->n_ready, f->cap_ready, ready);
         f->kinds |= UINT64_C(1) << hop->kind;
     }

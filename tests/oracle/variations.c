@@ -11,8 +11,11 @@ static const char *const *const lists[] = {
     LIST(
         "", "optimizer : sharded(dp)", "optimizer : sharded(dp by tensor)",
         "optimizer : sharded(dp)  optimizer.mlp : sharded(dp by tensor)",
-        "optimizer, gradients : sharded(dp by tensor)", "optimizer : sharded(inner)",
-        "optimizer : sharded(tp * dp)", "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
+        "optimizer, gradients : sharded(dp by tensor)",
+        "optimizer, gradients : sharded(dp by tensor)  parameters : gathered(dp by tensor)",
+        "optimizer : sharded(dp by tensor)  parameters : gathered(dp by tensor, unit = layers(2))",
+        "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
+        "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
         "optimizer : sharded(dp * tp)  gradients : sharded(dp * tp)  parameters : gathered(dp)",
         "in mlp { optimizer : sharded(dp) }", "optimizer : sharded(dp)  gradients : sharded(dp)",
         "optimizer : sharded(dp)  gradients : sharded(dp, reduce = each)",
