@@ -6,8 +6,9 @@
 #include "runtime/live.h"
 
 // NULL, or the first thing that does not fit: `measured` is of a training step, the last of a run
-// in which every step of the program has been executed.
-const char *live_flaw(struct arena *arena, const struct program *program,
+// in which every step of the program has been executed. A rank that owns less than the first, which is
+// accounted, has no more alive.
+const char *live_flaw(struct arena *arena, const struct program *program, int32_t rank,
                       const struct account *account, const struct live_report *measured);
 
 #endif

@@ -118,7 +118,7 @@ static void every_strategy_at_its_peak(void **state) {
         const struct program *program =
             derive(&arena, i % 2 ? FAMILY_LLAMA : FAMILY_GPT2, strategy, microbatches[i % 3]);
         struct live_report report = measure(&arena, program, NULL, NULL);
-        const char *flaw = live_flaw(&arena, program, account(program, &arena), &report);
+        const char *flaw = live_flaw(&arena, program, 0, account(program, &arena), &report);
         if (flaw)
             fail_msg("%s with %ld microbatches: %s", tiny_strategy_names[strategy],
                      (long)microbatches[i % 3], flaw);
@@ -133,7 +133,7 @@ static bool check_text(const char *text) {
     bool derived = c.final != NULL;
     if (derived) {
         struct live_report report = measure(&arena, c.final, NULL, NULL);
-        const char *flaw = live_flaw(&arena, c.final, account(c.final, &arena), &report);
+        const char *flaw = live_flaw(&arena, c.final, 0, account(c.final, &arena), &report);
         if (flaw)
             fail_msg("%s, of\n%s", flaw, text);
     }
@@ -202,7 +202,7 @@ static struct buffer *buffer_named(struct planted *p, const char *name) {
 
 static void expect_flaw(struct planted *p, const char *begin) {
     struct live_report report = measure(&p->arena, p->program, NULL, NULL);
-    const char *flaw = live_flaw(&p->arena, p->program, p->account, &report);
+    const char *flaw = live_flaw(&p->arena, p->program, 0, p->account, &report);
     if (!flaw || strncmp(flaw, begin, strlen(begin)) != 0)
         fail_msg("expected `%s ...`, found %s", begin, flaw ? flaw : "no flaw");
     arena_free(&p->arena);
