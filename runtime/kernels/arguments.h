@@ -73,6 +73,10 @@ struct norm {
     int accumulate;
 };
 
+/* Rows that are worked on side by side are at most so many, and of more than one have at most so
+ * many elements in all. */
+enum { NORM_ROWS = 8, NORM_ELEMENTS = 2048 };
+
 struct rope {
     int64_t batch, sequence, heads, head_dim;
     struct elements x, y;

@@ -4,12 +4,13 @@
 
 enum { COLUMNS_PER_RANGE = 64 };
 
-/* Weights that have another type than is computed with are widened in the workspace, and a row. */
+/* The workspace holds weights and rows that are widened, or what is made of them on the way. */
 static int32_t check_rows(struct place_context *context, int32_t statement, int32_t computed,
                           const struct norm *norm) {
-    enum { WIDENED_ROWS = 3 };
-    int64_t bytes = WIDENED_ROWS * norm->hidden * (computed == PLACE_F64 ? 8 : 4);
-    if (norm->x.dtype == computed || bytes <= team_workspace_bytes(context->team))
+    enum { WEIGHTS = 2, ROWS = 2 };
+    int64_t width = computed == PLACE_F64 ? 8 : 4;
+    int64_t elements = WEIGHTS * norm->hidden + ROWS * larger(norm->hidden, NORM_ELEMENTS);
+    if (elements * width <= team_workspace_bytes(context->team))
         return PLACE_OK;
     return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                         "the workspace has no room for rows of %lld elements",
