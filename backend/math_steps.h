@@ -56,6 +56,16 @@ PRIMITIVE(SELECT, LLVMValueRef mask, LLVMValueRef a, LLVMValueRef b) {
     return LLVMBuildSelect(math->e->builder, mask, a, b, "");
 }
 
+// Each is one instruction, whose result is b where one is NaN.
+PRIMITIVE(GREATER, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef mask = LLVMBuildFCmp(math->e->builder, LLVMRealOGT, a, b, "");
+    return NAMED(SELECT)(math, mask, a, b);
+}
+
+PRIMITIVE(LESSER, LLVMValueRef a, LLVMValueRef b) {
+    return NAMED(SELECT)(math, NAMED(LESS)(math, a, b), a, b);
+}
+
 PRIMITIVE(BITS, LLVMValueRef a) {
     return LLVMBuildBitCast(math->e->builder, a, math->integer, "");
 }

@@ -177,6 +177,41 @@ static void ends(struct place_context *context) {
                  {ROWS, 'w'}, {ROWS, 'w'}, {ROWS, 'w'}, {1, 'd'}, {ROWS * VOCAB, 't'});
 }
 
+/* Elements of 16 bits are compared as integers: a row of one number, but for one place. */
+static void greatest_of(struct place_context *context, double most, double one, int64_t at) {
+    enum { COLUMNS = 77 };
+    const int32_t dtypes[] = {PLACE_BF16, PLACE_F16};
+    for (int t = 0; t < 2; t++) {
+        struct format f = t ? format_f16 : format_bf16;
+        uint16_t narrow[COLUMNS];
+        float wide[COLUMNS], found, expected;
+        for (int64_t i = 0; i < COLUMNS; i++) {
+            wide[i] = (float)(i == at ? one : most);
+            narrow[i] = (uint16_t)format_bits(f, wide[i]);
+        }
+        CALL_OK(place_row_max(context, 0, dtypes[t], 1, COLUMNS, narrow, &found));
+        CALL_OK(place_row_max(context, 0, PLACE_F32, 1, COLUMNS, wide, &expected));
+        if (one == one) /* only sums show NaNs for certain */
+            assert_memory_equal(&found, &expected, sizeof found);
+        int32_t target = 0;
+        double loss;
+        CALL_OK(place_cross_entropy(context, 0, dtypes[t], 1, COLUMNS, narrow, &target, &loss, 0,
+                                    &found));
+        CALL_OK(place_cross_entropy(context, 0, PLACE_F32, 1, COLUMNS, wide, &target, &loss, 0,
+                                    &expected));
+        assert_true(found == expected || (found != found && expected != expected));
+    }
+}
+
+static void greatest_of_all_signs(struct place_context *context) {
+    static const double pairs[][2] = {{-3, -2}, {-2, -3},  {-INFINITY, -5}, {-INFINITY, -INFINITY},
+                                      {-1, 0},  {0, -0.0}, {-2, INFINITY},  {1, 2}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        for (int64_t at = 0; at < 77; at += 19)
+            greatest_of(context, pairs[i][0], pairs[i][1], at);
+    greatest_of(context, 1, NAN, 40);
+}
+
 /* ---- sums and updates ---- */
 
 enum { COUNT = 20000 }; /* more than a range */
@@ -229,6 +264,7 @@ static void attention_rounds_once(void **state) {
 
 static void ends_of_the_model_round_once(void **state) {
     in_each_version(ends);
+    in_each_version(greatest_of_all_signs);
 }
 
 static void sums_and_updates_round_once(void **state) {

@@ -119,9 +119,9 @@ INLINED void bf16_store_in_steps(uint16_t *to, singles first, singles second) {
  * it in functions for such CPUs alone. */
 INLINED void bf16_store(uint16_t *to, singles first, singles second) {
     enum { SUBNORMAL = 0x20 };
-    __mmask16 small = _mm512_fpclass_ps_mask((__m512)first, SUBNORMAL) |
-                      _mm512_fpclass_ps_mask((__m512)second, SUBNORMAL);
-    if (__builtin_expect(__builtin_cpu_supports("avx512bf16") && !small, 1)) {
+    int none_small = _kortestz_mask16_u8(_mm512_fpclass_ps_mask((__m512)first, SUBNORMAL),
+                                         _mm512_fpclass_ps_mask((__m512)second, SUBNORMAL));
+    if (__builtin_expect(__builtin_cpu_supports("avx512bf16") && none_small, 1)) {
         __m512i made;
         __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(made) : "v"(second), "v"(first));
         _mm512_storeu_si512(to, made);

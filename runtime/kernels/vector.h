@@ -18,7 +18,9 @@
 #define VECTOR_SQRT_f32(a)      _mm512_sqrt_ps((__m512)(a))
 #define VECTOR_SQRT_f64(a)      _mm512_sqrt_pd((__m512d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm512_max_ps((__m512)(a), (__m512)(b))
+#define VECTOR_MIN_f32(a, b)    _mm512_min_ps((__m512)(a), (__m512)(b))
 #define VECTOR_MAX_f64(a, b)    _mm512_max_pd((__m512d)(a), (__m512d)(b))
+#define VECTOR_MIN_f64(a, b)    _mm512_min_pd((__m512d)(a), (__m512d)(b))
 #define VECTOR_OF_HALF(a)       _mm512_cvtps_pd((__m256)(a))
 #elif defined __FMA__
 #define VECTOR_BYTES            32
@@ -28,7 +30,9 @@
 #define VECTOR_SQRT_f32(a)      _mm256_sqrt_ps((__m256)(a))
 #define VECTOR_SQRT_f64(a)      _mm256_sqrt_pd((__m256d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm256_max_ps((__m256)(a), (__m256)(b))
+#define VECTOR_MIN_f32(a, b)    _mm256_min_ps((__m256)(a), (__m256)(b))
 #define VECTOR_MAX_f64(a, b)    _mm256_max_pd((__m256d)(a), (__m256d)(b))
+#define VECTOR_MIN_f64(a, b)    _mm256_min_pd((__m256d)(a), (__m256d)(b))
 #define VECTOR_OF_HALF(a)       _mm256_cvtps_pd((__m128)(a))
 #else
 #define VECTOR_BYTES            16
@@ -38,7 +42,9 @@
 #define VECTOR_SQRT_f32(a)      _mm_sqrt_ps((__m128)(a))
 #define VECTOR_SQRT_f64(a)      _mm_sqrt_pd((__m128d)(a))
 #define VECTOR_MAX_f32(a, b)    _mm_max_ps((__m128)(a), (__m128)(b))
+#define VECTOR_MIN_f32(a, b)    _mm_min_ps((__m128)(a), (__m128)(b))
 #define VECTOR_MAX_f64(a, b)    _mm_max_pd((__m128d)(a), (__m128d)(b))
+#define VECTOR_MIN_f64(a, b)    _mm_min_pd((__m128d)(a), (__m128d)(b))
 #define VECTOR_OF_HALF(a)       __builtin_convertvector(a, vector_f64)
 #endif
 
@@ -57,6 +63,7 @@
 #endif
 #define VECTOR_SQRT(suffix, a)   VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
 #define VECTOR_MAX(suffix, a, b) VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
+#define VECTOR_MIN(suffix, a, b) VECTOR_JOINED2(VECTOR_MIN_, suffix)(a, b)
 
 /* The names of a template: typed(x) is x with the suffix of the type that is being expanded (f32.h,
  * f64.h). */
