@@ -75,6 +75,7 @@ FOUND = [
      "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations.layers[::2] : recomputed"),
     ("", 3, "gradients.layers[0:2] : offloaded"),  # units of layers that lie alike, in two places
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
+    ("", 3, "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations : recomputed, offloaded"),  # in flight
     ("compute = fp64", 0, "", MUON),  # products of updates, which are of no part
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
     ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept

@@ -29,6 +29,7 @@ WAYS = {
     "again": ("zero3", "activations : recomputed"),
     "again2": ("zero3", "activations : recomputed(unit = layers(2))"),
     "inputs": ("zero3", "activations : recomputed, offloaded"),
+    "inputs_gathered": ("zero3", "parameters.layers : gathered(dp, unit = layers(2))  activations : recomputed, offloaded"),
     "inputs2": ("zero3", "activations : recomputed(unit = layers(2)), offloaded(to = disk)"),
     "inputs2_part": ("zero3", "activations : recomputed(unit = layers(2))  activations.layers[0:2] : offloaded"),
     "some": ("zero3", "activations.layers[0:2] : offloaded  activations.layers[3:] : offloaded(to = disk)"),

@@ -329,7 +329,16 @@ static bool iterations_part(const struct overlapper *o, const struct loop *loop,
     return true;
 }
 
-// What the loop does from `at` on, in a loop of its own behind it?
+// The start in the loop that a wait belongs to; NO_ID: it is behind the wait, or elsewhere.
+static uint32_t start_of(const struct block *block, uint32_t wait) {
+    for (uint32_t i = wait; i-- > 0;)
+        if (block->statements[i].kind == STATEMENT_START && wait_of(block, i) == wait)
+            return i;
+    return NO_ID;
+}
+
+// What the loop does from `at` on, in a loop of its own behind it? A wait there leaves what its start
+// names in flight through all iterations of what stays.
 static bool may_split(const struct overlapper *o, const struct loop *loop, uint32_t at,
                       int variable) {
     const struct block head = {loop->body.statements, at, 0};
@@ -338,19 +347,14 @@ static bool may_split(const struct overlapper *o, const struct loop *loop, uint3
         struct statement_walk walk = walk_statements(&head);
         if (s->kind == STATEMENT_LOOP)
             return false;
+        uint32_t start = s->kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
+        if (start < at)
+            s = &loop->body.statements[start];
         while (walk_next(&walk))
             if (!iterations_part(o, loop, variable, walk.statement, s))
                 return false;
     }
     return true;
-}
-
-// The start in the loop that a wait belongs to; NO_ID: it is behind the wait, or elsewhere.
-static uint32_t start_of(const struct block *block, uint32_t wait) {
-    for (uint32_t i = wait; i-- > 0;)
-        if (block->statements[i].kind == STATEMENT_START && wait_of(block, i) == wait)
-            return i;
-    return NO_ID;
 }
 
 // Reductions whose sums are used at once in the iteration, as accumulated gradients are, and copies of what
