@@ -33,6 +33,7 @@ struct place_context {
     _Atomic enum place_status status;
     int holds;
     enum place_status held;
+    int in_pace; /* all ranks come to what it waits for at about the same time */
     char message[CONTEXT_MESSAGE_BYTES];
 };
 

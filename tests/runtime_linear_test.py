@@ -566,6 +566,17 @@ class Processes(Linear):
             self.assertRegex(result.stderr, r"rank \d, step 3.*: no answer from rank [\d, ]+ for 1 seconds")
             self.assertIn("flight recorder", result.stderr)
 
+    def test_who_is_at_files_is_waited_for(self):
+        """Beyond the time in which a rank is missed: what else makes a long wait of rank 0's large files."""
+        saved, folder = self.path("s"), self.path("c")
+        for devices in 2, 4:
+            result = self.launch(2, "--data", self.data, "--steps", 4, "--checkpoint", folder, "--save-every", 2,
+                                 "--save", saved, "--eval", self.data, devices=devices, FAULT_FSYNC_SECONDS=1.5,
+                                 PLACE_TIMEOUT=1)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(sorted(os.listdir(folder)), [".lock", "step-000000002", "step-000000004"])
+            shutil.rmtree(folder)
+
     def processes_of(self, mark):
         """Process ids by rank, of what a launch with this mark in its environment has started."""
         found = {}

@@ -512,6 +512,12 @@ static void start_flush(struct checkpoint_writer *writer) {
         flush(writer);
 }
 
+/* Waits for rank 0, which has had files to write or to remove: in the next step the others would
+ * miss it. */
+static int32_t wait_for_first(struct place_context *context) {
+    return host_share(context, NULL, NULL, 0);
+}
+
 static int32_t write_and_share(struct session *session, struct place_context *context,
                                struct checkpoint_writer *writer, struct parts *mine, char *all,
                                size_t bytes) {
@@ -534,7 +540,7 @@ static int32_t write_and_share(struct session *session, struct place_context *co
         snprintf(rank, sizeof rank, "rank %lld", (long long)who);
         give_up(checkpoints, writer->step, rank, (int)-reason);
     }
-    return PLACE_OK;
+    return wait_for_first(context);
 }
 
 /* What rank 0 has prepared, all fill. */
@@ -580,8 +586,8 @@ int32_t checkpoint_begin(struct session *session, struct place_context *context,
     return status;
 }
 
-void checkpoint_settle(struct session *session, struct place_context *context,
-                       struct checkpoint_writer *writer, int64_t state) {
+int32_t checkpoint_settle(struct session *session, struct place_context *context,
+                          struct checkpoint_writer *writer, int64_t state) {
     if (context->rank == 0 && state == CHECKPOINT_ON_DISK)
         commit(session, writer);
     else if (context->rank == 0)
@@ -589,6 +595,7 @@ void checkpoint_settle(struct session *session, struct place_context *context,
     if (state != CHECKPOINT_ON_DISK)
         writer->written = 0;
     close_files(writer);
+    return wait_for_first(context);
 }
 
 int32_t checkpoint_finish(struct session *session, struct place_context *context,
@@ -605,7 +612,5 @@ int32_t checkpoint_finish(struct session *session, struct place_context *context
     for (int64_t i = 0; i < devices && !status; i++)
         least = all[i] < least ? all[i] : least;
     free(all);
-    if (!status)
-        checkpoint_settle(session, context, writer, least);
-    return status;
+    return status ? status : checkpoint_settle(session, context, writer, least);
 }

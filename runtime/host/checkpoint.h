@@ -59,7 +59,7 @@ int32_t checkpoint_begin(struct session *session, struct place_context *context,
 int32_t checkpoint_finish(struct session *session, struct place_context *context,
                           struct checkpoint_writer *writer);
 /* Ends it by what all ranks know: the least of their states, none of which is on its way. */
-void checkpoint_settle(struct session *session, struct place_context *context,
-                       struct checkpoint_writer *writer, int64_t state);
+int32_t checkpoint_settle(struct session *session, struct place_context *context,
+                          struct checkpoint_writer *writer, int64_t state);
 /* Forgets what is on its way, in a run that fails. */
 void checkpoint_abandon(struct checkpoint_writer *writer);

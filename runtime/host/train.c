@@ -195,7 +195,7 @@ static int32_t end_checkpoint(struct session *session, struct place_context *con
     double begin = clock_seconds();
     int32_t status = PLACE_OK;
     if (is_any && is_known)
-        checkpoint_settle(session, context, writer, training->agreed.checkpoint);
+        status = checkpoint_settle(session, context, writer, training->agreed.checkpoint);
     else
         status = checkpoint_finish(session, context, writer);
     training->waited += clock_seconds() - begin;
@@ -310,7 +310,7 @@ static int32_t share_reports(struct session *session, struct place_context *cont
     reports->mine->interrupted = interrupts_seen();
     reports->mine->failed = context->held != PLACE_OK;
     reports->mine->checkpoint = atomic_load(&training->writer.state);
-    int32_t status = host_share(context, reports->mine, reports->all, reports->bytes);
+    int32_t status = host_share_in_pace(context, reports->mine, reports->all, reports->bytes);
     if (status)
         return status;
     record.seconds = clock_seconds() - begin;

@@ -47,6 +47,14 @@ int32_t host_share(struct place_context *context, const void *mine, void *all, s
     return context->transport->share(context, mine, all, bytes);
 }
 
+int32_t host_share_in_pace(struct place_context *context, const void *mine, void *all,
+                           size_t bytes) {
+    context->in_pace = 1;
+    int32_t status = host_share(context, mine, all, bytes);
+    context->in_pace = 0;
+    return status;
+}
+
 int32_t host_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
     RECORD_CALL(send);
     recorder_describe(&recording, to, (int64_t)bytes);

@@ -13,8 +13,9 @@
  * waits for ever.
  *
  * Failures are noticed outside MPI: a rank that fails stops those of its process, which ends, and
- * with it the job. A rank that waits, and hears nothing for PLACE_TIMEOUT seconds (600), fails and
- * names whom it did not hear. */
+ * with it the job. A rank that waits in a step or at its end, and hears nothing for PLACE_TIMEOUT
+ * seconds (600), fails and names whom it did not hear. Between steps another may be at files for as
+ * long as its disk takes: there nothing ends a wait but the end of the job. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,7 +248,8 @@ static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
 /* Waits for what the host has posted, if it could be. */
 static int32_t finish_host(struct place_context *context, bool posted) {
     struct messages *host = rank_of(context)->host;
-    return posted ? messages_finish(context, host, -1) : messages_fail(context, host, -1);
+    return posted ? messages_finish(context, host, -1, context->in_pace)
+                  : messages_fail(context, host, -1);
 }
 
 /* Shares by single messages, as all else, so that a rank that is silent can be named. */

@@ -311,14 +311,14 @@ int32_t messages_be_patient(struct place_context *context, struct messages *mess
     if (atomic_load(&office.aborted))
         return context_fail(context, statement, PLACE_ERROR_ABORTED,
                             "stopped: another rank failed");
-    if (patience_look(patience, clock_seconds()) > office.patience_seconds)
+    if (patience && patience_look(patience, clock_seconds()) > office.patience_seconds)
         return fail_silence(context, messages, statement);
     sched_yield();
     return PLACE_OK;
 }
 
-int32_t messages_finish(struct place_context *context, struct messages *messages,
-                        int32_t statement) {
+int32_t messages_finish(struct place_context *context, struct messages *messages, int32_t statement,
+                        bool timed) {
     struct profile *profile = context->recorder.profile;
     uint64_t waited = profile ? profile_clock() : 0;
     struct patience patience = messages_patience();
@@ -327,7 +327,7 @@ int32_t messages_finish(struct place_context *context, struct messages *messages
     while (!status && !done) {
         status = messages_poll(context, messages, statement, &done);
         if (!status && !done)
-            status = messages_be_patient(context, messages, statement, &patience);
+            status = messages_be_patient(context, messages, statement, timed ? &patience : NULL);
     }
     if (profile)
         profile_waited(profile, waited);

@@ -55,13 +55,15 @@ int32_t messages_poll(struct place_context *context, struct messages *messages, 
 /* The patience of a wait that begins now, or that has brought something now. */
 struct patience messages_patience(void);
 /* Goes on with a wait that is not over: fails when another rank has failed, or when the patience is
- * over, naming those whom these messages still miss. Else lets other threads go first. */
+ * over, naming those whom these messages still miss. Null: it is never over. Else lets other threads
+ * go first. */
 int32_t messages_be_patient(struct place_context *context, struct messages *messages,
                             int32_t statement, struct patience *patience);
 
-/* Waits until all that was posted is done; on a failure takes it back. */
-int32_t messages_finish(struct place_context *context, struct messages *messages,
-                        int32_t statement);
+/* Waits until all that was posted is done, a timed wait until the patience is over; on a failure
+ * takes it back. */
+int32_t messages_finish(struct place_context *context, struct messages *messages, int32_t statement,
+                        bool timed);
 
 /* The other ranks of this process are to stop waiting. */
 void messages_abort(void);

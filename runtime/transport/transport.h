@@ -41,6 +41,10 @@ struct transport {
 
 /* What the host calls, so that it is recorded: the functions of the same names above. */
 int32_t host_share(struct place_context *context, const void *mine, void *all, size_t bytes);
+/* A share at which all ranks arrive at about the same time, so that one that does not is missed
+ * after PLACE_TIMEOUT. Before the others one may have had files to write, which take any time. */
+int32_t host_share_in_pace(struct place_context *context, const void *mine, void *all,
+                           size_t bytes);
 int32_t host_send(struct place_context *context, int32_t to, const void *data, size_t bytes);
 int32_t host_receive(struct place_context *context, int32_t from, void *data, size_t bytes);
 

@@ -1,0 +1,41 @@
+/* System calls that fail or take long, as they do on some file systems: linked into a program, these
+ * take the place of the C library's. The environment says which, by numbers:
+ *
+ * FAULT_FSYNC_SECONDS      every flush of a file takes so long
+ * FAULT_FSYNC_FOLDER       every flush of a folder fails, with this errno
+ * FAULT_FLOCK              every lock fails, with this errno */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static double number_of(const char *name) {
+    const char *text = getenv(name);
+    return text ? strtod(text, NULL) : 0;
+}
+
+static int fail(int reason) {
+    errno = reason;
+    return -1;
+}
+
+int fsync(int descriptor) {
+    double seconds = number_of("FAULT_FSYNC_SECONDS");
+    int reason = (int)number_of("FAULT_FSYNC_FOLDER");
+    struct stat status;
+    if (reason && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
+        return fail(reason);
+    struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    if (seconds > 0)
+        nanosleep(&pause, NULL);
+    return (int)syscall(SYS_fsync, descriptor);
+}
+
+int flock(int descriptor, int operation) {
+    int reason = (int)number_of("FAULT_FLOCK");
+    return reason ? fail(reason) : (int)syscall(SYS_flock, descriptor, operation);
+}
