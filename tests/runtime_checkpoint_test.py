@@ -4,6 +4,7 @@ of a run that never stopped, on any number of devices; what is damaged, of somet
 with what and where; and a checkpoint that cannot be written leaves nothing behind.
 
 usage: runtime_checkpoint_test.py PROGRAM LIBRARY_FOLDER [MPIRUN]"""
+import errno
 import json
 import os
 import random
@@ -257,6 +258,23 @@ class Checkpoints(unittest.TestCase):
         errors = run.communicate(timeout=60)[1]
         self.assertEqual(run.returncode, status, errors)
         return errors
+
+    def test_a_folder_that_cannot_be_flushed(self):
+        """Where none can be (EINVAL), all is done that can be; else what is there is the last, and no older one goes."""
+        options = "--checkpoint", "kept", "--save-every", 1, "--keep", 1
+        done = self.train(*options, steps=3, FAULT_FSYNC_FOLDER=str(errno.EINVAL))
+        self.assertEqual((done.stderr, self.kept()), ("", ["step-000000003"]))
+        shutil.rmtree(self.path("kept"))
+        done = self.train(*options, steps=3, FAULT_FSYNC_FOLDER=str(errno.EIO), FAULT_FSYNC_NAME="kept")
+        self.assertIn("warning: kept: the name of the checkpoint of step 3 may not be on the disk yet: Input/output error; "
+                      "those before it stay\n", done.stderr)
+        self.assertEqual(self.kept(), ["step-000000001", "step-000000002", "step-000000003"])
+
+    def test_a_file_system_without_locks(self):
+        for reason in errno.ENOLCK, errno.EOPNOTSUPP:
+            self.train("--checkpoint", "kept", "--log", "log", steps=2, FAULT_FLOCK=str(reason))
+            self.assertEqual(self.kept(), ["step-000000002"])
+            shutil.rmtree(self.path("kept"))
 
     def test_a_folder_that_is_gone_is_made_again(self):
         for gone in (lambda: os.rename(self.path("kept"), self.path("gone")), lambda: shutil.rmtree(self.path("kept"), True),

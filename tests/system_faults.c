@@ -3,10 +3,13 @@
  *
  * FAULT_FSYNC_SECONDS      every flush of a file takes so long
  * FAULT_FSYNC_FOLDER       every flush of a folder fails, with this errno
+ * FAULT_FSYNC_NAME         ... only of those whose paths end so
  * FAULT_FLOCK              every lock fails, with this errno */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +21,15 @@ static double number_of(const char *name) {
     return text ? strtod(text, NULL) : 0;
 }
 
+static int ends_as_said(int descriptor) {
+    char link[64], path[4096];
+    const char *end = getenv("FAULT_FSYNC_NAME");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t n = readlink(link, path, sizeof path);
+    size_t length = end ? strlen(end) : 0;
+    return n >= (ssize_t)length && memcmp(path + n - length, end ? end : "", length) == 0;
+}
+
 static int fail(int reason) {
     errno = reason;
     return -1;
@@ -27,7 +39,8 @@ int fsync(int descriptor) {
     double seconds = number_of("FAULT_FSYNC_SECONDS");
     int reason = (int)number_of("FAULT_FSYNC_FOLDER");
     struct stat status;
-    if (reason && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
+    if (reason && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode) &&
+        ends_as_said(descriptor))
         return fail(reason);
     struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     if (seconds > 0)

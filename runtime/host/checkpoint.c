@@ -344,7 +344,7 @@ static bool prepare(struct session *session, int64_t step) {
 static int sync_folder(const struct checkpoints *checkpoints) {
     int descriptor = openat(checkpoints->folder.descriptor, checkpoints->folder.unfinished,
                             O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int status = descriptor < 0 ? -1 : file_flush(descriptor);
+    int status = descriptor < 0 ? -1 : folder_flush(descriptor);
     int reason = errno;
     if (descriptor >= 0)
         close(descriptor);
@@ -398,6 +398,14 @@ static void commit(struct session *session, const struct checkpoint_writer *writ
     checkpoints->last = writer->step;
     checkpoints->last_sum = sum;
     last_words_prepare(session, true);
+    if (folder_flush(checkpoints->folder.descriptor) != 0) {
+        snprintf(
+            checkpoints->stays, sizeof checkpoints->stays,
+            "%s: the name of the checkpoint of step %lld may not be on the disk yet: %s; those "
+            "before it stay",
+            checkpoints->path, (long long)writer->step, strerror(errno));
+        return;
+    }
     folder_prune(&checkpoints->folder, checkpoints->keep, checkpoints->stays,
                  sizeof checkpoints->stays);
 }

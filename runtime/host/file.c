@@ -98,6 +98,15 @@ int file_flush(int descriptor) {
     return failed;
 }
 
+int folder_flush(int descriptor) {
+    int failed = file_flush(descriptor);
+    return failed && (errno == EINVAL || errno == ENOTSUP || errno == EROFS) ? 0 : failed;
+}
+
+bool file_lock(int descriptor) {
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 /* ---- what is written over ----
  * A new file takes the name of an old one, which is to seem as if it had been written itself. */
 
@@ -270,9 +279,7 @@ static int create_part(const char *path, enum part_kind kind, mode_t mode,
 /* Locks it, unless another run has taken it for a dead one meanwhile. */
 static bool keep_part(int descriptor) {
     struct stat status;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-        return errno != EWOULDBLOCK; /* there are no locks here: nobody else can lock it either */
-    return fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+    return file_lock(descriptor) && fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
 int part_open(const char *path, enum part_kind kind, mode_t mode, char part[FILE_PATH_BYTES]) {
@@ -339,15 +346,14 @@ FILE *new_file_stream(const struct new_file *file) {
     return stream;
 }
 
-/* Flushes the folder, so that the new name outlives the machine, too; where folders cannot be
- * flushed, nothing is lost that could be kept. */
+/* Flushes the folder, so that the new name outlives the machine, too. */
 static void flush_folder_of(const char *path) {
     char copy[FILE_PATH_BYTES];
     snprintf(copy, sizeof copy, "%s", path);
     int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return;
-    (void)!file_flush(folder);
+    (void)!folder_flush(folder);
     close(folder);
 }
 

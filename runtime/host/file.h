@@ -64,6 +64,12 @@ const char *file_obstacle(void);
 const char *file_shortfall(void);
 /* What is written is on the disk: 0, or -1 with errno set. */
 int file_flush(int descriptor);
+/* The same of the names in a folder; where folders cannot be flushed, nothing is lost that could be
+ * kept. */
+int folder_flush(int descriptor);
+/* Locks a file, or a folder, against other processes while it is open. False: another has it. Where
+ * there are no locks nobody has. */
+bool file_lock(int descriptor);
 
 /* Takes the places of standard files that are closed (`>&-`), so that no file of the run gets the
  * number of one, and messages with it. Writing to them goes on failing. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/arena.h"
@@ -171,7 +170,7 @@ int run_log_open(struct run_log *log, const char *path, bool goes_on,
         return -1;
     }
     fcntl(log->descriptor, F_SETFL, 0);
-    if (flock(log->descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (!file_lock(log->descriptor)) {
         snprintf(message, message_bytes,
                  "%s: another run writes this log; give this one a log of its own", path);
         run_log_close(log);
