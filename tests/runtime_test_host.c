@@ -1,15 +1,19 @@
 /* What the host computes without running a step: layouts, random numbers, order of data, the arena.
  */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "runtime/disk.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/data.h"
 #include "runtime/host/entries.h"
@@ -309,6 +313,58 @@ static void elements_of_files_are_converted(void **state) {
     for (int stored = 0; stored < 4; stored++)
         for (int held = 0; held < 4; held++)
             check_read(stored, held);
+}
+
+/* A part that is kept on disk: what fails there is not told of the file, nor of the numbers. */
+static void a_disk_that_fails_is_told_from_the_file(void **state) {
+    struct place_buffer buffer = buffer_of(PLACE_PARAMETERS, PLACE_F32, 0);
+    struct place_context context = arena_of(&buffer, 0);
+    struct entries entries;
+    assert_true(entries_list(&program, ENTRIES_PARAMETERS, &entries));
+    const struct entry *entry = &entries.items[1];
+    buffer.tier = PLACE_DISK;
+    struct panel *panel = panel_new();
+    FILE *file = tmpfile();
+    assert_int_equal(ftruncate(fileno(file), WHOLE * 4), 0);
+    struct place_in_file place = {fileno(file), 0, STORED_F32};
+    content_sum sum = 0;
+    bool finite = false;
+
+    context.disk = disk_open("/var/tmp", 0); /* all of it is behind its end */
+    errno = 0;
+    assert_int_equal(part_is_finite(&context, entry, entry->components, &finite), -1);
+    assert_int_equal(errno, EIO);
+    assert_int_equal(part_read(&context, panel, entry, entry->components, &place, &sum),
+                     PART_ITEM_FAILED);
+    disk_close(context.disk);
+
+    context.disk = disk_open("/var/tmp", 3 * WHOLE * 4);
+    assert_int_equal(part_read(&context, panel, entry, entry->components, &place, &sum),
+                     PART_IS_READ);
+    assert_int_equal(part_is_finite(&context, entry, entry->components, &finite), 0);
+    assert_true(finite);
+    place.offset = WHOLE * 4;
+    assert_int_equal(part_read(&context, panel, entry, entry->components, &place, &sum),
+                     PART_FILE_FAILED);
+    assert_int_equal(errno, 0);
+
+    struct rlimit old, few = {16, 0};
+    place.offset = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    few.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &few);
+    assert_int_equal(part_read(&context, panel, entry, entry->components, &place, &sum),
+                     PART_ITEM_FAILED);
+    assert_int_equal(errno, EFBIG);
+    setrlimit(RLIMIT_FSIZE, &old);
+    disk_close(context.disk);
+    context.disk = NULL;
+    buffer.tier = PLACE_DEVICE;
+    fclose(file);
+    panel_free(panel);
+    entries_free(&entries);
+    arena_end(&context);
 }
 
 static void what_is_no_finite_number_is_found(void **state) {
@@ -654,6 +710,7 @@ int main(void) {
         cmocka_unit_test(initial_values_do_not_depend_on_the_layout),
         cmocka_unit_test(parameters_begin_as_their_copies),
         cmocka_unit_test(elements_of_files_are_converted),
+        cmocka_unit_test(a_disk_that_fails_is_told_from_the_file),
         cmocka_unit_test(what_is_no_finite_number_is_found),
         cmocka_unit_test(the_touched_extent_is_exact),
         cmocka_unit_test(philox_gives_the_published_words),

@@ -422,7 +422,10 @@ static int write_entry(struct place_context *context, struct panel *panel,
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
         if (c->again || copy < 0 || copy != number % copies)
             continue;
-        if (number < entries->parameters && !part_is_finite(context, entry, c)) {
+        bool finite = true;
+        if (number < entries->parameters && part_is_finite(context, entry, c, &finite) != 0)
+            return -1;
+        if (!finite) {
             errno = NOT_FINITE;
             return -1;
         }

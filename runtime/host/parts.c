@@ -229,16 +229,18 @@ static bool segment_is_finite(const struct entry *entry, const struct component 
     return finite;
 }
 
-bool part_is_finite(struct place_context *context, const struct entry *entry,
-                    const struct component *component) {
+int part_is_finite(struct place_context *context, const struct entry *entry,
+                   const struct component *component, bool *finite) {
     struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
     struct held_item held;
     struct segment s;
-    bool finite = item_open(context, component->buffer, component->item, &held) == 0;
-    while (finite && segments_next(&walk, &s))
-        finite = segment_is_finite(entry, component, held.bytes, s);
+    if (item_open(context, component->buffer, component->item, &held) != 0)
+        return -1;
+    *finite = true;
+    while (*finite && segments_next(&walk, &s))
+        *finite = segment_is_finite(entry, component, held.bytes, s);
     item_release(&held);
-    return finite;
+    return 0;
 }
 
 /* ---- elements of other widths -----------------------------------------------------------------
@@ -338,15 +340,17 @@ static int read_item(struct held_item *held, struct panel *panel, const struct e
     return 0;
 }
 
-int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
-              const struct component *component, const struct place_in_file *file,
-              content_sum *sum) {
+enum part_end part_read(struct place_context *context, struct panel *panel,
+                        const struct entry *entry, const struct component *component,
+                        const struct place_in_file *file, content_sum *sum) {
     struct held_item held;
     if (item_open(context, component->buffer, component->item, &held) != 0)
-        return -1;
-    if (read_item(&held, panel, entry, component, file, sum) != 0)
-        return leave_item(&held, -1);
-    return item_keep(&held);
+        return PART_ITEM_FAILED;
+    if (read_item(&held, panel, entry, component, file, sum) != 0) {
+        leave_item(&held, -1);
+        return PART_FILE_FAILED;
+    }
+    return item_keep(&held) == 0 ? PART_IS_READ : PART_ITEM_FAILED;
 }
 
 int whole_sum(struct panel *panel, int64_t n, size_t element, const struct place_in_file *file,

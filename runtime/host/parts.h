@@ -44,15 +44,22 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
                content_sum *sum);
 /* Whether all of `n` elements side by side are finite numbers. */
 bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n);
-/* Whether all that the context's rank has of a component can be read, and are finite numbers. */
-bool part_is_finite(struct place_context *context, const struct entry *entry,
-                    const struct component *component);
-/* Reads it, and widens or rounds it where it is stored in another type; the sum is of what is held. A file that has
- * become shorter: -1 with errno 0. */
-int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
-              const struct component *component, const struct place_in_file *file,
-              content_sum *sum);
+/* Whether all that the context's rank has of a component are finite numbers. 0, or -1 with errno set:
+ * it cannot be read where it is kept. */
+int part_is_finite(struct place_context *context, const struct entry *entry,
+                   const struct component *component, bool *finite);
+/* How reading a part ended: which of both ends could not be read or written, with errno set. */
+enum part_end {
+    PART_IS_READ,
+    PART_FILE_FAILED, /* errno 0: it has become shorter */
+    PART_ITEM_FAILED, /* what the rank keeps (fail_item) */
+};
+/* Reads it, and widens or rounds it where it is stored in another type; the sum is of what is held.
+ */
+enum part_end part_read(struct place_context *context, struct panel *panel,
+                        const struct entry *entry, const struct component *component,
+                        const struct place_in_file *file, content_sum *sum);
 /* The sum of `n` elements of so many bytes, a whole tensor as it is stored, whoever has which part
- * of it. 0, or -1 as above. */
+ * of it. 0, or -1 with errno set; 0: the file has become shorter. */
 int whole_sum(struct panel *panel, int64_t n, size_t element, const struct place_in_file *file,
               content_sum *sum);

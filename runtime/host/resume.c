@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "runtime/host/folder.h"
 #include "runtime/host/fallback.h"
+#include "runtime/host/items.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/segments.h"
 #include "runtime/transport/transport.h"
@@ -107,8 +108,13 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
         content_sum unused = 0;
-        if (copy >= 0 && part_read(context, panel, entry, c, &place,
-                                   copy == 0 && !c->again ? sum : &unused) != 0)
+        if (copy < 0)
+            continue;
+        enum part_end end =
+            part_read(context, panel, entry, c, &place, copy == 0 && !c->again ? sum : &unused);
+        if (end == PART_ITEM_FAILED)
+            return fail_item(context, c->buffer);
+        if (end == PART_FILE_FAILED)
             return fail_damaged(resumption, context, source, "%s cannot be read: %s",
                                 files->entries.items[source].name, file_shortfall());
     }

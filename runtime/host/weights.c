@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/folder.h"
+#include "runtime/host/items.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/resumable.h"
 #include "runtime/host/safetensors.h"
@@ -273,12 +274,16 @@ static int32_t read_entry(const struct weights *weights, struct place_context *c
     content_sum unused = 0;
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies;
+        bool finite = true;
         if (entry_copy(context->program, entry, c, context->rank, &copies) < 0)
             continue;
-        if (part_read(context, panel, entry, c, &place, &unused) != 0)
+        enum part_end end = part_read(context, panel, entry, c, &place, &unused);
+        if (end == PART_FILE_FAILED)
             return context_fail(context, -1, PLACE_ERROR_HOST, "%s: %s cannot be read: %s",
                                 file->path, source->name, file_shortfall());
-        if (!part_is_finite(context, entry, c))
+        if (end == PART_ITEM_FAILED || part_is_finite(context, entry, c, &finite) != 0)
+            return fail_item(context, c->buffer);
+        if (!finite)
             return context_fail(context, -1, PLACE_ERROR_HOST,
                                 "%s: %s has what is not a finite number", file->path, source->name);
     }
