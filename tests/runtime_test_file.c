@@ -226,6 +226,20 @@ static void every_part_has_a_name_of_its_own(void **state) {
     new_file_discard(&second);
 }
 
+/* A second Ctrl-C may come when the writer's memory is another's already. */
+static void the_names_to_remove_are_nobody_elses(void **state) {
+    struct new_file file;
+    char temporary[FILE_PATH_BYTES];
+    make_file("other", "other", 0644);
+    assert_int_equal(new_file_open(&file, "file"), 0);
+    strcpy(temporary, file.temporary);
+    strcpy(file.temporary, "other");
+    new_file_abandon();
+    assert_holds("other", "other");
+    assert_int_equal(access(temporary, F_OK), -1);
+    close(file.descriptor);
+}
+
 /* What another user puts into a folder like /tmp; only root can be another. */
 static void what_was_planted_is_refused(void **state) {
     enum { SOMEBODY = 4711 };
@@ -272,6 +286,7 @@ int main(void) {
         IN_FOLDER(what_is_being_written_stays),
         IN_FOLDER(only_parts_are_removed),
         IN_FOLDER(every_part_has_a_name_of_its_own),
+        IN_FOLDER(the_names_to_remove_are_nobody_elses),
         IN_FOLDER(what_was_planted_is_refused),
         IN_FOLDER(a_stream_writes_it),
     };

@@ -17,26 +17,43 @@
 #include <unistd.h>
 #include "runtime/host/file.h"
 
-/* Temporary files to remove on the way out. One that finds no place here is left to the next run
- * that writes the same file. */
+/* Temporary files to remove on the way out. Their names are the table's own: a handler may read one
+ * while its writer, another thread, is done and gone. One that finds no place here is left to the
+ * next run that writes the same file. */
 enum { UNFINISHED_LIMIT = 64 };
-static _Atomic(const char *) unfinished[UNFINISHED_LIMIT];
+enum name_state { NAME_FREE, NAME_BUSY, NAME_TAKEN };
+static struct {
+    _Atomic int state; /* enum name_state */
+    char path[FILE_PATH_BYTES];
+} unfinished[UNFINISHED_LIMIT];
 
-/* Puts `path` in the first place that holds `old`. */
-static void replace_unfinished(const char *old, const char *path) {
-    for (int i = 0; i < UNFINISHED_LIMIT; i++) {
-        const char *there = old;
-        if (atomic_compare_exchange_strong(&unfinished[i], &there, path))
-            return;
-    }
+/* Takes a name that is in this state; nobody else looks at it then. */
+static bool seize(int i, int state) {
+    return atomic_compare_exchange_strong(&unfinished[i].state, &state, NAME_BUSY);
 }
 
+/* Where it is in the table, or -1. */
+static int remember_unfinished(const char *path) {
+    int i = 0;
+    while (i < UNFINISHED_LIMIT && !seize(i, NAME_FREE))
+        i++;
+    if (i == UNFINISHED_LIMIT)
+        return -1;
+    strcpy(unfinished[i].path, path);
+    atomic_store(&unfinished[i].state, NAME_TAKEN);
+    return i;
+}
+
+static void forget_unfinished(int i) {
+    if (i >= 0 && seize(i, NAME_TAKEN)) /* else a handler has it */
+        atomic_store(&unfinished[i].state, NAME_FREE);
+}
+
+/* The process ends then, so what was seized stays so. */
 void new_file_abandon(void) {
-    for (int i = 0; i < UNFINISHED_LIMIT; i++) {
-        const char *path = atomic_load(&unfinished[i]);
-        if (path)
-            unlink(path);
-    }
+    for (int i = 0; i < UNFINISHED_LIMIT; i++)
+        if (seize(i, NAME_TAKEN))
+            unlink(unfinished[i].path);
 }
 
 /* The lowest number that is free is the one that open takes. What was opened the wrong way fails as
@@ -311,7 +328,7 @@ int new_file_open(struct new_file *file, const char *path) {
         return -1;
     if (replaces)
         take_after(file->descriptor, &old);
-    replace_unfinished(NULL, file->temporary);
+    file->remembered = remember_unfinished(file->temporary);
     return 0;
 }
 
@@ -361,7 +378,7 @@ static void flush_folder_of(const char *path) {
 static void close_part(struct new_file *file) {
     close(file->descriptor);
     file->descriptor = -1;
-    replace_unfinished(file->temporary, NULL);
+    forget_unfinished(file->remembered);
 }
 
 int new_file_commit(struct new_file *file) {

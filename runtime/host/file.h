@@ -20,6 +20,7 @@ void part_folder_remove(int parent, const char *name);
 
 struct new_file {
     int descriptor; /* -1: not open */
+    int remembered; /* where new_file_abandon finds it; -1: nowhere */
     char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
