@@ -47,6 +47,7 @@ struct copier {
 static void count(struct copier *copier, const struct place_copy *copy, int64_t bytes) {
     enum place_tier away = (enum place_tier)(copy->from > copy->to ? copy->from : copy->to);
     atomic_fetch_add_explicit(&copier->copied[away], bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&copier->context->recorder.copied, 1, memory_order_relaxed);
 }
 
 /* Where a chunk goes on; of what is on disk an address is an offset in the file. */

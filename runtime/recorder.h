@@ -34,6 +34,7 @@ struct recorder {
     uint64_t ticks;          /* the rank's own: when the clock was last read */
     _Atomic int64_t step;    /* of training, from 1; 0: none */
     _Atomic int32_t in_step; /* generated code runs */
+    _Atomic uint64_t copied; /* chunks, by the rank's copier */
     struct profile *profile; /* that calls are taken down in too; null: none */
     struct flight_record ring[RECORDER_LENGTH];
 };

@@ -1,10 +1,11 @@
 /* Copies between the tiers of ranks: what arrives, in what order and how much is counted; a disk that
- * takes no more, a file that became shorter, and waits that end because another rank has failed. */
+ * takes no more or is slow, a file that became shorter, and waits that end because another rank has failed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include "runtime/copier.h"
 #include "runtime/disk.h"
+#include "runtime/host/sentinel.h"
 #include "tests/runtime_transport_fixture.h"
 
 enum { BYTES = 3 << 20, FIRST = 1000, PAGE = 4096 }; /* more than one chunk; within pages */
@@ -183,6 +184,33 @@ static void nothing_in_flight_is_told(void **state) {
     assert_non_null(strstr(first_message(PLACE_ERROR_ARGUMENT), "nothing is in flight"));
 }
 
+/* On a disk that takes three times as long for the copy as a rank is given without progress; else the
+ * process is ended. */
+static int32_t copy_slowly(struct place_context *context) {
+    struct tiers t = tiers_begin(context);
+    struct place_context *const contexts[] = {context};
+    const struct flight flight = {contexts, 1};
+    sentinel_hold_requests();
+    struct sentinel *sentinel = sentinel_start(&flight, NULL, 1, 1);
+    assert_non_null(sentinel);
+    atomic_store(&context->recorder.in_step, 1);
+    int32_t status =
+        copy(context, (struct place_copy){t.device, on_disk(0), BYTES, PLACE_DEVICE, PLACE_DISK});
+    atomic_store(&context->recorder.in_step, 0);
+    sentinel_stop(sentinel);
+    sentinel_release_requests();
+    tiers_end(context, &t);
+    return status;
+}
+
+static void a_slow_copy_is_not_stuck(void **state) {
+    set_mesh(1, 1);
+    setenv("FAULT_PWRITE_SECONDS", "0.25", 1);
+    run_ranks(copy_slowly);
+    unsetenv("FAULT_PWRITE_SECONDS");
+    assert_all_ok();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_arrives_and_is_counted),
@@ -192,6 +220,7 @@ int main(void) {
         cmocka_unit_test(a_short_file_is_told),
         cmocka_unit_test(waits_end_where_another_failed),
         cmocka_unit_test(nothing_in_flight_is_told),
+        cmocka_unit_test(a_slow_copy_is_not_stuck),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

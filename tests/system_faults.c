@@ -4,9 +4,11 @@
  * FAULT_FSYNC_SECONDS      every flush of a file takes so long
  * FAULT_FSYNC_FOLDER       every flush of a folder fails, with this errno
  * FAULT_FSYNC_NAME         ... only of those whose paths end so
- * FAULT_FLOCK              every lock fails, with this errno */
+ * FAULT_FLOCK              every lock fails, with this errno
+ * FAULT_PWRITE_SECONDS     every write at a place of a file takes so long */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +37,28 @@ static int fail(int reason) {
     return -1;
 }
 
+static void tarry(const char *name) {
+    double seconds = number_of(name), whole = floor(seconds);
+    if (seconds > 0)
+        nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
+}
+
 int fsync(int descriptor) {
-    double seconds = number_of("FAULT_FSYNC_SECONDS");
     int reason = (int)number_of("FAULT_FSYNC_FOLDER");
     struct stat status;
     if (reason && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode) &&
         ends_as_said(descriptor))
         return fail(reason);
-    struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    if (seconds > 0)
-        nanosleep(&pause, NULL);
+    tarry("FAULT_FSYNC_SECONDS");
     return (int)syscall(SYS_fsync, descriptor);
 }
 
 int flock(int descriptor, int operation) {
     int reason = (int)number_of("FAULT_FLOCK");
     return reason ? fail(reason) : (int)syscall(SYS_flock, descriptor, operation);
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t n, off_t at) {
+    tarry("FAULT_PWRITE_SECONDS");
+    return syscall(SYS_pwrite64, descriptor, bytes, n, at);
 }

@@ -3,7 +3,8 @@
  * A rank that waits for others is the transport's business: among threads a deadlock is noticed at
  * once, among processes an answer that does not come in time. What nobody else can notice is a rank
  * that never comes back from a call. It is stuck when it is inside a step, does not wait, and has
- * made no call for $PLACE_TIMEOUT seconds; its thread cannot be ended, so the process is. */
+ * made no call, and its copier moved nothing, for $PLACE_TIMEOUT seconds (on a slow disk a copy takes
+ * longer); its thread cannot be ended, so the process is. */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ enum { DEFAULT_PATIENCE_SECONDS = 600 };
 
 /* What was last seen of a rank. */
 struct sight {
-    uint64_t calls;
+    uint64_t calls, copied;
     struct patience patience;
 };
 
@@ -113,8 +114,9 @@ static void look(struct sentinel *sentinel) {
         struct place_context *context = sentinel->flight->contexts[i];
         struct sight *sight = &sentinel->sights[i];
         uint64_t calls = atomic_load(&context->recorder.calls);
-        if (calls != sight->calls || !is_at_work(context))
-            *sight = (struct sight){calls, patience_from(now)};
+        uint64_t copied = atomic_load(&context->recorder.copied);
+        if (calls != sight->calls || copied != sight->copied || !is_at_work(context))
+            *sight = (struct sight){calls, copied, patience_from(now)};
         else if (patience_look(&sight->patience, now) > sentinel->patience_seconds)
             give_up(sentinel, context);
     }
@@ -140,7 +142,7 @@ static void *sentinel_main(void *argument) {
     struct sentinel *sentinel = argument;
     sigset_t set = requests();
     for (int i = 0; i < sentinel->flight->n; i++)
-        sentinel->sights[i] = (struct sight){0, patience_from(clock_seconds())};
+        sentinel->sights[i] = (struct sight){.patience = patience_from(clock_seconds())};
     while (!atomic_load(&sentinel->ending)) {
         int received = sigtimedwait(&set, NULL, &(struct timespec){0, 200000000});
         if (atomic_load(&sentinel->ending))
