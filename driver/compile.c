@@ -19,7 +19,7 @@
 
 const char *const reason_names[] = {NULL, "syntax", "rules", "refuted", "unproved", "unsupported"};
 
-// <prefix>/share/place/lib for a command in <prefix>/bin, so that the build tree and an
+// <prefix>/share/place, which has lib/, for a command in <prefix>/bin, so that the build tree and an
 // installation are found by one rule; PLACE_LIBRARY in the environment first.
 static const char *library_path(struct arena *arena) {
     const char *given = getenv("PLACE_LIBRARY");

@@ -51,11 +51,22 @@ static int explain_coming_from(void) {
     return STATUS_OK;
 }
 
+#define TOPIC(name, function) +1
+enum {
+    N_TOPICS = 0
+#include "driver/topics.def"
+};
+#undef TOPIC
+
 static int unknown_code(const char *given) {
-    const char *codes[N_DIAGNOSTIC_CODES];
+    const char *known[N_DIAGNOSTIC_CODES + N_TOPICS] = {
+#define TOPIC(name, function) name,
+#include "driver/topics.def"
+#undef TOPIC
+    };
     for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
-        codes[i] = diagnostic_rows[i].text;
-    complain_unknown("there is no code", given, codes, N_DIAGNOSTIC_CODES,
+        known[N_TOPICS + i] = diagnostic_rows[i].text;
+    complain_unknown("there is no code or topic", given, known, sizeof known / sizeof *known,
                      "codes stand in brackets behind `error` and `warning`, as in error[E402]");
     return STATUS_REFUSED;
 }

@@ -241,7 +241,7 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
     if (optind >= argc)
         return usage_error("`placec %s` needs an operand", row->name,
                            file ? "name a .place file, or `-`"
-                                : "name a code such as E402, or `roles`");
+                                : "name a code such as E402, or a topic: `roles`, `coming-from`");
     if (verb_takes_one_file(options->verb) && optind + 1 < argc)
         return too_many_operands(arena, options, argv[optind + 1]);
     options->operands = argv + optind;

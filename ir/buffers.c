@@ -77,10 +77,6 @@ int64_t buffer_slots(const struct mesh *mesh, const struct buffer *buffer) {
     return (buffer_items(buffer) + owners - 1) / owners;
 }
 
-int64_t buffer_slot(const struct mesh *mesh, const struct buffer *buffer, int64_t item) {
-    return item / mesh_group_size(mesh, &buffer->layout.owners);
-}
-
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
     if (buffer->window_of != NO_ID)
         return 0;

@@ -135,7 +135,6 @@ enum {
     ELEMENT_SCALAR = '.',
 };
 char op_element(enum op_kind kind, unsigned item);
-bool op_takes_integers(enum op_kind kind, unsigned operand);
 // Whether the result has the type that its maker says.
 bool op_frees_result(enum op_kind kind, unsigned result);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
@@ -154,8 +153,8 @@ extern const char *const dtype_names[N_DTYPES];
 extern const uint8_t dtype_bytes[N_DTYPES];
 bool dtype_is_floating(enum dtype);
 bool dtype_is_narrow(enum dtype); // floating, of fewer bits than anything is computed in
-// Whether it has every value that the other has.
 double dtype_epsilon(enum dtype); // from one to the next number
+// Whether it has every value that the other has.
 bool dtype_holds(enum dtype, enum dtype other);
 extern const char *const dimension_names[N_DIMENSIONS];
 extern const bool dimension_splittable[N_DIMENSIONS];
@@ -875,8 +874,6 @@ struct tensor_type buffer_type_on(const struct mesh *, const struct buffer *);
 int64_t buffer_item_bytes_on(const struct mesh *, const struct buffer *);
 // The items that a device has room for: all, or as many as the owner has that has most.
 int64_t buffer_slots(const struct mesh *, const struct buffer *);
-// Where among these one of its items is.
-int64_t buffer_slot(const struct mesh *, const struct buffer *, int64_t item);
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);

@@ -204,10 +204,6 @@ char op_element(enum op_kind kind, unsigned item) {
     return elements[item < operands ? item : item + 2];
 }
 
-bool op_takes_integers(enum op_kind kind, unsigned operand) {
-    return op_element(kind, operand) == ELEMENT_INTEGER;
-}
-
 bool op_frees_result(enum op_kind kind, unsigned result) {
     unsigned operands = op_operand_count(kind);
     char letter = op_element(kind, operands + result);

@@ -179,6 +179,8 @@ static struct unheard why_after_forward(struct placing *p, const struct mode_sta
 // ---- activations
 
 static struct unheard why_activations(struct placing *p, const struct mode_statement *mode) {
+    if (mode->residency != RESIDENCY_STORED)
+        return because("nothing of it is kept from forward to backward");
     const char *axes = axes_text(p, &mode->axes);
     return because(
         arena_format(p->arena,

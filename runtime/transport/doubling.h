@@ -2,8 +2,8 @@
  * each side gives the other what it has. A transport moves the bytes; who meets whom, and what is
  * joined with what, is decided here.
  *
- * The rounds climb the tree of collective_reduce, so the bits are those of a sum in one place (but
- * which of several values that are not numbers stays in a sum, compilers decide in both). It
+ * The rounds climb the tree of collective_reduce, so the bits are those of a sum in one place, except
+ * which of several NaNs it is that a sum has: compilers decide that in both. It
  * has 2^rounds leaves, the smallest power of two that is not below the members, and a *seat* for
  * each. In round r the seats of a node of 2^r leaves meet those of its sibling, the ones whose
  * numbers differ in bit r alone, and all of them then have the parent. Leaves without a member are
