@@ -17,18 +17,6 @@ static void check_gradients(struct placing *p, const struct storage *storage) {
                 "keep them on the host, `to = host`");
 }
 
-// What an update gathers inside itself is so on the device.
-static void check_gathered_there(struct placing *p, const struct storage *storage) {
-    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-        if (update_tier(storage) == TIER_HOST &&
-            stored_extent(storage, STATE_OPTIMIZER, axis) == EXTENT_GATHERED) {
-            not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
-                    "an update on the host that gathers what it needs whole",
-                    "run it on the device, `update = device`");
-            return;
-        }
-}
-
 // Islands average on the device: a master copy where it lies, parameters without one where they lie or,
 // if shards of them are updated, in the whole that is copied back.
 static void check_averaged(struct placing *p, const struct storage *storage) {
@@ -112,13 +100,8 @@ void check_offloading(struct placing *p) {
     find_norm_tiers(p);
     for (uint32_t i = 0; i < p->placement->n_storages; i++) {
         const struct storage *storage = p->placement->storages[i];
-        for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
-            if (!is_offloaded(storage, state) || p->diagnostics->n_errors > errors)
-                continue;
-            if (state == STATE_GRADIENTS)
-                check_gradients(p, storage);
-            check_gathered_there(p, storage);
-        }
+        if (p->diagnostics->n_errors == errors)
+            check_gradients(p, storage);
         if (p->diagnostics->n_errors == errors)
             check_averaged(p, storage);
     }

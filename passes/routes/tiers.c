@@ -14,7 +14,8 @@
 //     behind the last write    summed, copied out, added on the host to those before
 //     behind the microbatches  where they are summed over devices last: copied in, summed, copied back
 //
-// What is gathered behind the update is so on the device, since collectives are between devices.
+// What is gathered behind the update is so on the device, since a step's collectives are between devices;
+// what the update gathers inside itself (Muon) is so where it runs.
 #include "passes/routes/maker.h"
 
 static enum tier tier_of(const struct route_maker *m, int station) {
