@@ -20,6 +20,12 @@
 // and keep it of every layer, in one tier: then the border between two of them is an item that one
 // writes and the other reads. Where they do not, each side has a buffer of its own, and a call between the
 // loops takes the item at the border from one to the other; partition finds what that costs.
+// Where layers that take turns are kept in different tiers each of a turn has a buffer of its own for what it
+// is given, with an item for each turn:
+//
+//     for l = 2*g .. 2*g+1 { call block(x = hidden.0_8_2[g]) -> (y = hidden.1_8_2[g]) }
+//     for l = 2*g+1 .. 2*g+2 { call block(x = hidden.1_8_2[g]) -> (y = hidden.0_8_2[g+1]) }
+//
 // What the host writes stays one buffer too: it knows one.
 #include <string.h>
 
@@ -36,6 +42,7 @@ struct cutter {
     const struct buffer *old;
     bool *handed_on;        // of the old buffers: layers name one another's items
     bool **borders;         // of what is handed on: before which ranges it changes; NULL: nowhere
+    bool **by_turns;        // and in which each of a turn has its own
     uint32_t *border_units; // that take it across; NO_ID: not made yet
     buffer_id *first_piece; // of the old buffers: what has become of it, or of its first range
     uint32_t *first_range;  // of the old buffers that are cut: the first range of which they are
@@ -118,9 +125,34 @@ static bool has_groups(const struct cutter *c, uint32_t range) {
     return range_layers(of) > 1 && layers_recomputed_at_once(&c->modes, of->begin) > 1;
 }
 
+// The ranges from `first` on whose layers take turns, or one: how many.
+static uint32_t turns_from(const struct cutter *c, uint32_t first) {
+    return (uint32_t)c->placement->ranges[first].step;
+}
+
+static uint32_t first_of_turn(const struct cutter *c, uint32_t range) {
+    while (range > 0 && c->placement->ranges[range].step > 1 &&
+           c->placement->ranges[range - 1].end == c->placement->ranges[range].end)
+        range--;
+    return range;
+}
+
+// Marks the ranges of a turn between which it changes, with the borders around them.
+static bool find_turns(const struct cutter *c, uint32_t first, bool *borders, bool *by_turns) {
+    uint32_t n = turns_from(c, first);
+    bool apart = false;
+    for (uint32_t r = first + 1; r < first + n; r++)
+        apart |= !offloaded_alike(c, r);
+    for (uint32_t r = first; r < first + n && apart; r++)
+        borders[r] = by_turns[r] = true;
+    borders[first + n] |= apart;
+    return apart;
+}
+
 static void find_borders(struct cutter *c, buffer_id id) {
     uint32_t unit, result, n = c->placement->n_ranges;
     bool *borders = ARENA_ARRAY(c->program->arena, bool, n + 1), any = false;
+    bool *by_turns = ARENA_ARRAY(c->program->arena, bool, n + 1);
     if (!c->handed_on[id] || !find_writer(c, &c->program->steps[STEP_TRAIN], id, &unit, &result))
         return;
     bool kept = is_kept(c, id);
@@ -128,8 +160,11 @@ static void find_borders(struct cutter *c, buffer_id id) {
         any |= borders[r] = !divided_alike(c, &c->program->job->units[unit], result, kept, r) ||
                             (is_of_layers(c, id) &&
                              (has_groups(c, r - 1) || has_groups(c, r) || !offloaded_alike(c, r)));
+    for (uint32_t r = 0; r < n && is_of_layers(c, id); r += turns_from(c, r))
+        any |= find_turns(c, r, borders, by_turns);
     if (any)
         c->borders[id] = borders;
+    c->by_turns[id] = by_turns;
 }
 
 // The number of its piece, and the range in which that begins.
@@ -156,10 +191,13 @@ static void add_handed_on(struct cutter *c, buffer_id id) {
             end++;
         struct layer_range layers = {ranges[begin].begin, ranges[end - 1].end, 1};
         struct buffer piece = *whole;
+        if (c->by_turns[id][begin])
+            layers = ranges[begin];
         piece.name = range_name(c->program->arena, whole->name, &layers);
         if (is_of_layers(c, id)) {
-            piece.stacks.list[0].first_layer = layers.begin;
-            piece.stacks.list[0].count -= c->program->job->sizes.layers - range_layers(&layers);
+            int64_t count = whole->stacks.list[0].count - c->program->job->sizes.layers;
+            piece.stacks = stacked_by_layers(&layers);
+            piece.stacks.list[0].count += first_of_turn(c, begin) == begin ? count : 0;
         }
         program_add_buffer(c->program, piece);
     }
@@ -213,6 +251,18 @@ static void cut_buffers(struct cutter *c, uint32_t n) {
 
 // ---- statements -------------------------------------------------------------------------------
 
+// The item of what is handed on where each of a turn has a buffer, counted from the layer of the loop that
+// it stands in, or from the first of all.
+static void move_to_turn(const struct cutter *c, struct reference *reference, uint32_t range) {
+    uint32_t first = first_of_turn(c, range), unused;
+    int64_t n = turns_from(c, first), item = reference->indices[0].offset;
+    bool inside = reference->indices[0].variable >= 0;
+    item += inside ? range - first : -c->placement->ranges[first].begin;
+    reference->buffer = c->first_piece[reference->buffer] +
+                        piece_of(c, reference->buffer, first + (uint32_t)(item % n), &unused);
+    reference->indices[0] = inside ? index_variable(0, item / n, 0) : index_constant(item / n);
+}
+
 // An item of what is handed on: layer l reads item l and writes the next one.
 static void move_handed_on(const struct cutter *c, struct reference *reference, uint32_t range) {
     buffer_id id = reference->buffer;
@@ -221,6 +271,10 @@ static void move_handed_on(const struct cutter *c, struct reference *reference, 
     uint32_t first;
     if (stacked && reference->indices[0].variable < 0)
         range = placement_range(c->placement, item > 0 ? item - 1 : 0);
+    if (c->by_turns[id][range]) {
+        move_to_turn(c, reference, range);
+        return;
+    }
     reference->buffer = c->first_piece[id] + piece_of(c, id, range, &first);
     if (stacked)
         reference->indices[0] =
@@ -237,7 +291,8 @@ static void move_reference(const struct cutter *c, struct reference *reference, 
     else
         reference->buffer = c->first_piece[id];
     if (!is_cut(c, id)) {
-        reference->indices[0].variable += takes_turns; // the loop over turns is around it
+        if (!c->borders[id] || !c->by_turns[id][range])
+            reference->indices[0].variable += takes_turns; // the loop over turns is around it
         return;
     }
     struct index layer = index_moved(reference->indices[0], buffer_first_layer(&c->old[id]));
@@ -276,18 +331,6 @@ static struct statement loop_over_range(const struct cutter *c, const struct sta
     return made;
 }
 
-// The ranges from `first` on whose layers take turns, or one: how many.
-static uint32_t turns_from(const struct cutter *c, uint32_t first) {
-    return (uint32_t)c->placement->ranges[first].step;
-}
-
-static uint32_t first_of_turn(const struct cutter *c, uint32_t range) {
-    while (range > 0 && c->placement->ranges[range].step > 1 &&
-           c->placement->ranges[range - 1].end == c->placement->ranges[range].end)
-        range--;
-    return range;
-}
-
 static void push_ranges(const struct cutter *c, struct block *to, const struct statement *loop,
                         uint32_t first) {
     uint32_t n = turns_from(c, first);
@@ -311,6 +354,11 @@ static struct reference at_border(const struct cutter *c, const struct reference
                                   int64_t layer, uint32_t range) {
     int64_t item = index_at(written->indices[0], &layer);
     uint32_t first;
+    if (c->by_turns[written->buffer][range]) {
+        struct reference moved = reference_at(written->buffer, index_constant(item));
+        move_to_turn(c, &moved, range);
+        return moved;
+    }
     buffer_id piece = c->first_piece[written->buffer] + piece_of(c, written->buffer, range, &first);
     if (is_of_layers(c, written->buffer))
         item -= c->placement->ranges[first].begin;
@@ -423,6 +471,7 @@ bool cut_ranges(struct job *job, const struct pass_context *context) {
                        .old = program->buffers,
                        .handed_on = ARENA_ARRAY(arena, bool, n + 1),
                        .borders = ARENA_ARRAY(arena, bool *, n + 1),
+                       .by_turns = ARENA_ARRAY(arena, bool *, n + 1),
                        .border_units = ARENA_ARRAY(arena, uint32_t, n + 1),
                        .first_piece = ARENA_ARRAY(arena, buffer_id, n + 1),
                        .first_range = ARENA_ARRAY(arena, uint32_t, n + 1)};

@@ -223,14 +223,6 @@ static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
                 "divide those of a range of layers, as in `layers[0:4]`");
         return false;
     }
-    if (!inputs_alike(p, a, b)) {
-        const struct mode_statement *first = offloads_input(&p->modes, ranges[a].begin);
-        const struct mode_statement *second = offloads_input(&p->modes, ranges[b].begin);
-        not_yet(p, first ? &first->origin : &second->origin,
-                "offloading activations of every n-th layer",
-                "keep those of a range of layers there, as in `layers[0:4]`");
-        return false;
-    }
     const struct origin *apart =
         range_layers(&ranges[b]) > most_turns(p) ? apart_by(p, a, b) : NULL;
     if (apart)

@@ -42,7 +42,7 @@ struct kept {
     bool in_turn;                // its items are slots already, or a transfer brings them
     const struct op *made_by;    // in a forward unit; NULL: none of its ops
     bool written;                // by a forward call
-    int64_t layer;               // the first that forward writes it for
+    int64_t layer, read_layer;   // the first that forward writes, and reads, it for
     int64_t at_once;             // layers that are copied at once
     int64_t written_at, read_at; // which item forward does in loops, counted from the variable
     const struct mode_statement *away; // the statement that keeps it elsewhere; NULL: none does
@@ -79,13 +79,15 @@ static const struct unit *unit_of(const struct offloader *o, const struct call *
 
 // ---- which buffers ----------------------------------------------------------------------------
 
-static void note_operand(struct offloader *o, const struct unit *unit, struct reference at) {
+static void note_operand(struct offloader *o, const struct statement_walk *walk,
+                         const struct unit *unit, struct reference at) {
     struct kept *kept = &o->kept[at.buffer];
     bool in_loop = at.indices[0].variable >= 0;
     kept->in_turn |= at.indices[0].modulus != 0;
     if (unit->phase == PHASE_FORWARD && in_loop) {
         kept->forward = true;
         kept->read_at = at.indices[0].offset;
+        kept->read_layer = walk_loop(walk, walk->depth - 1)->begin;
     }
     kept->backward |= unit->phase == PHASE_BACKWARD && in_loop;
 }
@@ -121,15 +123,19 @@ static void note_step(struct offloader *o) {
         const struct call *call = &walk.statement->call;
         const struct unit *unit = unit_of(o, call);
         for (uint32_t i = 0; i < unit->n_parameters; i++)
-            note_operand(o, unit, call->operands[i]);
+            note_operand(o, &walk, unit, call->operands[i]);
         for (uint32_t i = 0; i < unit->n_results; i++)
             note_result(o, &walk, unit, i, call->results[i]);
     }
 }
 
-// Does a layer hand it to the next?
-static bool is_handed_on(const struct kept *kept) {
+// Does an iteration hand it to the next, or to the layer whose turn is next in it?
+static bool is_handed_onwards(const struct kept *kept) {
     return kept->forward && kept->written_at != kept->read_at;
+}
+
+static bool is_handed_on(const struct kept *kept) {
+    return is_handed_onwards(kept) || (kept->forward && kept->layer != kept->read_layer);
 }
 
 // The input of a layer is what is said of the layer as a whole.
@@ -138,7 +144,7 @@ static const struct mode_statement *said_of(const struct offloader *o, const str
                  kept->made_by->roles[0] == ROLE_LAYERS && !is_handed_on(kept);
     return of_op ? offloads_activations(&o->modes, kept->made_by->roles, kept->made_by->n_roles,
                                         kept->layer)
-                 : offloads_input(&o->modes, kept->layer);
+                 : offloads_input(&o->modes, kept->read_layer);
 }
 
 static bool may_leave(const struct offloader *o, buffer_id id) {
@@ -165,11 +171,12 @@ static void move_away(struct offloader *o, buffer_id id) {
     struct kept *kept = &o->kept[id];
     if (layers_of_unit(kept->away) == 1)
         kept->at_once = 1;
-    kept->left = add_place(o, id, ".left", is_handed_on(kept) ? kept->at_once + 1 : kept->at_once);
+    kept->left =
+        add_place(o, id, ".left", is_handed_onwards(kept) ? kept->at_once + 1 : kept->at_once);
     struct buffer *buffer = &o->program->buffers[id];
     buffer->tier = kept->away->to;
     buffer->stacks.list[0].kind = STACK_LAYERS;
-    if (is_handed_on(kept))
+    if (is_handed_onwards(kept))
         buffer->stacks.list[0].count--;
 }
 

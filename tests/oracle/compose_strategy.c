@@ -264,8 +264,8 @@ static void offload_activations(struct composer *c) {
                                             ".mlp", ".attention", ""};
     const char *of = selectors[pick(c, 6)];
     if (chance(c, 300))
-        of = arena_format(c->arena, ".layers[%d:]%s", 1 + (int)pick(c, c->dims->layers - 1),
-                          strcmp(of, ".layers") == 0 ? "" : of);
+        of = arena_format(c->arena, ".layers[%d:%s]%s", 1 + (int)pick(c, c->dims->layers - 1),
+                          chance(c, 300) ? ":2" : "", strcmp(of, ".layers") == 0 ? "" : of);
     fprintf(c->to, "  activations%s : offloaded%s\n", of, offloaded_so[pick(c, N_OFFLOADED_SO)]);
 }
 
