@@ -165,7 +165,7 @@ static struct unheard why_prefetch(struct placing *p, const struct mode_statemen
 }
 
 static struct unheard why_unit(struct placing *p, const struct mode_statement *mode) {
-    if (mode->state == STATE_PARAMETERS && !find_gathered(p, mode).any)
+    if (mode->state == STATE_PARAMETERS && mode->sets_extent && !find_gathered(p, mode).any)
         return because("no layer is among what is gathered");
     bool beyond = mode->unit == UNIT_LAYERS && mode->unit_layers > p->config->model.layers;
     return (struct unheard){.kind = beyond ? UNHEARD_BEYOND : UNHEARD_HERE};
