@@ -79,6 +79,7 @@ FOUND = [
     ("compute = fp64", 0, "", MUON),  # products of updates, which are of no part
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
     ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept
+    ("reduce = fp64", 3, "activations : sharded(tp by sequence)  in head { split vocab over tp }"),  # summed by a unit
 ]
 
 

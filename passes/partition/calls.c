@@ -141,6 +141,21 @@ static bool is_made_behind(const struct plan *plan, const struct making_call *c,
     return averages || makes_parameters(storage);
 }
 
+static enum dtype travels_in(const struct draft *draft, const struct buffer *gradient) {
+    const struct route *route = &way_of(draft, gradient)->route;
+    return route->stations[route->used].dtype;
+}
+
+// The type in which units are to sum a gradient, if that in which they write it is narrower.
+static enum dtype sums_wider(const struct draft *draft, const struct buffer *buffer) {
+    if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID)
+        return DTYPE_NONE;
+    enum dtype travels = travels_in(draft, buffer);
+    enum dtype reduced = storage_of(&draft->plan->placement, buffer)->types.reduced;
+    bool holds = dtype_holds(travels == DTYPE_NONE ? buffer->dtype : travels, reduced);
+    return holds ? DTYPE_NONE : reduced;
+}
+
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
 // scalars, and bins, for the step. What is handed on is as its reader's work is divided.
 static struct wanted_result wanted_of(const struct draft *draft, const struct making_call *c,
@@ -155,7 +170,8 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
     // A parameter that is rounded from its master lies as that does.
     if (c->unit->results[i].in_parameter != NO_ID || is_whole || buffer->class == CLASS_PARAMETERS)
         return (struct wanted_result){.as_made = true,
-                                      .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED};
+                                      .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED,
+                                      .summed_in = sums_wider(draft, buffer)};
     if (crosses_pieces(plan, r))
         return (struct wanted_result){.as_made = true};
     if (buffer->class != CLASS_GRADIENTS)
@@ -164,12 +180,9 @@ static struct wanted_result wanted_of(const struct draft *draft, const struct ma
                                    .type.partial = UINT64_MAX,
                                    .summand = way_of(draft, buffer)->route.summand};
     memcpy(wanted.type.cuts, placement_of(&plan->placement, buffer)->cuts, sizeof wanted.type.cuts);
-    const struct route *route = &way_of(draft, buffer)->route;
-    enum dtype travels = route->stations[route->used].dtype;
+    enum dtype travels = travels_in(draft, buffer);
     wanted.type.dtype = travels == buffer->dtype ? DTYPE_NONE : travels;
-    enum dtype reduced = storage_of(&plan->placement, buffer)->types.reduced;
-    if (!dtype_holds(travels == DTYPE_NONE ? buffer->dtype : travels, reduced))
-        wanted.summed_in = reduced;
+    wanted.summed_in = sums_wider(draft, buffer);
     return wanted;
 }
 

@@ -250,6 +250,14 @@ static bool is_flat_alone(const struct forms *forms) {
     return forms->n && flat == forms->n;
 }
 
+// The type in which a sum is made that the op adds to a result, if its own is to be wider.
+static enum dtype summed_in(const struct maker *m, const struct op *op) {
+    for (uint32_t i = 0; op->kind == OP_ACCUMULATE && i < m->from->n_results; i++)
+        if (m->from->results[i].value == op->results[0])
+            return m->use->wanted[i].summed_in;
+    return DTYPE_NONE;
+}
+
 // The first operand of which there are only flat shards, for an op that can do with these; MAX_OPERANDS:
 // none is. What an op before needed whole is there, and goes on whole.
 static unsigned find_flat(const struct maker *m, const struct op *op) {
@@ -266,7 +274,7 @@ static void make_divided(struct maker *m, const struct op *op) {
     divide_work(m, &w);
     choose_operands(m, &w);
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = bring(m, op->operands[i], &w.wants[i], op);
+        operands[i] = bring_summed_in(m, op->operands[i], &w.wants[i], summed_in(m, op), op);
     for (unsigned i = 0; i < op->n_results; i++)
         types[i] = result_type(&w, i);
     emit_local(m, op, operands, types);
