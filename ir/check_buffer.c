@@ -18,10 +18,12 @@ static bool same_dimensions(const struct buffer *a, const struct buffer *b) {
 // whole's, or it is the owner's of each item. The last device's shard must lie inside the item too, so the item is padded for it.
 static const char *check_window(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
+    if (buffer->window_of >= program->n_buffers)
+        return arena_format(c->arena, "buffer %s has no whole", buffer->name);
     const struct buffer *parent = &program->buffers[buffer->window_of];
     bool owned = buffer->layout.owners.n && !parent->layout.owners.n;
     bool fits =
-        buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
+        parent->window_of == NO_ID &&
         (parent->layout.flat.n < buffer->layout.flat.n || (owned && parent->layout.flat.n == 0)) &&
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&

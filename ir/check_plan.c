@@ -16,6 +16,8 @@ struct plan_checker {
     struct arena *arena;
     const struct unit *unit;
     const struct op **producers; // of each value of the unit; NULL: a parameter
+    // The last result, plus one, for which spoils_leaf met a value: not moved, and moved.
+    value_id *seen;
     struct span at;
 };
 
@@ -161,13 +163,18 @@ static bool leaf_allows(const struct plan_checker *c, const struct op *op, value
 }
 
 // An inline value is computed where it is used, so what it is computed from is read there: the loop
-// that writes the result reads all leaves of the tree.
+// that writes the result reads all leaves of the tree. A value that was looked at for this result is
+// not again, but where it is moved: else each value that is used twice doubles the work.
 static bool spoils_leaf(const struct plan_checker *c, const struct op *op, unsigned k,
                         value_id value, bool moved) {
     if (c->unit->values[value].storage != STORAGE_INLINE)
         return intersect(c->unit, value_root(c->unit, op->results[k]),
                          value_root(c->unit, value)) &&
                (moved || !leaf_allows(c, op, value));
+    value_id *seen = &c->seen[2 * value + moved], now = op->results[k] + 1;
+    if (*seen == now)
+        return false;
+    *seen = now;
     const struct op *producer = c->producers[value];
     for (unsigned i = 0; producer && i < producer->n_operands; i++)
         if (spoils_leaf(c, op, k, producer->operands[i],
@@ -235,6 +242,7 @@ static const char *check_op(struct plan_checker *c, const struct op *op) {
 static const char *check_unit(struct plan_checker *c) {
     const struct unit *unit = c->unit;
     c->producers = ARENA_ARRAY(c->arena, const struct op *, unit->n_values + 1);
+    c->seen = ARENA_ARRAY(c->arena, value_id, 2 * unit->n_values + 1);
     for (uint32_t i = 0; i < unit->n_ops; i++)
         for (unsigned k = 0; k < unit->ops[i].n_results; k++)
             c->producers[unit->ops[i].results[k]] = &unit->ops[i];

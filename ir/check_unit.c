@@ -1,6 +1,7 @@
 // The structure of units; see checker.h. Types are inferred again, and compared with those that stand
 // there.
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir/checker.h"
@@ -135,12 +136,26 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
     return blocks ? arena_format(c->arena, "unit %s: %s", unit->name, blocks) : NULL;
 }
 
+// What other files take for an int, or count to.
+static const struct {
+    enum attribute_name name;
+    int64_t least, most;
+} bounds[] = {
+    {ATTRIBUTE_DIM, 0, MAX_RANK - 1}, {ATTRIBUTE_CONCAT_DIM, 0, MAX_RANK - 1},
+    {ATTRIBUTE_KEEP, 0, MAX_RANK},    {ATTRIBUTE_SITE, 0, INT32_MAX},
+    {ATTRIBUTE_LEVEL, 0, 62},
+};
+
 static const char *check_numbers(struct checker *c, const struct unit *unit, const struct op *op) {
-    int64_t level = op_integer(op, ATTRIBUTE_LEVEL, 0);
     if (op->kind == OP_DIVIDE && op_integer(op, ATTRIBUTE_DIVISOR, 0) < 1)
         return arena_format(c->arena, "unit %s: `divide` by less than one", unit->name);
-    if (op->kind == OP_CARRY && (level < 0 || level > 62))
-        return arena_format(c->arena, "unit %s: a level of `carry` is one of 0 .. 62", unit->name);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        int64_t number = op_integer(op, bounds[i].name, bounds[i].least);
+        if (number < bounds[i].least || number > bounds[i].most)
+            return arena_format(c->arena, "unit %s: `%s` of `%s` is one of %" PRId64 " .. %" PRId64,
+                                unit->name, attribute_names[bounds[i].name], op_rows[op->kind].text,
+                                bounds[i].least, bounds[i].most);
+    }
     return NULL;
 }
 

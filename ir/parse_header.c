@@ -19,7 +19,7 @@ static void parse_axis(struct parser *p) {
         text_fail_at(p, begin, p->last_end, "a mesh has at most %d axes", MAX_AXES);
     text_expect(p, '=');
     axis.size = text_integer(p);
-    if (axis.size < 1 || axis.size > INT32_MAX)
+    if (axis.size < 1)
         text_fail_at(p, begin, p->last_end, "an axis has at least one device");
     if (text_accept_word(p, "link")) {
         axis.link_bytes_per_s = text_real(p);
@@ -27,10 +27,10 @@ static void parse_axis(struct parser *p) {
     }
     axis.span = text_span(p, begin);
     axis.size_span = span_nowhere();
+    if (!text_failed(p) && axis.size > LIMIT_DEVICES / mesh_devices(mesh))
+        text_fail_at(p, begin, p->last_end, "a mesh has at most %d devices", (int)LIMIT_DEVICES);
     if (!text_failed(p))
         mesh->axes[mesh->n_axes++] = axis;
-    if (mesh_devices(mesh) > INT32_MAX)
-        text_fail_at(p, begin, p->last_end, "this mesh has too many devices");
 }
 
 // `product dp = replica*shard`, of axes and products that stand above it.

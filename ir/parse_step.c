@@ -152,6 +152,15 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
 }
 
 // Handles are declared by their first use, with as many slots as any use of them needs.
+// Which of a tensor's dimensions.
+static int parse_place(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    int64_t place = text_integer(p);
+    if (place < 0 || place >= MAX_RANK)
+        text_fail_at(p, begin, p->last_end, "a dimension is one of 0 .. %d", MAX_RANK - 1);
+    return text_failed(p) ? 0 : (int)place;
+}
+
 static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
     struct exchange *exchange = &start->exchange;
     exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective or a copy");
@@ -161,9 +170,9 @@ static void parse_start(struct parser *p, struct step *step, struct transfer *st
     }
     exchange->dim = exchange->concat_dim = -1;
     if (text_accept_word(p, "dim"))
-        exchange->dim = (int)text_integer(p);
+        exchange->dim = parse_place(p);
     if (text_accept_word(p, "concat_dim"))
-        exchange->concat_dim = (int)text_integer(p);
+        exchange->concat_dim = parse_place(p);
     if (text_accept_word(p, "shift"))
         exchange->shift = text_integer(p);
     if (text_accept_word(p, "operation"))

@@ -145,7 +145,15 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("labels=", "eps=", "expected a number", NULL);
     expect_error(" {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"}", "",
                  "lacks the attribute `labels`", NULL);
+    expect_error("  %q = gelu",
+                 "  %r = sum_rows(%w) {keep=4294967297} : f32[ffn=5] out\n  %q = gelu",
+                 "`keep` of `sum_rows` is one of 0 .. 6", "%r = sum_rows");
+    expect_error("  %q = gelu",
+                 "  %r = all_gather(%p) {axes=shard, dim=4294967297} : f32[flat=80] out\n"
+                 "  %q = gelu",
+                 "`dim` of `all_gather` is one of 0 .. 5", "%r = all_gather");
     expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
+    expect_error("shard = 2\n", "shard = 16777217\n", "at most 16777216 devices", NULL);
     expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");
     expect_error("slots 2 pad 4 at 512", "slots 2 pad 0 at 512", "a multiple of at least 1",
                  "0 at");
@@ -178,6 +186,10 @@ static void says_what_is_wrong_and_where(void **state) {
                  NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 1", "do not fit the axes",
                  NULL);
+    expect_error("dim 2 concat_dim 1", "dim 4294967298 concat_dim 1", "is one of 0 .. 5",
+                 "4294967298");
+    expect_error("dim 2 concat_dim 1", "dim 2 concat_dim 4294967297", "is one of 0 .. 5",
+                 "4294967297");
     expect_error("operation max", "operation least", "`least`", "least");
     expect_error("  %q = gelu",
                  "  %r = all_gather(%p) {axes=shard} : f32[flat=80] out\n  %q = gelu",
@@ -188,6 +200,41 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("shift -1", "shift -1 operation max", "only an all_reduce has", NULL);
     expect_error("operation max", "shift 1", "only a permute has a `shift`", NULL);
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
+}
+
+// Each value reads the one before twice: as many ways lead to the first as 2^60.
+static void inline_values_are_looked_at_once(void **state) {
+    struct arena arena = {0};
+    const char *type = "f32[batch=2, sequence=4, ffn=5]";
+    char *lines = arena_format(&arena, "  %%a0 = add(%%q, %%q) : %s inline\n", type);
+    for (int i = 1; i < 60; i++)
+        lines = arena_format(&arena, "%s  %%a%d = add(%%a%d, %%a%d) : %s inline\n", lines, i, i - 1,
+                             i - 1, type);
+    lines =
+        arena_format(&arena, "%s  %%b = add(%%a59, %%a59) : %s at 160\n  %%y.started", lines, type);
+    struct text_error error;
+    char *text = replaced(&arena, program_sample, "  %y.started", lines);
+    text = replaced(&arena, text, "f32[flat=40] at 3072", "f32[flat=80] at 3072");
+    text = replaced(&arena, text, "frame 160", "frame 320");
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    assert_non_null(job);
+    assert_null(job_check_plan(job, &arena, &error.span));
+    arena_free(&arena);
+}
+
+static void a_window_is_of_a_buffer(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    struct job *job = job_parse(&arena, program_sample, strlen(program_sample), 0, &error);
+    assert_non_null(job);
+    struct program *program = job->programs[0];
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (program->buffers[i].window_of != NO_ID)
+            program->buffers[i].window_of = NO_ID / 2;
+    const char *wrong = job_check(job, &arena, &error.span);
+    assert_non_null(wrong);
+    assert_non_null(strstr(wrong, "has no whole"));
+    arena_free(&arena);
 }
 
 static void says_how_a_buffer_is_stacked(void **state) {
@@ -596,6 +643,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(a_window_is_of_a_buffer),
+        cmocka_unit_test(inline_values_are_looked_at_once),
         cmocka_unit_test(says_how_a_buffer_is_stacked),
         cmocka_unit_test(indices_have_numbers_that_can_be_counted),
         cmocka_unit_test(blocks_are_a_power_of_two),
