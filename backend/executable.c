@@ -22,8 +22,11 @@ extern char **environ;
 // Where the files of one build are until the executable is moved out.
 struct workshop {
     char directory[FILE_PATH_BYTES];
-    int lock;           // held while the directory is in use
-    const char *target; // where the executable is to be
+    int lock;                    // held while the directory is in use
+    const char *target;          // where the user wants the executable
+    char place[FILE_PATH_BYTES]; // and where that is, through links
+    bool replaces;               // what `old` says
+    struct stat old;
     const char *object, *descriptor, *executable;
     int messages; // what cc says, in memory: a full disk is one of the things it tells of
 };
@@ -42,9 +45,12 @@ static bool write_new(struct arena *arena, const struct workshop *w, const char 
 
 static bool workshop_open(struct arena *arena, struct workshop *w, const char *path,
                           const char **why) {
-    // cc would take a name that begins with `-` for an option.
-    const char *beside = arena_format(arena, "%s%s", *path == '-' ? "./" : "", path);
-    w->lock = part_open(beside, PART_FOLDER, 0700, w->directory);
+    w->lock = -1;
+    if (new_file_place(path, w->place, &w->replaces, &w->old) == 0) {
+        // cc would take a name that begins with `-` for an option.
+        const char *beside = arena_format(arena, "%s%s", *w->place == '-' ? "./" : "", w->place);
+        w->lock = part_open(beside, PART_FOLDER, 0700, w->directory);
+    }
     if (w->lock < 0) {
         *why = system_error(arena, path);
         return false;
@@ -187,15 +193,27 @@ static bool make_parts(struct arena *arena, const struct backend *backend, const
     return true;
 }
 
+// Like what it replaces, but that whoever may read it may execute it.
+static bool give_name(const struct workshop *w) {
+    struct stat old = w->old;
+    int file = w->replaces ? open(w->executable, O_RDONLY | O_CLOEXEC) : -1;
+    old.st_mode |= (old.st_mode & (S_IRUSR | S_IRGRP | S_IROTH)) >> 2;
+    if (file >= 0) {
+        file_take_after(file, &old);
+        close(file);
+    }
+    return rename(w->executable, w->place) == 0;
+}
+
 static bool assemble(struct arena *arena, const struct parts *parts, const struct workshop *w,
-                     const char *path, const sigset_t *mask, const char **why) {
+                     const sigset_t *mask, const char **why) {
     if (!write_new(arena, w, w->object, parts->object, parts->object_bytes, why) ||
         !write_new(arena, w, w->descriptor, parts->descriptor, parts->descriptor_bytes, why) ||
         !link_executable(arena, w, mask, why))
         return false;
-    if (rename(w->executable, path) == 0)
+    if (give_name(w))
         return true;
-    *why = system_error(arena, path);
+    *why = system_error(arena, w->target);
     return false;
 }
 
@@ -210,7 +228,7 @@ bool backend_build(const struct backend *backend, struct arena *arena, const str
     signals_hold(&before);
     bool good = workshop_open(arena, &w, path, why);
     if (good) {
-        good = assemble(arena, &parts, &w, path, &before, why);
+        good = assemble(arena, &parts, &w, &before, why);
         workshop_close(&w);
     }
     signals_release(&before);

@@ -1,25 +1,20 @@
 // Files of one run of bytes that are there whole or not at all.
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/file.h"
 #include "runtime/host/file.h"
 
-// Its lock is let go when it has its name.
 static bool write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
                        const char **why) {
-    char part[FILE_PATH_BYTES];
-    int file = part_open(path, PART_FILE, 0666, part);
-    bool good = file >= 0 && fill_file(dup(file), bytes, size) && rename(part, path) == 0;
-    if (!good)
-        *why = system_error(arena, path);
-    if (file >= 0 && !good)
-        unlink(part);
-    if (file >= 0)
-        close(file);
-    return good;
+    struct new_file file;
+    if (new_file_open(&file, path) == 0 && new_file_write(&file, bytes, size) == 0 &&
+        new_file_commit(&file) == 0)
+        return true;
+    *why = system_error(arena, path);
+    new_file_discard(&file);
+    return false;
 }
 
 bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,

@@ -152,9 +152,8 @@ static mode_t permissions_of(const struct stat *old) {
     return old->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
-/* Gives a file the permissions and owner of the old one, as far as the system lets this process;
- * what it has been opened with is no more. What the old group may do is not for another. */
-static void take_after(int descriptor, const struct stat *old) {
+/* What it has been opened with is no more. What the old group may do is not for another. */
+void file_take_after(int descriptor, const struct stat *old) {
     mode_t mode = permissions_of(old);
     if (fchown(descriptor, old->st_uid, old->st_gid) != 0 &&
         fchown(descriptor, (uid_t)-1, old->st_gid) != 0)
@@ -313,21 +312,27 @@ int part_open(const char *path, enum part_kind kind, mode_t mode, char part[FILE
 
 /* ---- new files ---- */
 
-int new_file_open(struct new_file *file, const char *path) {
-    file->descriptor = -1;
-    if (follow_links(path, file->path) != 0)
+int new_file_place(const char *path, char place[FILE_PATH_BYTES], bool *is_there,
+                   struct stat *old) {
+    if (follow_links(path, place) != 0)
         return -1;
+    *is_there = stat(place, old) == 0;
+    errno = *is_there ? protected_by(place, old) : 0;
+    return errno ? -1 : 0;
+}
+
+int new_file_open(struct new_file *file, const char *path) {
     struct stat old;
-    bool replaces = stat(file->path, &old) == 0;
-    errno = replaces ? protected_by(file->path, &old) : 0;
-    if (errno)
+    bool replaces;
+    file->descriptor = -1;
+    if (new_file_place(path, file->path, &replaces, &old) != 0)
         return -1;
     file->descriptor =
         part_open(file->path, PART_FILE, replaces ? permissions_of(&old) : 0666, file->temporary);
     if (file->descriptor < 0)
         return -1;
     if (replaces)
-        take_after(file->descriptor, &old);
+        file_take_after(file->descriptor, &old);
     file->remembered = remember_unfinished(file->temporary);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum { FILE_PATH_BYTES = 4096 };
@@ -17,6 +18,13 @@ int part_open(const char *path, enum part_kind kind, mode_t mode, char part[FILE
 /* Removes a folder of files in another; what is in folders inside it is nobody's of ours, and
  * stays. */
 void part_folder_remove(int parent, const char *name);
+
+/* Where a file that is to be written lies, through links, and whether one is there, as `old` says.
+ * -1 with errno set: it may not be written over, or there may be none. */
+int new_file_place(const char *path, char place[FILE_PATH_BYTES], bool *is_there, struct stat *old);
+/* Gives an open file the permissions and owner of the one that it replaces, as far as the system lets
+ * this process. */
+void file_take_after(int descriptor, const struct stat *old);
 
 struct new_file {
     int descriptor; /* -1: not open */
