@@ -53,7 +53,8 @@
     ", sequence=2, vocab=3]\n"                                                                     \
     "%l, %lse = cross_entropy(%logits, %z, %i) : f64[], f32[batch=" batch ", sequence=2]\n"        \
     "%d = cross_entropy_backward(%logits, %z, %lse, %i, %n) : bf16[batch=" batch                   \
-    ", sequence=2, vocab=3]\n"
+    ", sequence=2, vocab=3]\n"                                                                     \
+    "%third = divide(%d) {divisor=3} : bf16[batch=" batch ", sequence=2, vocab=3]\n"
 #define PARAMETERS(batch)                                                                          \
     "parameter %x : i32[batch=" batch ", sequence=2] parameter %z : i32[batch=" batch              \
     ", sequence=2]\nparameter %t : bf16" W " parameter %w : bf16" W                                \
@@ -69,14 +70,21 @@
     "unit main.norm { phase update parameter %g : f32" W " parameter %k : f32" W " result %y\n"    \
     "%both = add(%g, %k) : f32" W "\n%s = square_sum(%both) : f64[]\n"                             \
     "%y = square_root(%s) : f64[] out }\n"
+// What the next value of `slope` is: `p` of the update, in a sum of three.
+#define UPDATE_SLOPE(shape, rounded, p)                                                            \
+    "unit main.update_slope { phase update parameter %p : f32" shape " result %q in %p\n" rounded  \
+    "%b = weighted_sum(" p ", " p ") {weight_a=0.5, weight_b=0.5} : f32" shape "\n"                \
+    "%c = mul(" p ", " p ") : f32" shape "\n%a = add(" p ", %b) : f32" shape "\n"                  \
+    "%q = add(%a, %c) : f32" shape " in %p }\n"
 #define END                                                                                        \
     "call norm(g = w.grad, k = table.grad) -> (y = grad_norm)\n"                                   \
-    "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n}\n}\n"
+    "call update(p = w.master, m = w.m, v = w.v, g = w.grad, n = n) -> (c = w)\n"                  \
+    "call update_slope(p = slope)\n}\n}\n"
 
 // The gradients of `w` and of `table`, which reads no ids: of a product with what was embedded.
 #define GRADIENTS(w, table)                                                                        \
     w " = einsum(%d, %h) {labels=\"bsv,bsh->vh\"} : f32" W "\n" table                              \
-      " = einsum(%d, %e) {labels=\"bsv,bsh->vh\"} : f32" W
+      " = einsum(%third, %e) {labels=\"bsv,bsh->vh\"} : f32" W
 #define BIAS "%bias = cast(%slope) : f32[hidden=4]\n"
 
 // `scratch` is a gradient of no tensor: nobody is told that it may be sent narrower.
@@ -90,10 +98,11 @@ static const char reference[] =
     "n = n, slope = slope) -> (l = loss, g = w.grad, k = table.grad)\n" END
     "unit main.work { phase forward " PARAMETERS(
         "8") "parameter %slope : f32[hidden=4] result %l result %g result %k\n" WORK("8", BIAS)
-        GRADIENTS("%g", "%k") " out }\n" UPDATE;
+        GRADIENTS("%g", "%k") " out }\n" UPDATE UPDATE_SLOPE("[hidden=4]", "", "%p");
 
 static const char final[] =
-    "step main {\naxis a = 2\nsizes batch = 8 sequence = 2 microbatches = 2 layers = 1 vocab = "
+    "step main {\naxis a = 2\nsizes batch = 8 sequence = 2 microbatches = "
+    "2 layers = 1 vocab = "
     "3\n" POLICY TENSORS STATES "buffer slope : parameters f32[hidden=4] flat/a of slope at 11264\n"
     "buffer slope.n : transient bf16[hidden=4] flat/a at 14336\n"
     "buffer slope.g : transient bf16[hidden=4] at 15360\n"
@@ -101,49 +110,55 @@ static const char final[] =
     "buffer w.wire : transient bf16" W " at 17408\n"
     "buffer w.copy : transient bf16" W " at 18432\n"
     "buffer table.sum : transient f32" W " at 20480\n"
-    "buffer tokens : input i32[batch=8/a, sequence=2] host tokens microbatches 2 at 12288\n"
-    "buffer targets : input i32[batch=8/a, sequence=2] host targets microbatches 2 at 13312\n"
+    "buffer tokens : input i32[batch=8/a, sequence=2] host tokens "
+    "microbatches 2 at 12288\n"
+    "buffer targets : input i32[batch=8/a, sequence=2] host targets "
+    "microbatches 2 at 13312\n"
     "train {\ncall narrow_slope(x = slope) -> (y = slope.n)\n"
-    "start all_gather over a as gather[0] { slope.n -> slope.g }\nwait gather[0]\n"
-    "zero w.sum\nzero table.sum\nzero loss\nfor m = 0 .. 2 {\ncall work(x = tokens[m], "
-    "z = targets[m], t = table, w = w, gain = gain, n = n, slope = slope.g, loss = loss, "
+    "start all_gather over a as gather[0] { slope.n -> slope.g }\nwait "
+    "gather[0]\n"
+    "zero w.sum\nzero table.sum\nzero loss\nfor m = 0 .. 2 {\ncall work(x "
+    "= tokens[m], "
+    "z = targets[m], t = table, w = w, gain = gain, n = n, slope = "
+    "slope.g, loss = loss, "
     "sum = w.sum, table_sum = table.sum)\n}\n"
     "call pack(x = w.sum) -> (y = w.wire)\n"
     "start all_reduce over a as sum[0] { w.wire -> w.wire }\nwait sum[0]\n"
     "start all_reduce over a as sums[0] { loss -> loss }\nwait sums[0]\n"
     "call unpack(x = w.wire) -> (y = w.grad)\n"
     "call pack(x = table.sum) -> (y = w.wire)\n"
-    "start all_reduce over a as rest[0] { w.wire -> w.wire }\nwait rest[0]\n"
+    "start all_reduce over a as rest[0] { w.wire -> w.wire }\nwait "
+    "rest[0]\n"
     "call unpack(x = w.wire) -> (y = table.grad)\n" END
-    "unit main.narrow_slope { phase forward parameter %x : f32[flat=2] result %y\n"
+    "unit main.narrow_slope { phase forward parameter %x : f32[flat=2] "
+    "result %y\n"
     "%y = cast(%x) : bf16[flat=2] out }\n"
     "unit main.pack { phase backward parameter %x : f32" W " result %y\n"
     "%y = cast(%x) : bf16" W " out }\n"
     "unit main.unpack { phase backward parameter %x : bf16" W " result %y\n"
     "%y = cast(%x) : f32" W " out }\n"
     "unit main.work { phase forward " PARAMETERS(
-        "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] parameter %sum : f32" W
-             " parameter %table_sum : f32" W "\n"
-             "result %k in %loss result %g in %sum result %t.g in %table_sum\n" WORK(
-                 "2",
-                 BIAS) "%k = accumulate(%loss, %l) : f64[] in %loss\n" GRADIENTS("%dw",
-                                                                                 "%dt") "\n"
-                                                                                        "%g = "
-                                                                                        "accumulate"
-                                                                                        "(%sum, "
-                                                                                        "%dw) : "
-                                                                                        "f32" W
-                                                                                        " in %sum\n"
-                                                                                        "%t.g = "
-                                                                                        "accumulate"
-                                                                                        "(%table_"
-                                                                                        "sum, %dt) "
-                                                                                        ": f32" W
-                                                                                        " in "
-                                                                                        "%table_"
-                                                                                        "sum "
-                                                                                        "}"
-                                                                                        "\n" UPDATE;
+        "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] "
+             "parameter %sum : f32" W " parameter %table_sum : f32" W "\n"
+             "result %k in %loss result %g in %sum result %t.g in "
+             "%table_sum\n" WORK("2", BIAS) "%k = accumulate(%loss, %l) : f64[] in "
+                                            "%loss\n" GRADIENTS(
+                                                "%dw", "%dt") "\n"
+                                                              "%g = "
+                                                              "accumulate"
+                                                              "(%sum, "
+                                                              "%dw) : "
+                                                              "f32" W " in %sum\n"
+                                                              "%t.g = "
+                                                              "accumulate"
+                                                              "(%table_"
+                                                              "sum, %dt) "
+                                                              ": f32" W " in "
+                                                              "%table_"
+                                                              "sum "
+                                                              "}"
+                                                              "\n" UPDATE UPDATE_SLOPE("[flat=2]",
+                                                                                       "", "%p");
 
 struct rounding {
     const char *name;
@@ -165,8 +180,26 @@ struct rounding {
 #define ALL_REDUCE_W(what)                                                                         \
     "start all_reduce over a as sum[0] { " what " -> " what " }\nwait sum[0]\n"
 #define SENT "call pack(x = w.sum) -> (y = w.wire)\n" ALL_REDUCE_W("w.wire")
+// `w.sum` as another device has it, or this one, sent in bf16.
+#define PERMUTED(shift)                                                                            \
+    "call pack(x = w.sum) -> (y = w.copy)\n"                                                       \
+    "start permute over a shift " shift " as on[0] { w.copy -> w.wire }\nwait on[0]\n"             \
+    "call unpack(x = w.wire) -> (y = w.sum)\n"
+#define KEEP                                                                                       \
+    REPLACE("unit main.pack {", "unit main.keep { phase backward parameter %x : f32" W             \
+                                " result %y\n%y = cast(%x) : f32" W " out }\nunit main.pack {")
 #define CROSS_ENTROPY                                                                              \
     "%l, %lse = cross_entropy(%logits, %z, %i) : f64[], f32[batch=2, sequence=2]\n"
+#define ADAMW_OF(p) "%q, %k, %o = adamw(" p ", "
+#define ADAMW       ADAMW_OF("%p")
+#define ROWS_OF_3   "[vocab=3, batch=2, sequence=2, hidden=4]"
+// What the update of `slope` makes of it first, and what of that it reads.
+#define SLOPE_UPDATE(rounded, p)                                                                   \
+    REPLACE(UPDATE_SLOPE("[flat=2]", "", "%p"), UPDATE_SLOPE("[flat=2]", rounded, p))
+#define GATHERED                                                                                   \
+    "%short = cast(%p) : bf16[flat=2]\n%going = all_gather(%short) {axes=a} : bf16[hidden=4]\n"    \
+    "%whole = wait(%going) : bf16[hidden=4]\n%mine = slice(%whole) {axes=a} : bf16[flat=2]\n"      \
+    "%long = cast(%mine) : f32[flat=2]\n"
 // The loss as devices with parts of the vocabulary compute it, of whatever log-sum-exp.
 #define LOSS_OF(lse)                                                                               \
     "%most = row_max(%logits) : f32[batch=2, sequence=2]\n"                                        \
@@ -231,11 +264,104 @@ static const struct rounding roundings[] = {
      "E415",
      "%y = cast(%x) : bf16" W,
      "read in f32"},
+    {"a gradient divided in bf16 when it has been sent",
+     {REPLACE("unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%y = cast(%x) : f32" W " out }",
+              "unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%z = divide(%x) {divisor=3} : bf16" W "\n%two = add(%z, %z) : f32" W
+              "\n%y = add(%two, %z) : f32" W " out }")},
+     "E415",
+     "%z = divide(%x)",
+     "read in f32"},
+    {"a gradient divided in f32 when it has been sent",
+     {REPLACE("unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%y = cast(%x) : f32" W " out }",
+              "unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%z = divide(%x) {divisor=3} : f32" W "\n%two = add(%z, %z) : f32" W
+              "\n%y = add(%two, %z) : f32" W " out }")},
+     NULL,
+     NULL,
+     NULL},
+    {"what a product reads, divided in bf16 and multiplied",
+     {REPLACE("%dt = einsum(%third, %e)",
+              "%part = divide(%e) {divisor=3} : bf16" ROWS "\n%two = add(%part, %part) : f32" ROWS
+              "\n%three = add(%two, %part) : bf16" ROWS "\n%dt = einsum(%third, %three)")},
+     "E415",
+     "%part = divide(%e)",
+     "read in bf16"},
+    {"what is divided in bf16 on one device, in f16",
+     {REPLACE("%third = divide(%d) {divisor=3} : bf16[batch=2, sequence=2, vocab=3]",
+              "%part = cast(%d) : f16[batch=2, sequence=2, vocab=3]\n"
+              "%less = divide(%part) {divisor=3} : f16[batch=2, sequence=2, vocab=3]\n"
+              "%third = cast(%less) : bf16[batch=2, sequence=2, vocab=3]")},
+     "E415",
+     NULL,
+     "read in bf16"},
+    {"zeros, which every type has, in the place of the sum",
+     {REPLACE("zero table.sum\n", "zero table.sum\n" COPY_ROUNDED("w.sum", "w.sum"))},
+     NULL,
+     NULL,
+     NULL},
+    {"zeros that are read",
+     {REPLACE("%g = accumulate(%sum, %dw)",
+              "%at = iota() {dimension=vocab} : i32[vocab=3]\n"
+              "%none = take(%dw, %at) {index=9, keep=1} : bf16[hidden=4]\n"
+              "%more = add_bias(%dw, %none) : f32" W "\n%g = accumulate(%sum, %more)")},
+     NULL,
+     NULL,
+     NULL},
     {"a gradient rounded and not sent",
      {REPLACE(CALL_UPDATE, COPY_ROUNDED("w.grad", "w.grad") CALL_UPDATE),
       REPLACE(SENT, ALL_REDUCE_W("w.sum")),
       REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
       REPLACE("unit main.pack {", "unit main.keep { phase backward parameter %x : f32" W
+                                  " result %y\n%y = cast(%x) : f32" W " out }\nunit main.pack {")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"a summand of a gradient sent on in bf16 before it is summed",
+     {REPLACE(SENT, PERMUTED("1") ALL_REDUCE_W("w.sum")),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
+      KEEP},
+     NULL,
+     NULL,
+     NULL},
+    {"what microbatches gave so far sent on in bf16 by each",
+     {REPLACE("sum = w.sum, table_sum = table.sum)\n",
+              "sum = w.sum, table_sum = table.sum)\n" PERMUTED("1"))},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"what microbatches gave so far sent in bf16 to where it is by each",
+     {REPLACE("sum = w.sum, table_sum = table.sum)\n",
+              "sum = w.sum, table_sum = table.sum)\n" PERMUTED("0"))},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"the sum of a gradient sent on in bf16",
+     {REPLACE(SENT, ALL_REDUCE_W("w.sum") PERMUTED("1")),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
+      KEEP},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"the sum of a gradient sent in bf16 to where it is",
+     {REPLACE(SENT, ALL_REDUCE_W("w.sum") PERMUTED("0")),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
+      KEEP},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"the sum of a gradient summed over devices again, in bf16",
+     {REPLACE(SENT, ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.wire)\n" ALL_REDUCE_W(
+                        "w.wire")),
+      REPLACE("unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%y = cast(%x) : f32" W " out }",
+              "unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%z = cast(%x) : f32" W "\n%y = divide(%z) {divisor=2} : f32" W " out }"),
+      REPLACE("call unpack(x = w.wire) -> (y = table.grad)",
+              "call double(x = w.wire) -> (y = table.grad)"),
+      REPLACE("unit main.pack {", "unit main.double { phase backward parameter %x : bf16" W
                                   " result %y\n%y = cast(%x) : f32" W " out }\nunit main.pack {")},
      "E415",
      "%y = cast(%x) : bf16" W,
@@ -345,6 +471,56 @@ static const struct rounding roundings[] = {
      "E514",
      NULL,
      "nothing holds"},
+    {"a master copy rounded, added to itself and halved",
+     {REPLACE(ADAMW, "%short = cast(%p) : bf16" W "\n%twice = add(%short, %short) : f32" W
+                     "\n%half = divide(%twice) {divisor=2} : f32" W "\n" ADAMW_OF("%half"))},
+     "E415",
+     "%short = cast(%p)",
+     "read in f32"},
+    {"a master copy rounded, as a part of two, and taken from these again",
+     {REPLACE(ADAMW,
+              "%short = cast(%p) : bf16" W "\n%at = iota() {dimension=vocab} : i32[vocab=3]\n"
+              "%one = put(%short, %at) {index=0, keep=2} : bf16[vocab=3, vocab=3, hidden=4]\n"
+              "%other = put(%p, %at) {index=1, keep=2} : f32[vocab=3, vocab=3, hidden=4]\n"
+              "%third = put(%p, %at) {index=2, keep=2} : f32[vocab=3, vocab=3, hidden=4]\n"
+              "%two = add(%one, %other) : f32[vocab=3, vocab=3, hidden=4]\n"
+              "%both = add(%two, %third) : f32[vocab=3, vocab=3, hidden=4]\n"
+              "%back = take(%both, %at) {index=0, keep=2} : f32" W "\n" ADAMW_OF("%back"))},
+     "E415",
+     "%short = cast(%p)",
+     "read in f32"},
+    {"a part that is no more than its place is put together with others",
+     {REPLACE(ADAMW, "%at = iota() {dimension=vocab} : i32[vocab=3]\n"
+                     "%one = put(%p, %at) {index=0, keep=2} : f32[vocab=3, vocab=3, hidden=4]\n"
+                     "%other = put(%p, %at) {index=1, keep=2} : f32[vocab=3, vocab=3, hidden=4]\n"
+                     "%both = add(%one, %other) : f32[vocab=3, vocab=3, hidden=4]\n"
+                     "%back = take(%both, %at) {index=0, keep=2} : f32" W "\n" ADAMW_OF("%back"))},
+     NULL,
+     NULL,
+     NULL},
+    {"a parameter gathered in bf16 for its update",
+     {SLOPE_UPDATE(GATHERED, "%long")},
+     "E415",
+     "%short = cast(%p) : bf16[flat=2]",
+     "read in f32"},
+    {"the same, in the sum of its next value alone",
+     {SLOPE_UPDATE(GATHERED, "%p"), REPLACE("%a = add(%p, %b)", "%a = add(%long, %b)")},
+     "E415",
+     "%short = cast(%p) : bf16[flat=2]",
+     "read in f32"},
+    {"the same, where the sum is taken in another order",
+     {SLOPE_UPDATE(GATHERED, "%p"), REPLACE("%a = add(%p, %b)", "%a = add(%long, %c)"),
+      REPLACE("%q = add(%a, %c)", "%q = add(%a, %b)")},
+     "E415",
+     "%short = cast(%p) : bf16[flat=2]",
+     "read in f32"},
+    {"the same, added to itself and halved",
+     {SLOPE_UPDATE(GATHERED "%two = add(%long, %long) : f32[flat=2]\n"
+                            "%half = divide(%two) {divisor=2} : f32[flat=2]\n",
+                   "%half")},
+     "E415",
+     "%short = cast(%p) : bf16[flat=2]",
+     "read in f32"},
     {"a parameter rounded further than it is kept",
      {REPLACE("%c = cast(%q) : bf16", "%f = cast(%q) : f16" W "\n%c = cast(%f) : bf16")},
      "E415",
@@ -441,8 +617,9 @@ static const struct rounding roundings[] = {
               "%w.wide = cast(%w) : f32" W "\n%logits = einsum(%h, %w.wide)"),
       REPLACE("{labels=\"bsh,vh->bsv\"} : bf16", "{labels=\"bsh,vh->bsv\"} : f32"),
       REPLACE("%lse, %i, %n) : bf16", "%lse, %i, %n) : f32"),
-      REPLACE("%dt = einsum(%d, %e)",
-              "%e.wide = cast(%e) : f32" ROWS "\n%dt = einsum(%d, %e.wide)")},
+      REPLACE("%third = divide(%d) {divisor=3} : bf16", "%third = divide(%d) {divisor=3} : f32"),
+      REPLACE("%dt = einsum(%third, %e)",
+              "%e.wide = cast(%e) : f32" ROWS "\n%dt = einsum(%third, %e.wide)")},
      NULL,
      NULL,
      NULL},

@@ -28,5 +28,5 @@ const char *width_text(struct width width) {
     for (enum dtype i = 0; i < N_DTYPES; i++)
         if (dtype_is_floating(i) && width_holds(width_of(i), width) && dtype_holds(found, i))
             found = i;
-    return width.types == 1 << DTYPE_NONE ? "what all types have" : dtype_names[found];
+    return width.types == 1 << DTYPE_NONE ? "less than any type has" : dtype_names[found];
 }

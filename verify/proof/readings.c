@@ -54,6 +54,15 @@ void readings_gradient(struct readings *r, uint32_t node, const struct tensor *o
     noted_at(r, node)->gradient_of = of;
 }
 
+void readings_of_update(struct readings *r, uint32_t node) {
+    noted_at(r, node)->of_update = true;
+}
+
+void readings_scaled(struct readings *r, uint32_t node, struct width width) {
+    struct noted *noted = noted_at(r, node);
+    noted->scaled = narrower(noted->scaled, width);
+}
+
 struct width readings_width(const struct readings *r, uint32_t node) {
     return node < r->n_noted ? r->noted[node].made : WIDTH_NONE;
 }
@@ -70,4 +79,13 @@ struct width readings_least(const struct readings *r, uint32_t maker, unsigned k
 
 const struct tensor *readings_gradient_of(const struct readings *r, uint32_t node) {
     return node < r->n_noted ? r->noted[node].gradient_of : NULL;
+}
+
+bool readings_is_of_update(const struct readings *r, uint32_t node) {
+    return node < r->n_noted && r->noted[node].of_update;
+}
+
+bool readings_is_scaled(const struct readings *r, uint32_t node, struct width width) {
+    return node < r->n_noted && !width_equal(r->noted[node].scaled, WIDTH_NONE) &&
+           width_holds(width, r->noted[node].scaled);
 }

@@ -23,6 +23,8 @@ struct noted { // of a node
     uint32_t of_operands;             // lists of readings, + 1: what ops that make the node read
     uint32_t by_kinds;                // and which kinds of ops read it
     const struct tensor *gradient_of; // or a summand of its gradient; NULL: of none
+    struct width scaled; // what is left in all types in which it is scaled; NONE: it is not
+    bool of_update;      // an op of an update makes it
 };
 struct readings {
     struct arena *arena;
@@ -39,10 +41,14 @@ void readings_made(struct readings *, uint32_t node, struct width);
 void readings_read(struct readings *, uint32_t maker, unsigned kind, uint32_t node, struct width);
 void readings_named(struct readings *, uint32_t node, uint32_t leaf); // by which it is called now
 void readings_gradient(struct readings *, uint32_t node, const struct tensor *of);
+void readings_of_update(struct readings *, uint32_t node);            // an op of an update makes it
+void readings_scaled(struct readings *, uint32_t node, struct width); // by an op that rounds it so
 
 // How wide the node must be for such a reader; WIDTH_NONE: nothing is known of it.
 struct width readings_least(const struct readings *, uint32_t maker, unsigned kind, uint32_t node);
 struct width readings_width(const struct readings *, uint32_t node); // as it is made
 const struct tensor *readings_gradient_of(const struct readings *, uint32_t node);
+bool readings_is_scaled(const struct readings *, uint32_t node, struct width); // so narrow
+bool readings_is_of_update(const struct readings *, uint32_t node);
 
 #endif

@@ -2,9 +2,12 @@
 //
 // Terms are equal over the reals, so a cast makes the term that it is given. What it takes away is
 // noted with the value: its `width` is what all types have that it has been in since an op made it.
-// An op rounds its results once, to their types, and rounds no digits of its operands; so a result
-// is as wide as its type, whatever it is made of. Ops that hand on what they are given (casts, scales,
-// parts of a dimension, collectives, slices) hand on its width.
+// An op rounds its results once, to their types, and rounds no digits of its operands; so a result of
+// a term of its own is as wide as its type, whatever it is made of. No op gives back digits: ops that
+// hand on what they are given (casts, scales, parts of a dimension, collectives, slices) hand on its
+// width, and so does any op whose result is the value that it is given, as x + x is 2 x and x + 0 is
+// x, and a sum that puts parts together, which could be taken from it again. A scale takes digits
+// where its result is narrower than what it computes in: a third has others than the whole.
 //
 //   needed    A value must be as wide, where an op reads it, as what the reference's op reads there
 //             (proof/readings.h), and where the step ends as what the reference has left there, and
@@ -15,8 +18,10 @@
 //             its master copy, is told at the reader.
 //   sent      A sum of gradients may be sent in the type `reduce`, a parameter be gathered in the
 //             type `gather`, though what reads them needs more. So what a value was `before` it was
-//             rounded is kept, and counts for ops once a collective has sent it so, but not for what
-//             the step leaves behind: a parameter that is gathered narrower is no state.
+//             rounded is kept, and counts once a collective has sent it so that summed summands,
+//             joined parts, or gave others what one has: not one that only moves it, or a sum that
+//             is there already. It counts neither for what the step leaves behind nor for what
+//             makes that of a state: a parameter that is gathered narrower is no state.
 //
 // Where sums do not commute (ordered.c) rounding is an op: of what is made, where the result's type
 // is narrower than what the op computes in, and of casts that take digits. It commutes with whatever
@@ -31,6 +36,10 @@ static bool is_handed_on(const struct context *c, unsigned i) {
 
 static enum dtype result_type(const struct context *c, unsigned result) {
     return (enum dtype)c->unit->values[c->op->results[result]].type.dtype;
+}
+
+static bool is_state(const struct proof *p, struct term term) {
+    return term_kind(p->world->terms, term) == NODE_STATE;
 }
 
 // ---- what is needed ---------------------------------------------------------------------------
@@ -105,16 +114,45 @@ static void check_declared(const struct context *c) {
                                 c->row->text, dtype_names[computed], dtype_names[least]));
 }
 
-static void check_operand(struct context *c, uint32_t maker, unsigned i) {
+// Whether the op makes a state's next value, or a summand of it, of the state: the maker is what an update
+// of the reference makes, or a sum of nothing but the state and of such.
+static bool updates_state(const struct context *c, uint32_t maker, struct term state) {
+    const struct readings *readings = c->proof->readings;
+    const struct terms *terms = c->builder->terms;
+    struct term made = {maker, 0};
+    if (readings_is_of_update(readings, maker))
+        return true;
+    if (term_kind(terms, made) != NODE_SUM)
+        return false;
+    for (uint32_t k = 0; k < term_node(terms, made)->n_parts; k++) {
+        uint32_t node = term_part(terms, made, k).of.node;
+        if (node != state.node && !readings_is_of_update(readings, node))
+            return false;
+    }
+    return true;
+}
+
+// How wide the operand is to the op. What was sent narrower counts as before, but not to what updates it.
+static struct width width_to(const struct context *c, uint32_t maker, unsigned i) {
     const struct judgement *value = &c->operands[i];
-    struct width least = least_of(c, maker, i);
-    struct width has = value->sent ? value->before : value->width;
+    bool is_updated =
+        is_state(c->proof, value->value.of) && updates_state(c, maker, value->value.of);
+    return value->sent && !is_updated ? value->before : value->width;
+}
+
+static void check_operand(struct context *c, uint32_t maker, unsigned i) {
+    if (term_kind(c->builder->terms, c->operands[i].value.of) == NODE_ZERO) // every type has it
+        return;
+    struct width least = least_of(c, maker, i), has = width_to(c, maker, i);
     if (!width_holds(has, least) && !c->fault)
         c->fault = narrow_fault(c, i, has, least);
 }
 
 void precision_read(struct context *c, unsigned result, struct scaled made) {
     struct proof *p = c->proof;
+    bool is_new = c->op->n_operands == 0 || !term_equal(made.of, c->operands[0].value.of);
+    if (p->is_reference && c->unit->phase == PHASE_UPDATE && is_new)
+        readings_of_update(p->readings, made.of.node);
     for (unsigned i = 0; i < c->op->n_operands; i++) {
         const struct judgement *value = &c->operands[i];
         if (p->ordered || !op_reads(c->op->kind, result, i) || is_handed_on(c, i) ||
@@ -140,6 +178,69 @@ static void round_to(struct judgement *value, enum dtype to, const struct span *
     value->narrowed = by;
 }
 
+// Elements of a part in their place among zeros, or a sum of such.
+static bool is_of_parts(const struct terms *terms, struct term term) {
+    int kind = term_kind(terms, term);
+    for (uint32_t i = 0; kind == NODE_SUM && i < term_node(terms, term)->n_parts; i++)
+        if (is_of_parts(terms, term_part(terms, term, i).of))
+            return true;
+    return kind == OP_PUT || kind == OP_MOVE;
+}
+
+// Whether the result has the operand's digits and no others: it is the same value, of the same parts of
+// a contraction, maybe some times over; or the operand is put together with other parts.
+static bool keeps_digits(const struct context *c, unsigned result, unsigned i,
+                         const struct judgement *made) {
+    const struct judgement *operand = &c->operands[i];
+    if (!op_reads(c->op->kind, result, i) || !dtype_is_floating(operand->dtype) ||
+        operand->coverage != made->coverage)
+        return false;
+    return term_equal(operand->value.of, made->value.of) ||
+           (op_is_sum(c->op->kind) && is_of_parts(c->builder->terms, operand->value.of));
+}
+
+static void take_digits(struct judgement *made, const struct judgement *of) {
+    made->width = of->width;
+    made->before = of->before;
+    made->sent = of->sent;
+    made->narrowed = of->narrowed;
+}
+
+// The digits that all have of whom it has them.
+static void meet_digits(struct context *c, unsigned result, struct judgement *made) {
+    bool is_first = true;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct judgement *operand = &c->operands[i];
+        if (!keeps_digits(c, result, i, made))
+            continue;
+        struct judgement before = *made;
+        if (is_first || !width_holds(operand->width, before.width))
+            take_digits(made, operand);
+        made->width = width_meet(before.width, operand->width);
+        made->before = width_meet(before.before, operand->before);
+        made->sent = operand->sent && (is_first || before.sent);
+        is_first = false;
+    }
+}
+
+// A third of what bf16 holds has other digits, which bf16 holds no more. So what is scaled in a type in
+// which the op does not compute is rounded, however narrow it was; twice, if it was as narrow, of
+// which no type has all digits, unless one device scales it in such a type, too.
+static void round_scaled(const struct context *c, struct judgement *made) {
+    struct readings *readings = c->proof->readings;
+    struct width width = width_of(made->dtype);
+    if (!op_has(c->op->kind, SCALES) || !dtype_is_floating(made->dtype) ||
+        width_holds(width, width_of(op_computes_in(c->unit, c->op))))
+        return;
+    if (c->proof->is_reference)
+        readings_scaled(readings, made->value.of.node, width);
+    made->sent = false;
+    made->narrowed = &c->op->span;
+    if (width_holds(width, made->width) &&
+        !readings_is_scaled(readings, made->value.of.node, width))
+        made->width = width_of(DTYPE_NONE);
+}
+
 void precision_made(struct context *c, unsigned result, struct judgement *made) {
     struct readings *readings = c->proof->readings;
     uint32_t node = made->value.of.node;
@@ -147,10 +248,10 @@ void precision_made(struct context *c, unsigned result, struct judgement *made) 
     if (op_element(c->op->kind, c->op->n_operands + result) == ELEMENT_SCALAR)
         made->width = made->before = width_of(made->dtype);
     if (is_handed_on(c, 0) && !(c->proof->ordered && op_has(c->op->kind, SCALES))) {
-        made->width = c->operands[0].width;
-        made->before = c->operands[0].before;
-        made->sent = c->operands[0].sent;
-        made->narrowed = c->operands[0].narrowed;
+        take_digits(made, &c->operands[0]);
+        round_scaled(c, made);
+    } else if (!c->proof->ordered) {
+        meet_digits(c, result, made);
     }
     round_to(made, made->dtype, &c->op->span);
     if (c->proof->ordered) // this saves time: nothing is read there
@@ -253,10 +354,6 @@ static const struct tensor *gradient_of(const struct proof *p, struct term term)
     return of;
 }
 
-static bool is_state(const struct proof *p, struct term term) {
-    return term_kind(p->world->terms, term) == NODE_STATE;
-}
-
 // In which type the tensor of a state is gathered.
 static enum dtype gather_type(const struct proof *p, struct term state) {
     const struct job *job = p->program->job;
@@ -271,20 +368,22 @@ static enum dtype moved_type(const struct job *job, const struct tensor *tensor)
     return dtype_holds(summed, kept) ? kept : summed;
 }
 
+static bool reduces(const struct exchange *exchange) {
+    return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
+           exchange->kind == COLLECTIVE_REDUCE;
+}
+
 // The least type that is declared for what is sent so; DTYPE_NONE: none, as of activations, which
 // are sent in their own.
 static enum dtype declared_type(const struct proof *p, const struct exchange *exchange,
                                 const struct judgement *value) {
     const struct job *job = p->program->job;
     const struct tensor *gradient = gradient_of(p, value->value.of);
-    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
-                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-                   exchange->kind == COLLECTIVE_REDUCE;
     if (gradient)
-        return reduces ? tensor_reduce(job, gradient) : moved_type(job, gradient);
+        return reduces(exchange) ? tensor_reduce(job, gradient) : moved_type(job, gradient);
     if (!is_state(p, value->value.of))
         return DTYPE_NONE;
-    return reduces ? job->policy.reduce : gather_type(p, value->value.of);
+    return reduces(exchange) ? job->policy.reduce : gather_type(p, value->value.of);
 }
 
 // The digits that it must have: a gradient those that are kept of it, if fewer than it is summed in.
@@ -307,6 +406,20 @@ static void insist_wider(struct proof *p, const struct judgement *value, enum dt
     fault_insist(p, fault);
 }
 
+// Whether the exchange does more than pass on what it sends: it sums summands, joins parts, or gives to
+// others what one has. What some microbatches gave is no gradient yet, which could be joined.
+static bool is_licensed(const struct proof *p, const struct exchange *exchange,
+                        const struct judgement *value) {
+    uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
+    uint32_t cuts = value->form == FORM_ANY ? 0 : form_get(&p->world->digits, value->form)->owners;
+    if (reduces(exchange))
+        return value->partial & axes;
+    if (exchange->kind == COLLECTIVE_ALL_GATHER)
+        return cuts & axes && !term_is_collected(p->world->terms, value->value.of);
+    return exchange->kind == COLLECTIVE_BROADCAST &&
+           mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1;
+}
+
 void precision_sent(struct proof *p, const struct exchange *exchange, struct judgement *value,
                     struct span span) {
     enum dtype least = declared_type(p, exchange, value);
@@ -317,6 +430,6 @@ void precision_sent(struct proof *p, const struct exchange *exchange, struct jud
         insist_wider(p, value, least, span);
     else if ((gradient_of(p, value->value.of) || // else it is a state
               given_class(p->world->terms, value->value.of) == CLASS_PARAMETERS) &&
-             mesh_group_size(&p->program->job->mesh, &exchange->axes) > 1)
+             is_licensed(p, exchange, value))
         value->sent = true;
 }

@@ -95,7 +95,7 @@ static void follow_sum(struct rounds *r, const struct op *op) {
 }
 
 static bool is_wide(const struct rounds *r, const struct judgement *value) {
-    return dtype_bytes[value->dtype] >= dtype_bytes[r->proof->program->job->policy.reduce];
+    return dtype_holds((enum dtype)value->dtype, r->proof->program->job->policy.reduce);
 }
 
 // What every device has of the sum is there once, so all have the sum.
