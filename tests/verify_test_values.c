@@ -155,6 +155,61 @@ static void transfers_keep_no_more_than_elements(void **state) {
     arena_free(&t.arena);
 }
 
+static struct judgement sent_by(struct abstract_machine *m, enum collective_kind kind,
+                                struct judgement value) {
+    struct exchange exchange = {.kind = kind, .dim = -1, .shift = 1};
+    axis_list_add(&exchange.axes, 0);
+    return collective_apply(m->proof, BUILDER(m->world->terms), &exchange, 2, &value,
+                            span_nowhere());
+}
+
+// What is sent may be narrower than what reads it needs, if the collective does more than move it.
+static void only_what_is_summed_or_joined_is_sent_narrower(void **state) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m,
+                             "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain "
+                             "{\ncall copy(x = w[0]) -> (y = spare[0])\n");
+    m.cursor->statement = t.program->steps[STEP_TRAIN].body.statements;
+    struct judgement part = initial_judgement(&m, program_find_buffer(t.program, "pad"), 0);
+    struct judgement whole = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
+    assert_true(sent_by(&m, COLLECTIVE_ALL_GATHER, part).sent);
+    assert_true(sent_by(&m, COLLECTIVE_BROADCAST, whole).sent);
+    assert_false(sent_by(&m, COLLECTIVE_PERMUTE, whole).sent);
+    readings_gradient(m.proof->readings, whole.value.of.node, &t.program->job->tensors[0]);
+    assert_false(sent_by(&m, COLLECTIVE_ALL_REDUCE, whole).sent);
+    whole.partial = 1;
+    assert_true(sent_by(&m, COLLECTIVE_ALL_REDUCE, whole).sent);
+    assert_false(sent_by(&m, COLLECTIVE_PERMUTE, whole).sent);
+    readings_gradient(m.proof->readings, part.value.of.node, &t.program->job->tensors[0]);
+    part.value = sum_microbatch(BUILDER(m.world->terms), part.value, 0);
+    assert_false(sent_by(&m, COLLECTIVE_ALL_GATHER, part).sent);
+    arena_free(&t.arena);
+}
+
+// What others have a part of, or the greatest, or a summand, no one gives them whole.
+static void what_is_broadcast_is_whole(void **state) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin_machine(&t, &m,
+                             "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain "
+                             "{\ncall copy(x = w[0]) -> (y = spare[0])\n");
+    m.cursor->statement = t.program->steps[STEP_TRAIN].body.statements;
+    struct judgement part = initial_judgement(&m, program_find_buffer(t.program, "pad"), 0);
+    struct judgement whole = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
+    struct judgement summand = whole, greatest = whole, other = whole;
+    summand.partial = greatest.partial_max = 1;
+    other.bits = 0;
+    other.partial = 2; // over the axis along which nothing is given
+    assert_null(sent_by(&m, COLLECTIVE_BROADCAST, whole).fault);
+    assert_null(sent_by(&m, COLLECTIVE_BROADCAST, other).fault);
+    assert_int_equal(sent_by(&m, COLLECTIVE_BROADCAST, other).bits, 1);
+    assert_int_equal(sent_by(&m, COLLECTIVE_BROADCAST, summand).fault->code, E410);
+    assert_int_equal(sent_by(&m, COLLECTIVE_BROADCAST, greatest).fault->code, E410);
+    assert_int_equal(sent_by(&m, COLLECTIVE_BROADCAST, part).fault->code, E510);
+    arena_free(&t.arena);
+}
+
 // An attention to values that are zeros is zeros, but the sums that it weighs them by are not.
 static void zeros_that_are_not_read_make_no_zeros(void **state) {
     struct trial t;
@@ -402,6 +457,8 @@ int main(void) {
         cmocka_unit_test(parts_are_of_one_axis),
         cmocka_unit_test(padding_is_followed),
         cmocka_unit_test(transfers_keep_no_more_than_elements),
+        cmocka_unit_test(only_what_is_summed_or_joined_is_sent_narrower),
+        cmocka_unit_test(what_is_broadcast_is_whole),
         cmocka_unit_test(zeros_that_are_not_read_make_no_zeros),
         cmocka_unit_test(what_is_multiplied_by_ones_stays),
         cmocka_unit_test(ones_that_are_summed_count),

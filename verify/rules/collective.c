@@ -274,6 +274,25 @@ static void forget_padding(const struct world *w, struct judgement *value) {
         value->clean = false;
 }
 
+// What one has becomes what all have.
+static const struct fault *copy_over(struct proof *p, const struct axis_list *axes,
+                                     struct judgement *value, struct span span) {
+    forget_padding(p->world, value);
+    for (unsigned i = 0; i < axes->n; i++) {
+        unsigned axis = axes->axes[i];
+        if (p->program->job->mesh.axes[axis].size == 1)
+            continue;
+        if (is_partial(value, axis) || is_maximum(value, axis))
+            return cut_partial_fault(p, "a broadcast", axis, span);
+        if (is_cut(p->world, value, axis))
+            return shape_fault(p, "a broadcast", axis, value,
+                               "others have other parts, which it would write over", span);
+    }
+    for (unsigned i = 0; i < axes->n; i++)
+        value->bits |= 1u << axes->axes[i];
+    return NULL;
+}
+
 static const struct fault *apply(struct proof *p, struct builder *builder,
                                  const struct exchange *exchange, int64_t chunk,
                                  struct judgement *value, struct span span) {
@@ -289,11 +308,8 @@ static const struct fault *apply(struct proof *p, struct builder *builder,
     case COLLECTIVE_PERMUTE:
         forget_padding(p->world, value);
         return shift_over(p, exchange, value, span);
-    case COLLECTIVE_BROADCAST: // of what one has: others get copies
-        forget_padding(p->world, value);
-        for (unsigned i = 0; i < axes->n; i++)
-            value->bits |= 1u << axes->axes[i];
-        return NULL;
+    case COLLECTIVE_BROADCAST:
+        return copy_over(p, axes, value, span);
     case COLLECTIVE_REDUCE_SCATTER:
         // What stands behind the source's elements is never read: zeros arrive in its place.
         if (!form_is_padded(p->world, value->form))
