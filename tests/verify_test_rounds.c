@@ -104,7 +104,64 @@ static void a_sum_is_taken_for_what_it_is(void **state) {
     assert_int_equal(n_failed, 0);
 }
 
+// A number for which every device adds in an order of its own, and what it is for.
+struct number {
+    const char *name, *role, *ops;
+    const char *refused, *at; // NULL: it is right; anything
+};
+
+static const struct number numbers[] = {
+    {"that is reported", "grad_norm", "%q = cast(%x) : f32[hidden=1, ffn=3] in %x", NULL, NULL},
+    {"that the host carries to the next step", "next_updates",
+     "%q = cast(%x) : f32[hidden=1, ffn=3] in %x", "E513", "y : output"},
+    {"by which shards are updated", "grad_norm",
+     "%q = sgd(%x, %x, %y, %y) {weight_decay=0.5} : f32[hidden=1, ffn=3] in %x", "E513",
+     "%q = sgd"},
+    {"by which shards are updated or not", "grad_norm",
+     "%silu = silu(%x) : f32[hidden=1, ffn=3]\n"
+     "%q = unless_skipped(%x, %silu, %y) : f32[hidden=1, ffn=3] in %x",
+     "E513", "%q = unless_skipped"},
+};
+
+static void read_number(struct trial *t, const struct number *number, const char *sum) {
+    static const char program[] =
+        "step main {\naxis a = 3\n"
+        "sizes batch = 16 sequence = 2 microbatches = 1 layers = 1 vocab = 3\n"
+        "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
+        "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
+        "arena 100000\n"
+        "tensor w [hidden=3, ffn=3] role norm init ones saved \"w\"\n"
+        "buffer w : parameters f32[hidden=3/a, ffn=3] of w at 1024\n"
+        "buffer y : output f64[] host %s at 2048\n"
+        "train { call update(x = w) -> (y = y) }\n}\n"
+        "unit main.update {\nphase update\nparameter %%x : f32[hidden=1, ffn=3]\n"
+        "result %%y\nresult %%q in %%x\n"
+        "%%own = sum_rows(%%x) {keep=1} : " ROW "\n%s%%y = square_sum(%%all) : f64[] out\n";
+    const char *head = arena_format(&t->arena, program, number->role, sum);
+    trial_read(t, arena_format(&t->arena, "%s%s\n}\n", head, number->ops));
+}
+
+static bool is_number_judged_right(const struct number *number) {
+    struct trial t = {0};
+    t.diagnostics = diagnostics_new(&t.arena, &t.sources);
+    read_number(&t, number, REDUCE("all", "own", "a"));
+    t.reference = t.program;
+    read_number(&t, number,
+                PAIR("s", "own", "a", 1) MOVE("last", "own", "a", 2) ADD("all", "s", "last"));
+    trial_judge(&t);
+    struct expected_verdict expected = {number->refused, number->at, NULL};
+    return trial_end(&t, trial_is_as_expected(&t, expected), number->name, expected);
+}
+
+static void what_decides_is_one_number(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        n_failed += !is_number_judged_right(&numbers[i]);
+    assert_int_equal(n_failed, 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sum_is_taken_for_what_it_is)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sum_is_taken_for_what_it_is),
+                                       cmocka_unit_test(what_decides_is_one_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

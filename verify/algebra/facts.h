@@ -22,6 +22,7 @@ enum op_fact {
     HANDS_ON = 1 << 6,
     SCALES = 1 << 7,
     SELECTS = 1 << 8,
+    AGREES = 1 << 9,
 };
 bool op_has(enum op_kind, enum op_fact); // N_OPS, which is no op, has none
 // Whether zeros among the operand's elements add nothing to a result. The exponential of zero is

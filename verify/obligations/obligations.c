@@ -134,6 +134,15 @@ void types_check(struct check *c) {
     }
 }
 
+static const struct fault *check_bits(struct abstract_machine *m, const struct buffer *buffer,
+                                      const struct judgement *found, const char *what) {
+    if (found->bits == m->world->all_axes)
+        return NULL;
+    return fault_make(m->proof, E513, buffer->span, NULL,
+                      "copies of %s over %s may differ in their last bits", what,
+                      mask_text(m->world, m->world->all_axes & ~found->bits));
+}
+
 // The same value again in the same form, so that the next step finds what this one assumed.
 static const struct fault *check_form(struct abstract_machine *m, const struct buffer *buffer,
                                       const struct judgement *found, const char *what) {
@@ -143,11 +152,7 @@ static const struct fault *check_form(struct abstract_machine *m, const struct b
                           "%s begins the step as %s and ends it as %s", what,
                           form_text(&m->world->digits, m->world->arena, form),
                           form_text(&m->world->digits, m->world->arena, found->form));
-    if (found->bits != m->world->all_axes)
-        return fault_make(m->proof, E513, buffer->span, NULL,
-                          "copies of %s over %s may differ in their last bits", what,
-                          mask_text(m->world, m->world->all_axes & ~found->bits));
-    return NULL;
+    return check_bits(m, buffer, found, what);
 }
 
 // What was rounded further than one device does; what is sent narrower than it is kept is no state.
@@ -361,6 +366,12 @@ static const struct fault *check_parts(struct abstract_machine *m, const struct 
                       form_text(&m->world->digits, m->world->arena, declared));
 }
 
+// The host gives it to the next step, as each device left it: a state in all but name.
+static bool is_carried(enum host_role role) {
+    return role == HOST_NEXT_LOSS_SCALE || role == HOST_NEXT_GOOD_STEPS ||
+           role == HOST_NEXT_UPDATES;
+}
+
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
                          enum step_kind kind) {
     struct abstract_machine *m = &c->final;
@@ -380,6 +391,8 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
     if (!fault)
         fault = check_parts(m, buffer, found.form, expectation.what);
+    if (!fault && is_carried(buffer->host))
+        fault = check_bits(m, buffer, &found, expectation.what);
     if (!fault)
         fault = check_digits(m, &found, found.sent ? found.before : found.width, expected->width,
                              expectation.what, buffer->span);

@@ -436,6 +436,30 @@ static struct judgement result_of(struct context *c, unsigned result) {
     return made;
 }
 
+static bool insists_on(const struct proof *p, enum diagnostic_code code) {
+    for (uint32_t i = 0; i < p->n_insisted; i++)
+        if (p->insisted[i]->code == code)
+            return true;
+    return false;
+}
+
+// SC-3. Devices may update different shards, of which there are no copies that could differ; they are
+// of one model all the same. All updates read the same numbers, so one is told of.
+static void check_scalars(const struct context *c) {
+    struct proof *p = c->proof;
+    if (!op_has(c->op->kind, AGREES) || insists_on(p, E513))
+        return;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        uint32_t lacking = p->world->all_axes & ~c->operands[i].bits;
+        if (op_element(c->op->kind, i) == ELEMENT_SCALAR && lacking)
+            fault_insist(
+                p, fault_make(p, E513, c->op->span, NULL,
+                              "`%s` is given copies of `%s` that over %s may differ in their "
+                              "last bits",
+                              c->row->text, operand_name(c, i), mask_text(p->world, lacking)));
+    }
+}
+
 static struct judgement iota_of(struct proof *p, struct builder *builder, const struct unit *unit,
                                 const struct op *op) {
     const struct tensor_type *type = &unit->values[op->results[0]].type;
@@ -517,6 +541,7 @@ void rule_apply(struct proof *p, struct builder *builder, const struct unit *uni
     check_flat(&c);
     check_index_operands(&c);
     check_microbatches(&c);
+    check_scalars(&c);
     for (unsigned i = 0; i < op->n_results; i++) {
         const struct fault *common = c.fault;
         results[i] = c.fault ? judgement_fault(c.fault) : result_of(&c, i);
