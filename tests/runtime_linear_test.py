@@ -641,7 +641,7 @@ class Processes(Linear):
         """A shell that is called as a launcher is, and goes on when what it has started has failed."""
         launcher = self.path("mpirun")
         shutil.copy("/bin/sh", launcher)
-        env = environment(2, OMPI_COMM_WORLD_SIZE=2, PLACE_TIMEOUT=1)
+        env = environment(2, OMPI_COMM_WORLD_SIZE=2, PLACE_TIMEOUT=5)
         result = subprocess.run([launcher, "-c", script + "while :; do sleep 1; done", PROGRAM, self.data], env=env,
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
         self.assertIn("the launcher started 2 processes, but MPI sees 1", result.stderr)
