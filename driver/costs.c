@@ -17,12 +17,9 @@ static const char *axes(struct compilation *c, const struct axis_list *list) {
 
 // ---- W811: gathers in every microbatch --------------------------------------------------------
 
-static bool gathers_from(enum collective_kind kind) {
-    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST;
-}
-
 static bool gathers_parameters(const struct program *program, const struct statement *statement) {
-    return statement->kind == STATEMENT_START && gathers_from(statement->start.exchange.kind) &&
+    return statement->kind == STATEMENT_START &&
+           collective_gathers(statement->start.exchange.kind) &&
            program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
 }
 
@@ -62,7 +59,7 @@ static int64_t gathers(const struct compilation *c) {
     int64_t count = 0;
     for (uint32_t i = 0; i < c->account->n_transfers; i++) {
         const struct account_transfer *t = &c->account->transfers[i];
-        if (gathers_from(t->kind) && t->state == STATE_PARAMETERS && t->phase != PHASE_UPDATE)
+        if (collective_gathers(t->kind) && t->state == STATE_PARAMETERS && t->phase != PHASE_UPDATE)
             count += t->count;
     }
     return count;

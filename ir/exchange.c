@@ -12,7 +12,7 @@ struct exchange exchange_flat(enum collective_kind kind, const struct axis_list 
 
 enum collective_kind op_collective(enum op_kind kind) {
     static const enum op_kind ops[N_COLLECTIVES] = {
-#define COLLECTIVE(name, text, op) op,
+#define COLLECTIVE(name, text, does, op) op,
 #include "ir/collectives.def"
 #undef COLLECTIVE
     };
@@ -42,9 +42,7 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
 
 const char *exchange_check(const struct exchange *exchange, enum dtype dtype) {
     bool of_owner = exchange_has_owner(exchange);
-    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
-                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-                   exchange->kind == COLLECTIVE_REDUCE;
+    bool reduces = collective_sums(exchange->kind);
     bool joins = exchange->kind == COLLECTIVE_ALL_TO_ALL;
     if (exchange->kind == COLLECTIVE_COPY && exchange->dim >= 0)
         return "a copy changes no dimension: it takes no `dim`";

@@ -481,12 +481,14 @@ enum statement_kind {
     STATEMENT_FREE,
 };
 enum collective_kind {
-#define COLLECTIVE(name, text, op) COLLECTIVE_##name,
+#define COLLECTIVE(name, text, does, op) COLLECTIVE_##name,
 #include "ir/collectives.def"
 #undef COLLECTIVE
     N_COLLECTIVES
 };
 extern const char *const collective_names[N_COLLECTIVES];
+bool collective_sums(enum collective_kind);    // what members have
+bool collective_gathers(enum collective_kind); // what some have, for all
 
 enum operation { OPERATION_SUM, OPERATION_MAX, N_OPERATIONS }; // by which values become one
 extern const char *const operation_names[N_OPERATIONS];

@@ -135,10 +135,30 @@ const char *const rate_names[N_RATES] = {
 };
 
 const char *const collective_names[N_COLLECTIVES] = {
-#define COLLECTIVE(name, text, op) text,
+#define COLLECTIVE(name, text, does, op) text,
 #include "ir/collectives.def"
 #undef COLLECTIVE
 };
+
+enum collective_effect { EFFECT_SUM, EFFECT_GATHER, EFFECT_MOVE };
+
+static enum collective_effect effect_of(enum collective_kind kind) {
+    static const enum collective_effect effects[N_COLLECTIVES] = {
+#define COLLECTIVE(name, text, does, op) EFFECT_##does,
+#include "ir/collectives.def"
+#undef COLLECTIVE
+    };
+    return effects[kind];
+}
+
+bool collective_sums(enum collective_kind kind) {
+    return effect_of(kind) == EFFECT_SUM;
+}
+
+bool collective_gathers(enum collective_kind kind) {
+    return effect_of(kind) == EFFECT_GATHER;
+}
+
 const struct tier_row tier_rows[N_TIERS] = {
 #define TIER(name, text, what, limit) {text, what, limit},
 #include "ir/tiers.def"

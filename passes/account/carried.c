@@ -4,9 +4,7 @@
 
 enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
                           const struct buffer *to) {
-    bool reduces = exchange->kind == COLLECTIVE_ALL_REDUCE ||
-                   exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-                   exchange->kind == COLLECTIVE_REDUCE;
+    bool reduces = collective_sums(exchange->kind);
     if (from->tensor == NO_ID)
         return from->rank ? STATE_ACTIVATIONS : N_STATES;
     if (class_states[from->class] != N_STATES)

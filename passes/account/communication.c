@@ -125,8 +125,7 @@ static void count_unit(struct counting *c, const struct unit *unit, int64_t trip
 
 // A gather of gradients is the second half of a sum that is written out in two.
 static bool brings_what_is_read_next(const struct program *program, const struct transfer *start) {
-    return (start->exchange.kind == COLLECTIVE_ALL_GATHER ||
-            start->exchange.kind == COLLECTIVE_BROADCAST) &&
+    return collective_gathers(start->exchange.kind) &&
            program->buffers[start->pieces[0].to.buffer].class != CLASS_GRADIENTS;
 }
 

@@ -31,7 +31,7 @@ static struct place *find_places(const struct program *program, const struct rou
 }
 
 static enum action action_of(enum collective_kind kind) {
-    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST    ? ACTION_GATHER
+    return collective_gathers(kind)                                         ? ACTION_GATHER
            : kind == COLLECTIVE_REDUCE_SCATTER || kind == COLLECTIVE_REDUCE ? ACTION_SCATTER
            : kind == COLLECTIVE_COPY                                        ? ACTION_COPY
                                                                             : ACTION_REDUCE;

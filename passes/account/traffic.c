@@ -14,15 +14,6 @@ struct reader {
     struct traffic *traffic;
 };
 
-static bool reduces(const struct exchange *exchange) {
-    return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-           exchange->kind == COLLECTIVE_REDUCE;
-}
-
-static bool gathers(const struct exchange *exchange) {
-    return exchange->kind == COLLECTIVE_ALL_GATHER || exchange->kind == COLLECTIVE_BROADCAST;
-}
-
 // Whether a piece counts for the reader's state: gradients are counted when they are summed,
 // parameters when they are gathered for calls. What is gathered behind an update that was made in
 // windows goes back into the parameters, so it is not counted.
@@ -32,8 +23,9 @@ static bool travels(const struct reader *r, const struct transfer *start,
     const struct buffer *to = &r->program->buffers[piece->to.buffer];
     if (state_of_piece(&start->exchange, from, to) != r->state)
         return false;
-    return r->state == STATE_GRADIENTS ? reduces(&start->exchange)
-                                       : gathers(&start->exchange) && to->class == CLASS_TRANSIENT;
+    return r->state == STATE_GRADIENTS
+               ? collective_sums(start->exchange.kind)
+               : collective_gathers(start->exchange.kind) && to->class == CLASS_TRANSIENT;
 }
 
 // The end of a piece that says of which tensor and layer it is: the one that is no transient.

@@ -54,8 +54,7 @@ bool is_pair(const struct block *block, uint32_t i) {
 }
 
 bool brings_ahead(const struct transfer *transfer) {
-    return transfer->exchange.kind == COLLECTIVE_ALL_GATHER ||
-           transfer->exchange.kind == COLLECTIVE_BROADCAST || is_copy(transfer);
+    return collective_gathers(transfer->exchange.kind) || is_copy(transfer);
 }
 
 // A layer's gradient that is taken at once is made right before it is copied. One buffer serves the

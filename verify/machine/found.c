@@ -22,15 +22,12 @@ static bool is_parameter(const struct buffer *buffer) {
     return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_MASTER;
 }
 
-static bool gathers(enum collective_kind kind) {
-    return kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_BROADCAST;
-}
-
 // Parameters that were gathered, perhaps in strides: what the letter S* means.
 void note_gather(struct abstract_machine *m, const struct transfer *start, buffer_id from,
                  const struct judgement *value) {
     const struct buffer *source = &m->program->buffers[from];
-    if (!m->recording || value->fault || !gathers(start->exchange.kind) || source->tensor == NO_ID)
+    if (!m->recording || value->fault || !collective_gathers(start->exchange.kind) ||
+        source->tensor == NO_ID)
         return;
     uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
     if (source->class == CLASS_PARAMETERS)

@@ -153,9 +153,7 @@ void history_begin(struct proof *p, const struct op *op, const struct exchange *
     struct making making = {
         .op = op, .span = span, .operands = history->n_operands, .n_operands = n};
     making.is_transfer = exchange && !op;
-    making.adds_up = exchange && (exchange->kind == COLLECTIVE_ALL_REDUCE ||
-                                  exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-                                  exchange->kind == COLLECTIVE_REDUCE);
+    making.adds_up = exchange && collective_sums(exchange->kind);
     making.cuts_up = exchange && exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     for (uint32_t i = 0; i < n; i++)
         ARENA_PUSH(history->arena, history->operands, history->n_operands, history->cap_operands,

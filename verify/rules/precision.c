@@ -368,11 +368,6 @@ static enum dtype moved_type(const struct job *job, const struct tensor *tensor)
     return dtype_holds(summed, kept) ? kept : summed;
 }
 
-static bool reduces(const struct exchange *exchange) {
-    return exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER ||
-           exchange->kind == COLLECTIVE_REDUCE;
-}
-
 // The least type that is declared for what is sent so; DTYPE_NONE: none, as of activations, which
 // are sent in their own.
 static enum dtype declared_type(const struct proof *p, const struct exchange *exchange,
@@ -380,10 +375,11 @@ static enum dtype declared_type(const struct proof *p, const struct exchange *ex
     const struct job *job = p->program->job;
     const struct tensor *gradient = gradient_of(p, value->value.of);
     if (gradient)
-        return reduces(exchange) ? tensor_reduce(job, gradient) : moved_type(job, gradient);
+        return collective_sums(exchange->kind) ? tensor_reduce(job, gradient)
+                                               : moved_type(job, gradient);
     if (!is_state(p, value->value.of))
         return DTYPE_NONE;
-    return reduces(exchange) ? job->policy.reduce : gather_type(p, value->value.of);
+    return collective_sums(exchange->kind) ? job->policy.reduce : gather_type(p, value->value.of);
 }
 
 // The digits that it must have: a gradient those that are kept of it, if fewer than it is summed in.
@@ -412,7 +408,7 @@ static bool is_licensed(const struct proof *p, const struct exchange *exchange,
                         const struct judgement *value) {
     uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
     uint32_t cuts = value->form == FORM_ANY ? 0 : form_get(&p->world->digits, value->form)->owners;
-    if (reduces(exchange))
+    if (collective_sums(exchange->kind))
         return value->partial & axes;
     if (exchange->kind == COLLECTIVE_ALL_GATHER)
         return cuts & axes && !term_is_collected(p->world->terms, value->value.of);
