@@ -84,6 +84,48 @@ bool round_state(struct mutant *m) {
     return round_result_of(m, is_update);
 }
 
+static void insert_made(struct mutant *m, struct unit *unit, uint32_t at, struct op op, value_id to,
+                        struct span span) {
+    op.n_results = 1;
+    op.results[0] = to;
+    op.span = span;
+    insert_op(m, unit, at, op);
+}
+
+// Twice the value and half of that, before op `at`: the same bits, but made by an op that has rounded nothing.
+static value_id insert_half_of_twice(struct mutant *m, struct unit *unit, uint32_t at,
+                                     value_id value, struct span span) {
+    enum dtype dtype = unit->values[value].type.dtype;
+    value_id twice = add_value(m, unit, value, ".twice", dtype);
+    value_id half = add_value(m, unit, value, ".half", dtype);
+    struct op divide = {.kind = OP_DIVIDE, .n_operands = 1, .operands = {twice}};
+    op_set_integer(m->program->arena, &divide, ATTRIBUTE_DIVISOR, 2);
+    insert_made(m, unit, at, divide, half, span);
+    struct op add = {.kind = OP_ADD, .n_operands = 2, .operands = {value, value}};
+    insert_made(m, unit, at, add, twice, span);
+    return half;
+}
+
+// What was rounded is computed with, and comes out as the same number again. It is read twice, so it has a
+// place.
+bool round_and_compute(struct mutant *m) {
+    struct op_site site;
+    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+        return false;
+    struct op op = *op_at(&site);
+    struct unit *unit = site.unit;
+    value_id result = op.results[choose(m, op.n_results)];
+    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE)
+        return false;
+    value_id wide = insert_round_trip(m, unit, site.at + 1, result, op.span, true);
+    value_id half = insert_half_of_twice(m, unit, site.at + 3, wide, op.span);
+    replace_value(unit, site.at + 5, result, half);
+    unit->values[wide].base = result;
+    unit->values[half].storage = STORAGE_IN_PLACE;
+    unit->values[half].base = wide;
+    return touched(m, op.span, "a value rounded, doubled and halved");
+}
+
 static bool makes_statistics(const struct unit *unit, const struct op *op) {
     for (unsigned i = 0; i < op->n_results; i++)
         if (op_element(op->kind, op->n_operands + i) == ELEMENT_COMPUTED)
