@@ -392,7 +392,11 @@ void make_gradients(struct route_maker *m) {
     if (again)
         fetch_kept_sum(m, &added);
     sum_last(m, &sums, part, cast, last, own, &coded);
-    struct updating updating = add_updating(m, m->away ? kept : owned, owners);
+    // The part that is updated with may have been added up where it is kept.
+    bool is_added = m->storage->along && added.home >= 0 &&
+                    axis_list_equal(&m->route->stations[added.home].flat, owners);
+    int at = is_added ? added.home : m->away ? kept : owned;
+    struct updating updating = add_updating(m, at, owners);
     if (added.home < 0 ? m->away : again)
         put_sum(m, event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE), owned,
                 updating.home, rest);
