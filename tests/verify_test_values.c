@@ -163,16 +163,22 @@ static struct judgement sent_by(struct abstract_machine *m, enum collective_kind
                             span_nowhere());
 }
 
+// One device of several: `w` it has whole, the result, and `pad` a part of.
+static struct judgement begin_with_part(struct trial *t, struct abstract_machine *m,
+                                        struct judgement *part) {
+    small_step_begin_machine(t, m,
+                             "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain "
+                             "{\ncall copy(x = w[0]) -> (y = spare[0])\n");
+    m->cursor->statement = t->program->steps[STEP_TRAIN].body.statements;
+    *part = initial_judgement(m, program_find_buffer(t->program, "pad"), 0);
+    return initial_judgement(m, program_find_buffer(t->program, "w"), 0);
+}
+
 // What is sent may be narrower than what reads it needs, if the collective does more than move it.
 static void only_what_is_summed_or_joined_is_sent_narrower(void **state) {
     struct trial t;
     struct abstract_machine m;
-    small_step_begin_machine(&t, &m,
-                             "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain "
-                             "{\ncall copy(x = w[0]) -> (y = spare[0])\n");
-    m.cursor->statement = t.program->steps[STEP_TRAIN].body.statements;
-    struct judgement part = initial_judgement(&m, program_find_buffer(t.program, "pad"), 0);
-    struct judgement whole = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
+    struct judgement part, whole = begin_with_part(&t, &m, &part);
     assert_true(sent_by(&m, COLLECTIVE_ALL_GATHER, part).sent);
     assert_true(sent_by(&m, COLLECTIVE_BROADCAST, whole).sent);
     assert_false(sent_by(&m, COLLECTIVE_PERMUTE, whole).sent);
@@ -191,12 +197,7 @@ static void only_what_is_summed_or_joined_is_sent_narrower(void **state) {
 static void what_is_broadcast_is_whole(void **state) {
     struct trial t;
     struct abstract_machine m;
-    small_step_begin_machine(&t, &m,
-                             "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain "
-                             "{\ncall copy(x = w[0]) -> (y = spare[0])\n");
-    m.cursor->statement = t.program->steps[STEP_TRAIN].body.statements;
-    struct judgement part = initial_judgement(&m, program_find_buffer(t.program, "pad"), 0);
-    struct judgement whole = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
+    struct judgement part, whole = begin_with_part(&t, &m, &part);
     struct judgement summand = whole, greatest = whole, other = whole;
     summand.partial = greatest.partial_max = 1;
     other.bits = 0;
