@@ -1,9 +1,8 @@
 // place, ranges: which layers are placed alike, updated alike, and compute in the same element types.
 //
 // Ranges begin and end where the slice of some statement does, or of a selector of an optimizer or of
-// `precision`. Where a slice takes every n-th
-// layer, layers take turns: n ranges, each of every n-th layer, that end together. What then turns
-// out to be placed alike is one range again.
+// `precision`. Where a slice takes every n-th layer, layers take turns: n ranges, each of every n-th
+// layer, that end together. What then turns out to be placed alike is one range again.
 #include <string.h>
 
 #include "ir/check.h"

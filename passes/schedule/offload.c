@@ -130,12 +130,12 @@ static void note_step(struct offloader *o) {
 }
 
 // Does an iteration hand it to the next, or to the layer whose turn is next in it?
-static bool is_handed_onwards(const struct kept *kept) {
+static bool is_handed_to_next(const struct kept *kept) {
     return kept->forward && kept->written_at != kept->read_at;
 }
 
 static bool is_handed_on(const struct kept *kept) {
-    return is_handed_onwards(kept) || (kept->forward && kept->layer != kept->read_layer);
+    return is_handed_to_next(kept) || (kept->forward && kept->layer != kept->read_layer);
 }
 
 // The input of a layer is what is said of the layer as a whole.
@@ -172,11 +172,11 @@ static void move_away(struct offloader *o, buffer_id id) {
     if (layers_of_unit(kept->away) == 1)
         kept->at_once = 1;
     kept->left =
-        add_place(o, id, ".left", is_handed_onwards(kept) ? kept->at_once + 1 : kept->at_once);
+        add_place(o, id, ".left", is_handed_to_next(kept) ? kept->at_once + 1 : kept->at_once);
     struct buffer *buffer = &o->program->buffers[id];
     buffer->tier = kept->away->to;
     buffer->stacks.list[0].kind = STACK_LAYERS;
-    if (is_handed_onwards(kept))
+    if (is_handed_to_next(kept))
         buffer->stacks.list[0].count--;
 }
 
