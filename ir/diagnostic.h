@@ -104,6 +104,9 @@ void diagnostic_note_at(struct diagnostic *d, struct span span, const char *form
     __attribute__((format(printf, 3, 4)));
 // Sets the chain and adds a note for every link that is not the primary span (ir/origin.c).
 void diagnostic_origin(struct diagnostic *d, const struct origin *origin);
+// E199 at a statement that has a meaning and is not built, with what to write instead.
+struct diagnostic *report_not_built(struct diagnostics *set, const struct origin *origin,
+                                    const char *what, const char *instead);
 void diagnostic_help(struct diagnostic *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...)

@@ -81,3 +81,12 @@ void diagnostic_origin(struct diagnostic *d, const struct origin *origin) {
             break;
         }
 }
+
+struct diagnostic *report_not_built(struct diagnostics *set, const struct origin *origin,
+                                    const char *what, const char *instead) {
+    struct diagnostic *d =
+        report(set, E199, origin_span(origin), "%s is understood, but not compiled yet", what);
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "%s", instead);
+    return d;
+}

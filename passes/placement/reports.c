@@ -6,11 +6,7 @@
 
 struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what,
                            const char *instead) {
-    struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
-                                  "%s is understood, but not compiled yet", what);
-    diagnostic_origin(d, origin);
-    diagnostic_help(d, "%s", instead);
-    return d;
+    return report_not_built(p->diagnostics, origin, what, instead);
 }
 
 void report_selects_nothing(struct placing *p, const struct mode_statement *mode,

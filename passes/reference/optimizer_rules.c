@@ -15,21 +15,13 @@ static bool selects(const struct optimizer_rule *rule, const struct tensor *tens
     return selector_matches(&rule->selector, tensor->roles, tensor->n_roles);
 }
 
-static void not_yet(const struct rules *r, const struct optimizer_rule *rule, const char *what,
-                    const char *instead) {
-    struct diagnostic *d =
-        report(r->diagnostics, E199, origin_span(&rule->origin), "%s is not compiled yet", what);
-    diagnostic_origin(d, &rule->origin);
-    diagnostic_help(d, "%s", instead);
-}
-
 // A range of layers has a loop and an update of its own; layers that take turns would need a loop over
 // turns.
 static void check_layers(const struct rules *r, const struct optimizer_rule *rule) {
     if (selector_is_partial(&rule->selector, r->config->model.layers) &&
         rule->selector.slice_step > 1)
-        not_yet(r, rule, "an optimizer for every n-th layer",
-                "select a range of layers, as in `layers[0:4]`");
+        report_not_built(r->diagnostics, &rule->origin, "an optimizer for every n-th layer",
+                         "select a range of layers, as in `layers[0:4]`");
 }
 
 // The layers in which a tensor may have different optimizers: the first, then the next of each; at last
@@ -52,8 +44,9 @@ static bool check_frozen(const struct rules *r, const struct tensor *tensor) {
         const struct optimizer_rule *rule = optimizer_rule_of(train, tensor, layer);
         if ((rule->optimizer.kind == OPTIMIZER_NONE) == (first->optimizer.kind == OPTIMIZER_NONE))
             continue;
-        not_yet(r, rule->selector.has_slice ? rule : first, "freezing some of the layers only",
-                "freeze the part in all layers, or train it with a small rate");
+        report_not_built(r->diagnostics, &(rule->selector.has_slice ? rule : first)->origin,
+                         "freezing some of the layers only",
+                         "freeze the part in all layers, or train it with a small rate");
         return false;
     }
     return true;

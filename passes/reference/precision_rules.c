@@ -83,26 +83,18 @@ static const struct subject *subjects_of(const struct rules *r, enum precision_u
     return is_of_parts(use) ? r->parts : r->tensors;
 }
 
-static void not_yet(const struct rules *r, const struct precision_rule *rule, const char *what,
-                    const char *instead) {
-    struct diagnostic *d =
-        report(r->diagnostics, E199, origin_span(&rule->origin), "%s is not compiled yet", what);
-    diagnostic_origin(d, &rule->origin);
-    diagnostic_help(d, "%s", instead);
-}
-
 // A tensor is stored, gathered and summed in one type in all of its layers. Units are of ranges of layers;
 // layers that take turns would need a loop over turns.
 static void check_slice(const struct rules *r, const struct precision_rule *rule) {
     if (!selector_is_partial(&rule->selector, r->config->model.layers))
         return;
     if (!is_of_parts(rule->use))
-        not_yet(
-            r, rule, "another type for tensors of some of the layers only",
+        report_not_built(
+            r->diagnostics, &rule->origin, "another type for tensors of some of the layers only",
             "say it of all layers; what some compute in may differ: `compute.layers[0:2] = fp32`");
     else if (rule->selector.slice_step > 1)
-        not_yet(r, rule, "a precision for every n-th layer",
-                "select a range of layers, as in `layers[0:4]`");
+        report_not_built(r->diagnostics, &rule->origin, "a precision for every n-th layer",
+                         "select a range of layers, as in `layers[0:4]`");
 }
 
 // What layers hand on is of one type.
@@ -270,12 +262,11 @@ static bool check_ordered_sums(const struct rules *r, const struct subject *of) 
     if (!train->reproducible || sums != DTYPE_F64 || work == DTYPE_F64)
         return false;
     const struct origin *origin = origin_of(r, work_use(r, of), of);
-    struct diagnostic *d = report(r->diagnostics, E199, origin_span(origin),
-                                  "adding up in fp64 gradients of a part in fewer bits, where "
-                                  "training is `reproducible`, is not compiled yet");
+    struct diagnostic *d = report_not_built(
+        r->diagnostics, origin,
+        "adding up in fp64 gradients of a part in fewer bits, where training is `reproducible`,",
+        "compute in fp64 in all layers or none, or leave out `reproducible`");
     diagnostic_say(d, "other layers compute `%s` in fp64", of->name);
-    diagnostic_origin(d, origin);
-    diagnostic_help(d, "compute in fp64 in all layers or none, or leave out `reproducible`");
     return true;
 }
 
