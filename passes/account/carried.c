@@ -5,7 +5,7 @@
 enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
                           const struct buffer *to) {
     bool reduces = collective_sums(exchange->kind);
-    if (from->tensor == NO_ID)
+    if (from->tensor == NO_ID || to->tensor == NO_ID) // squares that an owner makes are of a tensor
         return from->rank ? STATE_ACTIVATIONS : N_STATES;
     if (class_states[from->class] != N_STATES)
         return class_states[from->class];

@@ -28,14 +28,41 @@ static bool names_value(const struct unit *unit, const struct call *call, const 
     return false;
 }
 
+static enum role role_of_tensor(const struct program *program, uint32_t tensor) {
+    return outermost_role(program->job->tensors[tensor].roles,
+                          program->job->tensors[tensor].n_roles);
+}
+
+// What an owner gives to all is of a tensor of the owner's.
+static enum role role_of_given(const struct program *program, const struct transfer *start,
+                               buffer_id id) {
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const struct buffer *from = &program->buffers[start->pieces[i].from.buffer];
+        if (start->pieces[i].to.buffer == id && from->tensor != NO_ID)
+            return role_of_tensor(program, from->tensor);
+    }
+    return ROLE_NONE;
+}
+
+static const struct op *op_naming(const struct program *program, const struct call *call,
+                                  buffer_id id) {
+    const struct unit *unit = &program->job->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (names_value(unit, call, &unit->ops[i], id))
+            return &unit->ops[i];
+    return NULL;
+}
+
 // The role of a value that calls hand on: that of the first op which makes or reads it.
 static enum role role_of_value(const struct program *program, buffer_id id) {
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    for (const struct call *call; (call = walk_next_call(&walk));) {
-        const struct unit *unit = &program->job->units[call->unit];
-        for (uint32_t i = 0; i < unit->n_ops; i++)
-            if (names_value(unit, call, &unit->ops[i], id))
-                return outermost_role(unit->ops[i].roles, unit->ops[i].n_roles);
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        const struct op *op = s->kind == STATEMENT_CALL ? op_naming(program, &s->call, id) : NULL;
+        enum role given =
+            s->kind == STATEMENT_START ? role_of_given(program, &s->start, id) : ROLE_NONE;
+        if (op || given != ROLE_NONE)
+            return op ? outermost_role(op->roles, op->n_roles) : given;
     }
     return ROLE_NONE;
 }
@@ -45,8 +72,7 @@ static enum role role_of_piece(const struct program *program, const struct trans
     const struct buffer *from = &program->buffers[piece->from.buffer];
     if (from->tensor == NO_ID)
         return from->rank ? role_of_value(program, piece->from.buffer) : ROLE_NONE;
-    const struct tensor *tensor = &program->job->tensors[from->tensor];
-    return outermost_role(tensor->roles, tensor->n_roles);
+    return role_of_tensor(program, from->tensor);
 }
 
 // ---- statements -------------------------------------------------------------------------------

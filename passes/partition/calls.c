@@ -108,8 +108,10 @@ static struct reference bind_result(struct draft *draft, struct making_call *c,
             draft->states[r.buffer].type = c->types[in_parameter];
         return c->operands[in_parameter];
     }
-    if (!is_tensor_state(buffer))
-        return bind_value_result(draft, c, r, &use->results[i]);
+    if (!is_tensor_state(buffer)) {
+        struct reference all = bind_value_result(draft, c, r, &use->results[i]);
+        return use->owners ? owned_squares(draft, c, i) : all;
+    }
     struct way *way = way_of(draft, buffer);
     draft->states[r.buffer].type = use->results[i];
     return station_item(draft, c->at, way, station_of(c, way), r, c->whole->call.unit);

@@ -210,21 +210,37 @@ static struct found find_all(struct draft *draft, struct cursor at, const struct
     return found;
 }
 
-// Where a unit runs that makes the hop; what moves by a statement goes with all others of its kind.
-static enum tier runs_in(const struct cargo *cargo) {
+// Whether a unit makes it; what moves by a statement goes with all others of its kind.
+static bool by_unit(const struct cargo *cargo) {
     enum action action = hop_rows[cargo->hop->kind].action;
-    bool by_unit = action == ACTION_KEEP || action == ACTION_ADD || action == ACTION_CARRY;
-    return by_unit ? cargo->way->route.stations[cargo->hop->to].tier : TIER_DEVICE;
+    return action == ACTION_KEEP || action == ACTION_ADD || action == ACTION_CARRY;
 }
 
+// Where a unit runs that makes the hop.
+static enum tier runs_in(const struct cargo *cargo) {
+    return by_unit(cargo) ? cargo->way->route.stations[cargo->hop->to].tier : TIER_DEVICE;
+}
+
+// Whether a unit that makes the hop is executed by an owner alone.
+static bool is_owners(const struct draft *draft, const struct cargo *cargo) {
+    const struct storage *storage = storage_of(&draft->plan->placement, cargo->way->reference);
+    const struct station *stations = cargo->way->route.stations;
+    return by_unit(cargo) && (owner_axes(storage, &stations[cargo->hop->from].flat).n ||
+                              owner_axes(storage, &stations[cargo->hop->to].flat).n);
+}
+
+// What one call of a unit makes runs in one tier, on all devices or on one owner.
 static void emit_kind(struct draft *draft, struct cursor at, const struct statement *call,
                       enum hop_kind kind, const struct found *found) {
-    for (enum tier tier = 0; tier < N_TIERS; tier++) {
+    for (unsigned by = 0; by < 2 * N_TIERS; by++) {
         struct load load = {
             .call = call, .kind = kind, .items = ARENA_ARRAY(draft->arena, struct cargo, found->n)};
-        for (uint32_t i = 0; i < found->n; i++)
-            if (found->items[i].hop->kind == kind && runs_in(&found->items[i]) == tier)
-                load.items[load.n++] = found->items[i];
+        for (uint32_t i = 0; i < found->n; i++) {
+            const struct cargo *cargo = &found->items[i];
+            if (cargo->hop->kind == kind && runs_in(cargo) == by / 2 &&
+                is_owners(draft, cargo) == (by % 2 == 1))
+                load.items[load.n++] = *cargo;
+        }
         if (load.n)
             emit_load(draft, at, &load);
     }

@@ -100,6 +100,8 @@ struct way {
     uint32_t *shared;
     buffer_id *counter; // through which its sum is carried; NULL: not yet, or it is not
     bool paired;        // its sum is that of two microbatches after every other one
+    buffer_id
+        squares; // bins that a layer's owner makes of its gradient; NO_ID: not yet, or none does
 };
 
 // A unit that moves states, and the reference's unit for whose results it was made.
@@ -251,8 +253,12 @@ void note_zeroed(struct draft *, struct reference accumulator);
 void push_zeroes(struct draft *, struct cursor, struct span);
 // Adds a microbatch's scalars, at its end, to the sum over all.
 void carry_scalars(struct draft *, struct cursor, struct span);
-// The squares of gradients that the call has made of its parts are summed over them.
+// The squares of gradients that the call has made of its parts are summed over them, and those that an
+// owner has made are given to all.
 void sum_squares(struct draft *, struct cursor, const struct statement *call);
+// Where the owner makes a result that is squares, in bins.
+struct making_call;
+struct reference owned_squares(struct draft *, const struct making_call *, uint32_t result);
 
 // ---- calls (calls.c) --------------------------------------------------------------------------
 // A call of the reference, or a piece of one, with its places and the local unit that it calls.

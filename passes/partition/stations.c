@@ -71,6 +71,7 @@ static void make_way(struct draft *draft, const struct buffer *reference) {
     struct way *way = way_of(draft, reference);
     way->reference = reference;
     way->shared = each_its_own(draft->plan);
+    way->squares = NO_ID;
     way->route = route_in(draft->plan, reference, &(struct route_facts){.step = STEP_TRAIN});
     for (unsigned i = 0; i < way->route.n_stations; i++) {
         const struct station *station = &way->route.stations[i];

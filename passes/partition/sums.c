@@ -1,7 +1,8 @@
 // Partition, sums: scalars and bins that devices, microbatches or several units add to. A scalar that
 // is a summand is summed right before the first call that reads it. Where training is
 // `reproducible`, the squares of the norm, in bins, are summed over what a tensor is cut by before
-// they are added to others.
+// they are added to others; those that an owner has made he gives to all, who add them up in the
+// model's order.
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/partition/partition.h"
@@ -142,26 +143,59 @@ static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
     return op && op->kind == OP_SQUARE_BINS ? unit_cast_parameter(unit, op->operands[0]) : NO_ID;
 }
 
+struct reference owned_squares(struct draft *draft, const struct making_call *c, uint32_t result) {
+    uint32_t squared = squared_parameter(c->unit, result);
+    CHECK(squared != NO_ID); // owners make nothing else that others read
+    const struct reference *operand = &c->from->call.operands[squared];
+    struct way *way = way_of(draft, reference_buffer(draft->plan, *operand));
+    if (way->squares == NO_ID) {
+        const struct buffer *gradient = &draft->program->buffers[c->operands[squared].buffer];
+        struct buffer bins =
+            draft->program->buffers[draft->states[c->from->call.results[result].buffer].buffer];
+        bins.name = name_with(draft->arena, way->reference->name, ".square");
+        bins.tensor = gradient->tensor;
+        bins.stacks = gradient->stacks;
+        bins.layout.owners = gradient->layout.owners;
+        way->squares = program_add_buffer(draft->program, bins);
+    }
+    return item_at(draft, c->at, way->squares, *operand);
+}
+
+// What the owner has made becomes that of all devices along these axes.
+static void give_squares(struct draft *draft, struct cursor at, const struct way *way,
+                         struct reference of, struct reference to, struct transfers *given) {
+    if (way->squares == NO_ID)
+        return;
+    const struct axis_list *owners = &draft->program->buffers[way->squares].layout.owners;
+    add_piece(draft, given, COLLECTIVE_BROADCAST, owners, item_at(draft, at, way->squares, of), to,
+              state_span(draft->plan, way->reference, STATE_OPTIMIZER, owners), NO_BUCKET);
+}
+
 void sum_squares(struct draft *draft, struct cursor at, const struct statement *call) {
     const struct plan *plan = draft->plan;
     const struct unit *unit = &plan->reference->job->units[call->call.unit];
-    struct transfers sums = {0};
+    struct transfers given = {0}, sums = {0};
     note_moment(draft, at, 0, true);
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct buffer_state *state = &draft->states[call->call.results[i].buffer];
         uint32_t squared = squared_parameter(unit, i);
         if (squared == NO_ID)
             continue;
-        const struct buffer *of = reference_buffer(plan, call->call.operands[squared]);
-        note_chance(draft, way_of(draft, of), (struct chance){.unit = call->call.unit});
+        struct reference gradient = call->call.operands[squared];
+        const struct buffer *of = reference_buffer(plan, gradient);
+        struct reference bins = item_at(draft, at, state->buffer, call->call.results[i]);
+        note_chance(
+            draft, way_of(draft, of),
+            (struct chance){.unit = call->call.unit, .item = moved_index(at, gradient.indices[0])});
         note_sum(draft, state->buffer);
+        give_squares(draft, at, way_of(draft, of), gradient, bins, &given);
         if (!state->type.partial)
             continue;
         struct axis_list axes = axes_of_sum(plan, state->type.partial);
-        struct reference bins = item_at(draft, at, state->buffer, call->call.results[i]);
         add_piece(draft, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
                   state_span(plan, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
         state->type.partial = 0;
     }
+    emit_transfers(draft, at, &given, arena_format(draft->arena, "give.%s", unit->name));
     emit_transfers(draft, at, &sums, arena_format(draft->arena, "sum.%s", unit->name));
 }

@@ -81,8 +81,6 @@ static const char *missing_beside(const struct placing *p, const struct storage 
         return "over axes of the model";
     if (axis_list_mask(&copies) & ~storage->cut)
         return "over some of the axes that split the batch";
-    if (p->placement->ordered)
-        return "where training is `reproducible`";
     if (p->placement->islands.n || storage->wire.n)
         return "beside `relax`";
     if (is_elsewhere(storage))

@@ -1,4 +1,5 @@
 // Price, memory: what the stations of routes hold.
+#include "ir/limits.h"
 #include "passes/price/price.h"
 
 // How many items there are of a station, in all its buffers.
@@ -23,6 +24,14 @@ static int64_t counter_bytes(const struct pricing_one *one, const struct group *
     int levels = levels_of_microbatches(one->placement.ordered, one->placement.microbatches);
     int64_t items = (levels - group->kind->paired) * items_of(one, group, (unsigned)routes->sum);
     return size_times(items, group->sizes[routes->sum].bytes);
+}
+
+// Where sums have an order, the squares that a layer's owner makes of its gradient, for all.
+static int64_t squares_bytes(const struct pricing_one *one, const struct group *group) {
+    unsigned owned = (unsigned)group->routes->owned;
+    bool made = one->placement.ordered && group->kind->state == STATE_GRADIENTS &&
+                owner_axes(group->storage, &group->routes->stations[owned].flat).n;
+    return made ? items_of(one, group, owned) * LIMIT_SQUARE_BINS * dtype_bytes[DTYPE_F64] : 0;
 }
 
 // Whether it is brought ahead of its use: gathered, or copied from another tier.
@@ -52,6 +61,7 @@ static void add_group(const struct pricing_one *one, const struct group *group,
         price->is_ahead |= is_ahead(group, station);
     }
     add_bytes(transient, group, counter_bytes(one, group));
+    add_bytes(transient, group, squares_bytes(one, group));
 }
 
 void price_held(const struct pricing_one *one, struct price *price) {

@@ -72,12 +72,12 @@ static enum state state_sent(const struct group *group, const struct hop *hop) {
 
 // The executions in which the first owner sends, who owns as much as any, or the last, who owns as
 // little: of a broadcast his own, of a reduce the others.
-static int64_t sending_of(const struct filling *f, const struct ready *ready,
-                          enum collective_kind kind) {
-    struct owner_trips trips = ready->trips;
+static int64_t sending_of(const struct filling *f, const struct owner_trips *items,
+                          enum collective_kind kind, const struct axis_list *axes) {
+    struct owner_trips trips = *items;
     if (kind != COLLECTIVE_BROADCAST && kind != COLLECTIVE_REDUCE)
         return f->when.times;
-    trips.members = mesh_group_size(&f->one->config->mesh, &ready->sent->hop.axes);
+    trips.members = mesh_group_size(&f->one->config->mesh, axes);
     int64_t owned = owner_trips(&trips, f->by_last ? trips.members - 1 : 0);
     return kind == COLLECTIVE_BROADCAST ? owned : f->when.times - owned;
 }
@@ -92,7 +92,7 @@ static void send_hop(struct filling *f, const struct ready *ready) {
     if (kind != COLLECTIVE_ALL_REDUCE)
         exchange.dim = group->storage->along - 1;
     struct carriage *carriage = with_room(f, &exchange, from->dtype, whole_bytes, hop->bucket_bytes,
-                                          sending_of(f, ready, kind));
+                                          sending_of(f, &ready->trips, kind, &hop->axes));
     carriage_add(carriage, group->kind->role, state_sent(group, hop), from->dtype, from->elements,
                  to->elements);
 }
@@ -143,18 +143,40 @@ static struct axis_list sum_over(const struct pricing_one *one, uint64_t mask) {
     return placement_sum(&one->placement, &one->config->mesh, mask);
 }
 
-// Where sums have an order, in bins: those that one call makes go side by side.
-static void send_bins(struct filling *f, const struct outlined_moment *moment) {
+// Over which axes a layer's owner makes them for all.
+static struct axis_list owners_of_squares(const struct group *group) {
+    const struct priced_routes *routes = group->routes;
+    return owner_axes(group->storage, &routes->stations[routes->owned].flat);
+}
+
+static void send_bins_over(struct filling *f, const struct group *group, enum collective_kind kind,
+                           const struct axis_list *axes, int64_t sending) {
     const int64_t bins = LIMIT_SQUARE_BINS;
+    if (axes->n == 0)
+        return;
+    struct exchange exchange = exchange_flat(kind, axes);
+    struct carriage *carriage =
+        with_room(f, &exchange, DTYPE_F64, bins * dtype_bytes[DTYPE_F64], NO_BUCKET, sending);
+    carriage_add_whole(carriage, group->kind->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
+}
+
+// Where sums have an order, in bins: those that one call makes go side by side. Owners give theirs to
+// all, before parts are summed.
+static void send_bins(struct filling *f, const struct outlined_moment *moment) {
+    for (uint32_t i = 0; i < moment->n_chances; i++) {
+        const struct outlined_chance *chance = &moment->chances[i];
+        const struct group *group = f->one->of_way[chance->way];
+        struct axis_list owners = owners_of_squares(group);
+        struct owner_trips trips = {moment->loops, moment->depth, chance->item, 1};
+        send_bins_over(f, group, COLLECTIVE_BROADCAST, &owners,
+                       sending_of(f, &trips, COLLECTIVE_BROADCAST, &owners));
+    }
+    send_all(f);
     for (uint32_t i = 0; i < moment->n_chances; i++) {
         const struct group *group = f->one->of_way[moment->chances[i].way];
-        struct axis_list axes = sum_over(f->one, group->squares);
-        if (axes.n == 0)
-            continue;
-        struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes);
-        struct carriage *carriage = with_room(
-            f, &exchange, DTYPE_F64, bins * dtype_bytes[DTYPE_F64], NO_BUCKET, f->when.times);
-        carriage_add_whole(carriage, group->kind->role, STATE_ACTIVATIONS, DTYPE_F64, bins);
+        struct axis_list owners = owners_of_squares(group);
+        struct axis_list axes = sum_over(f->one, group->squares & ~axis_list_mask(&owners));
+        send_bins_over(f, group, COLLECTIVE_ALL_REDUCE, &axes, f->when.times);
     }
     send_all(f);
 }

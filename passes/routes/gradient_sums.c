@@ -5,7 +5,8 @@
 //                         optimizer is cut, by all_reduce otherwise
 //   in parts, or with     units write one microbatch's gradient to a transient, which is reduced and
 //   reduce = each         then added; where it has an owner, who adds what he has to it before it is
-//                         reduced, in the other order: nobody needs room for two of one sum
+//                         reduced, in the other order: nobody needs room for two of one sum. Where
+//                         sums are ordered he has the tree's counter, so it is reduced first
 #include "passes/routes/maker.h"
 
 // ---- over which axes --------------------------------------------------------------------------
@@ -149,9 +150,9 @@ static int add_travelling(struct route_maker *m, const char *suffix, const struc
     return made;
 }
 
-// Whether each microbatch's gradient goes to its owner, who keeps the sum of all.
+// Whether each microbatch's gradient goes to its owner, who adds the sum of those before to his summand.
 static bool goes_to_owner(const struct route_maker *m, const struct gradient_sums *sums) {
-    return m->storage->by_tensor && sums->scatter_each.n;
+    return m->storage->by_tensor && sums->scatter_each.n && !m->placement->ordered;
 }
 
 // Whether sums over axes of the model come before others: where sums are ordered, and where owners have
