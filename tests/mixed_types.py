@@ -39,6 +39,8 @@ STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
           "use zero3(dp)  parameters : gathered(dp, unit = tensor)",
           "use zero1(dp)  gradients : replicated(dp, reduce = each)",
           "optimizer : sharded(dp by hidden)",
+          "optimizer, gradients : sharded(dp by tensor)",
+          "use zero2(dp)  optimizer.mlp, gradients.mlp : sharded(dp by tensor)",
           "use zero3(dp)  parameters : gathered(dp by ffn)"]
 OVER_BOTH = ["optimizer : sharded(dp * tp)", "optimizer : sharded(tp * dp)", "optimizer : sharded(tp)",
              "use zero2(dp)  optimizer : sharded(dp * tp)", "use zero3(dp)  optimizer : sharded(dp * tp)",

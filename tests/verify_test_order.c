@@ -207,6 +207,22 @@ struct deviation {
                  " in %s }\n")
 #define PAIRED(pair) REPLACE(CARRY("carry", "g", "m"), pair REST("p")), PAIRS("p")
 
+// What the member of an axis has that owns `w`: rows, counters of these, and squares.
+#define OWN_BUFFERS(axis)                                                                          \
+    REPLACE("buffer u :", "buffer q.own : transient f32[hidden=6] owner/" axis " of w at 40960\n"  \
+                          "buffer q.0 : transient f32[hidden=6] owner/" axis " of w at 41984\n"    \
+                          "buffer q.1 : transient f32[hidden=6] owner/" axis " of w at 43008\n"    \
+                          "buffer q.2 : transient f32[hidden=6] owner/" axis " of w at 44032\n"    \
+                          "buffer s.own : transient " SQUARES " owner/" axis " of w at 45056\n"    \
+                          "buffer u :")
+#define TO_OWNER(axis) "start reduce over " axis " as in[0] { q -> q.own }\nwait in[0]\n"
+#define TO_ALL(axis, own, to)                                                                      \
+    "start broadcast over " axis " as out[0] { " own " -> " to " }\nwait out[0]\n"
+#define CARRY_OWN "call carry(low = q.0, high = q.1, top = q.2, sum = q.own, j = microbatch[m])\n"
+// Squares of what the owner has, and the norm of them.
+#define OWN_SQUARES(made)                                                                          \
+    OWN_BUFFERS("a"), REPLACE(SCATTER SQUARE("q.a") SUM_OVER("a", "s"), TO_OWNER("a") made)
+
 static const struct deviation deviations[] = {
     {"none", {{0}}, NULL, NULL, NULL},
 
@@ -560,6 +576,30 @@ static const struct deviation deviations[] = {
      "%f = all_to_all",
      "all_to_all along a dimension"},
 
+    // ---- owners
+    {"carried where the owner keeps it",
+     {OWN_BUFFERS("b"), REPLACE(SUM_OVER("b", "q") CARRY("carry", "q", "m") "}\n",
+                                TO_OWNER("b") CARRY_OWN "}\n" TO_ALL("b", "q.own", "q"))},
+     NULL,
+     NULL,
+     NULL},
+    {"added to what the owner has, and then summed over devices",
+     {OWN_BUFFERS("b"), REPLACE("for m = 0 .. 8 {\n", "zero q.own\nfor m = 0 .. 8 {\n"),
+      REPLACE(SUM_OVER("b", "q") CARRY("carry", "q", "m") "}\n",
+              "call add_row(x = q.own, sum = q)\n" TO_OWNER("b") "}\n" TO_ALL("b", "q.own", "q")),
+      OWN_UNIT("unit main.add_row { phase backward parameter %x : " ROW " parameter %sum : " ROW
+               "\nresult %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n")},
+     "E416",
+     "%y = accumulate(%sum, %x) : " ROW,
+     "only what one microbatch gives is added before microbatches are summed"},
+    {"carried by the owner before others' summands have come",
+     {OWN_BUFFERS("b"),
+      REPLACE(SUM_OVER("b", "q") CARRY("carry", "q", "m") "}\n",
+              CARRY("carry", "q", "m") "}\n" TO_OWNER("b") TO_ALL("b", "q.own", "q"))},
+     "E416",
+     "%l, %s = carry(",
+     NULL},
+
     // ---- squares
     {"in shards that are not padded",
      {REPLACE("pad 4 at", "at"), REPLACE("f32[flat=4]", "f32[flat=3]")},
@@ -608,6 +648,26 @@ static const struct deviation deviations[] = {
      "E416",
      "%y = accumulate(%sum, %n) : f64",
      "one device"},
+    {"made by an owner",
+     {OWN_SQUARES("call square_u(x = q.own) -> (y = s.own)\n" TO_ALL("a", "s.own", "s"))},
+     NULL,
+     NULL,
+     NULL},
+    {"made by an owner, to which others add nothing",
+     {OWN_SQUARES("call square_u(x = q.own) -> (y = s.own)\n"
+                  "zero s\ncall join(x = s.own, sum = s)\n" SUM_OVER("a", "s"))},
+     "E416",
+     "start all_reduce over a as sum.s",
+     "adds what is no sum over microbatches"},
+    {"added to a norm by an owner",
+     {OWN_SQUARES(""),
+      REPLACE("zero grad_norm\n" PLUS_V PLUS_U PLUS_V,
+              "zero grad_norm\ncall norm(x = q.own, sum = grad_norm)\n" SUM_OVER("a", "grad_norm")
+                  PLUS_U "call square_u(x = q.own) -> (y = s.own)\n" TO_ALL("a", "s.own", "s")
+                      PLUS_V)},
+     "E416",
+     "start all_reduce over a as sum.grad_norm",
+     "adds what is no sum over microbatches"},
     {"of another sum than of squares",
      {REPLACE("%n : f32[hidden=6] parameter %z", "%n : f32[flat=3] parameter %z"),
       REPLACE("n = u, z", "n = u.a, z"),
