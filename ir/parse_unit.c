@@ -131,6 +131,8 @@ static void parse_op(struct parser *p, struct unit *unit) {
     if (text_accept_word(p, "role"))
         op.n_roles = (uint8_t)text_roles(p, op.roles);
     op.span = text_span(p, begin);
+    if (unit->n_ops == LIMIT_UNIT_OPS)
+        text_fail_at(p, begin, p->last_end, "a unit has at most %d ops", LIMIT_UNIT_OPS);
     if (text_failed(p))
         return;
     op.n_results = (uint8_t)n_names;

@@ -282,11 +282,15 @@ void small_step_begin(struct trial *t, const char *statements) {
     t->reference = t->program;
 }
 
-void small_step_begin_machine(struct trial *t, struct abstract_machine *m, const char *statements) {
-    small_step_begin(t, statements);
+void small_step_machine(struct trial *t, struct abstract_machine *m) {
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->job->sizes.microbatches);
     abstract_machine_init(m, t->program, terms, &t->arena, t->diagnostics, (struct proof_kind){0});
+}
+
+void small_step_begin_machine(struct trial *t, struct abstract_machine *m, const char *statements) {
+    small_step_begin(t, statements);
+    small_step_machine(t, m);
 }
 
 static bool is_found(const struct mistake *mistake) {

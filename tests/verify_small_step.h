@@ -27,8 +27,9 @@
 // The trial of a step of these statements, which may begin with buffers of their own and are the
 // reference, too.
 void small_step_begin(struct trial *, const char *statements);
-// The same, and the machine that judges the step, before its first statement.
+// The machine that judges the trial's step, before its first statement.
 struct abstract_machine;
+void small_step_machine(struct trial *, struct abstract_machine *);
 void small_step_begin_machine(struct trial *, struct abstract_machine *, const char *statements);
 
 // An edit of a step that is accepted, and what is told of it.

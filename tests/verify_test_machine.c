@@ -504,10 +504,7 @@ static void steps_stop_and_go_on(void **state) {
         "for k = 0 .. 60 { call bend(x = spare[i]) -> (y = many[k]) } }\n"
         "for m = 0 .. 8 { call look(t = table, x = targets[m]) -> (y = rows[m]) }\n");
     for (int i = 1; i < 3; i++) {
-        struct terms *terms = ARENA_NEW(&t.arena, struct terms);
-        terms_init(terms, &t.arena, (int32_t)t.program->job->sizes.microbatches);
-        abstract_machine_init(&machines[i], t.program, terms, &t.arena, t.diagnostics,
-                              (struct proof_kind){0});
+        small_step_machine(&t, &machines[i]);
         step_begin(&machines[i], STEP_TRAIN);
     }
     assert_true(step_execute(&machines[0], STEP_TRAIN));
@@ -560,6 +557,48 @@ static void what_is_left_to_follow_is_bounded(void **state) {
     check_overrun(of_groups, 1, groups); // the one in it
     check_overrun(of_groups, 2, groups);
     check_overrun(of_groups, 8, alike); // behind it
+}
+
+// A unit of `n` values that are each made of the one before, and as many of which one is made of
+// all of those by `op`: what is left of the budget behind its call.
+static int64_t left_of(int64_t budget, uint32_t n, const char *op, const char **told) {
+    struct trial t;
+    struct abstract_machine m;
+    small_step_begin(&t, "call bend(x = w[0]) -> (y = spare[0])\n");
+    char *ops =
+        arena_format(&t.arena, "%%v.0 = silu(%%x) : " ROW "\n%%s.0 = silu(%%x) : " ROW "\n");
+    for (uint32_t i = 1; i < n; i++)
+        ops = arena_format(
+            &t.arena, "%s%%v.%u = silu(%%v.%u) : " ROW "\n%%s.%u = %s(%%s.%u, %%v.%u) : " ROW "\n",
+            ops, i, i - 1, i, op, i - 1, i);
+    const struct edit edits[] = {
+        REPLACE("%y = silu(%x) : " ROW " out }\n",
+                arena_format(&t.arena, "%s%%y = silu(%%s.%u) : " ROW " out }\n", ops, n - 1)),
+        {EDIT_END, NULL, NULL, 0, 0}};
+    trial_read(&t, program_edit(&t.arena, t.text, edits));
+    small_step_machine(&t, &m);
+    step_begin(&m, STEP_TRAIN);
+    m.budget = budget;
+    while (step_advance(&m))
+        continue;
+    assert_int_equal(m.overrun, m.budget < 0);
+    assert_int_equal(m.proof->n_insisted, m.overrun);
+    *told = m.overrun ? m.proof->insisted[0]->help : ""; // not in the arena
+    arena_free(&t.arena);
+    return m.budget;
+}
+
+// One unit may be as long as many statements, and long sums take as much time as many ops.
+static void what_a_unit_compares_is_bounded(void **state) {
+    enum { BUDGET = 1000 * 1000, N = 300 };
+    const char *told;
+    int64_t sums = BUDGET - left_of(BUDGET, N, "add", &told);
+    int64_t products = BUDGET - left_of(BUDGET, N, "mul", &told);
+    assert_string_equal(told, "");
+    assert_true(products >= 2 * 2 * N);          // ops, and their values
+    assert_true(sums >= products + N * N / 1000); // every sum, with the summand that it gets
+    assert_true(left_of(sums - 1, N, "add", &told) < 0);
+    assert_string_equal(told, "make two units of it, or let it add up less in one value");
 }
 
 // What is refused is judged once more, with all laws and for the reasons at once.
@@ -688,6 +727,7 @@ int main(void) {
         cmocka_unit_test(what_is_kept_lies_as_before),
         cmocka_unit_test(steps_stop_and_go_on),
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
+        cmocka_unit_test(what_a_unit_compares_is_bounded),
         cmocka_unit_test(reasons_cost_one_judgement),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
         cmocka_unit_test(loops_go_with_one_multiple),

@@ -93,6 +93,7 @@ static void insert(struct terms *terms, struct sum *sum, struct summand item) {
     if (sum->n > MAX_SUMMANDS) // too long, it stays so
         return;
     struct symbols *symbols = &terms->symbols;
+    terms->n_compared += sum->n;
     if (same(symbols, microbatches_of(&item), (struct range){0, terms->microbatches}))
         item.m_begin = item.m_end = ALL_MICROBATCHES;
     for (uint32_t i = 0; i < sum->n; i++) {

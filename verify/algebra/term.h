@@ -108,6 +108,7 @@ struct terms {
     uint32_t first_alias; // that may still grow: the others are of before this iteration
     int32_t microbatches;
     uint32_t serial;
+    int64_t n_compared; // summands, with others of their sums: what sums cost
 };
 
 // Whoever makes terms: how, and what is to be known of it afterwards.

@@ -8,27 +8,33 @@
 
 enum { TEXT_DEPTH = 2 };
 
-// A search finds, of what the term is made of and in the order in which it was made, the first that
-// the reference has not, made of what it has.
-struct search {
-    const struct proof *proof;
-    bool *seen;
-    struct term first;
-};
-
-static void search_term(struct search *search, struct term term) {
-    const struct proof *p = search->proof;
-    if (term.node < p->first_own_node || search->seen[term.node])
-        return;
-    search->seen[term.node] = true;
-    bool known = true;
-    for (uint32_t i = 0; i < term_node(p->world->terms, term)->n_parts; i++) {
-        struct term part = term_part(p->world->terms, term, i).of;
-        known = known && part.node < p->first_own_node;
-        search_term(search, part);
+// Finds, of what the term is made of and in the order in which it was made, the first that the
+// reference has not, made of what it has. The node of a part is older than that of the whole, so one
+// pass from the newest to the oldest meets each behind all that is made of it. UINT32_MAX as the
+// node: there is none.
+static struct term first_unlike(const struct proof *p, struct term whole) {
+    struct terms *terms = p->world->terms;
+    struct term first = {UINT32_MAX, 0};
+    if (whole.node < p->first_own_node)
+        return first;
+    uint32_t n_own = whole.node - p->first_own_node + 1;
+    struct term *met = ARENA_ARRAY(p->world->arena, struct term, n_own); // node 0: not
+    met[n_own - 1] = whole;
+    for (uint32_t own = n_own; own > 0; own--) {
+        struct term term = met[own - 1];
+        bool known = term.node != 0;
+        for (uint32_t i = 0; term.node && i < term_node(terms, term)->n_parts; i++) {
+            struct term part = term_part(terms, term, i).of;
+            if (part.node < p->first_own_node)
+                continue;
+            known = false;
+            if (met[part.node - p->first_own_node].node == 0)
+                met[part.node - p->first_own_node] = part;
+        }
+        if (known)
+            first = term;
     }
-    if (known && term.node < search->first.node)
-        search->first = term;
+    return first;
 }
 
 // How many operands two nodes share.
@@ -81,11 +87,8 @@ const struct fault *ordered_difference(struct proof *p, const struct expectation
                                        const struct judgement *found) {
     if (scaled_equal(found->value, expectation->value))
         return NULL;
-    struct search search = {
-        p, ARENA_ARRAY(p->world->arena, bool, p->world->terms->n_nodes), {UINT32_MAX, 0}};
-    memset(search.seen, 0, p->world->terms->n_nodes * sizeof *search.seen);
-    search_term(&search, found->value.of);
-    struct scaled made = {search.first, SCALE_ONE}, theirs = expectation->value;
+    struct scaled made = {first_unlike(p, found->value.of), SCALE_ONE};
+    struct scaled theirs = expectation->value;
     if (made.of.node == UINT32_MAX)
         made = found->value;
     else

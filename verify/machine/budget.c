@@ -17,7 +17,8 @@ static bool is_of_groups(const struct cursor *cursor, const struct statement *st
     return found;
 }
 
-void step_overrun(struct abstract_machine *m, const struct statement *statement, const char *why) {
+struct fault *step_overrun(struct abstract_machine *m, const struct statement *statement,
+                           const char *why) {
     struct fault *fault = fault_make(m->proof, E491, statement->span, NULL, "%s", why);
     fault->help = is_of_groups(m->cursor, statement)
                       ? "loops over groups and turns of layers may have to be followed one by one: "
@@ -27,6 +28,7 @@ void step_overrun(struct abstract_machine *m, const struct statement *statement,
                         "did with its own, or lower the loop's bound";
     m->overrun = true;
     fault_insist(m->proof, fault);
+    return fault;
 }
 
 bool has_memory(const struct arena *arena) {

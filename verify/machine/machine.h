@@ -103,7 +103,7 @@ void step_enter(struct abstract_machine *, const struct block *);
 static inline bool loop_has_stride(const struct statement *statement) {
     return statement->kind == STATEMENT_LOOP && statement->loop.stride;
 }
-void step_overrun(struct abstract_machine *, const struct statement *, const char *why);
+struct fault *step_overrun(struct abstract_machine *, const struct statement *, const char *why);
 bool has_memory(const struct arena *); // for more of a check
 
 #endif

@@ -292,6 +292,36 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     history_end(v->machine->proof);
 }
 
+// Looking through the unit's values, and putting sums together, takes time with their number.
+enum { COMPARED_FOR_ONE_OP = 256 };
+
+// False: the budget was spent.
+static bool evaluate_ops(struct evaluation *v) {
+    struct abstract_machine *m = v->machine;
+    const int64_t *n_compared = &m->world->terms->n_compared;
+    for (uint32_t i = 0; i < v->unit->n_ops; i++) {
+        int64_t before = *n_compared;
+        evaluate_op(v, &v->unit->ops[i]);
+        m->budget -= 1 + (*n_compared - before + v->unit->n_values) / COMPARED_FOR_ONE_OP;
+        if (m->budget < 0)
+            return false;
+    }
+    return true;
+}
+
+static void give_up(struct abstract_machine *m, const struct unit *unit,
+                    struct judgement *results) {
+    struct fault *fault = step_overrun(
+        m, m->cursor->statement,
+        arena_format(m->world->arena,
+                     "to follow unit `%s` takes too long: it has %u values, and each is compared "
+                     "with all others, as are the summands of its sums",
+                     unit->name, unit->n_values));
+    fault->help = "make two units of it, or let it add up less in one value";
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        results[i] = judgement_fault(fault);
+}
+
 static void check_all_waited(struct evaluation *v) {
     for (value_id id = 0; id < v->unit->n_values; id++)
         if (v->source[id] != NO_ID)
@@ -357,9 +387,11 @@ void unit_evaluate(struct abstract_machine *m, struct builder *builder, const st
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
     find_roots(&v);
     find_bytes(&v);
-    m->budget -= unit->n_ops;
-    for (uint32_t i = 0; i < unit->n_ops; i++)
-        evaluate_op(&v, &unit->ops[i]);
+    memcpy(parameters, operands, unit->n_parameters * sizeof *operands);
+    if (!evaluate_ops(&v)) {
+        give_up(m, unit, results);
+        return;
+    }
     check_all_waited(&v);
     finish_results(&v, results);
     if (m->proof->sought)
@@ -368,7 +400,6 @@ void unit_evaluate(struct abstract_machine *m, struct builder *builder, const st
          i++)
         note_outcome(m->proof, &results[i]);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        parameters[i] = operands[i];
         if (v.clobbered[i])
             parameters[i] =
                 judgement_fault(fault_make(m->proof, E611, unit->span, NULL,

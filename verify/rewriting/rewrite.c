@@ -68,23 +68,33 @@ static bool note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t 
     return true;
 }
 
-static void find_layers(struct terms *terms, struct term term, struct layers *layers) {
+static bool is_new(struct terms *terms, struct term term, struct layers *layers) {
     bool added;
-    const struct node *node = &terms->nodes[term.node];
-    if (!term_indexed(terms, term) && node->key->kind != NODE_SUM)
-        return;
+    if (!term_indexed(terms, term) && term_kind(terms, term) != NODE_SUM)
+        return false;
     intern(&layers->visited, &term, sizeof term, &added);
-    if (!added)
-        return;
+    return added;
+}
+
+// Depth first and from the left, with a stack of its own: terms may be as deep as a text is long.
+static void find_layers(struct rewriter *r, struct term of, struct layers *layers) {
+    struct terms *terms = r->proof->world->terms;
+    struct term *left = NULL; // the next one last
+    uint32_t n = 0, cap = 0;
+    ARENA_PUSH(&r->arena, left, n, cap, of);
     // This saves time: the normal form of what is made of so many terms is not reached.
-    if (layers->visited.n > MAX_REWRITTEN)
-        return;
-    if (node->key->kind == NODE_STATE)
-        layers->many = !note_layer(terms, layers->of_states, &layers->n_states, term.at);
-    if (node->key->kind == NODE_RESULT)
-        note_layer(terms, layers->of_results, &layers->n_results, term.at);
-    for (uint32_t i = 0; i < node->n_parts && !layers->many; i++)
-        find_layers(terms, term_part(terms, term, i).of, layers);
+    while (n > 0 && !layers->many && layers->visited.n <= MAX_REWRITTEN) {
+        struct term term = left[--n];
+        if (!is_new(terms, term, layers))
+            continue;
+        const struct node *node = &terms->nodes[term.node];
+        if (node->key->kind == NODE_STATE)
+            layers->many = !note_layer(terms, layers->of_states, &layers->n_states, term.at);
+        if (node->key->kind == NODE_RESULT)
+            note_layer(terms, layers->of_results, &layers->n_results, term.at);
+        for (uint32_t i = node->n_parts; i > 0; i--)
+            ARENA_PUSH(&r->arena, left, n, cap, term_part(terms, term, i - 1).of);
+    }
 }
 
 // ---- one value --------------------------------------------------------------------------------
@@ -173,7 +183,7 @@ static bool is_outside_layers(const struct cursor *cursor) {
 
 static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
     struct layers layers = {.visited.arena = &r->arena};
-    find_layers(r->proof->world->terms, value.of, &layers);
+    find_layers(r, value.of, &layers);
     if (is_outside_layers(r->proof->cursor) && prove_in(r, false, 0, value, as))
         return true;
     // This saves time: nothing that the reference has by a name is made of so many layers.
