@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver/compile.h"
+#include "driver/native.h"
 #include "driver/report.h"
 #include "ir/check.h"
 
@@ -13,6 +14,17 @@ static FILE *nowhere(void) {
     FILE *to = fopen("/dev/null", "w");
     CHECK(to);
     return to;
+}
+
+// Code is made of what is accepted, or it is said why none can be.
+static void generate(struct compilation *c) {
+    const char *why;
+    size_t size;
+    const struct backend *backend = native_backend(c, &why);
+    CHECK(backend
+              ? backend_generate(backend, &c->arena, c->final->job, &(struct backend_options){0},
+                                 BACKEND_LLVM, &size, &why) != NULL
+              : why != NULL);
 }
 
 bool driver_check(const char *text, size_t length) {
@@ -25,6 +37,8 @@ bool driver_check(const char *text, size_t length) {
     if (accepted)
         report_text(&c, &options, to);
     report_json(&c, to);
+    if (accepted)
+        generate(&c);
     diagnostics_print(c.diagnostics, to, true);
     CHECK(accepted == (c.diagnostics->n_errors == 0));
     compilation_free(&c);

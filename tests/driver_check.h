@@ -1,5 +1,6 @@
 // What `placec check` does with a file, done with a text in memory: everything is compiled, judged,
-// accounted for and reported, in words and in JSON, and what is printed is thrown away.
+// accounted for and reported, in words and in JSON, and what is printed is thrown away, as is the
+// code that is made of what is accepted.
 #ifndef PLACE_TESTS_DRIVER_CHECK_H
 #define PLACE_TESTS_DRIVER_CHECK_H
 
