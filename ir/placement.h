@@ -182,8 +182,9 @@ struct placement {
     struct layer_range *ranges;
     uint32_t n_ranges;
     // Layers of which something is gathered or copied at once, by range: in forward and backward, in the
-    // update, and of activations.
-    int64_t *worked_at_once, *updated_at_once, *kept_at_once;
+    // update, and of activations; and the most of these and of those that are recomputed at once, of
+    // which the range is a multiple.
+    int64_t *worked_at_once, *updated_at_once, *kept_at_once, *most_at_once;
     struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
     uint32_t n_tensors;
     struct storage **storages; // in the order of the first tensors

@@ -15,11 +15,9 @@
 #include "ir/check.h"
 #include "passes/layers/layer_groups.h"
 #include "passes/passes.h"
-#include "passes/reference/select.h"
 
 struct unit_cutter {
     struct program *program;
-    struct modes_by_layer modes;
     struct placement placement;
 };
 
@@ -44,9 +42,8 @@ static void cut_groups_in_units(const struct unit_cutter *c, struct statement *g
 // Layers of which no groups are made, as evaluation recomputes nothing, are in units as others of
 // their range, whose number is one of whole groups.
 static void cut_like_groups(const struct unit_cutter *c, struct statement *loop, int64_t n) {
-    int64_t layers = loop->loop.end - loop->loop.begin;
-    int64_t group = layers_recomputed_at_once(&c->modes, loop->loop.begin);
-    *loop = cut_in_groups(c->program, loop, group < layers ? group : layers, "g");
+    uint32_t range = placement_range(&c->placement, loop->loop.begin);
+    *loop = cut_in_groups(c->program, loop, c->placement.most_at_once[range], "g");
     cut_groups_in_units(c, loop, n);
 }
 
@@ -68,8 +65,7 @@ static void cut_step(const struct unit_cutter *c, struct step *step) {
 
 bool cut_gather_units(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
-    struct unit_cutter c = {.program = program,
-                            .modes = modes_by_layer(program->arena, &context->config->strategy)};
+    struct unit_cutter c = {.program = program};
     if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)

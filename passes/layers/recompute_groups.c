@@ -18,9 +18,9 @@
 // What the last layer of a group hands on is in the next group, which has been run already. So what
 // forward leaves behind for backward has n slots instead of an item for each layer, and
 // backward units are those of a strategy that keeps everything. `place` has cut ranges of layers
-// such that n divides them; or, where more layers are gathered at once and n does not divide their
-// number, such that this does: then an iteration goes over so many layers, in groups of n, the last
-// of which is shorter, and keeps the input of each in a buffer of its own.
+// such that n divides them; or, where more layers are gathered, or updated, at once and n does not
+// divide their number, such that this does: then an iteration goes over so many layers, in groups of
+// n, the last of which is shorter, and keeps the input of each in a buffer of its own.
 #include <inttypes.h>
 
 #include "ir/check.h"
@@ -56,6 +56,16 @@ static bool has_backward(const struct program *program, const struct loop *loop)
     return false;
 }
 
+// An iteration goes over one group, unless more layers are gathered at once and are not whole groups,
+// or the update takes more at once and the range is a multiple of those alone.
+static int64_t layers_of_iteration(const struct recomputing *r, const struct loop *loop,
+                                   int64_t n) {
+    int64_t gathered = layers_taken_at_once(r->program, &r->placement, &loop->body, loop->begin);
+    int64_t cut = gathered > n && gathered % n ? gathered : n;
+    bool whole = (loop->end - loop->begin) % (gathered > cut ? gathered : cut) == 0;
+    return whole ? cut : r->placement.most_at_once[placement_range(&r->placement, loop->begin)];
+}
+
 static void find_group(struct recomputing *r, const struct statement *over) {
     const struct loop *loop = &over->loop;
     const struct call *call = &loop->body.statements[0].call;
@@ -70,8 +80,7 @@ static void find_group(struct recomputing *r, const struct statement *over) {
     const struct layer_range layers = {loop->begin, loop->end, 1};
     if (!op || !is_recomputed(r, op, &layers)) // then every layer's input is kept
         return;
-    int64_t gathered = layers_taken_at_once(r->program, &r->placement, &loop->body, loop->begin);
-    int64_t cut = gathered > n && gathered % n ? gathered : n;
+    int64_t cut = layers_of_iteration(r, loop, n);
     CHECK(loop->body.n == 1 && (loop->end - loop->begin) % cut == 0);
     struct layer_group group = {.begin = loop->begin,
                                 .end = loop->end,

@@ -331,6 +331,11 @@ static int64_t taken_at_once(const struct placing *p, uint32_t range) {
     return worked > updated ? worked : updated;
 }
 
+static int64_t most_at_once(const struct placing *p, uint32_t range) {
+    int64_t taken = taken_at_once(p, range), again = recomputed_at_once(p, range);
+    return taken > again ? taken : again;
+}
+
 // What is left over at the end of a range of layers that are taken n at once; 0: nothing, or all.
 static int64_t rest_of_groups(int64_t layers, int64_t n) {
     return n < layers ? layers % n : 0;
@@ -376,7 +381,7 @@ static void cut_last_groups(const struct placing *p) {
         const struct layer_range *range = &p->placement->ranges[r];
         int64_t layers = range_layers(range);
         int64_t gathered = taken_at_once(p, r), again = recomputed_at_once(p, r);
-        int64_t most = gathered > again ? gathered : again;
+        int64_t most = most_at_once(p, r);
         int64_t rest = rest_of_groups(layers, most);
         if (most >= layers)
             rest = rest_of_groups(layers, gathered < again ? gathered : again);
@@ -430,11 +435,13 @@ static void count_layers_at_once(const struct placing *p) {
     placement->worked_at_once = ARENA_ARRAY(p->arena, int64_t, n);
     placement->updated_at_once = ARENA_ARRAY(p->arena, int64_t, n);
     placement->kept_at_once = ARENA_ARRAY(p->arena, int64_t, n);
+    placement->most_at_once = ARENA_ARRAY(p->arena, int64_t, n);
     for (uint32_t r = 0; r < n; r++) {
         int64_t layers = range_layers(&placement->ranges[r]);
         placement->worked_at_once[r] = at_most(worked_at_once(p, r), layers);
         placement->updated_at_once[r] = at_most(updated_at_once(p, r), layers);
         placement->kept_at_once[r] = at_most(kept_at_once(p, r), layers);
+        placement->most_at_once[r] = at_most(most_at_once(p, r), layers);
     }
 }
 
