@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Element types, and what is offloaded, drawn at random, on strategies drawn at random: what the front end and the placement let through is
-proved equal to one device. A program that the compiler makes and then refuses (E4xx, E5xx, E6xx), or an internal error,
-is a mistake of its passes or of its verifier.
+proved equal to one device (proved.py).
 
 usage: mixed_types.py PLACEC ROOT
 Cases in which one was found, and 150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000,
 with PLACE_TEST_EVERY=N an N-th."""
-import collections
 import os
 import random
-import re
-import subprocess
 import sys
-import tempfile
+
+from proved import check_all
 
 PLACEC, ROOT = sys.argv[1:]
 N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 150 // int(os.environ.get("PLACE_TEST_EVERY", 1))
@@ -130,30 +127,5 @@ def drawn_file(drawn):
                    "dp = 2  tp = 2" if divided else "dp = 2", drawn.choice([1, 2, 4]), more)
 
 
-def verdict(path):
-    """The code of the first error, or none; and what is wrong with that, or None."""
-    done = subprocess.run([PLACEC, "check", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    code = re.search(r"error\[(E\d)(\d+)\]", done.stdout + done.stderr)
-    if done.returncode < 0 or (code and code[1] in ("E4", "E5", "E6")):
-        return code and code[0], (done.stderr or done.stdout)[-600:]
-    return code and code[1] + code[2], None
-
-
-def main():
-    drawn, told, counts = random.Random(1), [], collections.Counter()
-    texts = [*found_files(), *(drawn_file(drawn) for _ in range(N_DRAWN))]
-    with tempfile.TemporaryDirectory() as folder:
-        for text in texts:
-            path = os.path.join(folder, "mixed.place")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            code, wrong = verdict(path)
-            counts[code] += 1
-            if wrong:
-                told.append(f"{text}{wrong}")
-    print(f"{counts.pop(None)} of {len(texts)} accepted; refused:", dict(counts))
-    print("\n".join(told))
-    return 1 if told or counts["E101"] else 0
-
-
-sys.exit(main())
+drawn = random.Random(1)
+sys.exit(check_all(PLACEC, [*found_files(), *(drawn_file(drawn) for _ in range(N_DRAWN))]))

@@ -50,45 +50,65 @@ static bool computes(const struct overlapper *o, const struct statement *s) {
     return false;
 }
 
-// Does the statement name a buffer that the call reads or writes?
-static bool touches_call(const struct overlapper *o, const struct statement *s,
-                         const struct statement *call) {
-    struct access access;
-    struct transfer named = {0};
-    for (uint32_t i = 0; (access = statement_access(o->program, call, i)).at; i++) {
-        struct transfer_piece piece = {*access.at, *access.at};
-        named.pieces = &piece;
-        named.n_pieces = 1;
-        if (touches(o, s, &named))
-            return true;
-    }
+// Do both statements name a buffer? `written`: one that either writes.
+static bool share(const struct overlapper *o, const struct statement *a, const struct statement *b,
+                  bool written) {
+    struct access first, second;
+    for (uint32_t i = 0; (first = statement_access(o->program, a, i)).at; i++)
+        for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
+            if (buffer_whole(o->program, first.at->buffer) ==
+                    buffer_whole(o->program, second.at->buffer) &&
+                (!written || first.written || second.written))
+                return true;
     return false;
 }
 
-// May the gather `moved`, or what casts for it, start before the statement at `at`?
-static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
+// May what `moved` does come before a wait in the statement at `at` of a block? Until then nobody writes
+// what its start reads, nor touches what that writes. The start is in that statement, or the last in front
+// of it; one that is elsewhere is not known.
+static bool may_pass_wait(const struct overlapper *o, const struct block *block, uint32_t at,
+                          uint32_t handle, const struct statement *moved) {
+    bool found = false, in_front = false;
+    for (uint32_t i = at + 1; i-- > 0 && !in_front;) {
+        struct transfer_walk walk = walk_transfers(&(struct block){&block->statements[i], 1, 0});
+        while (next_transfer(&walk)) {
+            if (walk.transfer->handle != handle)
+                continue;
+            found = true;
+            in_front = i < at;
+            if (share(o, walk.statements.statement, moved, true))
+                return false;
+        }
+    }
+    return found;
+}
+
+static bool is_apart(const struct overlapper *o, const struct block *block, uint32_t at,
                      const struct statement *moved) {
-    struct statement *s = &block->statements[at];
+    struct statement_walk walk = walk_statements(&(struct block){&block->statements[at], 1, 0});
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        if (share(o, s, moved, false) ||
+            (s->kind == STATEMENT_WAIT && !may_pass_wait(o, block, at, s->wait.handle, moved)))
+            return false;
+    }
+    return true;
+}
+
+// May the gather `moved`, or what casts for it, start before the statement at `at`?
+static bool may_pass(const struct overlapper *o, const struct block *block, uint32_t at,
+                     const struct statement *moved) {
     if (moved->kind == STATEMENT_LOOP) {
         for (uint32_t i = 0; i < moved->loop.body.n; i++)
             if (!may_pass(o, block, at, &moved->loop.body.statements[i]))
                 return false;
         return true;
     }
-    if (moved->kind == STATEMENT_CALL)
-        return s->kind == STATEMENT_WAIT || !touches_call(o, s, moved);
-    if (s->kind != STATEMENT_WAIT)
-        return !is_early_gather(o, s) && !touches(o, s, &moved->start);
-    // A wait touches what its start does; one whose start is elsewhere is not passed.
-    for (uint32_t i = at; i-- > 0;) {
-        struct statement *start = &block->statements[i];
-        if (start->kind == STATEMENT_START && start->start.handle == s->wait.handle)
-            return !touches(o, start, &moved->start);
-    }
-    return false;
+    return is_apart(o, block, at, moved) &&
+           (moved->kind == STATEMENT_CALL || !is_early_gather(o, &block->statements[at]));
 }
 
-static bool may_all_pass(struct overlapper *o, struct block *block, uint32_t at,
+static bool may_all_pass(const struct overlapper *o, const struct block *block, uint32_t at,
                          const struct statement *moved, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (!may_pass(o, block, at, &moved[i]))
