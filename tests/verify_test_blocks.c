@@ -218,7 +218,7 @@ struct deviation {
     const char *name;
     struct edit edits[9];
     const char *code, *at, *says; // NULL: accepted; anything
-    struct edit both[5];          // of the reference, too
+    struct edit both[6];          // of the reference, too
 };
 
 #define ROW_TYPE(type)    " : " type "[batch=@b, sequence=2, hidden=3]"
@@ -282,6 +282,23 @@ struct deviation {
     REPLACE("tensor line", "tensor still [ffn=8] role norm init ones saved \"s\"\ntensor line"),   \
         REPLACE("buffer line",                                                                     \
                 "buffer still : parameters f32[ffn=8] of still at 27648\nbuffer line")
+#define BEND_STILL                                                                                 \
+    REPLACE("call norm", "call bend_still(x = still)\ncall norm"),                                 \
+        REPLACE("unit main.norm",                                                                  \
+                "unit main.bend_still { phase update parameter %x : f32[ffn=8] result %y in %x\n"  \
+                "%y = silu(%x) : f32[ffn=8] in %x }\nunit main.norm")
+// A sum over it, of this type, and the number that is made of that.
+#define MOST(type) REPLACE("buffer x :", "buffer most : transient " type " at 29696\nbuffer x :")
+#define SUM_STILL  "call sum_still(x = still, l = line) -> (y = most)\n"
+#define OF_STILL(type, sum, number)                                                                \
+    REPLACE("call bend(x = g)", SUM_STILL "call add_still(x = most, s = grad_norm)\n"              \
+                                          "call bend(x = g)"),                                     \
+        REPLACE("unit main.norm",                                                                  \
+                "unit main.sum_still { phase update parameter %x : f32[ffn=8]\n"                   \
+                "parameter %l : f32[head_dim=2] result %y\n" sum " : " type " out }\n"             \
+                "unit main.add_still { phase update parameter %x : " type                          \
+                " parameter %s : f64[] result %y in %s\n" number "\n"                              \
+                "%y = accumulate(%s, %n) : f64[] in %s }\nunit main.norm")
 
 // Sums over d before those over microbatches, with these of the rows that ids select.
 #define DEVICES_FIRST(rows)                                                                        \
@@ -579,7 +596,18 @@ static const struct deviation deviations[] = {
               "%y = einsum(%c, %c)")},
      "E416",
      "%y = einsum(%c, %c)",
-     "along `batch`, of which a microbatch is the least part",
+     "along `batch`, which is not one microbatch",
+     {REPLACE("%y = embedding(%p, %t, %rows)", "%y = einsum(%dy, %dy) {labels=\"bsh,bsh->sh\"}")}},
+    {"of one that has gone to other devices",
+     {REPLACE(SUM_OVER("t*u", "e"), ""), REPLACE(SUM_OVER("d", "e"), SUM_OVER("t", "e")),
+      REPLACE("%y = einsum(%dy, %dy)",
+              "%f = all_gather(%dy) {axes=d, dim=0} : f32[batch=4, sequence=2, hidden=3]\n"
+              "%w = wait(%f) : f32[batch=4, sequence=2, hidden=3]\n"
+              "%c = slice(%w) {axes=t, dim=0} : f32[batch=2, sequence=2, hidden=3]\n"
+              "%y = einsum(%c, %c)")},
+     "E416",
+     "%y = einsum(%c, %c)",
+     "along `batch`, which is not one microbatch",
      {REPLACE("%y = embedding(%p, %t, %rows)", "%y = einsum(%dy, %dy) {labels=\"bsh,bsh->sh\"}")}},
 
     // ---- rounding
@@ -631,26 +659,48 @@ static const struct deviation deviations[] = {
     // ---- axes of the batch
     {"a tensor that the batch's axis cuts",
      {REPLACE("[ffn=8] of still", "[ffn=8/d] of still")},
-     "E416",
-     "still : parameters",
-     "`ffn` of `still` is cut over `d`, which cuts the batch, too",
+     NULL,
+     NULL,
+     NULL,
      {WITH_STILL}},
     {"shards of it",
      {REPLACE("[ffn=8] of still", "[ffn=8/d] flat/t of still")},
-     "E416",
-     "still : parameters",
-     "`ffn` of `still` is cut over `d`, which cuts the batch, too",
+     NULL,
+     NULL,
+     NULL,
      {WITH_STILL}},
+    {"what is computed of its elements",
+     {REPLACE("[ffn=8] of still", "[ffn=8/d] of still"), REPLACE_ALL("f32[ffn=8]", "f32[ffn=4]")},
+     NULL,
+     NULL,
+     NULL,
+     {WITH_STILL, BEND_STILL}},
+    {"an exact sum over it",
+     {REPLACE("[ffn=8] of still", "[ffn=8/d] of still"), REPLACE_ALL("f32[ffn=8]", "f32[ffn=4]"),
+      REPLACE(SUM_STILL, SUM_STILL SUM_OVER("d", "most"))},
+     NULL,
+     NULL,
+     NULL,
+     {WITH_STILL, MOST("f64[flat=72]"),
+      OF_STILL("f64[flat=72]",
+               "%b = iota() {dimension=flat} : i32[flat=72] inline\n%y = square_bins(%x, %b)",
+               "%n = bin_sum(%x) : f64[]")}},
+    {"another one in blocks",
+     {REPLACE("[ffn=8] of still", "[ffn=8/d] of still"), REPLACE_ALL("f32[ffn=8]", "f32[ffn=4]"),
+      REPLACE(SUM_STILL, SUM_STILL SUM_OVER("d", "most"))},
+     "E416",
+     "%y = einsum(%x, %l)",
+     "along `ffn`, cut over `d`, which cuts the batch, too: the sum is not exact",
+     {WITH_STILL, MOST("f32[head_dim=2]"),
+      OF_STILL("f32[head_dim=2]", "%y = einsum(%x, %l) {labels=\"f,d->d\", blocks=\"ffn=2\"}",
+               "%n = square_sum(%x) : f64[]")}},
     {"a tensor in shards of parts",
      {REPLACE("[ffn=8] of still", "[ffn=8/t] flat/d of still"),
       REPLACE_ALL("f32[ffn=8]", "f32[flat=2]")},
      NULL,
      NULL,
      NULL,
-     {WITH_STILL, REPLACE("call norm", "call bend_still(x = still)\ncall norm"),
-      REPLACE("unit main.norm",
-              "unit main.bend_still { phase update parameter %x : f32[ffn=8] result %y in %x\n"
-              "%y = silu(%x) : f32[ffn=8] in %x }\nunit main.norm")}},
+     {WITH_STILL, BEND_STILL}},
 };
 
 static void read_program(struct trial *t, const char *text, const struct deviation *d,

@@ -123,8 +123,6 @@ static bool check_division(struct placing *p, const struct cut_tensor *cut) {
 static bool check_built(struct placing *p, const struct cut_tensor *cut) {
     const struct storage *storage = cut->placed->storage;
     const char *beside = NULL;
-    if (p->placement->ordered)
-        beside = "where training is `reproducible`";
     if (storage->wire.n)
         beside = "where gradients travel compressed";
     if (p->placement->islands.n)

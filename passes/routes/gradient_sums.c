@@ -167,14 +167,14 @@ static void sum_first(struct route_maker *m, const struct gradient_sums *sums, i
     const struct axis_list *parts = &sums->keep_first;
     struct axis_list summed = placement_sum(m->placement, m->mesh, m->facts->left);
     bool scatters = axis_list_begins(&summed, parts);
-    int written = m->route->used;
+    int written = m->route->used, whole = copied_from(m, written, part);
     if (scatters)
         summed = axis_list_without(&summed, parts);
     add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
     if (scatters)
         add_transfer(m, HOP_SCATTER_FIRST, EVENT_BEHIND_WRITE, written, kept, parts);
-    else if (part != kept)
-        add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, part, kept, NULL);
+    else if (whole != kept)
+        add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, whole, kept, NULL);
 }
 
 // Is it passed on the way to where gradients are summed?
@@ -226,6 +226,9 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
     struct axis_list summed = reduced_last(m, sums);
     int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
+    int whole = copied_from(m, m->route->sum, part);
+    if (whole != part)
+        add_hop(m, HOP_KEEP_SUM, event, whole, part, NULL);
     if (cast >= 0 && (sums->scatter_last.n || summed.n)) {
         add_hop(m, HOP_CAST_LAST, event, part, cast, NULL);
         part = cast;
@@ -329,6 +332,8 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     add_release(m, HOP_RELEASE_TERM, behind, term->written);
     if (term->travels != term->written)
         add_release(m, HOP_RELEASE_TERM, behind, term->travels);
+    if (m->storage->along && term->kept != sum && term->kept != term->travels)
+        add_release(m, HOP_RELEASE_TERM, behind, term->kept);
     add_release(m, HOP_RELEASE_TERM, behind, term->reduced);
 }
 

@@ -38,6 +38,10 @@ int kept_from(struct route_maker *m, int whole, const char *suffix, const struct
     return m->storage->along ? whole : add_window(m, whole, suffix, flat);
 }
 
+int copied_from(const struct route_maker *m, int whole, int part) {
+    return m->storage->along ? whole : part;
+}
+
 struct hop *add_hop(struct route_maker *m, enum hop_kind kind, enum route_event event, int from,
                     int to, const struct axis_list *axes) {
     struct route *route = m->route;

@@ -31,6 +31,9 @@ int add_transient(struct route_maker *, const char *suffix, const struct axis_li
 int add_window(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
 // The station from which this device's part is copied: a window, or, along a dimension, the whole.
 int kept_from(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
+// Whence a part that is a station already has its elements: it is where they are, or, along a dimension,
+// they are copied there.
+int copied_from(const struct route_maker *, int whole, int part);
 // Kinds stand in the order in which those of one event are made. Axes may be NULL.
 struct hop *add_hop(struct route_maker *, enum hop_kind, enum route_event, int from, int to,
                     const struct axis_list *axes);

@@ -23,7 +23,7 @@ static const char *const *const lists[] = {
         "optimizer : sharded(inner)  gradients : sharded(inner)",
         "optimizer : sharded(dp)  parameters : gathered(dp)",
         "optimizer : sharded(dp)  gradients : sharded(dp)  parameters : gathered(dp)",
-        "optimizer : sharded(dp by hidden)",
+        "optimizer : sharded(dp by hidden)", "optimizer : sharded(tp * dp by hidden)",
         "optimizer : sharded(dp by ffn)  gradients : sharded(inner)",
         "optimizer : sharded(dp)  gradients : sharded(dp)"
         "  parameters : gathered(outer * inner by hidden, after_forward = sharded(inner))",

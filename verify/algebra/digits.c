@@ -53,10 +53,13 @@ static dim_id dim_intern(struct digits *digits, const struct dim_key *key) {
     return id;
 }
 
-dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n, struct order order) {
+// Digits of what `like` counts, which has none, or is the dimension that was cut otherwise.
+static dim_id dim_counted(struct digits *digits, const struct digit *list, uint32_t n,
+                          const struct dim_key *like) {
     struct dim_key key;
     memset(&key, 0, sizeof key);
-    key.order = order;
+    key.order = like->order;
+    key.of_batch = like->of_batch;
     for (uint32_t i = 0; i < n; i++) {
         struct digit *last = key.n_digits ? &key.digits[key.n_digits - 1] : NULL;
         if (list[i].size == 1)
@@ -68,6 +71,16 @@ dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n, str
         CHECK(key.n_digits < MAX_DIGITS);
         key.digits[key.n_digits++] = list[i];
     }
+    return dim_intern(digits, &key);
+}
+
+dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n, struct order order) {
+    return dim_counted(digits, list, n, &(struct dim_key){.order = order});
+}
+
+dim_id dim_of_batch(struct digits *digits, dim_id dim) {
+    struct dim_key key = *dim_get(digits, dim)->key;
+    key.of_batch = true;
     return dim_intern(digits, &key);
 }
 
@@ -175,7 +188,7 @@ const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axi
     list[n++] = (struct digit){.size = old->digits[i].size / size, .owner = OWNER_LOCAL};
     for (i++; i < old->n_digits; i++)
         list[n++] = old->digits[i];
-    *form = with_dim(digits, *form, dim, dim_make(digits, list, n, old->order));
+    *form = with_dim(digits, *form, dim, dim_counted(digits, list, n, old));
     return NULL;
 }
 
@@ -213,7 +226,7 @@ const char *form_join(struct digits *digits, form_id *form, int dim, unsigned ax
         return "the axis does not cut this dimension";
     if (owns_besides(digits, key, dim, axis))
         return "the axis cuts another dimension, too, and no two devices have the same part of it";
-    *form = with_dim(digits, *form, dim, dim_make(digits, list, old->n_digits, old->order));
+    *form = with_dim(digits, *form, dim, dim_counted(digits, list, old->n_digits, old));
     return NULL;
 }
 
@@ -343,7 +356,7 @@ static dim_id dim_at_a_time(struct digits *digits, dim_id id) {
     for (uint32_t i = 0; i < dim->key->n_digits; i++)
         if (dim->key->digits[i].owner != OWNER_TIME)
             list[n++] = dim->key->digits[i];
-    return dim_make(digits, list, n, dim->key->order);
+    return dim_counted(digits, list, n, dim->key);
 }
 
 form_id form_at_a_time(struct digits *digits, form_id form) {

@@ -37,8 +37,8 @@ struct level { // of a flat cut: the axis, its shift, and the elements of one of
 };
 struct dim_key { // a flat one has levels, another digits
     uint32_t n_digits, n_levels;
-    form_id whole; // flat: the form that was flattened
-    uint32_t none;
+    form_id whole;      // flat: the form that was flattened
+    uint32_t of_batch;  // digits count microbatches (dim_of_batch)
     struct order order; // of what the digits count
     union {
         struct digit digits[MAX_DIGITS];
@@ -120,6 +120,10 @@ dim_id dim_cut(struct digits *, const struct axis_list *axes, int zigzag, int64_
 // The same with time's digit in front of the innermost `n_inner` of the axes.
 dim_id dim_cut_around(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
                       unsigned n_inner, int64_t local);
+// The dimension as one of the batch, however its digits are moved: an axis that cuts the batch may
+// cut another dimension of what has none, which is the same to all microbatches. Told apart where
+// sums have an order (ordered.c).
+dim_id dim_of_batch(struct digits *, dim_id dim);
 // The dimension with the axis's digit not shifted, and by how much it is.
 dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
 // The form of what is held at a time: without the digits that time owns.

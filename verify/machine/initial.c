@@ -26,6 +26,8 @@ form_id form_declared(struct abstract_machine *m, const struct buffer *buffer) {
         int64_t left = buffer->dims[i].size / mesh_group_size(digits->mesh, cuts) / time;
         dims[i] = dim_cut_around(digits, cuts, buffer->layout.zigzag[i] - 1, time,
                                  stacked ? buffer->layout.n_inner : 0, left);
+        if (m->proof->ordered && !m->proof->is_reference && buffer->dims[i].dimension == DIM_BATCH)
+            dims[i] = dim_of_batch(digits, dims[i]);
     }
     form_id form = form_make(digits, dims, buffer->rank);
     if (buffer->layout.flat.n == 0)

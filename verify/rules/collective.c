@@ -358,7 +358,6 @@ struct judgement slice_apply(struct proof *p, const struct axis_list *axes, int 
     const struct fault *fault = parts_fault(p, "a slice", axes, from, span);
     if (form_is_code(&p->world->digits, from->form))
         fault = codes_cut(p, span);
-    fault = fault ? fault : ordered_check_slice(p, axes, dim, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
         if (p->program->job->mesh.axes[axis].size == 1)

@@ -6,6 +6,8 @@
 //   keys        Attention needs them whole: parts of them would be merged in the mesh's own order.
 //   contracted  In blocks, which are joined as a tree, so that a device's are a node of it; other
 //               devices' are digits that are still to be summed. Or exactly, in whatever order.
+//               Over an axis that cuts the batch too, as a part of a state may lie, only exactly.
+//   batch       What is worked on has one microbatch, whole.
 //
 // Blocks are what an op says of dimensions, so the labels of its signature tell all this.
 #include <string.h>
@@ -13,8 +15,8 @@
 #include "ir/check.h"
 #include "verify/rules/rule.h"
 
-static bool cuts_batch(const struct world *w, const struct dim_info *dim) {
-    return !dim->flat && (dim->time || dim->owners & w->batch_axes);
+static bool is_of_batch(const struct dim_info *dim) {
+    return dim->key->of_batch;
 }
 
 static enum dimension dimension_of(const struct context *c, char label) {
@@ -56,7 +58,7 @@ static void check_blocks(struct context *c, char label, const struct dim_info *d
 }
 
 static void check_kept(struct context *c, char label, const struct dim_info *dim) {
-    if (!dim->owners || cuts_batch(c->proof->world, dim))
+    if (!dim->owners || is_of_batch(dim))
         return;
     if (op_goes_in_blocks(c->op->kind, label))
         check_blocks(c, label, dim);
@@ -75,13 +77,21 @@ static void add_digits(struct leaves *leaves, const struct dim_info *dim) {
         }
 }
 
+static const char *over_batch_text(const struct context *c, const struct dim_info *dim) {
+    const struct world *w = c->proof->world;
+    return arena_format(w->arena, "cut over %s, which cuts the batch, too: the sum is not exact",
+                        mask_text(w, dim->owners & w->batch_axes));
+}
+
 static void contract_part(struct context *c, char label, const struct dim_info *dim,
                           struct contraction *sum) {
     if (dim->flat) {
         c->fault = fault_make(c->proof, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
-    } else if (!cuts_batch(c->proof->world, dim)) {
+    } else if (!is_of_batch(dim) && dim->owners & c->proof->world->batch_axes) {
+        c->fault = part_fault(c, label, over_batch_text(c, dim));
+    } else if (!is_of_batch(dim)) {
         check_blocks(c, label, dim);
         if (!c->fault && sum->several)
             c->fault = part_fault(c, label,
@@ -92,10 +102,18 @@ static void contract_part(struct context *c, char label, const struct dim_info *
         add_digits(&sum->leaves, dim);
 }
 
+// Devices' microbatches are numbered by the axes that cut the batch, and what is made of more or less than one is
+// added in another order.
+static void check_microbatch(struct context *c, char label, const struct dim_info *dim) {
+    const struct proof *p = c->proof;
+    if (dim->local != p->program->job->policy.microbatch || dim->owners & ~p->world->batch_axes)
+        c->fault = part_fault(c, label, "which is not one microbatch as a device is given it");
+}
+
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->proof->world->digits, c->dims[(unsigned char)label]);
     int64_t block = block_of(c, label);
-    if (op_has(c->op->kind, IS_EXACT) && !cuts_batch(c->proof->world, dim))
+    if (op_has(c->op->kind, IS_EXACT) && !is_of_batch(dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
         contract_part(c, label, dim, sum);
@@ -113,13 +131,11 @@ static void contract_labels(struct context *c, unsigned result, bool of_batch,
         for (const char *label = c->labels.operands[i]; *label && !c->fault; label++) {
             const struct dim_info *dim =
                 dim_get(&c->proof->world->digits, c->dims[(unsigned char)*label]);
-            if (seen[(unsigned char)*label] || cuts_batch(c->proof->world, dim) != of_batch)
+            if (seen[(unsigned char)*label] || is_of_batch(dim) != of_batch)
                 continue;
             seen[(unsigned char)*label] = true;
-            if (of_batch && dim->owners & ~c->proof->world->batch_axes) {
-                c->fault = part_fault(c, *label, "of which a microbatch is the least part");
-                return;
-            }
+            if (of_batch)
+                check_microbatch(c, *label, dim);
             check_keys(c, *label, dim);
             if (c->fault)
                 return;

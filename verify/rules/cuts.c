@@ -1,7 +1,7 @@
 // How devices may be given parts, where training is reproducible (ordered.c): of what the host or
-// the initialisation filled, of positions, and by collectives along a dimension. Microbatches are
-// whole; any other part is in the order of the whole, over axes of the model, and what reads it is
-// judged itself.
+// the initialisation filled, and of positions. Microbatches are whole; any other part is in the order
+// of the whole. What is given and taken along a dimension is judged where it is read
+// (contraction.c).
 #include <inttypes.h>
 
 #include "verify/rules/rule.h"
@@ -29,26 +29,14 @@ static const struct fault *check_batch(struct proof *p, const struct buffer *buf
     return NULL;
 }
 
-// No axis has a part of the batch and one of another dimension.
-static const struct fault *check_apart(struct proof *p, const char *what, const char *how,
-                                       uint32_t axes, struct span span) {
-    uint32_t both = axes & p->world->batch_axes;
-    return both ? fault_make(p, E416, span, NULL,
-                             "%s %s over %s, which cuts the batch, too: sums over both depend on "
-                             "the mesh",
-                             what, how, mask_text(p->world, both))
-                : NULL;
-}
-
 // A part that a device has, of what the host or the initialisation filled, or of positions: in the
-// order of the whole, and not over an axis that has a part of the batch.
+// order of the whole.
 static const struct fault *check_part(struct proof *p, const char *what, const struct dim_info *dim,
                                       struct span span) {
-    if (dim->key->order.chunks)
-        return fault_make(p, E416, span, NULL,
-                          "%s is cut in zigzag: what is summed over it has the mesh's own order",
-                          what);
-    return check_apart(p, what, "is cut", dim->owners, span);
+    if (!dim->key->order.chunks)
+        return NULL;
+    return fault_make(p, E416, span, NULL,
+                      "%s is cut in zigzag: what is summed over it has the mesh's own order", what);
 }
 
 const struct fault *ordered_check_filled(struct proof *p, const struct buffer *buffer,
@@ -73,33 +61,17 @@ const struct fault *ordered_check_filled(struct proof *p, const struct buffer *b
     return fault;
 }
 
-// ---- along dimensions ---------------------------------------------------------------------------
-
-// Parts are given and taken along a dimension as they are; what reads them is judged itself. Only
-// microbatches have no parts.
-static const struct fault *check_along(struct proof *p, const char *what,
-                                       const struct axis_list *axes, struct span span) {
-    return check_apart(p, what, "along a dimension", (uint32_t)axis_list_mask(axes), span);
-}
-
-const struct fault *ordered_check_collective(struct proof *p, const struct exchange *exchange,
-                                             struct span span) {
-    if (!p->ordered || exchange->kind == COLLECTIVE_ALL_REDUCE)
-        return NULL;
-    if (exchange->kind == COLLECTIVE_PERMUTE)
-        return fault_make(p, E416, span, NULL,
-                          "a permute makes the order of summands depend on the mesh");
-    return exchange->dim < 0
-               ? NULL
-               : check_along(p, collective_names[exchange->kind], &exchange->axes, span);
-}
-
-const struct fault *ordered_check_slice(struct proof *p, const struct axis_list *axes, int dim,
-                                        struct span span) {
-    return p->ordered && dim >= 0 ? check_along(p, "a slice", axes, span) : NULL;
-}
-
 const struct fault *ordered_check_positions(struct proof *p, dim_id dim, struct span span) {
     return p->ordered ? check_part(p, "what `iota` counts", dim_get(&p->world->digits, dim), span)
                       : NULL;
+}
+
+// ---- collectives ------------------------------------------------------------------------------
+
+const struct fault *ordered_check_collective(struct proof *p, const struct exchange *exchange,
+                                             struct span span) {
+    if (!p->ordered || exchange->kind != COLLECTIVE_PERMUTE)
+        return NULL;
+    return fault_make(p, E416, span, NULL,
+                      "a permute makes the order of summands depend on the mesh");
 }

@@ -48,12 +48,9 @@ const struct fault *codes_gather(struct proof *, const struct exchange *, struct
                                  struct span span);
 const struct fault *codes_cut(struct proof *, struct span span); // a part of one is nothing
 
-// cuts.c: whether a collective or a slice leaves to ops the shapes, and to groups the members, that
-// they have on every mesh. NULL: it does.
+// cuts.c: whether a collective leaves what is summed in an order that is the same on every mesh. NULL: it does.
 const struct fault *ordered_check_collective(struct proof *, const struct exchange *,
                                              struct span span);
-const struct fault *ordered_check_slice(struct proof *, const struct axis_list *, int dim,
-                                        struct span span);
 // The same of what counts positions along a dimension that is cut so. NULL: it does.
 const struct fault *ordered_check_positions(struct proof *, dim_id, struct span span);
 // tree.c: the sum over the axes of a collective. NULL: done.
