@@ -1,7 +1,6 @@
 // What options were given: the words and numbers that they take, refused or read.
 #include "driver/option_tables.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +8,12 @@
 
 #include "runtime/place.h"
 
-static bool parse_integer(const char *text, int64_t *value) {
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return !errno && end != text && !*end && *value >= 0;
-}
-
 // -1 if all is well, else the exit status: as of every check here.
 static int check_integer(const struct options *options, enum option_id option, int64_t least,
                          int64_t most) {
     int64_t value;
     const char *text = options->values[option];
-    if (!text || (parse_integer(text, &value) && value >= least && value <= most))
+    if (!text || (place_number(text, &value) && value >= least && value <= most))
         return -1;
     fprintf(stderr, "placec: --%s takes a whole number ", option_rows[option].name);
     fprintf(stderr, "from %lld to %lld", (long long)least, (long long)most);
@@ -104,7 +96,7 @@ bool option_given(const struct options *options, enum option_id option) {
 
 int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise) {
     int64_t value;
-    if (!options->values[option] || !parse_integer(options->values[option], &value))
+    if (!options->values[option] || !place_number(options->values[option], &value))
         return otherwise;
     return value;
 }

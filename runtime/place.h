@@ -467,6 +467,13 @@ struct place_run_options {
 #define PLACE_MOST_STEPS (INT64_C(1) << 40)
 enum { PLACE_MOST_SAMPLED = 1000000, PLACE_MOST_THREADS = 1024 };
 
+/* A whole number, in digits alone. 0: the text is none, or one beyond INT64_MAX. */
+int place_number(const char *text, int64_t *number);
+
+/* Whether the options ask for something, and whether each changes anything for what the others say. Tells
+ * what is wrong in the name of `program`; returns -1 to go on, else the exit status. */
+int place_options_check(const char *program, const struct place_run_options *options);
+
 /* Parses the command line of a built program, or of `placec run` without its own options. On an
  * error or --help prints what there is to say; returns -1 to go on, else the exit status. The texts
  * are argv's, the lists of them to be freed in any case. */

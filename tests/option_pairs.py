@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every row of the table of options that are in vain beside others (driver/option_pairs.def): both together
-are refused, or warned of, by a message that names them; each alone is not.
+"""Every row of the tables of options that are in vain beside others (driver/option_pairs.def, and of a run
+runtime/option_pairs.def): both together are refused, or warned of, by a message that names them; each alone is not.
+A built executable says of the options of a run what the command says.
 
     option_pairs.py PLACEC ROOT FILE"""
 import os
@@ -33,6 +34,9 @@ def rows():
     for kind, other, value in re.findall(r'^#define RUN_(\w+)\(.*\) VOID\(ID, (\w+), "(\w*)",', table,
                                                  re.M):
         yield from ((option, other, value) for option, of in KINDS.items() if of == kind)
+    table = read("runtime/option_pairs.def")
+    for option, other in re.findall(r"^NEEDS\((\w+), (\w+),", table, re.M):
+        yield option, other, "0"
     for option, other in re.findall(r"^BEYOND\((\w+), (\w+),", table, re.M):
         yield option, other, "8"
 
@@ -58,11 +62,35 @@ def check(option, other, value):
     assert not (refused := refusal(other, given(other, value))), f"{other} alone: {refused}"
 
 
+def told(command, *options):
+    """The exit status and what is said, without the name of who says it."""
+    done = subprocess.run([*command, *sum(options, [])], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+    words = [line.removeprefix("placec: ").removeprefix("./built: ") for line in done.stderr.splitlines()]
+    return done.returncode, [line for line in words if not line.startswith("error: ")]
+
+
+def check_built():
+    """Of a run without data nothing is started, whatever else is right of the command line."""
+    subprocess.run([PLACEC, "build", FILE, "-o", "built"], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    lines = [given(option) + given(other, value) for option, other, value in ROWS if {option, other} <= set(KINDS)]
+    lines += [given(option) for option, _, _ in ROWS if option in KINDS]
+    for line in [*lines, [], ["--data", "x"], ["--data", "x", "--eval", "x"], ["--steps", "3"], ["--steps", "0"], ["-q"]]:
+        ours, theirs = told([PLACEC, "run", FILE], line), told(["./built"], line)
+        assert ours == theirs, f"{line}: {ours}, but built: {theirs}"
+    for number in ("+3", " 3", "3 ", "0x3", "", "9999999999999999999"):
+        for command in ([PLACEC, "run", FILE], ["./built"]):
+            status, words = told(command, ["--steps", number, "--data", "x"])
+            assert status == 2 and "--steps takes a whole number" in words[0], f"{command} --steps {number!r}: {words}"
+
+
 ROWS = list(rows())
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)  # some of what is not refused leaves files
     for row in ROWS:
         check(*row)
+    check_built()
 every = {option for option, other, _ in ROWS if other == "COMPILE_ONLY"}
 assert every | {"QUIET"} == set(KINDS), f"nothing is said of {set(KINDS) - every} beside --compile-only"
 print(f"{len(ROWS)} pairs are told")

@@ -55,16 +55,18 @@ static void print_help(const char *program) {
     }
 }
 
+int place_number(const char *text, int64_t *number) {
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
 /* A whole number from `least` to `most`; false, with a message, for anything else. */
 static bool parse_number(const char *program, const char *name, const char *text, int64_t least,
                          int64_t most, int64_t *number) {
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && value >= least && value <= most) {
-        *number = value;
+    if (place_number(text, number) && *number >= least && *number <= most)
         return true;
-    }
     fprintf(stderr, "%s: --%s takes a whole number from %" PRId64 " to %" PRId64 ", not '%s'\n",
             program, name, least, most, text);
     return false;
@@ -145,16 +147,103 @@ static int option_of(int code) {
     return -1;
 }
 
+/* ---- what is asked for ---------------------------------------------------------------------- */
+
+/* The number of an option, or how often it is given; 0 of one that is not. */
+static int64_t option_amount(const struct place_run_options *options, enum option_id id) {
+    switch (id) {
+#define RUN_TEXT(ID, member, name, argument, help)                                                 \
+    case OPTION_##ID:                                                                              \
+        return options->member != NULL;
+#define RUN_LIST(ID, member, name, argument, help)                                                 \
+    case OPTION_##ID:                                                                              \
+        return options->member.n;
+#define RUN_NUMBER(ID, member, name, argument, least, most, help)                                  \
+    case OPTION_##ID:                                                                              \
+        return options->member;
+#define RUN_FLAG(ID, member, name, letter, help)                                                   \
+    case OPTION_##ID:                                                                              \
+        return options->member;
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_LIST
+#undef RUN_NUMBER
+#undef RUN_FLAG
+    default:
+        return 0;
+    }
+}
+
+static const struct option_pair {
+    enum option_id option, other;
+    bool beyond; /* its number, the other's; else it needs one */
+    const char *why;
+} option_pairs[] = {
+#define NEEDS(option, other, why)  {OPTION_##option, OPTION_##other, false, why},
+#define BEYOND(option, other, why) {OPTION_##option, OPTION_##other, true, why},
+#define REQUEST(option)
+#include "runtime/option_pairs.def"
+#undef NEEDS
+#undef BEYOND
+#undef REQUEST
+};
+
+static bool asks_for_something(const struct place_run_options *options) {
+    static const enum option_id requests[] = {
+        OPTION_STEPS,
+#define NEEDS(option, other, why)
+#define BEYOND(option, other, why)
+#define REQUEST(option) OPTION_##option,
+#include "runtime/option_pairs.def"
+#undef NEEDS
+#undef BEYOND
+#undef REQUEST
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        if (option_amount(options, requests[i]) > 0)
+            return true;
+    return false;
+}
+
+/* True: refused, and told. A warning is of all processes of a launcher alike. */
+static bool check_pair(const char *program, const struct place_run_options *options,
+                       const struct option_pair *pair) {
+    const char *name = run_options[pair->option].name, *other = run_options[pair->other].name;
+    int64_t amount = option_amount(options, pair->option),
+            others = option_amount(options, pair->other);
+    bool needed = !pair->beyond && amount > 0 && others == 0;
+    if (needed)
+        fprintf(stderr,
+                "%s: --%s changes nothing without --%s: %s\n  give --%s, or leave --%s out\n",
+                program, name, other, pair->why, other, name);
+    if (pair->beyond && amount > others && place_speaks(0))
+        fprintf(stderr, "warning: --%s %" PRId64 " changes nothing beside --%s %" PRId64 ": %s\n",
+                name, amount, other, others, pair->why);
+    return needed;
+}
+
+int place_options_check(const char *program, const struct place_run_options *options) {
+    const char *wrong = NULL;
+    for (size_t i = 0; i < sizeof option_pairs / sizeof *option_pairs; i++)
+        if (check_pair(program, options, &option_pairs[i]))
+            return 2;
+    if (options->steps > 0 && options->data.n == 0)
+        wrong = "--steps needs --data FILE\n  give a file of text or tokens";
+    else if (!asks_for_something(options))
+        wrong = "there is nothing to do: no steps, no --eval, --save or --sample\n"
+                "  train with --data FILE --steps N; --help lists the options";
+    else if (options->steps == 0 && options->data.n > 0 && !options->sample)
+        wrong = "--data needs --steps N";
+    if (wrong)
+        fprintf(stderr, "%s: %s\n", program, wrong);
+    return wrong ? 2 : -1;
+}
+
 int place_options_parse(int argc, char **argv, struct place_run_options *options) {
     struct option longs[N_OPTIONS + 1];
     char letters[N_OPTIONS + 1];
     getopt_tables(longs, letters);
     *options = (struct place_run_options){0};
-    if (argc < 2) {
-        fprintf(stderr, "%s: there is nothing to do\n", argv[0]);
-        fprintf(stderr, "  train with --data FILE --steps N; --help lists the options\n");
-        return 2;
-    }
     bool given[N_OPTIONS] = {false};
     optind = 1;
     int code;
@@ -179,15 +268,7 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
                                     : "--help lists them");
         return 2;
     }
-    if (options->steps > 0 && options->data.n == 0) {
-        fprintf(stderr, "%s: --steps needs --data FILE\n", argv[0]);
-        return 2;
-    }
-    if (options->steps == 0 && options->data.n > 0 && !options->sample) {
-        fprintf(stderr, "%s: --data needs --steps N\n", argv[0]);
-        return 2;
-    }
-    return -1;
+    return place_options_check(argv[0], options);
 }
 
 void place_options_free(struct place_run_options *options) {
