@@ -287,9 +287,10 @@ static void report_place(struct saying *s, const struct mode_statement *mode) {
 
 // ---- each thing that is said ------------------------------------------------------------------
 
+// Where a state lives is on no axis.
 static bool is_rehearsed(const struct saying *s, const struct mode_statement *mode) {
     const struct mesh *mesh = &s->c->config.mesh;
-    for (unsigned axis = 0; axis < mesh->n_axes; axis++)
+    for (unsigned axis = 0; axis < mesh->n_axes && mode->sets_extent; axis++)
         if (mesh->axes[axis].size == 1 && (!mode->axes.n || axis_list_has(&mode->axes, axis)))
             return true;
     return false;
