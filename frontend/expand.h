@@ -17,7 +17,8 @@ struct binding {
 struct frame {
     const struct frame *outer;
     const struct ast_item *strategy;
-    struct span use; // in the outer strategy
+    struct span use;      // in the outer strategy
+    unsigned scope_roles; // of the `in` around the `use` that the file's own strategy has
     struct binding *bindings;
     uint32_t n_bindings;
     unsigned depth;

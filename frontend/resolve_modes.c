@@ -340,6 +340,21 @@ static void report_unknown_option(const struct mode_reader *m, struct ast_name n
                    arena_format(m->r->arena, "option of `%s`", mode_rows[m->mode].text), names, n);
 }
 
+// An option that the mode has of other states: those are named, of options that need no `relax`.
+static void report_other_states_option(const struct mode_reader *m,
+                                       const struct ast_argument *argument,
+                                       const struct option_row *row) {
+    struct diagnostic *d = report(m->r->diagnostics, E121, argument->span,
+                                  "`%s` is no option of %s", row->text, state_names[m->out->state]);
+    const char *states = "";
+    for (int state = 0; state < N_STATES; state++)
+        if (strchr(row->states, state_letters[state]))
+            states = arena_format(m->r->arena, "%s%s`%s`", states, *states ? ", " : "",
+                                  state_names[state]);
+    if (row->condition == N_CONDITIONS)
+        diagnostic_help(d, "leave it out here, or say it of %s", states);
+}
+
 // Known to the mode, then known to the state, then permitted here: the first that fails is said.
 static void read_option(const struct mode_reader *m, const struct ast_argument *argument) {
     const struct option_row *row = NULL;
@@ -349,8 +364,7 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
     if (!row) {
         report_unknown_option(m, argument->name);
     } else if (!strchr(row->states, state_letters[m->out->state])) {
-        report(m->r->diagnostics, E121, argument->span, "`%s` is no option of %s", row->text,
-               state_names[m->out->state]);
+        report_other_states_option(m, argument, row);
     } else if (row->condition == N_CONDITIONS ||
                check_relaxed(m, argument->span, row->text, row->condition)) {
         row->read(m, substitute(m->frame, argument->value));
@@ -360,6 +374,19 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
 }
 
 // ---- axes -------------------------------------------------------------------------------------
+
+// Lists the ways to cut this state: activations along the sequence alone.
+static void report_unknown_cut(const struct mode_reader *m, struct ast_name by) {
+    const char *ways[N_DIMENSIONS + 1];
+    size_t n = 0;
+    bool activations = m->out->state == STATE_ACTIVATIONS;
+    if (!activations)
+        ways[n++] = "tensor";
+    for (int dimension = activations ? DIM_SEQUENCE : DIM_HEADS;
+         dimension <= (activations ? DIM_SEQUENCE : DIM_FLAT); dimension++)
+        ways[n++] = dimension_names[dimension];
+    report_unknown(m->r, E103, by, "way to cut a state", ways, n);
+}
 
 // How shards are cut; `flat` is the default.
 static void read_by(const struct mode_reader *m, struct ast_name by) {
@@ -373,10 +400,7 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
         m->out->by = CUT_DIMENSION;
         m->out->by_dimension = (enum dimension)dimension;
     } else {
-        bool activations = m->out->state == STATE_ACTIVATIONS;
-        report_unknown(m->r, E103, by, "way to cut a state",
-                       &dimension_names[activations ? DIM_SEQUENCE : DIM_HEADS],
-                       activations ? 1 : DIM_FLAT + 1 - DIM_HEADS);
+        report_unknown_cut(m, by);
     }
 }
 
@@ -414,6 +438,17 @@ static void set_mode(enum mode mode, struct mode_statement *out) {
     out->reduce = REDUCE_DEFAULT;
 }
 
+// What keeps less of a state that is not computed from another: of the optimizer's most cannot be made
+// anew, so they are kept elsewhere.
+static void help_made_anew(struct diagnostic *d, struct span span, enum state state) {
+    bool kept = state == STATE_OPTIMIZER;
+    diagnostic_help(d, kept ? "the next step goes on with them: keep them elsewhere, `offloaded`"
+                       : state == STATE_PARAMETERS
+                           ? "write `materialized`: made of a master copy for each use"
+                           : "write `materialized`: taken by the update as soon as they are made");
+    diagnostic_edit(d, span, kept ? "offloaded" : "materialized");
+}
+
 // Whether the mode means anything for the state.
 static bool check_meaning(const struct mode_reader *m, struct span span) {
     enum state state = m->out->state;
@@ -421,7 +456,7 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
     if (m->mode == MODE_RECOMPUTED && state != STATE_ACTIVATIONS) {
         d = report(m->r->diagnostics, E121, span, "only activations are recomputed, not %s",
                    state_names[state]);
-        diagnostic_help(d, "use `materialized`");
+        help_made_anew(d, span, state);
     } else if (m->mode == MODE_MATERIALIZED && state == STATE_ACTIVATIONS) {
         d = report(m->r->diagnostics, E121, span, "activations are not `materialized`");
         diagnostic_help(d, "write `recomputed`");
@@ -429,7 +464,8 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
     } else if (m->mode == MODE_GATHERED && state == STATE_GRADIENTS) {
         d = report(m->r->diagnostics, E121, span,
                    "gradients are reduced once and used once; nothing gathers them");
-        diagnostic_help(d, "use `sharded`");
+        diagnostic_help(d, "write `sharded`");
+        diagnostic_edit(d, span, "sharded");
     }
     return !d;
 }
@@ -522,6 +558,17 @@ static bool resolve_state(struct resolver *r, const struct ast_path *path, enum 
     return state >= 0 && !step->has_slice;
 }
 
+static void report_two_modes(struct expansion *e, const struct mode_statement *first,
+                             const struct mode_statement *second, bool extents) {
+    struct diagnostic *d =
+        report(e->r->diagnostics, E121, origin_span(&second->origin),
+               extents ? "this gives %s two extents on one axis" : "this gives %s two residencies",
+               state_names[second->state]);
+    diagnostic_label(d, origin_span(&first->origin), "this is one");
+    diagnostic_origin(d, &second->origin);
+    diagnostic_help(d, "keep one of them");
+}
+
 // A statement has one extent per axis and one residency; `sharded(dp), gathered(dp)` contradicts.
 static void check_modes_agree(struct expansion *e, uint32_t first) {
     const struct strategy_config *strategy = e->strategy;
@@ -532,11 +579,7 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
                            axis_list_mask(&a->axes) & axis_list_mask(&b->axes);
             if (!extents && (!a->sets_residency || !b->sets_residency || residencies_compose(a, b)))
                 continue;
-            const struct origin *origin = &b->origin;
-            report(e->r->diagnostics, E121, origin_span(origin),
-                   extents ? "this gives %s two extents on one axis"
-                           : "this gives %s two residencies",
-                   state_names[b->state]);
+            report_two_modes(e, a, b, extents);
         }
 }
 
@@ -545,7 +588,9 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
                         const struct ast_statement *statement, const struct ast_path *path,
                         uint32_t said) {
     struct resolver *r = e->r;
-    struct mode_statement base = {.own_text = !frame->outer};
+    struct mode_statement base = {.own_text = !frame->outer,
+                                  .scope_roles =
+                                      frame->outer ? frame->scope_roles : scope->selector.n_roles};
     if (!resolve_state(r, path, &base.state) ||
         !resolve_selector(r, path, 1, &scope->selector, &base.selector))
         return;
@@ -620,6 +665,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     struct mode_statement out = {
         .state = state,
         .selector = scope->selector,
+        .scope_roles = frame->outer ? frame->scope_roles : scope->selector.n_roles,
         .axes_span = product_span(frame, &statement->states.axes),
         .origin = origin_in_frame(e->r->arena, frame, letter->span),
     };

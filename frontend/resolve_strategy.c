@@ -349,6 +349,7 @@ static void expand_use(struct expansion *e, const struct frame *frame, const str
     }
     struct frame inner = {
         .outer = frame,
+        .scope_roles = frame->outer ? frame->scope_roles : scope->selector.n_roles,
         .strategy = found->item,
         .use = statement->span,
         .depth = frame->depth + 1,

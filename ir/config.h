@@ -246,6 +246,7 @@ struct said_option { // `prefetch = 2`, as a text says it
 struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum state state;
     struct selector selector;
+    unsigned scope_roles;       // of its roles, those that an `in` around it says
     struct span selector_span;  // or what brought it: where a user can change it
     struct axis_list axes;      // empty for pure residencies
     struct span axes_span;      // the product, or what a parameter was given for it
@@ -354,6 +355,9 @@ int64_t precision_next(const struct precision_config *, int64_t layer);
 bool precision_alike(const struct precision_config *, int64_t a, int64_t b);
 
 // ---- as text (ir/model_text.c) ----------------------------------------------------------------
+
+// `NAME.layers[0:2:1].norm`
+const char *selected_text(struct arena *, const char *name, const struct selector *);
 
 // The words of a file for what the enums number.
 extern const char *const family_words[N_FAMILIES];

@@ -166,9 +166,7 @@ static const char *optimizer_text(struct text *text, const struct optimizer_conf
     return "";
 }
 
-// `optimizer.layers[0:2].norm`
-static const char *rule_name(struct arena *arena, const char *name,
-                             const struct selector *selector) {
+const char *selected_text(struct arena *arena, const char *name, const struct selector *selector) {
     for (unsigned i = 0; i < selector->n_roles; i++) {
         name = arena_format(arena, "%s.%s", name, role_names[selector->roles[i]]);
         if (selector->has_slice && selector->roles[i] == ROLE_LAYERS)
@@ -204,7 +202,7 @@ static const char *types_text(struct arena *arena, const struct precision_config
     }
     for (uint32_t i = 0; i < precision->n_rules; i++) {
         const struct precision_rule *rule = &precision->rules[i];
-        add_word(&text, rule_name(arena, precision_names[rule->use], &rule->selector),
+        add_word(&text, selected_text(arena, precision_names[rule->use], &rule->selector),
                  rule->type == DTYPE_NONE ? "none" : dtype_word(rule->type));
     }
     if (strlen(text.fields) <= MOST_TYPES_BYTES)
@@ -223,7 +221,7 @@ const char *training_text(struct arena *arena, const struct config *config) {
     const char *shared = text.fields, *sum = ""; // of this rule and those before it
     for (uint32_t i = 0; i < config->train.n_optimizers; i++) {
         const struct optimizer_rule *rule = &config->train.optimizers[i];
-        const char *name = rule_name(arena, "optimizer", &rule->selector);
+        const char *name = selected_text(arena, "optimizer", &rule->selector);
         const char *value = optimizer_text(&text, &rule->optimizer);
         bytes += strlen(name) + strlen(value);
         sum = text_sum(arena, arena_format(arena, "%s; %s %s", sum, name, value));
