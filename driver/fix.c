@@ -39,16 +39,29 @@ static bool is_blamed(const struct diagnostic *d, const struct compilation *tria
     return false;
 }
 
+// Is what the help is about still told of the edited text?
+static bool is_told_again(const struct diagnostic *d, const struct compilation *trial) {
+    for (uint32_t k = 0; k < trial->diagnostics->n_items; k++) {
+        const struct diagnostic *other = trial->diagnostics->items[k];
+        if (other->code == d->code && strcmp(other->message, d->message) == 0)
+            return true;
+    }
+    return false;
+}
+
 // The edited text is compiled to its end. It need not be without errors, only with fewer: a file
-// may have two mistakes, of which this help mends one. What is wrong at one stage hides what is
-// wrong at the next, which is no fault of the fix unless it is about what the fix has written.
+// may have two mistakes, of which this help mends one. What is wrong hides what is wrong behind it,
+// at the next stage or at this one, which is no fault of the fix unless it is about what the fix has
+// written.
 static bool is_better(const struct compilation *c, const struct options *options,
                       const struct diagnostic *d, const char *text, size_t length) {
     struct compilation trial;
     compile_text(&trial, options, c->path, text, length, STAGE_JUDGED);
-    bool further = trial.entered > c->entered && !is_blamed(d, &trial);
-    bool better = further || (trial.entered >= c->entered &&
-                              trial.diagnostics->n_errors < c->diagnostics->n_errors);
+    uint32_t errors = c->diagnostics->n_errors, left = trial.diagnostics->n_errors;
+    bool further = trial.entered > c->entered ||
+                   (trial.entered == c->entered && left == errors && !is_told_again(d, &trial));
+    bool better =
+        (further && !is_blamed(d, &trial)) || (trial.entered >= c->entered && left < errors);
     compilation_free(&trial);
     return better;
 }
@@ -96,13 +109,50 @@ static void print_fix(const struct compilation *c, const struct diagnostic *d, F
     fprintf(to, "fixed[%s]: %s\n  by: %s\n", diagnostic_rows[d->code].text, d->message, d->help);
 }
 
-// Each fix leaves fewer errors, or leads to a later stage, so there is an end.
+// What fixes have made of the file.
+struct fixed_text {
+    const char *text;
+    size_t length;
+    const struct fixed_text *before; // NULL: the file's own
+};
+
+static bool was_there(const struct fixed_text *last, const char *text, size_t length) {
+    for (; last; last = last->before)
+        if (last->length == length && memcmp(last->text, text, length) == 0)
+            return true;
+    return false;
+}
+
+// The text with one fix more, of which is told; NULL: there is none. In the arena.
+static const struct fixed_text *fix_once(const struct options *options,
+                                         const struct fixed_text *last, struct arena *texts,
+                                         FILE *to) {
+    const struct fixed_text *next = NULL;
+    struct compilation c;
+    size_t length;
+    if (last)
+        compile_text(&c, options, options->operand, last->text, last->length, STAGE_JUDGED);
+    else
+        compile(&c, options, STAGE_JUDGED);
+    c.trial = false;
+    check_fixes(&c, options);
+    const struct diagnostic *fix = first_fix(&c);
+    const char *text = fix ? diagnostic_apply_edits(fix, &c.arena, c.file.source, &length) : NULL;
+    if (text && !was_there(last, text, length)) {
+        const struct fixed_text made = {arena_copy(texts, text, length), length, last};
+        next = arena_copy(texts, &made, sizeof made);
+        print_fix(&c, fix, to);
+    }
+    compilation_free(&c);
+    return next;
+}
+
+// Each fix leaves fewer errors, leads to a later stage, or to another error. Two that lead to each
+// other would have no end, so a text that was there before is none.
 int fix_file(const struct options *options) {
     const char *path = options->operand;
     struct arena texts = {0};
-    const char *text = NULL;
-    size_t length = 0;
-    bool more = true;
+    const struct fixed_text *last = NULL, *next;
     if (strcmp(path, "-") == 0) {
         fprintf(stderr, "placec: --fix writes into the file, and `-` is none\n  name a file\n");
         return STATUS_USAGE;
@@ -111,25 +161,10 @@ int fix_file(const struct options *options) {
     size_t told_bytes = 0;
     FILE *to = open_memstream(&told, &told_bytes);
     CHECK(to);
-    while (more) {
-        struct compilation c;
-        if (text)
-            compile_text(&c, options, path, text, length, STAGE_JUDGED);
-        else
-            compile(&c, options, STAGE_JUDGED);
-        c.trial = false;
-        check_fixes(&c, options);
-        const struct diagnostic *fix = first_fix(&c);
-        more = fix != NULL;
-        if (more) {
-            const char *fixed = diagnostic_apply_edits(fix, &c.arena, c.file.source, &length);
-            text = arena_copy(&texts, fixed, length);
-            print_fix(&c, fix, to);
-        }
-        compilation_free(&c);
-    }
+    while ((next = fix_once(options, last, &texts, to)))
+        last = next;
     fclose(to);
-    int status = text ? overwrite(path, text, length) : STATUS_OK;
+    int status = last ? overwrite(path, last->text, last->length) : STATUS_OK;
     if (status == STATUS_OK)
         fputs(told, stdout);
     free(told);

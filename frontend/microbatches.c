@@ -45,7 +45,7 @@ void help_microbatches(struct resolver *r) {
                     (long long)train->batch, (long long)n, (long long)devices, plural_s(devices),
                     size);
     if (agrees)
-        diagnostic_edit(r->counts_microbatches, r->microbatches->span, "%s", "");
+        diagnostic_delete(r->counts_microbatches, r->microbatches->span);
     else if (!train->microbatch)
         diagnostic_edit(r->counts_microbatches, r->microbatches->span, "microbatch = %lld", size);
 }

@@ -168,6 +168,30 @@ void diagnostic_edit(struct diagnostic *d, struct span span, const char *format,
                (struct diagnostic_edit){span, text});
 }
 
+static bool is_blank(char byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+void diagnostic_delete(struct diagnostic *d, struct span span) {
+    const struct source_files *sources = d->set->sources;
+    if (span.source >= sources->n_items) // of no text
+        return;
+    const struct source_file *file = &sources->items[span.source];
+    uint32_t begin = span.begin, end = span.end;
+    while (begin > 0 && is_blank(file->text[begin - 1]))
+        begin--;
+    while (end < file->length && is_blank(file->text[end]))
+        end++;
+    bool first = begin == 0 || file->text[begin - 1] == '\n';
+    bool last = end < file->length && file->text[end] == '\n';
+    if (first && last)
+        diagnostic_edit(d, span_of(span.source, begin, end + 1), "%s", "");
+    else if (first)
+        diagnostic_edit(d, span_of(span.source, span.begin, end), "%s", "");
+    else
+        diagnostic_edit(d, span_of(span.source, begin, span.end), "%s", "");
+}
+
 // The first edit of the source that begins at or after `from` and has not been taken; NULL: none.
 static const struct diagnostic_edit *next_edit(const struct diagnostic *d, uint32_t source,
                                                uint64_t from, const struct diagnostic_edit *last) {

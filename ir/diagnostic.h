@@ -111,6 +111,9 @@ void diagnostic_help(struct diagnostic *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// An edit that leaves out what stands at `span`: with its line, if nothing else is there, or with the
+// blanks that parted it from what is.
+void diagnostic_delete(struct diagnostic *d, struct span span);
 
 // A help that proposes the name that was meant at `span`, if some are near enough: with an edit, if
 // it is one.

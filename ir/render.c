@@ -248,11 +248,32 @@ static uint32_t print_inserted(const struct printer *p, const char *text, uint32
     return line;
 }
 
+static bool deletes_lines(const struct source_file *file, const struct mark *edit) {
+    uint32_t begin = edit->span.begin, end = edit->span.end;
+    return !*edit->text && end > begin && file->text[end - 1] == '\n' &&
+           (begin == 0 || file->text[begin - 1] == '\n');
+}
+
+// Lines that an edit leaves out, each behind a sign that says so.
+static void print_deleted(const struct printer *p, const struct source_file *file,
+                          const struct mark *edit) {
+    for (uint32_t line = edit->place.line; line < edit->place.end_line; line++) {
+        struct window w = line_window(file, line, file->lines[line - 1]);
+        fprintf(p->out, "%s%5u -%s ", p->style.quiet, line, p->style.end);
+        print_bytes(p->out, file->text + w.begin, w.end - w.begin);
+        fputs(w.cut_after ? "...\n" : "\n", p->out);
+    }
+}
+
 // The lines that the edits from number `first` on touch, as they would be: those up to the first
 // edit that begins on a later line than this one ends. Returns the number of the edit after them.
 static uint32_t print_edited(const struct printer *p, const struct mark *edits, uint32_t first,
                              uint32_t n) {
     const struct source_file *file = &p->sources->items[edits[first].span.source];
+    if (deletes_lines(file, &edits[first])) {
+        print_deleted(p, file, &edits[first]);
+        return first + 1;
+    }
     struct window start = line_window(file, edits[first].place.line, edits[first].span.begin);
     uint32_t at = start.begin, i = first;
     print_gutter(p, edits[first].place.line);

@@ -6,6 +6,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 
 uint8_t dimension_along(const struct mode_statement *mode, const struct tensor *tensor) {
@@ -85,6 +86,7 @@ static bool check_one_cut(struct placing *p, const struct cut_tensor *cut) {
                          mode_by_text(cut->by));
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "cut both by one dimension; what says none is cut as the other is");
+        diagnostic_edit(d, mode->by_span, "%s", mode_by_text(cut->by));
         return false;
     }
     return true;
@@ -116,6 +118,7 @@ static bool check_division(struct placing *p, const struct cut_tensor *cut) {
                     "leave `by %s` out: flat shards are padded; or limit it by a selector to "
                     "tensors that divide",
                     dimension);
+    propose_flat(p, d, CUT_DIMENSION);
     return false;
 }
 
@@ -128,8 +131,11 @@ static bool check_built(struct placing *p, const struct cut_tensor *cut) {
     if (p->placement->islands.n)
         beside = "where islands take steps of their own";
     if (beside)
-        not_yet(p, &cut->by->origin, arena_format(p->arena, "cutting by a dimension %s", beside),
-                "leave `by` out: shards are then flat");
+        propose_flat(p,
+                     not_yet(p, &cut->by->origin,
+                             arena_format(p->arena, "cutting by a dimension %s", beside),
+                             "leave `by` out: shards are then flat"),
+                     CUT_DIMENSION);
     return !beside;
 }
 

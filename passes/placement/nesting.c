@@ -4,6 +4,7 @@
 // axes says an order, and one that says another is refused.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 
 static const char *product_text(struct placing *p, const struct axis_list *axes) {
@@ -197,13 +198,6 @@ static struct axis_list reordered(const struct axis_list *product, const struct 
         axes.axes[i] = order->axes[next++];
     }
     return axes;
-}
-
-static bool is_edited(const struct diagnostic *d, struct span span) {
-    for (uint32_t i = 0; i < d->n_edits; i++)
-        if (d->edits[i].span.source == span.source && d->edits[i].span.begin == span.begin)
-            return true;
-    return false;
 }
 
 // All products, of all states and tensors: with one of them mended the next would be refused. What

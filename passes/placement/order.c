@@ -151,7 +151,7 @@ static void check_relaxed(struct placing *p) {
     diagnostic_label(d, origin_span(&train->reproducible_origin), "the same results are promised");
     diagnostic_help(d, "leave out `reproducible`, or `relax` with what stands in it");
     if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->reproducible_origin.span, "%s", "");
+        diagnostic_delete(d, train->reproducible_origin.span);
 }
 
 // ---- E313: sizes --------------------------------------------------------------------------------

@@ -6,13 +6,14 @@
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 
-// The statement that cuts a state over one of its axes in the way or not in the way; NULL: none does.
+// The statement that cuts a state over one of its axes by tensor, or says that it is cut in another
+// way; NULL: none does. What says no way is cut as the tensor's other states are.
 static const struct mode_statement *cut_so(const struct storage *storage, enum state state,
                                            bool by_tensor) {
     const struct axis_list *shards = &storage->shards[state];
     for (unsigned i = 0; i < shards->n; i++) {
         const struct mode_statement *mode = storage->modes[state][shards->axes[i]];
-        if (mode && (mode->by == CUT_TENSOR) == by_tensor)
+        if (mode && mode->by_span.source != NO_SOURCE && (mode->by == CUT_TENSOR) == by_tensor)
             return mode;
     }
     return NULL;
@@ -32,23 +33,43 @@ static const struct mode_statement *first_by_tensor(const struct storage *storag
     return found;
 }
 
+// All states that lie elsewhere at once: with one of them mended the next would be refused.
+static void propose_same_owners(struct placing *p, struct diagnostic *d,
+                                const struct storage *storage) {
+    const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
+    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct axis_list *axes = &storage->shards[state];
+        const struct mode_statement *other = cut_so(storage, state, false);
+        if (other)
+            diagnostic_edit(d, other->by_span, "tensor");
+        if (axes->n && !axis_list_equal(axes, owners))
+            diagnostic_edit(d, storage->modes[state][axes->axes[0]]->axes_span, "%s",
+                            axes_text(p, owners));
+    }
+}
+
 // A state of which a device has a part, or the whole of some layers over fewer axes, of a tensor whose
 // others lie whole at owners.
 static void report_other_cut(struct placing *p, const struct storage *storage, enum state state,
                              const struct mode_statement *other) {
     const struct mode_statement *mode = first_by_tensor(storage);
     const struct tensor *tensor = &p->program->job->tensors[storage->first];
-    const struct mode_statement *at = other ? other : mode;
+    const struct axis_list *axes = &storage->shards[state];
+    const struct mode_statement *at = other     ? other
+                                      : axes->n ? storage->modes[state][axes->axes[0]]
+                                                : mode;
     struct diagnostic *d =
         report(p->diagnostics, E317, origin_span(&at->origin),
                "the %s of `%s` and its other states do not lie at the same owners",
                state_names[state], tensor->name);
-    diagnostic_say(d, other ? "this cuts each tensor flat" : "these owners are over other axes");
-    if (other)
+    diagnostic_say(d, other ? "this cuts each tensor by `%s`" : "these owners are over other axes",
+                   other ? mode_by_text(other) : "");
+    if (at != mode)
         diagnostic_label(d, origin_span(&mode->origin), "this gives each tensor an owner");
     diagnostic_origin(d, &at->origin);
     diagnostic_help(d,
                     "cut all of its states that are cut `by tensor`, over the same axes, or none");
+    propose_same_owners(p, d, storage);
 }
 
 static bool check_alike(struct placing *p, const struct storage *storage) {
@@ -109,8 +130,11 @@ static void check_storage(struct placing *p, const struct storage *storage) {
     if (check_alike(p, storage))
         missing = missing_with(p, storage);
     if (missing)
-        not_yet(p, &mode->origin, arena_format(p->arena, "cutting by whole tensors %s", missing),
-                "leave `by tensor` out: each tensor is cut flat");
+        propose_flat(p,
+                     not_yet(p, &mode->origin,
+                             arena_format(p->arena, "cutting by whole tensors %s", missing),
+                             "leave `by tensor` out: each tensor is cut flat"),
+                     CUT_TENSOR);
 }
 
 // Is there a tensor of layers that the statement cuts so?

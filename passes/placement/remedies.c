@@ -11,13 +11,15 @@
 
 // ---- one statement -----------------------------------------------------------------------------
 
+enum { MOST_LETTERS = 2 }; // of an extent in a tuple, `S*`
+
 // What the user wrote for an extent, in the notation that stands at its place: a letter of a tuple
 // or a mode with its arguments.
 static const char *extent_text(struct placing *p, struct span at, enum extent extent,
                                const char *arguments) {
     static const char *const letters[] = {"R", "S", "S*"};
     static const char *const names[] = {"replicated", "sharded", "gathered"};
-    if (at.source != NO_SOURCE && at.end - at.begin <= 2)
+    if (at.source != NO_SOURCE && at.end - at.begin <= MOST_LETTERS)
         return letters[extent];
     return arena_format(p->arena, "%s(%s)", names[extent], arguments);
 }
@@ -38,39 +40,102 @@ static const char *between_statements(const struct placing *p, struct span behin
 static void propose_behind(struct placing *p, struct diagnostic *d, struct span behind,
                            const char *statement) {
     struct span end = {behind.source, behind.end, behind.end};
-    diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
+    if (behind.source < p->diagnostics->sources->n_items)
+        diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
 }
 
-// The mode takes the place of the statement `old`, if the user wrote it; else it stands behind
-// `behind`, if that is anywhere.
-static void propose_mode(struct placing *p, struct diagnostic *d, const struct origin *old,
-                         enum state state, enum extent extent, const char *arguments,
-                         struct span behind) {
-    if (old && old->kind == ORIGIN_STATEMENT) {
-        struct span at = origin_span(old);
-        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, arguments));
-    } else if (behind.source != NO_SOURCE) {
-        propose_behind(p, d, behind,
-                       arena_format(p->arena, "%s : %s", state_names[state],
-                                    extent_text(p, span_nowhere(), extent, arguments)));
+const char *subject_text(struct placing *p, enum state state, const struct mode_statement *like) {
+    struct span path = like->selector_span;
+    const char *subject = state_names[state];
+    if (like->own_text && path.source < p->diagnostics->sources->n_items) {
+        const char *text = p->diagnostics->sources->items[path.source].text;
+        const char *dot = memchr(text + path.begin, '.', path.end - path.begin);
+        const char *end = text + path.end;
+        return dot ? arena_format(p->arena, "%s%.*s", subject, (int)(end - dot), dot) : subject;
     }
+    struct selector own = like->selector;
+    own.n_roles -= like->scope_roles;
+    memmove(own.roles, own.roles + like->scope_roles, own.n_roles);
+    return selected_text(p->arena, subject, &own);
+}
+
+// An extent over some axes that a statement is to say.
+struct proposal {
+    enum state state;
+    enum extent extent;
+    const char *by; // "": flat, or nothing is cut
+    const struct axis_list *axes;
+    const char *options; // behind the axes
+};
+
+static const char *proposal_text(struct placing *p, const struct proposal *proposed,
+                                 struct span at) {
+    const char *arguments = arena_format(p->arena, "%s%s%s", axes_text(p, proposed->axes),
+                                         proposed->by, proposed->options);
+    return extent_text(p, at, proposed->extent, arguments);
+}
+
+// The axes of which the text of a statement speaks, too, so that the mode cannot take its place.
+static struct axis_list other_axes(const struct placing *p, const struct mode_statement *mode,
+                                   const struct axis_list *axes) {
+    struct axis_list said = effective_axes(p, &mode->axes);
+    return axis_list_without(&said, axes);
+}
+
+static bool is_letter(const struct mode_statement *mode) {
+    struct span at = mode->origin.span;
+    return at.end - at.begin <= MOST_LETTERS;
+}
+
+// The mode takes the place of what the user wrote of it in `old`, if that can say it; else it stands
+// behind it, or behind `beside` where that is given.
+static void propose_mode(struct placing *p, struct diagnostic *d, const struct mode_statement *old,
+                         const struct proposal *proposed, const struct mode_statement *beside) {
+    bool written = old && old->origin.kind == ORIGIN_STATEMENT;
+    struct axis_list rest = written ? other_axes(p, old, proposed->axes) : (struct axis_list){0};
+    if (written && rest.n == 0 && !(is_letter(old) && *proposed->by)) {
+        diagnostic_edit(d, old->origin.span, "%s", proposal_text(p, proposed, old->origin.span));
+        return;
+    }
+    if (written && rest.n && old->own_text) {
+        if (old->statement_span.source == NO_SOURCE)
+            return; // others of its line would go with it
+        propose_axes(p, d, old, &rest);
+        beside = old;
+    }
+    beside = beside ? beside : old;
+    if (beside)
+        propose_behind(p, d, origin_span(&beside->origin),
+                       arena_format(p->arena, "%s : %s", subject_text(p, proposed->state, beside),
+                                    proposal_text(p, proposed, span_nowhere())));
+}
+
+// How what is cut is to be cut: as it was, or as what is said beside.
+static const char *by_text(struct placing *p, const struct mode_statement *old,
+                           const struct mode_statement *beside) {
+    const struct mode_statement *by = old && old->by != CUT_FLAT ? old : beside;
+    return by && by->by != CUT_FLAT ? arena_format(p->arena, " by %s", mode_by_text(by)) : "";
 }
 
 void propose_extent(struct placing *p, struct diagnostic *d, const struct storage *storage,
                     enum state state, enum extent extent, const struct axis_list *axes,
-                    struct span behind) {
-    const struct mode_statement *mode = storage->modes[state][axes->axes[0]];
-    const char *arguments = axes_text(p, axes);
-    if (mode && mode->by != CUT_FLAT)
-        arguments = arena_format(p->arena, "%s by %s", arguments, mode_by_text(mode));
-    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, extent, arguments,
-                 behind);
+                    const struct mode_statement *beside) {
+    const struct mode_statement *old = storage->modes[state][axes->axes[0]];
+    const struct proposal proposed = {.state = state,
+                                      .extent = extent,
+                                      .by = extent == EXTENT_REPLICATED ? ""
+                                                                        : by_text(p, old, beside),
+                                      .axes = axes,
+                                      .options = ""};
+    propose_mode(p, d, old, &proposed, beside);
 }
 
 void propose_owners(struct placing *p, struct diagnostic *d, const struct storage *storage,
-                    enum state state, const struct axis_list *axes, struct span behind) {
-    propose_mode(p, d, stored_origin(storage, state, axes->axes[0]), state, EXTENT_SHARDED,
-                 arena_format(p->arena, "%s by tensor", axes_text(p, axes)), behind);
+                    enum state state, const struct axis_list *axes,
+                    const struct mode_statement *beside) {
+    const struct proposal proposed = {
+        .state = state, .extent = EXTENT_SHARDED, .by = " by tensor", .axes = axes, .options = ""};
+    propose_mode(p, d, storage->modes[state][axes->axes[0]], &proposed, beside);
 }
 
 // Whether the state is kept over all axes as over the first.
@@ -96,11 +161,41 @@ void propose_alike(struct placing *p, struct diagnostic *d, const struct storage
     }
     if (!mode || !uniform)
         return;
-    const char *arguments = axes_text(p, &said);
-    if (state == STATE_GRADIENTS && axis_list_has(&like->reduced_each, axis))
-        arguments = arena_format(p->arena, "%s, reduce = each", arguments);
-    propose_mode(p, d, &mode->origin, state, stored_extent(like, state, axis), arguments,
-                 origin_span(&mode->origin));
+    bool each = state == STATE_GRADIENTS && axis_list_has(&like->reduced_each, axis);
+    const struct proposal proposed = {.state = state,
+                                      .extent = stored_extent(like, state, axis),
+                                      .by = "",
+                                      .axes = &said,
+                                      .options = each ? ", reduce = each" : ""};
+    propose_mode(p, d, mode, &proposed, mode);
+}
+
+void propose_stored(struct placing *p, struct diagnostic *d, const struct mode_statement *mode) {
+    bool written = mode->origin.kind == ORIGIN_STATEMENT;
+    if (written && is_letter(mode))
+        diagnostic_edit(d, mode->origin.span, "%s",
+                        extent_text(p, mode->origin.span, EXTENT_REPLICATED, ""));
+    else if (written && mode->own_text && !mode->said)
+        diagnostic_edit(d, mode->origin.span, "stored");
+    else if (!mode->own_text)
+        propose_behind(p, d, origin_span(&mode->origin),
+                       arena_format(p->arena, "%s : stored", subject_text(p, mode->state, mode)));
+}
+
+bool is_edited(const struct diagnostic *d, struct span span) {
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        if (d->edits[i].span.source == span.source && d->edits[i].span.begin == span.begin)
+            return true;
+    return false;
+}
+
+void propose_flat(struct placing *p, struct diagnostic *d, enum cut_by by) {
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        struct span way = {mode->by_span.source, mode->axes_span.end, mode->by_span.end};
+        if (mode->by == by && mode->state != STATE_ACTIVATIONS && !is_edited(d, way))
+            diagnostic_edit(d, way, "%s", "");
+    }
 }
 
 void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most) {
@@ -114,7 +209,7 @@ void propose_axes(struct placing *p, struct diagnostic *d, const struct mode_sta
     if (axes->n)
         diagnostic_edit(d, mode->axes_span, "%s", axes_text(p, axes));
     else if (mode->statement_span.source != NO_SOURCE)
-        diagnostic_edit(d, mode->statement_span, "%s", "");
+        diagnostic_delete(d, mode->statement_span);
 }
 
 // The second of two statements with one text adds nothing.
@@ -126,7 +221,7 @@ void propose_first(struct placing *p, struct diagnostic *d, const struct mode_st
         return;
     const char *text = p->diagnostics->sources->items[a.source].text;
     if (strncmp(text + a.begin, text + b.begin, a.end - a.begin) == 0)
-        diagnostic_edit(d, b, "%s", "");
+        diagnostic_delete(d, b);
 }
 
 // ---- what is divided ---------------------------------------------------------------------------

@@ -4,13 +4,19 @@
 
 #include "passes/placement/placing.h"
 
+// Whether there is an edit of what begins there: one text may say something of several states.
+bool is_edited(const struct diagnostic *, struct span);
+// The state and the selector of `like`, as a statement beside it says them.
+const char *subject_text(struct placing *, enum state state, const struct mode_statement *like);
 // `state` with another extent: in place of the strategy's own text that said otherwise, or (its own
-// text wins over what `use` brought) as a new statement behind `behind`.
+// text wins over what `use` brought) as a new statement of what `beside` selects, behind it. NULL:
+// behind the one that said otherwise. What that says of other axes stays.
 void propose_extent(struct placing *, struct diagnostic *, const struct storage *, enum state state,
-                    enum extent extent, const struct axis_list *axes, struct span behind);
+                    enum extent extent, const struct axis_list *axes,
+                    const struct mode_statement *beside);
 // A state cut by whole tensors, likewise.
 void propose_owners(struct placing *, struct diagnostic *, const struct storage *, enum state state,
-                    const struct axis_list *axes, struct span behind);
+                    const struct axis_list *axes, const struct mode_statement *beside);
 // A state of `odd` kept over the axes as that of `like`, where one statement says so.
 void propose_alike(struct placing *, struct diagnostic *, const struct storage *odd,
                    const struct storage *like, enum state state, const struct axis_list *axes);
@@ -22,6 +28,10 @@ void propose_reproducible(struct placing *, struct diagnostic *, int64_t most);
 // What is said over these axes instead; over none, not at all.
 void propose_axes(struct placing *, struct diagnostic *, const struct mode_statement *,
                   const struct axis_list *axes);
+// What a statement says that makes the state anew: kept in place of that.
+void propose_stored(struct placing *, struct diagnostic *, const struct mode_statement *);
+// Flat shards, in every statement that says this way to cut states.
+void propose_flat(struct placing *, struct diagnostic *, enum cut_by by);
 // The first of two statements, if the second says no more.
 void propose_first(struct placing *, struct diagnostic *, const struct mode_statement *first,
                    const struct mode_statement *second);

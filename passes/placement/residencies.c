@@ -5,56 +5,69 @@
 //   parameters  are made of the optimizer's master copy for each use (routes/routes.c), where there is
 //               one, and it has more digits.
 //   optimizer   has nothing to keep, or it cannot be had.
+#include <string.h>
+
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
 #include "passes/placement/remedies.h"
 
-// The statement that made it so, and what to do: keep the state.
-static void help_store(struct diagnostic *d, const struct mode_statement *mode) {
+// What to do: keep the state of what the statement selects.
+static void help_store(struct placing *p, struct diagnostic *d, const struct mode_statement *mode) {
     diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "keep them: `%s : stored`", state_names[mode->state]);
-    if (mode->origin.kind == ORIGIN_STATEMENT && mode->own_text && mode->said == 0)
-        diagnostic_edit(d, origin_span(&mode->origin), "stored");
+    if (mode->said)
+        diagnostic_help(d, "keep them: leave `%s` out of this statement",
+                        subject_text(p, mode->state, mode));
+    else
+        diagnostic_help(d, "keep them: `%s : stored`", subject_text(p, mode->state, mode));
+    propose_stored(p, d, mode);
 }
 
-static struct diagnostic *report_not_made(struct placing *p, const struct mode_statement *mode,
-                                          const char *why) {
-    return report(p->diagnostics, E314, origin_span(&mode->origin),
-                  "%s cannot be taken one by one as they are made: %s", state_names[mode->state],
-                  why);
+// ---- gradients --------------------------------------------------------------------------------
+
+// Why a statement's gradients cannot be taken one by one: all reasons in one message, since with one of
+// them gone the next would be told.
+struct reasons {
+    struct placing *p;
+    const struct mode_statement *mode;
+    struct diagnostic *d; // NULL: none so far
+};
+
+static void add_reason(struct reasons *r, const struct origin *cause, const char *why,
+                       const char *of_cause) {
+    if (!r->d)
+        r->d = report(r->p->diagnostics, E314, origin_span(&r->mode->origin),
+                      "%s cannot be taken one by one as they are made: %s",
+                      state_names[r->mode->state], why);
+    else
+        diagnostic_note(r->d, "also: %s", why);
+    if (cause)
+        diagnostic_label(r->d, origin_span(cause), "%s", of_cause);
 }
 
-static void check_norm(struct placing *p, const struct mode_statement *mode) {
-    const struct train_config *train = &p->config->train;
-    if (train->clip == 0)
-        return;
-    struct diagnostic *d =
-        report_not_made(p, mode, "clipping needs the norm of all of them before the first update");
-    diagnostic_label(d, origin_span(&train->clip_origin), "gradients are clipped by their norm");
-    help_store(d, mode);
+static void find_norm(struct reasons *r) {
+    const struct train_config *train = &r->p->config->train;
+    if (train->clip != 0)
+        add_reason(r, &train->clip_origin,
+                   "clipping needs the norm of all of them before the first update",
+                   "gradients are clipped by their norm");
 }
 
-static void check_skipped(struct placing *p, const struct mode_statement *mode) {
-    const struct loss_scale_config *scale = &p->config->train.loss_scale;
-    if (scale->initial == 0)
-        return;
-    struct diagnostic *d = report_not_made(
-        p, mode, "whether the step is skipped is known behind the last of them only");
-    diagnostic_label(d, origin_span(&scale->origin),
-                     "a step is skipped in which one of them is not finite");
-    help_store(d, mode);
+static void find_skipped(struct reasons *r) {
+    const struct loss_scale_config *scale = &r->p->config->train.loss_scale;
+    if (scale->initial != 0)
+        add_reason(r, &scale->origin,
+                   "whether the step is skipped is known behind the last of them only",
+                   "a step is skipped in which one of them is not finite");
 }
 
-static void check_accumulation(struct placing *p, const struct mode_statement *mode) {
-    if (p->placement->microbatches == 1)
-        return;
-    struct diagnostic *d = report_not_made(
-        p, mode,
-        arena_format(p->arena, "they are whole behind the last of %lld microbatches only",
-                     (long long)p->placement->microbatches));
-    diagnostic_label(d, origin_span(&p->config->train.microbatch_origin),
-                     "this makes the microbatches");
-    help_store(d, mode);
+static void find_accumulation(struct reasons *r) {
+    long long microbatches = (long long)r->p->placement->microbatches;
+    if (microbatches > 1)
+        add_reason(r, &r->p->config->train.microbatch_origin,
+                   arena_format(r->p->arena,
+                                "they are whole behind the last of %lld microbatches only",
+                                microbatches),
+                   "this makes the microbatches");
 }
 
 static bool has_path(const struct tensor *tensor, const struct selector *selector) {
@@ -62,22 +75,44 @@ static bool has_path(const struct tensor *tensor, const struct selector *selecto
 }
 
 // A table that stands at both ends of the model gets its gradient from both.
-static void check_contributions(struct placing *p, const struct mode_statement *mode) {
-    for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
-        const struct tensor *tensor = &p->program->job->tensors[t];
-        const struct storage *storage = p->placement->tensors[t].storage;
-        if (storage->lives[mode->state] != mode || !tensor->trainable ||
-            !has_path(tensor, &mode->selector) || !has_several_terms(p, t))
+static bool is_added_to(const struct placing *p, const struct mode_statement *mode, uint32_t t) {
+    const struct tensor *tensor = &p->program->job->tensors[t];
+    return p->placement->tensors[t].storage->lives[mode->state] == mode && tensor->trainable &&
+           has_path(tensor, &mode->selector) && has_several_terms(p, t);
+}
+
+// The statements that keep what is added to, each on a line of its own; of all gradients that are taken
+// one by one these alone need it if nothing else does.
+static void find_contributions(struct reasons *r) {
+    bool others = r->d != NULL;
+    const char *kept = "";
+    uint32_t roles = 0;
+    for (uint32_t t = 0; t < r->p->program->job->n_tensors; t++) {
+        const struct tensor *tensor = &r->p->program->job->tensors[t];
+        if (!is_added_to(r->p, r->mode, t))
             continue;
-        struct diagnostic *d = report_not_made(
-            p, mode, arena_format(p->arena, "%s gets another summand later", tensor->name));
-        const char *kept =
-            arena_format(p->arena, "gradients.%s : stored", role_names[tensor->roles[0]]);
-        diagnostic_origin(d, &mode->origin);
-        diagnostic_help(d, "keep this one: `%s`", kept);
-        propose_statement(p, d, mode, kept);
-        return;
+        add_reason(r, NULL,
+                   arena_format(r->p->arena, "%s gets another summand later", tensor->name), NULL);
+        if (!(roles >> tensor->roles[0] & 1))
+            kept = arena_format(r->p->arena, "%s%s%s.%s : stored", kept, *kept ? "  " : "",
+                                state_names[r->mode->state], role_names[tensor->roles[0]]);
+        roles |= 1u << tensor->roles[0];
     }
+    if (others || !r->d)
+        return;
+    diagnostic_origin(r->d, &r->mode->origin);
+    diagnostic_help(r->d, "keep this one: `%s`", kept);
+    propose_statement(r->p, r->d, r->mode, kept);
+}
+
+static void check_taken(struct placing *p, const struct mode_statement *mode) {
+    struct reasons r = {.p = p, .mode = mode};
+    find_norm(&r);
+    find_skipped(&r);
+    find_accumulation(&r);
+    if (r.d)
+        help_store(p, r.d, mode);
+    find_contributions(&r);
 }
 
 // ---- parameters, optimizer --------------------------------------------------------------------
@@ -99,6 +134,45 @@ static bool lacks_master(const struct placing *p, uint32_t tensor) {
     return p->placement->tensors[tensor].storage->types.master == DTYPE_NONE;
 }
 
+static bool has_master(const struct placing *p, uint32_t tensor) {
+    return !lacks_master(p, tensor);
+}
+
+// How many of the first roles of a tensor without a master copy select nothing that has one.
+static unsigned roles_without(const struct placing *p, const struct mode_statement *mode,
+                              const struct tensor *of) {
+    for (unsigned n = 1; n < of->n_roles; n++) {
+        struct selector selector = {.n_roles = n};
+        memcpy(selector.roles, of->roles, n);
+        uint32_t t = 0;
+        while (t < p->placement->n_tensors &&
+               (lacks_master(p, t) || !has_path(&p->program->job->tensors[t], &selector) ||
+                p->placement->tensors[t].storage->lives[mode->state] != mode))
+            t++;
+        if (t == p->placement->n_tensors)
+            return n;
+    }
+    return of->n_roles;
+}
+
+// The statements that keep what has no master copy.
+static const char *kept_text(struct placing *p, const struct mode_statement *mode) {
+    const char *kept = "";
+    for (uint32_t t = 0; t < p->placement->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->job->tensors[t];
+        if (!lacks_master(p, t) || p->placement->tensors[t].storage->lives[mode->state] != mode)
+            continue;
+        const char *statement = state_names[mode->state];
+        unsigned n = roles_without(p, mode, tensor);
+        for (unsigned i = 0; i < n; i++)
+            statement = arena_format(p->arena, "%s.%s", statement, role_names[tensor->roles[i]]);
+        statement = arena_format(p->arena, "%s : stored", statement);
+        if (!strstr(kept, statement))
+            kept = arena_format(p->arena, "%s%s%s", kept, *kept ? "  " : "", statement);
+    }
+    return kept;
+}
+
 // Parameters that are updated themselves are the only ones there are.
 static void check_master(struct placing *p, const struct mode_statement *mode) {
     uint32_t t = first_lacking(p, mode, lacks_master);
@@ -108,15 +182,22 @@ static void check_master(struct placing *p, const struct mode_statement *mode) {
     struct diagnostic *d =
         report(p->diagnostics, E314, origin_span(&mode->origin),
                "parameters cannot be made of a master copy: nothing keeps one of %s", tensor->name);
+    bool some = first_lacking(p, mode, has_master) != NO_ID;
+    const char *kept =
+        some ? kept_text(p, mode)
+             : arena_format(p->arena, "%s : stored", subject_text(p, mode->state, mode));
     diagnostic_origin(d, &mode->origin);
     if (tensor->trainable)
         diagnostic_help(d,
                         "keep one, which has more digits: `precision { parameters = bf16  master "
-                        "= fp32 }`; or keep these: `parameters.%s : stored`",
-                        role_names[tensor->roles[0]]);
+                        "= fp32 }`; or keep these: `%s`",
+                        kept);
     else
-        diagnostic_help(d, "it is not trained, so keep it as it is: `parameters.%s : stored`",
-                        role_names[tensor->roles[0]]);
+        diagnostic_help(d, "it is not trained, so keep it as it is: `%s`", kept);
+    if (some)
+        propose_statement(p, d, mode, kept);
+    else
+        propose_stored(p, d, mode);
 }
 
 // A class of states that the optimizer has of a tensor; N_CLASSES: it has none.
@@ -146,7 +227,7 @@ static void check_stateless(struct placing *p, const struct mode_statement *mode
                      "this optimizer goes on with what it has kept");
     diagnostic_note(d, "only `sgd` without momentum, of parameters without a master copy, keeps "
                        "nothing");
-    help_store(d, mode);
+    help_store(p, d, mode);
 }
 
 // ---- the whole --------------------------------------------------------------------------------
@@ -171,12 +252,10 @@ static void check_anything_kept(struct placing *p, const struct mode_statement *
     diagnostic_help(d, "leave `offloaded` out");
 }
 
-enum { MAX_CHECKS = 4 };
-static void (*const checks[N_STATES][MAX_CHECKS])(struct placing *,
-                                                  const struct mode_statement *) = {
-    [STATE_PARAMETERS] = {check_master},
-    [STATE_OPTIMIZER] = {check_stateless},
-    [STATE_GRADIENTS] = {check_norm, check_skipped, check_accumulation, check_contributions}};
+static void (*const checks[N_STATES])(struct placing *, const struct mode_statement *) = {
+    [STATE_PARAMETERS] = check_master,
+    [STATE_OPTIMIZER] = check_stateless,
+    [STATE_GRADIENTS] = check_taken};
 
 void check_residencies(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
@@ -186,10 +265,8 @@ void check_residencies(struct placing *p) {
             continue;
         if (mode->residency == RESIDENCY_OFFLOADED)
             check_anything_kept(p, mode);
-        if (mode->residency != RESIDENCY_MATERIALIZED)
-            continue;
-        for (int i = 0; i < MAX_CHECKS; i++)
-            if (checks[mode->state][i] && p->diagnostics->n_errors == errors)
-                checks[mode->state][i](p, mode);
+        if (mode->residency == RESIDENCY_MATERIALIZED && checks[mode->state] &&
+            p->diagnostics->n_errors == errors)
+            checks[mode->state](p, mode);
     }
 }

@@ -239,7 +239,17 @@ static void report_whole_update(struct placing *p, const struct storage *storage
                         unsaid_of_optimizer(p, axes));
     diagnostic_origin(d, shards);
     diagnostic_help(d, "shard the optimizer too");
-    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_SHARDED, axes,
+                   storage->modes[state][axes->axes[0]]);
+}
+
+static struct axis_list replicated_axes(const struct storage *storage, enum state state,
+                                        const struct axis_list *axes) {
+    struct axis_list whole = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (stored_extent(storage, state, axes->axes[i]) == EXTENT_REPLICATED)
+            axis_list_add(&whole, axes->axes[i]);
+    return whole;
 }
 
 // E306: where no split cuts the weight there is no op that could use a part of it.
@@ -260,8 +270,12 @@ static void report_parameters(struct placing *p, const struct storage *storage,
     else if (split)
         diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
     diagnostic_origin(d, parameters);
-    diagnostic_help(d, "gather them before use");
-    propose_extent(p, d, storage, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
+    const struct axis_list whole = replicated_axes(storage, STATE_OPTIMIZER, axes);
+    diagnostic_help(d, "gather them before use%s", whole.n ? ", and shard the optimizer too" : "");
+    propose_extent(p, d, storage, STATE_PARAMETERS, EXTENT_GATHERED, axes, NULL);
+    if (whole.n)
+        propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_SHARDED, &whole,
+                       storage->modes[STATE_PARAMETERS][axes->axes[0]]);
 }
 
 // One error per trouble and axis is enough: what holds of some tensors holds of their likes.
@@ -275,11 +289,16 @@ static bool first_time(uint64_t *seen, unsigned axis) {
     return first;
 }
 
-static bool same_statements(const struct storage *storage, unsigned a, unsigned b) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        if (storage->modes[state][a] != storage->modes[state][b])
-            return false;
-    return true;
+// Whether what is told of one axis, and what its help edits, is of the other too.
+static bool same_statements(const struct placing *p, const struct storage *storage,
+                            enum trouble trouble, unsigned a, unsigned b) {
+    enum state state = trouble == TROUBLE_GRADIENTS ? STATE_GRADIENTS : STATE_PARAMETERS;
+    const struct axis_list *tokens = &p->placement->tokens;
+    if (trouble == TROUBLE_PARAMETERS && axis_list_has(tokens, a) != axis_list_has(tokens, b))
+        return false;
+    return storage->modes[state][a] == storage->modes[state][b] &&
+           (trouble == TROUBLE_PARAMETERS ||
+            storage->modes[STATE_OPTIMIZER][a] == storage->modes[STATE_OPTIMIZER][b]);
 }
 
 // The data axes, then those of the model.
@@ -301,7 +320,7 @@ static void check_axes(struct placing *p, const struct storage *storage, struct 
             continue;
         for (unsigned k = i; k < all.n; k++)
             if (trouble_of(storage, all.axes[k]) == trouble &&
-                same_statements(storage, all.axes[i], all.axes[k]) &&
+                same_statements(p, storage, trouble, all.axes[i], all.axes[k]) &&
                 first_time(&seen->axes[trouble], all.axes[k]))
                 axis_list_add(&axes, all.axes[k]);
         if (axes.n && trouble == TROUBLE_PARAMETERS)

@@ -34,7 +34,7 @@ static void help_few_heads(struct placing *p, struct diagnostic *d, const struct
                     "`b` alone",
                     p->placement->ordered ? "are gathered over" : "travel round", name);
     if (origin->kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, origin->span, "%s", "");
+        diagnostic_delete(d, origin->span);
 }
 
 // How many devices share the dimension, were there so many where the axes are; 1: these do not cut

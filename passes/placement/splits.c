@@ -104,7 +104,7 @@ static void propose_outer(struct diagnostic *d, const struct split_statement *fi
     bool inside = is_inside(&second->scope, &first->scope);
     const struct split_statement *inner = inside ? second : first, *outer = inside ? first : second;
     if (is_all_of(inner) && axis_list_without(&inner->axes, &outer->axes).n == 0)
-        diagnostic_edit(d, inner->origin.span, "%s", "");
+        diagnostic_delete(d, inner->origin.span);
 }
 
 static bool splits_dimension(const struct split_statement *split, enum dimension dimension) {
@@ -169,7 +169,7 @@ static void propose_one(struct placing *p, struct diagnostic *d,
         diagnostic_edit(d, other->origin.span, "split %s over %s", left,
                         axes_text(p, &other->axes));
     else
-        diagnostic_edit(d, other->origin.span, "%s", "");
+        diagnostic_delete(d, other->origin.span);
 }
 
 static void propose_both(struct placing *p, struct diagnostic *d,

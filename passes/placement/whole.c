@@ -113,7 +113,7 @@ static bool has_padding(const struct placing *p, const struct tensor *tensor,
 static void help_padded(struct placing *p, struct diagnostic *d, const struct tensor *tensor,
                         const struct storage *storage) {
     const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
-    struct span behind = origin_span(stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]));
+    const struct mode_statement *behind = storage->modes[STATE_OPTIMIZER][shards->axes[0]];
     bool owned = tensor->layers && may_have_owners(p, storage);
     const char *axes = axes_text(p, shards), *cut = "", *whole = "";
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
@@ -168,7 +168,8 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
         return;
     }
     diagnostic_help(d, "gather at the update what it needs whole");
-    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes, origin_span(origin));
+    propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes,
+                   storage->modes[STATE_OPTIMIZER][axis]);
 }
 
 // The axes that cut the optimizer's states of a tensor, each by a statement.
@@ -182,9 +183,11 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
             return;
         }
     if (storage->along && has_sides(p, tensor))
-        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
-                "cutting by a dimension what has rows and columns of its own",
-                "leave `by` out: shards are then flat");
+        propose_flat(p,
+                     not_yet(p, stored_origin(storage, STATE_OPTIMIZER, shards->axes[0]),
+                             "cutting by a dimension what has rows and columns of its own",
+                             "leave `by` out: shards are then flat"),
+                     CUT_DIMENSION);
     else if (!storage->along && has_padding(p, tensor, placed))
         report_padding(p, tensor, storage, "gathering");
 }
