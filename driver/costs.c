@@ -17,9 +17,11 @@ static const char *axes(struct compilation *c, const struct axis_list *list) {
 
 // ---- W811: gathers in every microbatch --------------------------------------------------------
 
+// An owner gives all others what they lack.
 static bool gathers_parameters(const struct program *program, const struct statement *statement) {
     return statement->kind == STATEMENT_START &&
-           collective_gathers(statement->start.exchange.kind) &&
+           (collective_gathers(statement->start.exchange.kind) ||
+            statement->start.exchange.kind == COLLECTIVE_BROADCAST) &&
            program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
 }
 
@@ -30,22 +32,53 @@ static bool in_microbatch(const struct program *program, const struct statement_
     return false;
 }
 
-// One warning for all gathers, since one option or one number changes them together.
+// What a statement of the file has sent for it.
+struct sender {
+    struct span span;
+    int64_t sent;
+};
+
+struct senders {
+    struct sender *items;
+    uint32_t n, capacity;
+};
+
+static void add_sent(struct compilation *c, struct senders *senders, struct span span,
+                     int64_t sent) {
+    for (uint32_t i = 0; i < senders->n; i++)
+        if (span_equal(senders->items[i].span, span)) {
+            senders->items[i].sent += sent;
+            return;
+        }
+    ARENA_PUSH(&c->arena, senders->items, senders->n, senders->capacity,
+               (struct sender){span, sent});
+}
+
+static const struct sender *most_sent(const struct senders *senders) {
+    const struct sender *most = senders->items;
+    for (uint32_t i = 1; i < senders->n; i++)
+        if (senders->items[i].sent > most->sent)
+            most = &senders->items[i];
+    return most;
+}
+
+// One warning for all gathers, where most is sent: a larger microbatch changes them together, and an
+// option there what costs most.
 static void check_gathers(struct compilation *c) {
     const struct program *program = c->final;
-    const struct statement *first = NULL;
+    struct senders senders = {0};
     int64_t sent = 0, microbatches = program->job->sizes.microbatches;
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (microbatches > 1 && walk_next(&walk)) {
         if (!gathers_parameters(program, walk.statement) || !in_microbatch(program, &walk))
             continue;
-        first = first ? first : walk.statement;
+        add_sent(c, &senders, walk.statement->span, c->account->sent[walk.statement->id]);
         sent += c->account->sent[walk.statement->id];
     }
     if (sent == 0)
         return;
     struct diagnostic *d =
-        report(c->diagnostics, W811, first->span,
+        report(c->diagnostics, W811, most_sent(&senders)->span,
                "parameters are gathered anew for each of %" PRId64 " microbatches", microbatches);
     diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
     diagnostic_note(d, "gathered once they would cost %s; in all, a step sends %s",
