@@ -35,25 +35,41 @@ struct mark {
 
 // ---- source lines -----------------------------------------------------------------------------
 
+// How many bytes of a line are shown: so many that on a terminal what points at them stays below them.
+static uint32_t shown_bytes(const struct printer *p) {
+    enum { AROUND = 14, LEAST = 40 }; // columns of the gutter and of dots
+    int fit = p->columns - AROUND;
+    return p->columns == 0 || fit > SHOWN_BYTES ? SHOWN_BYTES : fit < LEAST ? LEAST : (uint32_t)fit;
+}
+
 // What is seen of one line: bytes [begin, end) of the file.
 struct window {
     uint32_t begin, end;
     bool cut_before, cut_after;
 };
 
-static struct window line_window(const struct source_file *file, uint32_t line, uint32_t focus) {
+// The part of a line in which bytes [focus, end) are, where the line is longer than what is shown.
+static struct window line_window(const struct printer *p, const struct source_file *file,
+                                 uint32_t line, uint32_t focus, uint32_t end) {
     struct window w = {.begin = file->lines[line - 1]};
+    uint32_t shown = shown_bytes(p), before = shown / 4;
     w.end = line < file->n_lines ? file->lines[line] - 1 : file->length;
     if (w.end > w.begin && file->text[w.end - 1] == '\r')
         w.end--;
-    if (focus > w.begin + SHOWN_BYTES) {
-        w.begin = focus - SHOWN_BEFORE;
-        w.cut_before = true;
+    end = end < w.end ? end : w.end;
+    if (end > w.begin + shown || focus >= w.begin + shown) {
+        uint32_t begin = focus > w.begin + before ? focus - before : w.begin;
+        w.cut_before = begin > w.begin;
+        w.begin = begin;
     }
-    if (w.end - w.begin > SHOWN_BYTES) {
-        w.end = w.begin + SHOWN_BYTES;
+    if (w.end - w.begin > shown) {
+        w.end = w.begin + shown;
         w.cut_after = true;
     }
+    while (w.cut_before && w.begin < focus && continues_character(file->text[w.begin]))
+        w.begin++;
+    while (w.cut_after && w.end > w.begin && continues_character(file->text[w.end]))
+        w.end--;
     return w;
 }
 
@@ -176,6 +192,7 @@ static const char *severity_words(enum severity severity) {
 static void print_marks(const struct printer *p, const struct mark *marks, uint32_t n,
                         enum severity severity) {
     const char *strong = severity == SEVERITY_ERROR ? p->style.error : p->style.warning;
+    struct window shown = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct mark *mark = &marks[i];
         const struct source_file *file = &p->sources->items[mark->span.source];
@@ -183,11 +200,12 @@ static void print_marks(const struct printer *p, const struct mark *marks, uint3
         bool same_file = above && above->span.source == mark->span.source;
         if (above && !same_file)
             fprintf(p->out, "  in %s:\n", mark->place.file);
-        struct window w = line_window(file, mark->place.line, mark->span.begin);
+        struct window w = line_window(p, file, mark->place.line, mark->span.begin, mark->span.end);
         if (same_file && mark->place.line > above->place.line + 1)
             fprintf(p->out, "  ...\n");
-        if (!same_file || mark->place.line != above->place.line || w.cut_before)
+        if (!same_file || mark->place.line != above->place.line || w.begin != shown.begin)
             print_line(p, mark->place.line, file, w);
+        shown = w;
         print_underline(p, file, w, mark, mark->primary ? strong : p->style.label);
     }
 }
@@ -258,7 +276,7 @@ static bool deletes_lines(const struct source_file *file, const struct mark *edi
 static void print_deleted(const struct printer *p, const struct source_file *file,
                           const struct mark *edit) {
     for (uint32_t line = edit->place.line; line < edit->place.end_line; line++) {
-        struct window w = line_window(file, line, file->lines[line - 1]);
+        struct window w = line_window(p, file, line, file->lines[line - 1], 0);
         fprintf(p->out, "%s%5u -%s ", p->style.quiet, line, p->style.end);
         print_bytes(p->out, file->text + w.begin, w.end - w.begin);
         fputs(w.cut_after ? "...\n" : "\n", p->out);
@@ -274,7 +292,7 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
         print_deleted(p, file, &edits[first]);
         return first + 1;
     }
-    struct window start = line_window(file, edits[first].place.line, edits[first].span.begin);
+    struct window start = line_window(p, file, edits[first].place.line, edits[first].span.begin, 0);
     uint32_t at = start.begin, i = first;
     print_gutter(p, edits[first].place.line);
     fputs(start.cut_before ? "..." : "", p->out);
@@ -287,7 +305,7 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
         i++;
     } while (i < n && edits[i].span.source == edits[first].span.source &&
              edits[i].place.line == edits[i - 1].place.end_line);
-    struct window rest = line_window(file, edits[i - 1].place.end_line, at);
+    struct window rest = line_window(p, file, edits[i - 1].place.end_line, at, 0);
     if (rest.end > at)
         print_bytes(p->out, file->text + at, rest.end - at);
     fputs(rest.cut_after ? "...\n" : "\n", p->out);

@@ -345,7 +345,10 @@ static bool check_stream(struct placing *p, const struct storage *storage) {
     enum dtype stream = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0, 0);
     if (dtype_holds(storage->types.gradients, dtype_added_up_in(stream)))
         return true;
-    not_in_order_yet(p, &precision->origin, "adding up in fp64 gradients of a part in fewer bits");
+    enum precision_use said =
+        precision->of_all[PRECISION_ACTIVATIONS] ? PRECISION_ACTIVATIONS : PRECISION_COMPUTE;
+    not_in_order_yet(p, precision_origin(precision, said, NULL, 0, 0),
+                     "adding up in fp64 gradients of a part in fewer bits");
     return false;
 }
 
