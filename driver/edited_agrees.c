@@ -25,6 +25,10 @@ static void point_at(struct diagnostic *d, const struct origin *origin) {
         diagnostic_origin(d, origin);
 }
 
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 // Compares the words that a person would compare, so that numbers and names go one way.
 static bool differ(const struct comparison *w, struct span span, const char *what, const char *text,
                    const char *file, const struct origin *origin) {
@@ -220,6 +224,23 @@ static bool order_differs(const struct comparison *w) {
 
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's
 // would let a lossy step pass.
+static const char *parts_text(const struct comparison *w, const char *types) {
+    return types ? arena_format(&w->c->arena, "precision { %s }", types) : "one type in all parts";
+}
+
+static bool types_differ(const struct comparison *w) {
+    const char *text = w->text->job->policy.types, *file = w->file->job->policy.types;
+    if (same_text(text, file))
+        return false;
+    struct diagnostic *d =
+        report(w->c->diagnostics, E620, w->text->job->policy_span,
+               "this step is written for %s; the strategy is compiled for %s",
+               parts_text(w, text), parts_text(w, file));
+    point_at(d, &w->c->config.train.precision.origin);
+    advise(d);
+    return true;
+}
+
 static bool policy_differs(const struct comparison *w) {
     const struct policy *text = &w->text->job->policy, *file = &w->file->job->policy;
     const struct {
@@ -236,10 +257,10 @@ static bool policy_differs(const struct comparison *w) {
         {"reduce", text->reduce, file->reduce},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (differ(w, w->text->job->policy_span, rows[i].what, dtype_names[rows[i].text],
-                   dtype_names[rows[i].file], &w->c->config.train.precision.origin))
+        if (differ(w, w->text->job->policy_span, rows[i].what, dtype_word(rows[i].text),
+                   dtype_word(rows[i].file), &w->c->config.train.precision.origin))
             return true;
-    return order_differs(w) || relaxation_differs(w);
+    return types_differ(w) || order_differs(w) || relaxation_differs(w);
 }
 
 static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
@@ -266,10 +287,6 @@ static bool mesh_differs(const struct comparison *w) {
                          "the file's mesh (sizes may be set by the command line)");
     advise(d);
     return true;
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 // What of a tensor is not as the model has it; NULL: it is the same.

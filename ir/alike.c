@@ -41,10 +41,10 @@ static bool policies_alike(const struct policy *a, const struct policy *b) {
     return a->parameters == b->parameters && a->master == b->master && a->moments == b->moments &&
            a->gradients == b->gradients && a->compute == b->compute &&
            a->accumulate == b->accumulate && a->gather == b->gather && a->reduce == b->reduce &&
-           a->reproducible == b->reproducible && a->reproducible_of == b->reproducible_of &&
-           a->microbatch == b->microbatch && axis_list_equal(&a->islands, &b->islands) &&
-           a->average_every == b->average_every && axis_list_equal(&a->wire_axes, &b->wire_axes) &&
-           wire_equal(a->wire, b->wire);
+           same_text(a->types, b->types) && a->reproducible == b->reproducible &&
+           a->reproducible_of == b->reproducible_of && a->microbatch == b->microbatch &&
+           axis_list_equal(&a->islands, &b->islands) && a->average_every == b->average_every &&
+           axis_list_equal(&a->wire_axes, &b->wire_axes) && wire_equal(a->wire, b->wire);
 }
 
 static bool dims_alike(const struct dim *a, unsigned rank_a, const struct dim *b, unsigned rank_b) {

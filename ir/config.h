@@ -358,6 +358,9 @@ bool precision_alike(const struct precision_config *, int64_t a, int64_t b);
 
 // `NAME.layers[0:2:1].norm`
 const char *selected_text(struct arena *, const char *name, const struct selector *);
+// What is said of activations, where they have another type than what computes, and of parts of the model:
+// `activations = fp32  compute.norm = fp32`, in an order that is not the file's. NULL: nothing.
+const char *precision_parts_text(struct arena *, const struct precision_config *);
 
 // The words of a file for what the enums number.
 extern const char *const family_words[N_FAMILIES];

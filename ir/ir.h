@@ -605,6 +605,9 @@ struct step {
 // Minimum types that the verifier holds every statement of a class to (GI-5), and what was relaxed.
 struct policy {
     enum dtype parameters, master, moments, gradients, compute, accumulate, gather, reduce;
+    // What is said beside these: of activations, and of parts of the model, as precision_parts_text has
+    // it. NULL: nothing. The ops have these types; a file that takes a text in compares what it was said.
+    const char *types;
     int64_t reproducible;     // W, or 0
     uint32_t reproducible_of; // with it: dimensions that meshes may divide, bits 1 << dimension
     int64_t microbatch;       // and sequences that a device has at a time; else 0

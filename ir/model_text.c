@@ -5,6 +5,7 @@
 #include "ir/config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const family_words[N_FAMILIES] = {
@@ -190,6 +191,42 @@ static void add_loss_scale(struct text *text, const struct loss_scale_config *sc
                        scale->interval));
 }
 
+static const char *type_text(enum dtype type) {
+    return type == DTYPE_NONE ? "none" : dtype_word(type);
+}
+
+// Whether a rule says what holds without it: no other says anything else of its use.
+static bool is_idle(const struct precision_config *precision, const struct precision_rule *rule) {
+    for (uint32_t i = 0; i < precision->n_rules; i++)
+        if (precision->rules[i].use == rule->use && precision->rules[i].type != rule->type)
+            return false;
+    return rule->type == precision_type(precision, rule->use, NULL, 0, 0);
+}
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *precision_parts_text(struct arena *arena, const struct precision_config *precision) {
+    const char **said = ARENA_ARRAY(arena, const char *, precision->n_rules + 1), *text = NULL;
+    enum dtype activations = precision_type(precision, PRECISION_ACTIVATIONS, NULL, 0, 0);
+    size_t n = 0;
+    if (activations != precision_type(precision, PRECISION_COMPUTE, NULL, 0, 0))
+        said[n++] = arena_format(arena, "activations = %s", dtype_word(activations));
+    for (uint32_t i = 0; i < precision->n_rules; i++) {
+        const struct precision_rule *rule = &precision->rules[i];
+        if (!is_idle(precision, rule))
+            said[n++] = arena_format(
+                arena, "%s = %s", selected_text(arena, precision_names[rule->use], &rule->selector),
+                type_text(rule->type));
+    }
+    if (n)
+        qsort(said, n, sizeof *said, compare_texts);
+    for (size_t i = 0; i < n; i++)
+        text = i ? arena_format(arena, "%s  %s", text, said[i]) : said[i];
+    return text;
+}
+
 // Beyond so many bytes only a sum of the optimizers is told, and of the types.
 enum { MOST_OPTIMIZER_BYTES = 2048, MOST_TYPES_BYTES = 1024 };
 
@@ -198,12 +235,12 @@ static const char *types_text(struct arena *arena, const struct precision_config
     struct text text = {arena, ""};
     for (enum precision_use use = 0; use < N_PRECISION_USES; use++) {
         enum dtype type = precision_type(precision, use, NULL, 0, 0);
-        add_word(&text, precision_names[use], type == DTYPE_NONE ? "none" : dtype_word(type));
+        add_word(&text, precision_names[use], type_text(type));
     }
     for (uint32_t i = 0; i < precision->n_rules; i++) {
         const struct precision_rule *rule = &precision->rules[i];
         add_word(&text, selected_text(arena, precision_names[rule->use], &rule->selector),
-                 rule->type == DTYPE_NONE ? "none" : dtype_word(rule->type));
+                 type_text(rule->type));
     }
     if (strlen(text.fields) <= MOST_TYPES_BYTES)
         return text.fields;

@@ -113,6 +113,8 @@ static void parse_policy(struct parser *p) {
     policy->accumulate = parse_dtype_field(p, "accumulate");
     policy->gather = parse_dtype_field(p, "gather");
     policy->reduce = parse_dtype_field(p, "reduce");
+    if (text_accept_word(p, "types"))
+        policy->types = text_string(p);
     policy->reproducible = parse_field(p, "reproducible");
     if (policy->reproducible) {
         policy->reproducible_of = parse_dimensions(p);

@@ -39,6 +39,10 @@ void print_policy(struct printer *p) {
     break_before(p, 60);
     put(p, " compute = %s accumulate = %s gather = %s reduce = %s", dtype_names[policy->compute],
         dtype_names[policy->accumulate], dtype_names[policy->gather], dtype_names[policy->reduce]);
+    if (policy->types) {
+        break_before(p, 60);
+        put(p, " types \"%s\"", policy->types);
+    }
     if (policy->reproducible) {
         break_before(p, 60);
         put(p, " reproducible = %" PRId64 " of %s microbatch = %" PRId64, policy->reproducible,

@@ -11,7 +11,7 @@ static const char program_sample[] =
     "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n"
     "  policy parameters = f32 master = none moments = f32 gradients = bf16\n"
     "       compute = f32 accumulate = f32 gather = f32 reduce = f32\n"
-    "       reproducible = 4 of batch, ffn microbatch = 2\n"
+    "       types \"compute.norm = fp64\" reproducible = 4 of batch, ffn microbatch = 2\n"
     "       relax over replica every = 3 wire over shard way = topk kept = 2\n"
     "  arena 4096, 640 on host, 512 on disk\n"
     "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"

@@ -262,6 +262,7 @@ static void set_sizes(struct program *program, const struct config *config) {
                                            .accumulate = types[PRECISION_ACCUMULATE],
                                            .gather = types[PRECISION_GATHER],
                                            .reduce = types[PRECISION_REDUCE],
+                                           .types = precision_parts_text(program->arena, precision),
                                            .reproducible = config->train.reproducible,
                                            .reproducible_of = config->train.reproducible_of,
                                            .microbatch = ordered ? config->train.microbatch : 0};
