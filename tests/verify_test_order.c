@@ -207,6 +207,17 @@ struct deviation {
                  " in %sum\n%l, %t = carry(%next, %s, %j) {level=2} : " ROW " in %next, " ROW      \
                  " in %s }\n")
 #define PAIRED(pair) REPLACE(CARRY("carry", "g", "m"), pair REST("p")), PAIRS("p")
+// The same, kept narrower.
+#define NARROW_PAIRS                                                                               \
+    PAIRED("call pair(x = g, sum = o, j = microbatch[m])\ncall widen(x = o) -> (y = p)\n"),        \
+        REPLACE("buffer u :", "buffer o : transient bf16[hidden=6] at 30720\nbuffer u :"),         \
+        REPLACE("unit main.pair { phase backward parameter %x : " ROW " parameter %sum : " ROW,    \
+                "unit main.widen { phase backward parameter %x : bf16[hidden=6] result %y\n"       \
+                "%y = cast(%x) : " ROW " out }\n"                                                  \
+                "unit main.pair { phase backward parameter %x : " ROW                              \
+                " parameter %sum : bf16[hidden=6]"),                                               \
+        REPLACE("%y = accumulate_pair(%sum, %x, %j) : " ROW,                                       \
+                "%y = accumulate_pair(%sum, %x, %j) : bf16[hidden=6]")
 
 // What the member of an axis has that owns `w`: rows, counters of these, and squares.
 #define OWN_BUFFERS(axis)                                                                          \
@@ -308,6 +319,11 @@ static const struct deviation deviations[] = {
      "start all_reduce over b as number",
      "2 times too large"},
     {"pairs that are added in front of the counter", {PAIRED(PAIR("m"))}, NULL, NULL, NULL},
+    {"pairs that are kept narrower",
+     {NARROW_PAIRS},
+     "E415",
+     "%y = accumulate_pair(%sum, %x, %j)",
+     "read in f32"},
     {"pairs of which each is the first", {PAIRED(PAIR("0"))}, "E412", NULL, NULL},
     {"pairs in front of an inner axis",
      {REPLACE(SUM_OVER("b", "g") CARRY("carry", "g", "m"),
@@ -745,7 +761,7 @@ static void another_order_is_refused(void **state) {
                 turned "call turn(p = x.master) -> (c = x)\ncall halve(x = g)"),                   \
         REPLACE("unit main.bend {",                                                                \
                 "unit main.turn { phase update parameter %p : " ROW " result %q in %p result %c\n" \
-                "%q = silu(%p) : " ROW " in %p\n%c = cast(%q) : bf16[hidden=6] out }\n"            \
+                "%q = mul(%p, %p) : " ROW " in %p\n%c = cast(%q) : bf16[hidden=6] out }\n"         \
                 "unit main.make { phase update parameter %p : " ROW " result %c\n"                 \
                 "%c = cast(%p) : bf16[hidden=6] out }\n"                                           \
                 "unit main.read { phase update parameter %x : bf16[hidden=6] result %y\n"          \
@@ -785,6 +801,15 @@ static const struct {
       {LEAF_OF("f32", "%n = cast(%s) : bf16[hidden=6]\n")},
       "E416",
       "%n = cast(%s)",
+      "rounds to bf16 what is"}},
+    {{LEAF_OF("bf16", "%n = cast(%s) : " ROW "\n"),
+      REPLACE("%n = sum_rows(%b) {keep=1} : " ROW, "%n = sum_rows(%b) {keep=1} : bf16[hidden=6]"),
+      REPLACE("%y = move(%x, %i, %i) {shift=1, keep=0} : " ROW,
+              "%m = move(%x, %i, %i) {shift=1, keep=0} : bf16[hidden=6]\n%y = cast(%m) : " ROW)},
+     {"what is to be summed, rounded by who passes it on",
+      {NARROW_PAIRS},
+      "E416",
+      "%y = accumulate_pair(%sum, %x, %j)",
       "rounds to bf16 what is"}},
     {{LEAF_OF("bf16", "%n = cast(%s) : " ROW "\n")},
      {"what is to be summed, rounded when it is made",

@@ -188,6 +188,42 @@ struct rounding {
 #define KEEP                                                                                       \
     REPLACE("unit main.pack {", "unit main.keep { phase backward parameter %x : f32" W             \
                                 " result %y\n%y = cast(%x) : f32" W " out }\nunit main.pack {")
+#define HALVE_AND_DOUBLE                                                                           \
+    REPLACE("unit main.pack {",                                                                    \
+            "unit main.halve { phase backward parameter %x : bf16" W " result %y\n"                \
+            "%z = cast(%x) : f32" W "\n%y = divide(%z) {divisor=2} : f32" W " out }\n"             \
+            "unit main.double { phase backward parameter %x : f32" W " result %y\n"                \
+            "%y = add(%x, %x) : f32" W " out }\nunit main.pack {")
+// The sum of the gradient of `w`, through bf16 where all that have it are one.
+#define TO_ITSELF(collective)                                                                      \
+    AXIS_OF_ONE,                                                                                   \
+        REPLACE(SENT,                                                                              \
+                ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.copy)\nstart " collective    \
+                                      " as one[0] { w.copy -> w.wire }\nwait one[0]\n")
+#define AXIS_OF_ONE REPLACE("axis a = 2\n", "axis a = 2\naxis b = 1\n")
+#define OWNED(axis)                                                                                \
+    AXIS_OF_ONE, REPLACE("buffer w.sum", "buffer w.own : transient bf16" W " owner/" axis          \
+                                         " of w at 22528\nbuffer w.sum")
+// What each microbatch gave, summed as parts, joined, and added up.
+#define GATHERED_BY_EACH(type)                                                                     \
+    REPLACE(SENT, ""), REPLACE("call unpack(x = w.wire) -> (y = w.grad)\n", ""),                   \
+        REPLACE("zero w.sum\n", "zero w.grad\nzero w.sum\n"),                                      \
+        REPLACE("buffer w.sum",                                                                    \
+                "buffer part : transient f32[vocab=3, hidden=4] flat/a at 22528\n"                 \
+                "buffer short : transient " type "[vocab=3, hidden=4] flat/a at 23552\n"           \
+                "buffer all : transient " type W " at 24576\nbuffer w.sum"),                       \
+        REPLACE("sum = w.sum, table_sum = table.sum)\n",                                           \
+                "sum = w.sum, table_sum = table.sum)\n"                                            \
+                "start reduce_scatter over a as each[0] { w.sum -> part }\nwait each[0]\n"         \
+                "call shorten(x = part) -> (y = short)\n"                                          \
+                "start all_gather over a as join[0] { short -> all }\nwait join[0]\n"              \
+                "call more(sum = w.grad, x = all)\nzero w.sum\n"),                                 \
+        REPLACE("unit main.pack {",                                                                \
+                "unit main.shorten { phase backward parameter %x : f32[flat=6] result %y\n"        \
+                "%y = cast(%x) : " type "[flat=6] out }\n"                                         \
+                "unit main.more { phase backward parameter %sum : f32" W " parameter %x : " type W \
+                " result %y in %sum\n%y = accumulate(%sum, %x) : f32" W                            \
+                " in %sum }\nunit main.pack {")
 #define CROSS_ENTROPY                                                                              \
     "%l, %lse = cross_entropy(%logits, %z, %i) : f64[], f32[batch=2, sequence=2]\n"
 #define ADAMW_OF(p) "%q, %k, %o = adamw(" p ", "
@@ -273,6 +309,15 @@ static const struct rounding roundings[] = {
      "E415",
      "%z = divide(%x)",
      "read in f32"},
+    {"a gradient tripled in bf16 when it has been sent, and divided again",
+     {REPLACE("unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%y = cast(%x) : f32" W " out }",
+              "unit main.unpack { phase backward parameter %x : bf16" W
+              " result %y\n%two = add(%x, %x) : f32" W "\n%three = add(%two, %x) : bf16" W
+              "\n%y = divide(%three) {divisor=3} : f32" W " out }")},
+     "E415",
+     "%three = add(%two, %x)",
+     "read in f32"},
     {"a gradient divided in f32 when it has been sent",
      {REPLACE("unit main.unpack { phase backward parameter %x : bf16" W
               " result %y\n%y = cast(%x) : f32" W " out }",
@@ -319,6 +364,25 @@ static const struct rounding roundings[] = {
      "E415",
      "%y = cast(%x) : bf16" W,
      "read in f32"},
+    {"the sum of a gradient gathered in bf16 over an axis of one",
+     {TO_ITSELF("all_gather over b dim 0")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"the sum of a gradient given to others in bf16 over an axis of one",
+     {OWNED("b"),
+      REPLACE(SENT,
+              ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.own)\nstart broadcast over b "
+                                    "as one[0] { w.own -> w.wire }\nwait one[0]\n")},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"what each microbatch gave gathered in bf16",
+     {GATHERED_BY_EACH("bf16")},
+     "E415",
+     "%y = cast(%x) : bf16[flat=6]",
+     "read in f32"},
+    {"what each microbatch gave gathered in f32", {GATHERED_BY_EACH("f32")}, NULL, NULL, NULL},
     {"a summand of a gradient sent on in bf16 before it is summed",
      {REPLACE(SENT, PERMUTED("1") ALL_REDUCE_W("w.sum")),
       REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call keep(x = w.sum) -> (y = w.grad)"),
@@ -366,6 +430,32 @@ static const struct rounding roundings[] = {
      "E415",
      "%y = cast(%x) : bf16" W,
      "read in f32"},
+    {"what microbatches gave so far summed over devices by each",
+     {REPLACE(SENT, ""),
+      REPLACE(
+          "sum = w.sum, table_sum = table.sum)\n",
+          "sum = w.sum, table_sum = table.sum)\n"
+          "call pack(x = w.sum) -> (y = w.wire)\n" ALL_REDUCE_W("w.wire") "call halve(x = w.wire) "
+                                                                          "-> (y = w.sum)\n"),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)", "call double(x = w.sum) -> (y = w.grad)"),
+      HALVE_AND_DOUBLE},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
+    {"what each microbatch gave summed over devices in bf16, and all of it in f32",
+     {REPLACE(SENT, ""),
+      REPLACE("sum = w.sum, table_sum = table.sum)\n",
+              "sum = w.sum, table_sum = table.sum)\n"
+              "call pack(x = w.sum) -> (y = w.wire)\n" ALL_REDUCE_W(
+                  "w.wire") "call double(x = w.grad, y = w.wire)\nzero w.sum\n"),
+      REPLACE("zero w.sum\nzero table.sum", "zero w.sum\nzero w.grad\nzero table.sum"),
+      REPLACE("call unpack(x = w.wire) -> (y = w.grad)\n", ""),
+      REPLACE("unit main.pack {",
+              "unit main.double { phase backward parameter %x : f32" W " parameter %y : bf16" W
+              " result %z in %x\n%z = accumulate(%x, %y) : f32" W " in %x }\nunit main.pack {")},
+     NULL,
+     NULL,
+     NULL},
     {"a gradient and a parameter sent in f32",
      {REPLACE_ALL("slope.n : transient bf16", "slope.n : transient f32"),
       REPLACE("slope.g : transient bf16", "slope.g : transient f32"),
@@ -448,6 +538,14 @@ static const struct rounding roundings[] = {
      "E415",
      "%y = cast(%x) : bf16" W,
      "read in f32"},
+    {"a master copy given to others in bf16 before its update",
+     {OWNED("a"),
+      REPLACE(CALL_UPDATE, "call pack(x = w.master) -> (y = w.own)\n"
+                           "start broadcast over a as given[0] { w.own -> w.copy }\nwait given[0]\n"
+                           "call unpack(x = w.copy) -> (y = w.master)\n" CALL_UPDATE)},
+     "E415",
+     "%y = cast(%x) : bf16" W,
+     "read in f32"},
     {"a master copy rounded behind its update",
      {REPLACE(CALL_UPDATE, CALL_UPDATE COPY_ROUNDED("w.master", "w.master"))},
      "E415",
@@ -521,6 +619,17 @@ static const struct rounding roundings[] = {
      "E415",
      "%short = cast(%p) : bf16[flat=2]",
      "read in f32"},
+    {"a parameter that was gathered, as a part of three, and taken from these again",
+     {REPLACE(BIAS, "%wide = cast(%slope) : f32[hidden=4]\n"
+                    "%at = iota() {dimension=vocab} : i32[vocab=3]\n"
+                    "%one = put(%wide, %at) {index=0, keep=1} : f32" W "\n"
+                    "%other = put(%wide, %at) {index=1, keep=1} : f32" W "\n"
+                    "%last = put(%wide, %at) {index=2, keep=1} : f32" W "\n"
+                    "%two = add(%one, %other) : f32" W "\n%three = add(%two, %last) : f32" W "\n"
+                    "%bias = take(%three, %at) {index=0, keep=1} : f32[hidden=4]\n")},
+     NULL,
+     NULL,
+     NULL},
     {"a parameter rounded further than it is kept",
      {REPLACE("%c = cast(%q) : bf16", "%f = cast(%q) : f16" W "\n%c = cast(%f) : bf16")},
      "E415",
@@ -636,12 +745,175 @@ static const struct rounding roundings[] = {
      NULL},
 };
 
-static bool is_judged_right(const struct rounding *r) {
+// ---- ranges of layers -------------------------------------------------------------------------
+
+// Eight layers whose rows of ops are in f32 and eight in which they are in bf16. What the first of these
+// makes of what comes in is what all of the others but the first make of theirs.
+#define ROW "[hidden=4]"
+#define IN_LAYERS(from, to, unit)                                                                  \
+    "for l = " from " .. " to " {\ncall " unit "(x = x[l], w = w[l], u = u) -> (y = x[l+1], s = "  \
+    "s[l])\n}\n"
+#define LAYER(name, cast, of, type, of_u)                                                          \
+    "unit main." name " { phase forward parameter %x : f32" ROW " parameter %w : f32" ROW "\n"     \
+    "parameter %u : f32" ROW " result %y result %s\n" cast "%g = gelu(" of                         \
+    ") {approximate=\"tanh\"} : " type ROW "\n%s = silu(" of ") : " type ROW                       \
+    "\n%gs = mul(%g, %s) : f32" ROW "\n%v = gelu(" of_u ") {approximate=\"tanh\"} : f32" ROW       \
+    "\n%wv = mul(%w, %v) : f32" ROW "\n%y = mul(%gs, %wv) : f32" ROW " out }\n"
+#define LAYERS_OF(loops, rounded, of_u)                                                            \
+    "step main {\nsizes batch = 1 sequence = 1 microbatches = 1 layers = 16 vocab = 3\n" POLICY    \
+    "tensor w " ROW " role norm layers 16 init ones saved \"w%d\"\n"                               \
+    "tensor u " ROW " role norm init ones saved \"u\"\n"                                           \
+    "buffer u : parameters f32" ROW " of u at 20480\n"                                             \
+    "buffer w : parameters f32" ROW " of w layers 16 at 1024\n"                                    \
+    "buffer x : activations f32" ROW " layers 17 at 4096\n"                                        \
+    "buffer s : activations f32" ROW " layers 16 at 8192\n"                                        \
+    "buffer grad_norm : output f64[] host grad_norm at 16384\n"                                    \
+    "train {\ncall begin(w = w[0]) -> (y = x[0])\n" loops                                          \
+    "call norm(x = x[16], s = s[15]) -> (y = grad_norm)\n}\n}\n"                                   \
+    "unit main.begin { phase forward parameter %w : f32" ROW " result %y\n"                        \
+    "%y = silu(%w) : f32" ROW " out }\n"                                                           \
+    "unit main.norm { phase update parameter %x : f32" ROW " parameter %s : f32" ROW               \
+    " result %y\n%both = add(%x, %s) : f32" ROW "\n%sum = square_sum(%both) : f64[]\n"             \
+    "%y = square_root(%sum) : f64[] out }\n" LAYER("wide", "", "%x", "f32", "%u")                  \
+        LAYER("narrow", "%n = cast(%x) : bf16" ROW "\n" rounded, "%n", "f32", of_u)
+#define LAYERS(loops) LAYERS_OF(loops, "", "%u")
+
+#define FIRST_WIDE   IN_LAYERS("0", "8", "wide") IN_LAYERS("8", "16", "narrow")
+#define FIRST_NARROW IN_LAYERS("0", "8", "narrow") IN_LAYERS("8", "16", "wide")
+
+static const struct {
+    const char *one_device;
+    struct rounding of;
+} ranges[] = {
+    {LAYERS_OF(FIRST_WIDE, "%un = cast(%u) : bf16" ROW "\n", "%un"),
+     {"what is of no layer, rounded for some of them on one device, too",
+      {{EDIT_END, NULL, NULL, 0, 0}},
+      "E415",
+      "%un = cast(%u)",
+      "read in f32"}},
+    {LAYERS(FIRST_WIDE),
+     {"layers as on one device", {{EDIT_END, NULL, NULL, 0, 0}}, NULL, NULL, NULL}},
+    {LAYERS(FIRST_WIDE),
+     {"all layers in the wider type",
+      {REPLACE(FIRST_WIDE, IN_LAYERS("0", "16", "wide"))},
+      NULL,
+      NULL,
+      NULL}},
+    {LAYERS(FIRST_WIDE),
+     {"one layer in the type of its neighbours",
+      {REPLACE(FIRST_WIDE, IN_LAYERS("0", "7", "wide") IN_LAYERS("7", "16", "narrow"))},
+      "E415",
+      "%n = cast(%x)",
+      "read in f32"}},
+    {LAYERS(FIRST_WIDE),
+     {"all layers but the first in a narrower type",
+      {REPLACE(FIRST_WIDE, IN_LAYERS("0", "1", "wide") IN_LAYERS("1", "16", "narrow"))},
+      "E415",
+      "%n = cast(%x)",
+      "read in f32"}},
+    {LAYERS(FIRST_WIDE),
+     {"the first layer in a narrower type",
+      {REPLACE(FIRST_WIDE, IN_LAYERS("0", "1", "narrow") IN_LAYERS("1", "8", "wide")
+                               IN_LAYERS("8", "16", "narrow"))},
+      "E415",
+      "%n = cast(%x)",
+      "read in f32"}},
+    {LAYERS(FIRST_NARROW),
+     {"the narrower layers first", {{EDIT_END, NULL, NULL, 0, 0}}, NULL, NULL, NULL}},
+    {LAYERS(FIRST_NARROW),
+     {"one layer more in the narrower type",
+      {REPLACE(FIRST_NARROW, IN_LAYERS("0", "9", "narrow") IN_LAYERS("9", "16", "wide"))},
+      "E415",
+      "%n = cast(%x)",
+      "read in f32"}},
+};
+
+// ---- what one device computes otherwise -------------------------------------------------------
+
+// The gradient of `table` as one product, of a sum.
+#define BOTH(batch)    "[batch=" batch ", sequence=2, vocab=3]"
+#define SQUARED(batch) "%dd = mul(%d, %d) : bf16" BOTH(batch) "\n"
+#define ONE_PRODUCT(batch, gradient)                                                               \
+    REPLACE(gradient " = einsum(%third, %e)",                                                      \
+            SQUARED(batch) "%both = add(%dd, %third) : bf16" BOTH(batch) "\n" gradient             \
+                                                                         " = einsum(%both, %e)")
+#define TWO_PRODUCTS(rounded, first)                                                               \
+    REPLACE("%dt = einsum(%third, %e) {labels=\"bsv,bsh->vh\"} : f32" W,                           \
+            SQUARED("2") "%one = einsum(%dd, %e) {labels=\"bsv,bsh->vh\"} : f32" W "\n"            \
+                         "%other = einsum(%third, %e) {labels=\"bsv,bsh->vh\"} : f32" W            \
+                         "\n" rounded "%dt = add(" first ", %other) : f32" W)
+
+// `third` from digits that bf16 has not, on one device.
+#define THIRD(batch) "%third = divide(%d) {divisor=3} : bf16" BOTH(batch)
+#define OF_LARGER(batch)                                                                           \
+    REPLACE(THIRD(batch),                                                                          \
+            "%d.large = cast(%d) : f64" BOTH(batch) "\n%d.third = divide(%d.large) {divisor=3} : " \
+                                                    "f32" BOTH(batch) "\n%third = cast(%d.third) " \
+                                                                      ": bf16" BOTH(batch))
+#define NORM_OF_SHORT                                                                              \
+    REPLACE("%both = add(%g, %k)", "%g.short = cast(%g) : bf16" W "\n%both = add(%g.short, %k)")
+#define BENT_BIAS                                                                                  \
+    REPLACE(BIAS, "%wide = cast(%slope) : f32[hidden=4]\n%bias = silu(%wide) : f32[hidden=4]\n")
+
+static const struct {
+    struct edit one_device[2];
+    struct rounding of;
+} otherwise[] = {
+    {{NORM_OF_SHORT}, {"a norm of what is rounded for it", {NORM_OF_SHORT}, NULL, NULL, NULL}},
+    {{NORM_OF_SHORT},
+     {"what is rounded for a norm, rounded in each microbatch",
+      {ROUNDED("%dw", W, "%g = accumulate(%sum, %dw)", "%g = accumulate(%sum, %long)")},
+      "E415",
+      "%short = cast(%dw)",
+      "read in f32"}},
+    {{NORM_OF_SHORT},
+     {"a gradient rounded when it has been sent, added to itself and halved",
+      {REPLACE(SENT, ALL_REDUCE_W("w.sum") "call pack(x = w.sum) -> (y = w.wire)\n"),
+       REPLACE("%y = cast(%x) : f32" W " out }",
+               "%twice = add(%x, %x) : f32" W "\n%y = divide(%twice) {divisor=2} : f32" W
+               " out }")},
+      "E415",
+      "%y = cast(%x) : bf16" W,
+      "read in f32"}},
+    {{NORM_OF_SHORT},
+     {"a gradient rounded when it has been sent, and what was sent rounded, in equal parts",
+      {REPLACE("call unpack(x = w.wire) -> (y = w.grad)\n",
+               "start all_reduce over a as whole[0] { w.sum -> w.sum }\nwait whole[0]\n"
+               "call pack(x = w.sum) -> (y = w.copy)\ncall mean(a = w.copy, b = w.wire) -> (y = "
+               "w.grad)\n"),
+       REPLACE("unit main.pack {",
+               "unit main.mean { phase backward parameter %a : bf16" W " parameter %b : bf16" W
+               " result %y\n%s = add(%a, %b) : f32" W "\n%y = divide(%s) {divisor=2} : f32" W
+               " out }\nunit main.pack {")},
+      "E415",
+      "%y = cast(%x) : bf16" W,
+      "read in f32"}},
+    {{OF_LARGER("8")}, {"divided in f32, of f64", {OF_LARGER("2")}, NULL, NULL, NULL}},
+    {{OF_LARGER("8")},
+     {"divided in bf16 where one device divides in f32, of f64",
+      {REPLACE(THIRD("2"), THIRD("2"))},
+      "E415",
+      "%third = divide(%d)",
+      "read in bf16"}},
+    {{BENT_BIAS},
+     {"what is made of nothing but a parameter that was gathered", {BENT_BIAS}, NULL, NULL, NULL}},
+    {{ONE_PRODUCT("8", "%k")}, {"one product", {ONE_PRODUCT("2", "%dt")}, NULL, NULL, NULL}},
+    {{ONE_PRODUCT("8", "%k")}, {"two products", {TWO_PRODUCTS("", "%one")}, NULL, NULL, NULL}},
+    {{ONE_PRODUCT("8", "%k")},
+     {"two products, of which one is rounded in each microbatch",
+      {TWO_PRODUCTS("%short = cast(%one) : bf16" W "\n%long = cast(%short) : f32" W "\n", "%long")},
+      "E415",
+      "%short = cast(%one)",
+      "read in f32"}},
+};
+
+static bool is_judged_right(const char *one_device, const char *before_edits,
+                            const struct rounding *r) {
     struct trial t = {0};
     t.diagnostics = diagnostics_new(&t.arena, &t.sources);
-    trial_read(&t, reference);
+    trial_read(&t, one_device);
     t.reference = t.program;
-    trial_read(&t, program_edit(&t.arena, final, r->edits));
+    trial_read(&t, program_edit(&t.arena, before_edits, r->edits));
     trial_judge(&t);
     struct expected_verdict expected = {r->code, r->at, r->says};
     return trial_end(&t, trial_is_as_expected(&t, expected), r->name, expected);
@@ -650,11 +922,31 @@ static bool is_judged_right(const struct rounding *r) {
 static void each_rounding_is_judged(void **state) {
     unsigned n_failed = 0;
     for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++)
-        n_failed += !is_judged_right(&roundings[i]);
+        n_failed += !is_judged_right(reference, final, &roundings[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+static void what_is_computed_otherwise_keeps_its_digits(void **state) {
+    unsigned n_failed = 0;
+    struct arena arena = {0};
+    for (size_t i = 0; i < sizeof otherwise / sizeof *otherwise; i++)
+        n_failed += !is_judged_right(program_edit(&arena, reference, otherwise[i].one_device),
+                                     final, &otherwise[i].of);
+    arena_free(&arena);
+    assert_int_equal(n_failed, 0);
+}
+
+static void each_range_of_layers_has_its_types(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        n_failed += !is_judged_right(ranges[i].one_device, ranges[i].one_device, &ranges[i].of);
     assert_int_equal(n_failed, 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_rounding_is_judged)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_rounding_is_judged),
+        cmocka_unit_test(what_is_computed_otherwise_keeps_its_digits),
+        cmocka_unit_test(each_range_of_layers_has_its_types)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

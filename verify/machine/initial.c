@@ -85,7 +85,7 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
     if (buffer->class == CLASS_RESIDUAL)
         begin_residual(m, &made);
     if (m->proof->is_reference)
-        readings_made(m->proof->readings, value.of.node, made.width);
+        readings_made(m->proof->readings, value.of.node, ALL_LAYERS, made.width);
     return made;
 }
 

@@ -12,7 +12,7 @@
 
 struct key_operand { // fields of one width: keys have no padding
     uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest,
-        widths, narrowed;
+        widths, narrowed, rounded;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -112,6 +112,7 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .rest = from->dtype | (uint32_t)from->clean << 8 | (uint32_t)from->sent << 9,
             .widths = from->width.types | (uint32_t)from->before.types << 8,
             .narrowed = from->narrowed ? (uint32_t)from->narrowed->begin + 1 : 0, // for messages
+            .rounded = from->rounded,
             .at = from->value.of.at - (indexed ? base.layer : 0),
             .microbatch = from->microbatch - (is_of_time(m->world, from) ? base.microbatch : 0),
         };

@@ -239,7 +239,9 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
         struct term leaf = term_leaf(v->builder, NODE_RESULT, name, true,
                                      m->cursor->variables[m->cursor->depth - 1]);
         term_alias(m->world->terms, value->value.of, leaf);
-        readings_named(m->proof->readings, value->value.of.node, leaf.node);
+        readings_named(m->proof->readings, value->value.of.node,
+                       in_layers_around(m->cursor, value->value.of), leaf.node,
+                       in_layers_around(m->cursor, leaf));
         struct alias_made made = {value->value.of, leaf};
         ARENA_PUSH(m->world->arena, m->memo.made, m->memo.n_made, m->memo.cap_made, made);
         name_alike(v, id, value->value.of, leaf);

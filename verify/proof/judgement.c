@@ -22,6 +22,6 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
            a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
            a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
-           a->clean == b->clean && a->sent == b->sent && width_equal(a->width, b->width) &&
-           width_equal(a->before, b->before);
+           a->clean == b->clean && a->sent == b->sent && a->rounded == b->rounded &&
+           width_equal(a->width, b->width) && width_equal(a->before, b->before);
 }

@@ -30,6 +30,7 @@ struct judgement {
     bool sent;                   // in a type in which it may be sent
     struct width width;          // what all types that it has been in since it was made have
     struct width before;         // the same without what it was rounded to to be sent
+    uint32_t rounded;            // axes over which it, or a summand of it, was rounded to be summed
     const struct span *narrowed; // the statement that rounded it last; NULL: it began so
 };
 

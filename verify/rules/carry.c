@@ -13,6 +13,10 @@ static int64_t number_given(struct world *w, const struct judgement *value) {
     return given ? value->value.of.at : -1;
 }
 
+static enum dtype total_type(const struct unit *unit, const struct op *op) {
+    return unit->values[op->results[op->n_results - 1]].type.dtype;
+}
+
 // kept + sum, as the op that accumulates would have it.
 static struct judgement sum_of(struct proof *p, struct builder *builder, const struct unit *unit,
                                const struct op *op, const struct judgement *kept,
@@ -20,7 +24,10 @@ static struct judgement sum_of(struct proof *p, struct builder *builder, const s
     struct judgement both[] = {*kept, *sum}, made = *sum;
     if (p->ordered && !kept->fault && !sum->fault) {
         const struct fault *fault = ordered_join(p, op_rows[op->kind].text, kept, &made, op->span);
-        return fault ? judgement_fault(fault) : made;
+        if (fault)
+            return judgement_fault(fault);
+        made.width = width_of(op_computes_in(unit, op));
+        return precision_passed(p, builder, op, total_type(unit, op), &made);
     }
     struct op adds = *op;
     adds.kind = OP_ACCUMULATE;
@@ -61,7 +68,8 @@ bool carry_apply(struct proof *p, struct builder *builder, const struct unit *un
     } else if (op->kind == OP_CARRY) {
         carry(p, builder, unit, op, j, operands, results);
     } else {
-        results[0] = j % 2 ? sum_of(p, builder, unit, op, &operands[0], added) : *added;
+        results[0] = j % 2 ? sum_of(p, builder, unit, op, &operands[0], added)
+                           : precision_passed(p, builder, op, total_type(unit, op), added);
     }
     return true;
 }

@@ -13,6 +13,9 @@
 //             (proof/readings.h), and where the step ends as what the reference has left there, and
 //             as the buffer is in which the next step finds it (obligations.c). More is no mistake:
 //             over the reals it is equal.
+//   own       Of a value that the reference does not make nobody knows what it needs. So what was taken
+//             from it since it was made is lacking in whatever is made of it, until that is a value
+//             of the reference's, and read.
 //   blamed    is the statement that rounded the value last, and only if somebody reads the value who
 //             needs more. A value that nobody rounded, as a parameter that is read in the place of
 //             its master copy, is told at the reader.
@@ -21,7 +24,9 @@
 //             rounded is kept, and counts once a collective has sent it so that summed summands,
 //             joined parts, or gave others what one has: not one that only moves it, or a sum that
 //             is there already. It counts neither for what the step leaves behind nor for what
-//             makes that of a state: a parameter that is gathered narrower is no state.
+//             makes that of a state: a parameter that is gathered narrower is no state. And over an
+//             axis a summand is rounded once: a sum that is added to what it was made of, and sent
+//             again, would lose what it gained, as one that grows with each microbatch.
 //
 // Where sums do not commute (ordered.c) rounding is an op: of what is made, where the result's type
 // is narrower than what the op computes in, and of casts that take digits. It commutes with whatever
@@ -42,35 +47,46 @@ static bool is_state(const struct proof *p, struct term term) {
     return term_kind(p->world->terms, term) == NODE_STATE;
 }
 
+static struct in_layers layers_of(const struct context *c, struct term of) {
+    return in_layers_around(c->proof->cursor, of);
+}
+
 // ---- what is needed ---------------------------------------------------------------------------
 
 static unsigned reader_kind(const struct context *c) {
     return op_is_sum(c->op->kind) ? OP_ADD : c->op->kind;
 }
 
-// A sum over some microbatches needs what each of its summands must have where it is added.
-static struct width least_of(const struct context *c, uint32_t maker, unsigned i) {
+// Each part of what is collected from microbatches needs what the widest of its readers needs.
+static struct width least_of(const struct context *c, struct term maker, unsigned i) {
     const struct readings *readings = c->proof->readings;
     struct term term = c->operands[i].value.of;
     struct width least = WIDTH_NONE;
     if (!is_collected(c, i))
-        return readings_least(readings, maker, reader_kind(c), term.node);
+        return readings_least(readings, c->builder, maker, reader_kind(c), term);
     for (uint32_t k = 0; k < term_node(c->builder->terms, term)->n_parts; k++)
-        least = width_join(least, readings_least(readings, maker, OP_ADD,
-                                                 term_part(c->builder->terms, term, k).of.node));
+        least = width_join(
+            least, readings_widest(readings, c->builder, term_part(c->builder->terms, term, k).of));
     return least;
 }
 
-// What the reference does not make needs the type that its op's row gives it, or else what the widest
-// tensor needs of which it is made.
-static struct width least_of_own(const struct context *c, unsigned result, uint32_t node) {
-    struct width least = WIDTH_NONE;
-    if (!op_frees_result(c->op->kind, result))
-        return width_of(result_type(c, result));
-    for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (dtype_is_floating(c->operands[i].dtype) && c->labels.operands[i][0])
-            least = width_join(least, least_of(c, node, i));
-    return width_meet(least, width_of(op_computes_in(c->unit, c->op)));
+// Part k of what is collected from some microbatches, or the value itself.
+static struct term summed_part(const struct terms *terms, struct term of, uint32_t k) {
+    return term_is_collected(terms, of) ? term_part(terms, of, k).of : of;
+}
+
+static uint32_t n_summed(const struct terms *terms, struct term of) {
+    return term_is_collected(terms, of) ? term_node(terms, of)->n_parts : 1;
+}
+
+// Whether it is of the final program's own, or of a part that is.
+static bool is_own(const struct context *c, unsigned i) {
+    const struct terms *terms = c->builder->terms;
+    struct term of = c->operands[i].value.of;
+    for (uint32_t k = 0; k < n_summed(terms, of); k++)
+        if (readings_is_own(c->proof->readings, summed_part(terms, of, k).node))
+            return true;
+    return false;
 }
 
 static const struct fault *narrow_fault(const struct context *c, unsigned i, struct width has,
@@ -116,11 +132,10 @@ static void check_declared(const struct context *c) {
 
 // Whether the op makes a state's next value, or a summand of it, of the state: the maker is what an update
 // of the reference makes, or a sum of nothing but the state and of such.
-static bool updates_state(const struct context *c, uint32_t maker, struct term state) {
+static bool updates_state(const struct context *c, struct term made, struct term state) {
     const struct readings *readings = c->proof->readings;
     const struct terms *terms = c->builder->terms;
-    struct term made = {maker, 0};
-    if (readings_is_of_update(readings, maker))
+    if (readings_is_of_update(readings, made.node))
         return true;
     if (term_kind(terms, made) != NODE_SUM)
         return false;
@@ -133,15 +148,17 @@ static bool updates_state(const struct context *c, uint32_t maker, struct term s
 }
 
 // How wide the operand is to the op. What was sent narrower counts as before, but not to what updates it.
-static struct width width_to(const struct context *c, uint32_t maker, unsigned i) {
+static struct width width_to(const struct context *c, struct term maker, unsigned i) {
     const struct judgement *value = &c->operands[i];
     bool is_updated =
         is_state(c->proof, value->value.of) && updates_state(c, maker, value->value.of);
     return value->sent && !is_updated ? value->before : value->width;
 }
 
-static void check_operand(struct context *c, uint32_t maker, unsigned i) {
+static void check_operand(struct context *c, struct term maker, unsigned i) {
     if (term_kind(c->builder->terms, c->operands[i].value.of) == NODE_ZERO) // every type has it
+        return;
+    if (is_own(c, i)) // what it lacks, others will
         return;
     struct width least = least_of(c, maker, i), has = width_to(c, maker, i);
     if (!width_holds(has, least) && !c->fault)
@@ -159,10 +176,10 @@ void precision_read(struct context *c, unsigned result, struct scaled made) {
             !dtype_is_floating(value->dtype))
             continue;
         if (p->is_reference)
-            readings_read(p->readings, made.of.node, reader_kind(c), value->value.of.node,
-                          value->width);
+            readings_read(p->readings, made.of.node, layers_of(c, made.of), reader_kind(c),
+                          value->value.of.node, layers_of(c, value->value.of), value->width);
         else
-            check_operand(c, made.of.node, i);
+            check_operand(c, made.of, i);
     }
     if (!p->ordered && !p->is_reference && result == 0)
         check_declared(c);
@@ -187,14 +204,10 @@ static bool is_of_parts(const struct terms *terms, struct term term) {
     return kind == OP_PUT || kind == OP_MOVE;
 }
 
-// Whether the result has the operand's digits and no others: it is the same value, of the same parts of
-// a contraction, maybe some times over; or the operand is put together with other parts.
-static bool keeps_digits(const struct context *c, unsigned result, unsigned i,
-                         const struct judgement *made) {
+// Whether the result has the operand's digits and no others: it is the same value, maybe some times over,
+// or of more parts of a contraction; or the operand is put together with other parts.
+static bool keeps_digits(const struct context *c, unsigned i, const struct judgement *made) {
     const struct judgement *operand = &c->operands[i];
-    if (!op_reads(c->op->kind, result, i) || !dtype_is_floating(operand->dtype) ||
-        operand->coverage != made->coverage)
-        return false;
     return term_equal(operand->value.of, made->value.of) ||
            (op_is_sum(c->op->kind) && is_of_parts(c->builder->terms, operand->value.of));
 }
@@ -206,12 +219,21 @@ static void take_digits(struct judgement *made, const struct judgement *of) {
     made->narrowed = of->narrowed;
 }
 
+// A sum is of what its summands are of.
+static uint32_t rounded_over(const struct context *c, const struct judgement *made) {
+    uint32_t axes = 0;
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        if (is_handed_on(c, i) || op_is_sum(c->op->kind) || keeps_digits(c, i, made))
+            axes |= c->operands[i].rounded;
+    return axes;
+}
+
 // The digits that all have of whom it has them.
-static void meet_digits(struct context *c, unsigned result, struct judgement *made) {
+static void meet_digits(struct context *c, struct judgement *made) {
     bool is_first = true;
     for (unsigned i = 0; i < c->op->n_operands; i++) {
         const struct judgement *operand = &c->operands[i];
-        if (!keeps_digits(c, result, i, made))
+        if (!keeps_digits(c, i, made))
             continue;
         struct judgement before = *made;
         if (is_first || !width_holds(operand->width, before.width))
@@ -223,14 +245,22 @@ static void meet_digits(struct context *c, unsigned result, struct judgement *ma
     }
 }
 
+// Whether the result is some times an operand, by a scale or as x + x.
+static bool is_scaled(const struct context *c, const struct judgement *made) {
+    bool scaled = op_has(c->op->kind, SCALES);
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        scaled = scaled || (term_equal(c->operands[i].value.of, made->value.of) &&
+                            c->operands[i].value.scale != made->value.scale);
+    return scaled;
+}
+
 // A third of what bf16 holds has other digits, which bf16 holds no more. So what is scaled in a type in
 // which the op does not compute is rounded, however narrow it was; twice, if it was as narrow, of
 // which no type has all digits, unless one device scales it in such a type, too.
 static void round_scaled(const struct context *c, struct judgement *made) {
     struct readings *readings = c->proof->readings;
     struct width width = width_of(made->dtype);
-    if (!op_has(c->op->kind, SCALES) || !dtype_is_floating(made->dtype) ||
-        width_holds(width, width_of(op_computes_in(c->unit, c->op))))
+    if (!is_scaled(c, made) || width_holds(width, width_of(op_computes_in(c->unit, c->op))))
         return;
     if (c->proof->is_reference)
         readings_scaled(readings, made->value.of.node, width);
@@ -241,26 +271,75 @@ static void round_scaled(const struct context *c, struct judgement *made) {
         made->width = width_of(DTYPE_NONE);
 }
 
+// What the op makes the value, or each part of it, as wide as, unless somebody rounds it.
+static struct width made_width(const struct context *c, unsigned result) {
+    bool as_said = !op_frees_result(c->op->kind, result) && !op_is_sum(c->op->kind);
+    return width_of(as_said ? result_type(c, result) : op_computes_in(c->unit, c->op));
+}
+
+// What the reference does not make is entered as its op makes it. Sums do not make what they add up.
+static void note_own(const struct context *c, unsigned result, struct term made) {
+    struct readings *readings = c->proof->readings;
+    const struct terms *terms = c->builder->terms;
+    if (term_is_collected(terms, made) && op_is_sum(c->op->kind))
+        return;
+    for (uint32_t k = 0; k < n_summed(terms, made); k++) {
+        uint32_t node = summed_part(terms, made, k).node;
+        if (readings_is_own(readings, node))
+            readings_own(readings, node, made_width(c, result));
+    }
+}
+
+// Whether something has been taken from the operand since it was made, of which the reference says nothing.
+static bool lacks_own_digits(const struct context *c, unsigned i) {
+    const struct readings *readings = c->proof->readings;
+    const struct terms *terms = c->builder->terms;
+    struct term of = c->operands[i].value.of;
+    for (uint32_t k = 0; k < n_summed(terms, of); k++) {
+        uint32_t node = summed_part(terms, of, k).node;
+        if (readings_is_own(readings, node) &&
+            !width_holds(c->operands[i].width, readings_own_width(readings, node)))
+            return true;
+    }
+    return false;
+}
+
+// Nobody knows how wide what is the final program's own must be; so what it lacks is lacking in whatever
+// is made of it, until that is something that the reference makes, too, and reads.
+static void lack_digits(const struct context *c, unsigned result, struct judgement *made) {
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct judgement *operand = &c->operands[i];
+        if (!op_reads(c->op->kind, result, i) || !dtype_is_floating(operand->dtype) ||
+            is_zero(c, i) || !lacks_own_digits(c, i) || width_holds(operand->width, made->width))
+            continue;
+        made->width = width_meet(made->width, operand->width);
+        made->before = width_meet(made->before, operand->width);
+        made->sent = false;
+        made->narrowed = operand->narrowed;
+    }
+}
+
 void precision_made(struct context *c, unsigned result, struct judgement *made) {
     struct readings *readings = c->proof->readings;
-    uint32_t node = made->value.of.node;
     made->width = made->before = width_of(op_computes_in(c->unit, c->op));
     if (op_element(c->op->kind, c->op->n_operands + result) == ELEMENT_SCALAR)
         made->width = made->before = width_of(made->dtype);
-    if (is_handed_on(c, 0) && !(c->proof->ordered && op_has(c->op->kind, SCALES))) {
+    if (is_handed_on(c, 0) && !(c->proof->ordered && op_has(c->op->kind, SCALES)))
         take_digits(made, &c->operands[0]);
+    else if (!c->proof->ordered)
+        meet_digits(c, made);
+    if (!c->proof->ordered) {
         round_scaled(c, made);
-    } else if (!c->proof->ordered) {
-        meet_digits(c, result, made);
+        lack_digits(c, result, made);
     }
+    made->rounded = rounded_over(c, made);
     round_to(made, made->dtype, &c->op->span);
     if (c->proof->ordered) // this saves time: nothing is read there
         return;
     if (c->proof->is_reference)
-        readings_made(readings, node, made->width);
-    else if (width_equal(readings_width(readings, node), WIDTH_NONE) &&
-             !term_is_collected(c->builder->terms, made->value.of))
-        readings_made(readings, node, least_of_own(c, result, node));
+        readings_made(readings, made->value.of.node, layers_of(c, made->value.of), made->width);
+    else
+        note_own(c, result, made->value.of);
 }
 
 // ---- casts ------------------------------------------------------------------------------------
@@ -326,6 +405,21 @@ struct judgement precision_cast(struct proof *p, struct builder *builder, const 
     // Elements only: what stands behind them in another place is unknown.
     value.clean =
         from->clean && from->form != FORM_ANY && form_is_flat(&p->world->digits, from->form);
+    return value;
+}
+
+struct judgement precision_passed(struct proof *p, struct builder *builder, const struct op *op,
+                                  enum dtype to, const struct judgement *from) {
+    struct judgement value = *from;
+    const struct fault *fault = NULL;
+    if (value.fault || !dtype_is_floating(to))
+        return value;
+    if (p->ordered && !width_holds(width_of(to), from->width))
+        fault = rounded(p, builder, op_rows[op->kind].text, &value, to, op->span);
+    if (fault)
+        return judgement_fault(fault);
+    round_to(&value, to, &op->span);
+    value.dtype = (uint8_t)to;
     return value;
 }
 
@@ -403,13 +497,14 @@ static void insist_wider(struct proof *p, const struct judgement *value, enum dt
 }
 
 // Whether the exchange does more than pass on what it sends: it sums summands, joins parts, or gives to
-// others what one has. What some microbatches gave is no gradient yet, which could be joined.
+// others what one has. What some microbatches gave is no gradient yet, which could be joined. No summand
+// is rounded twice over an axis.
 static bool is_licensed(const struct proof *p, const struct exchange *exchange,
                         const struct judgement *value) {
     uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
     uint32_t cuts = value->form == FORM_ANY ? 0 : form_get(&p->world->digits, value->form)->owners;
     if (collective_sums(exchange->kind))
-        return value->partial & axes;
+        return value->partial & axes && !(value->rounded & axes);
     if (exchange->kind == COLLECTIVE_ALL_GATHER)
         return cuts & axes && !term_is_collected(p->world->terms, value->value.of);
     return exchange->kind == COLLECTIVE_BROADCAST &&
@@ -426,6 +521,9 @@ void precision_sent(struct proof *p, const struct exchange *exchange, struct jud
         insist_wider(p, value, least, span);
     else if ((gradient_of(p, value->value.of) || // else it is a state
               given_class(p->world->terms, value->value.of) == CLASS_PARAMETERS) &&
-             is_licensed(p, exchange, value))
+             is_licensed(p, exchange, value)) {
         value->sent = true;
+        if (collective_sums(exchange->kind) && !width_holds(value->width, value->before))
+            value->rounded |= (uint32_t)axis_list_mask(&exchange->axes);
+    }
 }

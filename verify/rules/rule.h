@@ -66,6 +66,9 @@ void precision_read(struct context *, unsigned result, struct scaled made);
 void precision_made(struct context *, unsigned result, struct judgement *made); // digits left
 struct judgement precision_cast(struct proof *, struct builder *, const struct unit *,
                                 const struct op *, const struct judgement *from);
+// What an op passes on as it is, in the type of its result.
+struct judgement precision_passed(struct proof *, struct builder *, const struct op *, enum dtype,
+                                  const struct judgement *from);
 // The value is sent: in a type in which it may be, or it is insisted that it is not.
 void precision_sent(struct proof *, const struct exchange *, struct judgement *value, struct span);
 void ordered_round(struct context *, unsigned result, struct judgement *made); // to its type
