@@ -84,6 +84,11 @@ bool round_state(struct mutant *m) {
     return round_result_of(m, is_update);
 }
 
+static void lay_in_place(struct unit *unit, value_id value, value_id of) {
+    unit->values[value].storage = STORAGE_IN_PLACE;
+    unit->values[value].base = of;
+}
+
 static void insert_made(struct mutant *m, struct unit *unit, uint32_t at, struct op op, value_id to,
                         struct span span) {
     op.n_results = 1;
@@ -121,9 +126,95 @@ bool round_and_compute(struct mutant *m) {
     value_id half = insert_half_of_twice(m, unit, site.at + 3, wide, op.span);
     replace_value(unit, site.at + 5, result, half);
     unit->values[wide].base = result;
-    unit->values[half].storage = STORAGE_IN_PLACE;
-    unit->values[half].base = wide;
+    lay_in_place(unit, half, wide);
     return touched(m, op.span, "a value rounded, doubled and halved");
+}
+
+// A third of what was rounded, in the narrow type, and three times that.
+bool round_and_scale(struct mutant *m) {
+    struct op_site site;
+    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+        return false;
+    struct op op = *op_at(&site);
+    struct unit *unit = site.unit;
+    value_id result = op.results[choose(m, op.n_results)];
+    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE)
+        return false;
+    enum dtype type = unit->values[result].type.dtype;
+    value_id narrow = add_value(m, unit, result, ".short", narrow_type(m));
+    value_id third = add_value(m, unit, result, ".third", unit->values[narrow].type.dtype);
+    value_id wide = add_value(m, unit, result, ".long", type);
+    value_id two = add_value(m, unit, result, ".two", type);
+    value_id three = add_value(m, unit, result, ".three", type);
+    struct op divide = {.kind = OP_DIVIDE, .n_operands = 1, .operands = {narrow}};
+    op_set_integer(m->program->arena, &divide, ATTRIBUTE_DIVISOR, 3);
+    struct op twice = {.kind = OP_ADD, .n_operands = 2, .operands = {wide, wide}};
+    struct op thrice = {.kind = OP_ADD, .n_operands = 2, .operands = {wide, two}};
+    insert_made(m, unit, site.at + 1, thrice, three, op.span);
+    insert_made(m, unit, site.at + 1, twice, two, op.span);
+    insert_cast(m, unit, site.at + 1, third, wide, op.span);
+    insert_made(m, unit, site.at + 1, divide, third, op.span);
+    insert_cast(m, unit, site.at + 1, result, narrow, op.span);
+    replace_value(unit, site.at + 6, result, three);
+    lay_in_place(unit, wide, result);
+    lay_in_place(unit, three, wide);
+    return touched(m, op.span, "a value rounded, divided by three and tripled");
+}
+
+// So many bytes behind those of the frame, which is laid behind everything else. -1: the unit has none.
+static int64_t extend_frame(struct mutant *m, struct unit *unit, int64_t bytes) {
+    struct program *program = m->program;
+    buffer_id id = program_frame(program, (uint32_t)(unit - program->job->units));
+    if (id == NO_ID)
+        return -1;
+    struct buffer *frame = &program->buffers[id];
+    int64_t *arena_bytes = &program->arena_bytes[frame->tier];
+    int64_t at = unit->frame_bytes, line = 64;
+    unit->frame_bytes += (bytes + line - 1) / line * line;
+    frame->dims[0].size = unit->frame_bytes / dtype_bytes[frame->dtype];
+    frame->offset_bytes = (*arena_bytes + line - 1) / line * line;
+    *arena_bytes = frame->offset_bytes + unit->frame_bytes;
+    return at;
+}
+
+static value_id add_to_frame(struct mutant *m, struct unit *unit, value_id of, const char *suffix,
+                             enum dtype dtype) {
+    value_id id = add_value(m, unit, of, suffix, dtype);
+    struct value *value = &unit->values[id];
+    value->offset_bytes = extend_frame(m, unit, type_bytes(&value->type));
+    value->storage = STORAGE_FRAME;
+    return id;
+}
+
+// What was rounded is sent on, or to where it is.
+bool round_and_send(struct mutant *m) {
+    struct op_site site;
+    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+        return false;
+    struct op op = *op_at(&site);
+    struct unit *unit = site.unit;
+    value_id result = op.results[choose(m, op.n_results)];
+    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE ||
+        extend_frame(m, unit, 0) < 0)
+        return false;
+    value_id narrow = add_to_frame(m, unit, result, ".short", narrow_type(m));
+    value_id started = add_to_frame(m, unit, narrow, ".started", unit->values[narrow].type.dtype);
+    value_id sent = add_value(m, unit, narrow, ".sent", unit->values[narrow].type.dtype);
+    value_id wide = add_value(m, unit, result, ".long", unit->values[result].type.dtype);
+    struct op permute = {.kind = OP_PERMUTE, .n_operands = 1, .operands = {narrow}};
+    struct axis_list axes = {0};
+    axes.axes[axes.n++] = (uint8_t)choose(m, m->program->job->mesh.n_axes);
+    op_set_axes(m->program->arena, &permute, ATTRIBUTE_AXES, axes);
+    op_set_integer(m->program->arena, &permute, ATTRIBUTE_SHIFT, choose(m, 3) == 0);
+    struct op wait = {.kind = OP_WAIT, .n_operands = 1, .operands = {started}};
+    insert_cast(m, unit, site.at + 1, sent, wide, op.span);
+    insert_made(m, unit, site.at + 1, wait, sent, op.span);
+    insert_made(m, unit, site.at + 1, permute, started, op.span);
+    insert_cast(m, unit, site.at + 1, result, narrow, op.span);
+    replace_value(unit, site.at + 5, result, wide);
+    lay_in_place(unit, sent, started);
+    lay_in_place(unit, wide, result);
+    return touched(m, op.span, "a value rounded and sent");
 }
 
 static bool makes_statistics(const struct unit *unit, const struct op *op) {
