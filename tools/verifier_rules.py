@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Deletes each rule of the verifier in turn, and says which test misses it.
+"""Deletes each rule of the verifier in turn, or widens each licence, and says which test misses it.
 
-usage: verifier_rules.py BUILD [--sample N] [--only REGEX] [--tests REGEX] [--jobs N] [--list]; --help says more
+usage: verifier_rules.py BUILD [--widen] [--sample N] [--only REGEX] [--tests REGEX] [--jobs N] [--list]; --help says more
 
 A rule is a condition under which verify/ refuses: an `if` whose statement makes a fault, directly or
 through a function of verify/ that can, or a ?: of which one side does. Where several conditions are
@@ -10,7 +10,11 @@ deleted rule never holds (one of &&: always does). What leaves a function, or go
 before a fault is made is a rule too; deleted, it always leaves. What makes no fault, but answers a
 question or grants something, has rules as well, as the refusals of its callers hang on them: the
 conditions under which it returns, or goes on with its loop, early. Where such a one only saves time
-no test can miss it. BUILD is a folder for a copy of the tree and its own build; the tree itself is
+no test can miss it.
+
+A licence is what lets a program do more than it might. With --widen each is granted to all: a function that
+answers a question always says yes, and then always says no, as either may be what permits; and of any other
+function each condition under which it returns, or goes on with its loop, early always holds. BUILD is a folder for a copy of the tree and its own build; the tree itself is
 not changed.
 
 The copy is built once, with every rule made a question of its own: is it the one that the environment
@@ -121,9 +125,13 @@ def leaves(statement):
     return re.match(r"(return\b|continue;|\{\s*return\b)", statement.strip())
 
 
+def makers_of(refusing):
+    return {name for name in refusing if name == "fault_make" or name.endswith("_fault")} | {"step_overrun"}
+
+
 def rules_of(code, refusing):
     """(begin, end, replacement, function) in the text, without what the function is for."""
-    makers = {name for name in refusing if name == "fault_make" or name.endswith("_fault")} | {"step_overrun"}
+    makers = makers_of(refusing)
     for name, body, start in functions(code):
         told = re.match(r"(static )?const struct fault \*", body)  # by what it returns
         for match in re.finditer(r"\bif \(", body):
@@ -146,9 +154,30 @@ def rules_of(code, refusing):
         answers = r"\breturn ([^;]*);|" if re.match(r"(static )?(inline )?bool ", body) else ""
         for match in re.finditer(answers + r"[^=!<>]= ([^;{}]*&&[^;{}]*);", body):
             group = match.lastindex
+            if match.group(group).count("(") != match.group(group).count(")"):  # it ends with a loop's head
+                continue
             places = operands(code, start + match.start(group), start + match.end(group), "&&")
             for place in places if len(places) > 1 else []:
                 yield (*place, "true", name)
+
+
+def licences_of(code, refusing):
+    """The same, with several places each: of a function that answers, all its answers."""
+    for name, body, start in functions(code):
+        answers = [(start + match.start(1), start + match.end(1)) for match in re.finditer(r"\breturn ([^;]*);", body)]
+        if re.match(r"(static )?(inline )?bool ", body):
+            yield (answers, "true", name, "yes to all")
+            yield (answers, "false", name, "no to all")
+            continue
+        told = re.match(r"(static )?const struct fault \*", body)
+        for match in re.finditer(r"\bif \(", body):
+            begin = start + match.end()
+            end = closing(code, begin - 1) - 1
+            behind = statement_end(code, end + 1)
+            if not leaves(code[end + 1:behind]) or calls(code[end + 1:behind]) & refusing:
+                continue
+            if not calls(code[behind:start + len(body)]) & (refusing if told else makers_of(refusing)):
+                yield ([(begin, end)], "true", name, code[begin:end])
 
 
 def run(command, **options):
@@ -174,7 +203,7 @@ __attribute__((constructor)) static void rules_begin(void) {
 }
 static inline bool rule_stands(int rule) { return rule != rule_deleted; }
 static inline bool rule_decides(int rule, bool is) {
-    static bool noted[1000];
+    static bool noted[4000];
     if (is && rules_decided && !noted[rule]) {
         noted[rule] = true;
         FILE *file = fopen(rules_decided, "a");
@@ -217,13 +246,18 @@ def copy_tree(root, build):
 def copy_questioned(tree, texts, rules):
     write(os.path.join(tree, "verify", "rule_question.h"), QUESTION)
     for name, text in texts.items():
-        numbered = [(rule[3], number) for number, rule in enumerate(rules) if rule[0] == name]
-        for (begin, end, by), number in sorted(numbered, reverse=True):
-            if by == "false":
-                asked = f"(rule_decides({number}, {text[begin:end]}) && rule_stands({number}))"
-            else:
-                asked = f"(!rule_decides({number}, !({text[begin:end]})) || !rule_stands({number}))"
-            text = text[:begin] + asked + text[end:]
+        asked = collections.defaultdict(list)
+        for number, rule in enumerate(rules):
+            for place in rule[3] if rule[0] == name else []:
+                asked[place].append((number, rule[4]))
+        for (begin, end), questions in sorted(asked.items(), reverse=True):
+            answer = text[begin:end]
+            for number, by in questions:
+                if by == "false":
+                    answer = f"(rule_decides({number}, {answer}) && rule_stands({number}))"
+                else:
+                    answer = f"(!rule_decides({number}, !({answer})) || !rule_stands({number}))"
+            text = text[:begin] + answer + text[end:]
         write(os.path.join(tree, "verify", name), '#include "verify/rule_question.h"\n' + text)
 
 
@@ -333,27 +367,31 @@ def saves_time(lines, line):
     return "saves time" in " ".join(map(str.strip, said))
 
 
-def find_rules(texts):
+def find_rules(texts, widen):
     codes = {name: blanked(text) for name, text in texts.items()}
     refusing = refusing_functions(codes)
     rules = []
     for name in codes:
         if os.path.basename(name) in LEFT_OUT:
             continue
-        for begin, end, by, function in rules_of(codes[name], refusing[name]):
+        found = licences_of(codes[name], refusing[name]) if widen else \
+            (([(begin, end)], by, function, None) for begin, end, by, function in rules_of(codes[name], refusing[name]))
+        for places, by, function, said in found:
             if function not in ALONE.get(os.path.basename(name), {function}) or WORDS.search(function):
                 continue
-            begin = end - len(codes[name][begin:end].lstrip())
+            places = [(end - len(codes[name][begin:end].lstrip()), end) for begin, end in places]
+            begin, end = places[0]
             line = texts[name].count("\n", 0, begin) + 1
-            rule = " ".join(texts[name][begin:end].split())
+            rule = " ".join((said or texts[name][begin:end]).split())
             saves = saves_time(texts[name].split("\n"), line - 1)
-            rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by), saves))
+            rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", places, by, saves))
     return sorted(rules)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
+    parser.add_argument("--widen", action="store_true", help="licences instead of rules")
     parser.add_argument("--sample", type=int, help="so many of the rules, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression for `file:line function: rule`")
@@ -367,12 +405,12 @@ def main():
     names = sorted(os.path.relpath(os.path.join(place, name), folder)
                    for place, _, files in os.walk(folder) for name in files if name.endswith(".c"))
     texts = {name: open(os.path.join(folder, name)).read() for name in names}
-    rules = find_rules(texts)
+    rules = find_rules(texts, arguments.widen)
     chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]
     if not chosen:
         sys.exit(f"no rule of verify/ matches {arguments.only!r}; --list prints them as they are matched")
-    saving = [number for number in chosen if rules[number][4]]
-    chosen = [number for number in chosen if not rules[number][4]]
+    saving = [number for number in chosen if rules[number][5]]
+    chosen = [number for number in chosen if not rules[number][5]]
     if arguments.sample and arguments.sample < len(chosen):
         chosen = sorted(random.Random(arguments.seed).sample(chosen, arguments.sample))
     if arguments.list:
@@ -400,7 +438,8 @@ def main():
             unmissed += test is None
     for number in saving:
         print(f"{rules[number][2]}: only saves time, its comment says")
-    print(f"{len(chosen) - unmissed} of {len(chosen)} rules missed by a test when deleted; {len(saving)} only save time")
+    what = "licences missed by a test when widened" if arguments.widen else "rules missed by a test when deleted"
+    print(f"{len(chosen) - unmissed} of {len(chosen)} {what}; {len(saving)} only save time")
     return 1 if unmissed else 0
 
 
