@@ -4,6 +4,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 
 // Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
@@ -27,16 +28,21 @@ static const char *unit_text(const struct placing *p, const struct storage *stor
 }
 
 // `layers`: how many layers' would fit.
-static void help_gather(struct diagnostic *d, const struct storage *storage, int64_t layers) {
-    if (layers >= storage->gather_layers || layers == 0)
+static void help_gather(struct placing *p, struct diagnostic *d, const struct storage *storage,
+                        int64_t layers) {
+    if (layers >= storage->gather_layers || layers == 0) {
         diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
                            "`heads`, `ffn` or `vocab`, over another axis");
-    else if (layers == 1)
+        return;
+    }
+    if (layers == 1)
         diagnostic_help(d, "gather each layer by itself: `unit = layer`");
     else
         diagnostic_help(d,
                         "gather at most %" PRId64 " layers at once: `unit = layers(%" PRId64 ")`",
                         layers, layers);
+    const struct axis_list *shards = &storage->shards[STATE_PARAMETERS];
+    propose_unit(p, d, storage->modes[STATE_PARAMETERS][shards->axes[0]], layers);
 }
 
 // What is gathered for one use, of tensors with one outermost role.
@@ -55,7 +61,7 @@ static void report_gather(struct placing *p, const struct gathered *gathered, en
     diagnostic_say(d, "whole on every device while they are used");
     diagnostic_label(d, device->origin.span, "the device");
     diagnostic_origin(d, origin);
-    help_gather(d, gathered->largest, device->memory_bytes / gathered->layer_bytes);
+    help_gather(p, d, gathered->largest, device->memory_bytes / gathered->layer_bytes);
 }
 
 static void add_gathered(const struct placing *p, struct gathered *sum, const struct tensor *tensor,
@@ -96,19 +102,20 @@ static const struct taking copying = {"copy", "copied", "copying"};
 // Layers of which something is taken at once, as a statement says; 0: none does.
 struct taken {
     int64_t layers;
-    const struct origin *origin;
+    const struct mode_statement *mode;
     const struct taking *how;
 };
 
 // Groups are of layers that follow one another.
 static void check_turns(struct placing *p, uint32_t range, const struct taken *taken) {
-    if (p->placement->ranges[range].step > 1)
-        not_yet(
-            p, taken->origin,
-            arena_format(p->arena,
-                         "%s several layers at once where every n-th is placed differently",
-                         taken->how->gerund),
-            arena_format(p->arena, "%s one layer at once, `unit = layer`", taken->how->infinitive));
+    if (p->placement->ranges[range].step == 1)
+        return;
+    struct diagnostic *d = not_yet(
+        p, &taken->mode->origin,
+        arena_format(p->arena, "%s several layers at once where every n-th is placed differently",
+                     taken->how->gerund),
+        arena_format(p->arena, "%s one layer at once, `unit = layer`", taken->how->infinitive));
+    propose_unit(p, d, taken->mode, 1);
 }
 
 // Where the layers that are taken at once are no multiple of those that are recomputed at once the
@@ -122,18 +129,21 @@ static void check_pieces(struct placing *p, uint32_t range, const struct taken *
     int64_t least = taken->layers < again ? taken->layers : again;
     if (taken->layers % again == 0 || most <= least * LIMIT_GROUP_PIECES)
         return;
+    bool few = taken->layers < again;
+    int64_t enough =
+        few ? (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES : taken->layers / again * again;
     const char *instead =
-        arena_format(p->arena, "%s a multiple of %" PRId64, taken->how->infinitive, again);
-    if (taken->layers < again)
-        instead =
-            arena_format(p->arena, "%s at least %" PRId64 " layers at once", taken->how->infinitive,
-                         (again + LIMIT_GROUP_PIECES - 1) / LIMIT_GROUP_PIECES);
-    not_yet(p, taken->origin,
-            arena_format(p->arena,
-                         "%s %" PRId64 " layers at once where %" PRId64
-                         " are recomputed at once, in more than %d pieces,",
-                         taken->how->gerund, taken->layers, again, LIMIT_GROUP_PIECES),
-            instead);
+        few ? arena_format(p->arena, "%s at least %" PRId64 " layers at once",
+                           taken->how->infinitive, enough)
+            : arena_format(p->arena, "%s a multiple of %" PRId64, taken->how->infinitive, again);
+    struct diagnostic *d =
+        not_yet(p, &taken->mode->origin,
+                arena_format(p->arena,
+                             "%s %" PRId64 " layers at once where %" PRId64
+                             " are recomputed at once, in more than %d pieces,",
+                             taken->how->gerund, taken->layers, again, LIMIT_GROUP_PIECES),
+                instead);
+    propose_unit(p, d, taken->mode, enough);
 }
 
 // E121. All of which several layers are taken at once comes, or goes, with the same layers. `apart`: what is
@@ -146,19 +156,20 @@ static bool goes_with(struct placing *p, struct taken *first, struct taken taken
     if (first->layers == taken.layers)
         return true;
     struct diagnostic *d =
-        report(p->diagnostics, E121, origin_span(taken.origin),
+        report(p->diagnostics, E121, origin_span(&taken.mode->origin),
                "of the same layers %" PRId64 " are %s at once here, and %" PRId64 " elsewhere",
                taken.layers, taken.how->participle, first->layers);
-    diagnostic_label(d, origin_span(first->origin), "%" PRId64 " at once", first->layers);
-    diagnostic_origin(d, taken.origin);
+    diagnostic_label(d, origin_span(&first->mode->origin), "%" PRId64 " at once", first->layers);
+    diagnostic_origin(d, &taken.mode->origin);
     diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
+    propose_unit(p, d, taken.mode, first->layers);
     return false;
 }
 
 static struct taken taken_by(const struct placing *p, uint32_t range,
                              const struct mode_statement *mode, const struct taking *how) {
     int64_t most = range_layers(&p->placement->ranges[range]), layers = layers_of_unit(mode);
-    return (struct taken){layers < most ? layers : most, &mode->origin, how};
+    return (struct taken){layers < most ? layers : most, mode, how};
 }
 
 static struct taken gathered_by(const struct placing *p, uint32_t range,

@@ -370,6 +370,8 @@ static bool check_gathered(struct placing *p, const struct storage *storage,
                      dtype_word(gathered), dtype_word(used)));
     diagnostic_say(d, "a device that has `%s` whole rounds it once, to other bits", tensor->name);
     diagnostic_help(d, "say `gather = %s`, of which less is sent, too", dtype_word(used));
+    if (origin == &precision->origins[PRECISION_GATHER] && origin->kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, origin->span, "gather = %s", dtype_word(used));
     return false;
 }
 

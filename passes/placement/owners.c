@@ -124,6 +124,17 @@ bool may_have_owners(const struct placing *p, const struct storage *storage) {
     return !missing_beside(p, storage);
 }
 
+// What is gathered as it is stored goes from its owner to all.
+static const char *help_flat(struct placing *p, const struct storage *storage) {
+    static const char flat[] = "leave `by tensor` out: each tensor is cut flat";
+    bool casts =
+        storage->types.gathered != storage->types.parameters && !missing_beside(p, storage);
+    return casts
+               ? arena_format(p->arena, "gather what is stored, `precision { gather = %s }`, or %s",
+                              dtype_word(storage->types.parameters), flat)
+               : flat;
+}
+
 static void check_storage(struct placing *p, const struct storage *storage) {
     const struct mode_statement *mode = first_by_tensor(storage);
     const char *missing = NULL;
@@ -133,7 +144,7 @@ static void check_storage(struct placing *p, const struct storage *storage) {
         propose_flat(p,
                      not_yet(p, &mode->origin,
                              arena_format(p->arena, "cutting by whole tensors %s", missing),
-                             "leave `by tensor` out: each tensor is cut flat"),
+                             help_flat(p, storage)),
                      CUT_TENSOR);
 }
 

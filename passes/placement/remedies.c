@@ -198,6 +198,15 @@ void propose_flat(struct placing *p, struct diagnostic *d, enum cut_by by) {
     }
 }
 
+void propose_unit(struct placing *p, struct diagnostic *d, const struct mode_statement *mode,
+                  int64_t layers) {
+    const char *unit =
+        layers == 1 ? "layer" : arena_format(p->arena, "layers(%" PRId64 ")", layers);
+    for (uint32_t i = 0; i < mode->n_options; i++)
+        if (strcmp(mode->options[i].name, "unit") == 0)
+            diagnostic_edit(d, mode->options[i].span, "unit = %s", unit);
+}
+
 void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most) {
     const struct train_config *train = &p->config->train;
     if (train->reproducible_origin.kind == ORIGIN_STATEMENT)

@@ -32,6 +32,9 @@ void propose_axes(struct placing *, struct diagnostic *, const struct mode_state
 void propose_stored(struct placing *, struct diagnostic *, const struct mode_statement *);
 // Flat shards, in every statement that says this way to cut states.
 void propose_flat(struct placing *, struct diagnostic *, enum cut_by by);
+// Another unit in which a statement takes layers, where its text says one.
+void propose_unit(struct placing *, struct diagnostic *, const struct mode_statement *,
+                  int64_t layers);
 // The first of two statements, if the second says no more.
 void propose_first(struct placing *, struct diagnostic *, const struct mode_statement *first,
                    const struct mode_statement *second);
