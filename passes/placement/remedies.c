@@ -82,6 +82,12 @@ static struct axis_list other_axes(const struct placing *p, const struct mode_st
     return axis_list_without(&said, axes);
 }
 
+// What a statement of its own can stand behind: a tuple, of a mode that is one of its letters.
+static struct span whole_span(const struct mode_statement *mode) {
+    bool tuple = !mode->own_text && mode->origin.kind == ORIGIN_STATEMENT;
+    return tuple ? mode->statement_span : origin_span(&mode->origin);
+}
+
 static bool is_letter(const struct mode_statement *mode) {
     struct span at = mode->origin.span;
     return at.end - at.begin <= MOST_LETTERS;
@@ -105,7 +111,7 @@ static void propose_mode(struct placing *p, struct diagnostic *d, const struct m
     }
     beside = beside ? beside : old;
     if (beside)
-        propose_behind(p, d, origin_span(&beside->origin),
+        propose_behind(p, d, whole_span(beside),
                        arena_format(p->arena, "%s : %s", subject_text(p, proposed->state, beside),
                                     proposal_text(p, proposed, span_nowhere())));
 }
@@ -178,7 +184,7 @@ void propose_stored(struct placing *p, struct diagnostic *d, const struct mode_s
     else if (written && mode->own_text && !mode->said)
         diagnostic_edit(d, mode->origin.span, "stored");
     else if (!mode->own_text)
-        propose_behind(p, d, origin_span(&mode->origin),
+        propose_behind(p, d, whole_span(mode),
                        arena_format(p->arena, "%s : stored", subject_text(p, mode->state, mode)));
 }
 
