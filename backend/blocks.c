@@ -32,9 +32,18 @@ unsigned row_dimensions(const struct unit *unit, const struct op *op) {
     }
 }
 
+// The dimensions over which elements are summed side by side: of rows, or of what a row has.
+static struct side summed_dimensions(const struct unit *unit, const struct op *op) {
+    const struct tensor_type *summed = &unit->values[op->operands[0]].type;
+    if (op->kind == OP_SUM_COLUMNS)
+        return (struct side){unit->values[op->results[0]].type.rank, summed->rank};
+    return (struct side){0, row_dimensions(unit, op)};
+}
+
 bool cut_of_rows(const struct unit *unit, const struct op *op, struct cut *cut) {
+    const struct side summed = summed_dimensions(unit, op);
     *cut = (struct cut){.parts = 1};
-    for (unsigned i = row_dimensions(unit, op); i-- > 0;)
+    for (unsigned i = summed.end; i-- > summed.begin;)
         if (!add_to_cut(cut, op, &unit->values[op->operands[0]].type.dims[i]))
             return false;
     return true;

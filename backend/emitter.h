@@ -162,7 +162,8 @@ bool add_to_cut(struct cut *, const struct op *, const struct dim *);
 // Rows that an op sums over are the first dimensions of its first operand; so many of them. 0: it
 // sums over none.
 unsigned row_dimensions(const struct unit *, const struct op *);
-bool cut_of_rows(const struct unit *, const struct op *, struct cut *); // false: as above
+// How these lie, or the elements of a row that are summed; false: as above.
+bool cut_of_rows(const struct unit *, const struct op *, struct cut *);
 
 // ---- one file each ----------------------------------------------------------------------------
 

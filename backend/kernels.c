@@ -130,9 +130,11 @@ static void emit_sum_rows(struct emitter *e, const struct op *op) {
 
 static void emit_sum_columns(struct emitter *e, const struct op *op) {
     unsigned rank = operand_type(e, op, 0)->rank, rows = value_type(e, op->results[0])->rank;
+    struct cut cut;
+    CHECK(cut_of_rows(e->unit, op, &cut));
     CALL_RUNTIME(e, sum_columns, op->id, dtype_of(e, op, 0), sizes_between(e, op, 0, 0, rows),
-                 sizes_between(e, op, 0, rows, rank), operand_place(e, op, 0),
-                 result_place(e, op, 0));
+                 sizes_between(e, op, 0, rows, rank), constant_i64(e, cut.parts),
+                 constant_i64(e, cut.blocks), operand_place(e, op, 0), result_place(e, op, 0));
 }
 
 static void emit_layer_norm(struct emitter *e, const struct op *op) {

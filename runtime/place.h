@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 30
+#define PLACE_ABI_VERSION 31
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */

@@ -417,7 +417,7 @@ static void check_sums(struct place_context *context, int dtype, int64_t rows, i
     }
     CALL_OK(place_sum_rows(context, 0, dtype, dtype, rows, 1, 0, columns, x.data, y.data, 1));
     assert_close("sum_rows", y.data, dtype, y.exact, columns, tolerance_of(dtype) * 10);
-    CALL_OK(place_sum_columns(context, 0, dtype, rows, columns, x.data, w.data));
+    CALL_OK(place_sum_columns(context, 0, dtype, rows, columns, 1, 0, x.data, w.data));
     assert_close("sum_columns", w.data, dtype, w.exact, rows, tolerance_of(dtype) * 10);
     CALL_OK(place_accumulate(context, 0, dtype, dtype, count, z.data, x.data));
     assert_close("accumulate", z.data, dtype, z.exact, count, tolerance_of(dtype));
@@ -428,8 +428,35 @@ static void check_sums(struct place_context *context, int dtype, int64_t rows, i
     tensor_free(&x), tensor_free(&y), tensor_free(&z), tensor_free(&w);
 }
 
+/* In blocks that lie in two parts each: of half of the blocks it is a node of the tree. */
+static void check_columns_in_blocks(struct place_context *context, int dtype) {
+    enum { ROWS = 5, PARTS = 2, BLOCKS = 8, LENGTH = 13, COLUMNS = PARTS * BLOCKS * LENGTH };
+    enum { HALF = COLUMNS / PARTS / 2 };
+    size_t size = dtype == PLACE_F64 ? 8 : 4;
+    struct tensor x = tensor_random(dtype, (int64_t)ROWS * COLUMNS, 1);
+    double *half = zeros_f64(ROWS * COLUMNS), *whole = zeros_f64(ROWS), *sum = zeros_f64(ROWS),
+           *made = zeros_f64(ROWS);
+    CALL_OK(place_sum_columns(context, 0, dtype, ROWS, COLUMNS, PARTS, BLOCKS, x.data, whole));
+    for (int64_t which = 0; which < 2; which++) {
+        for (int64_t i = 0; i < ROWS * PARTS; i++)
+            memcpy((char *)half + (size_t)(i * HALF) * size,
+                   (char *)x.data + (size_t)((i * 2 + which) * HALF) * size, HALF * size);
+        CALL_OK(
+            place_sum_columns(context, 0, dtype, ROWS, COLUMNS / 2, PARTS, BLOCKS / 2, half, made));
+        CALL_OK(place_accumulate(context, 0, dtype, dtype, ROWS, sum, made));
+    }
+    assert_memory_equal(whole, sum, ROWS * size);
+    for (int i = 0; i < 2; i++) /* three blocks, or elements that are left over */
+        assert_refused(context, place_sum_columns(context, 0, dtype, ROWS, (int[]){12, 9}[i], 1,
+                                                  (int[]){3, 2}[i], half, made));
+    free(half), free(whole), free(sum), free(made);
+    tensor_free(&x);
+}
+
 static void check_sum_shapes(struct place_context *context) {
     over_shapes(context, check_sums);
+    check_columns_in_blocks(context, PLACE_F32);
+    check_columns_in_blocks(context, PLACE_F64);
 }
 
 static void sums_agree_with_loops(void **state) {

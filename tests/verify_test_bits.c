@@ -18,6 +18,8 @@ static const struct op_example examples[] = {
     {"einsum", "labels=\"sh,sf->hf\"", {"sh", "sf"}, {"hf"}, "shf", "shf", "shf", SUM_ORDERED},
     {"einsum", "labels=\"esf,fseh->h\"", {"esf", "fseh"}, {"h"}, "esf", "esf", "h", SUM_ORDERED},
     {"sum_rows", "keep=1", {"sh"}, {"h"}, "sh", "sh", "", SUM_ORDERED},
+    {"sum_columns", "keep=1", {"hs"}, {"h"}, "s", "s", "", SUM_ORDERED},
+    {"sum_columns", "keep=2", {"hes"}, {"h"}, "es", "es", "", SUM_ORDERED},
     {"sum_rows", "keep=1", {"esh"}, {"h"}, "es", "es", "", SUM_ORDERED},
     {"silu", "", {"sf"}, {"sf"}, "sf", "sf", "", SUM_ORDERED},
     {"add_bias", "", {"sf", "f"}, {"sf"}, "sf", "sf", "", SUM_ORDERED},

@@ -328,16 +328,6 @@ static void check_dimensions(struct placing *p) {
         check_scopes(p);
 }
 
-// Means over rows and columns have no order yet.
-static void check_updates(struct placing *p) {
-    const struct train_config *train = &p->config->train;
-    for (uint32_t i = 0; i < train->n_optimizers; i++)
-        if (train->optimizers[i].optimizer.kind == OPTIMIZER_ADAFACTOR) {
-            not_in_order_yet(p, &train->optimizers[i].origin, "`adafactor`");
-            return;
-        }
-}
-
 // The stream's elements may be wider than what a part computes in, and so than its gradients can be made:
 // what one microbatch gives would be rounded.
 static bool check_stream(struct placing *p, const struct storage *storage) {
@@ -412,8 +402,8 @@ static void check_rounding(struct placing *p) {
 // What is refused by one of these would be refused for the wrong reason by those behind it.
 void check_order(struct placing *p) {
     static void (*const checks[])(struct placing *) = {
-        check_relaxed,    check_kind, check_promised, check_powers,  check_number,
-        check_dimensions, check_sums, check_updates,  check_rounding};
+        check_relaxed, check_kind,       check_promised, check_powers,
+        check_number,  check_dimensions, check_sums,     check_rounding};
     uint32_t errors = p->diagnostics->n_errors;
     for (size_t i = 0; i < sizeof checks / sizeof *checks && p->config->train.reproducible; i++)
         if (p->diagnostics->n_errors == errors)

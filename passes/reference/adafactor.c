@@ -70,7 +70,9 @@ static value_id emit_divided(const struct writing *w, const char *suffix, value_
 
 // The root of the mean square, or what is at least said.
 static value_id emit_scale(const struct writing *w, value_id of, const char *suffix, double least) {
-    value_id sum = emit_scalar(w, OP_SQUARE_SUM, suffix, OPERANDS(of));
+    const char *name = name_with(w->emitter->arena, w->name, suffix);
+    value_id sum = w->state->ordered ? emit_exact_square_sum(w->emitter, name, of)
+                                     : emit_scalar(w, OP_SQUARE_SUM, suffix, OPERANDS(of));
     sum = emit_divided(w, suffix, sum, elements_of(w, of));
     return emit_at_least(w, suffix, emit_scalar(w, OP_SQUARE_ROOT, suffix, OPERANDS(sum)), least);
 }

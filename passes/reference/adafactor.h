@@ -12,6 +12,7 @@ struct adafactor_state {
         moments[2]; // of a matrix those of rows and of columns, else the first, of each element
     value_id gradient, rate, clip, step;
     bool may_skip; // steps whose `clip` is not a number leave parameter and moments as they are
+    bool ordered;  // sums have one order on every mesh
 };
 
 // Is it a matrix, of which rows and columns have a moment each? All else has one for each element.

@@ -115,6 +115,13 @@ value_id emit_iota(struct emitter *emitter, const char *name, enum dimension dim
     return op->results[0];
 }
 
+value_id emit_exact_square_sum(struct emitter *e, const char *name, value_id x) {
+    value_id bins = emit_iota(e, name_with(e->arena, name, ".bins"), DIM_FLAT, LIMIT_SQUARE_BINS);
+    value_id squares =
+        emit(e, OP_SQUARE_BINS, name_with(e->arena, name, ".square"), OPERANDS(x, bins));
+    return emit(e, OP_BIN_SUM, name_with(e->arena, name, ".sum"), OPERANDS(squares));
+}
+
 const char *range_name(struct arena *arena, const char *name, const struct layer_range *range) {
     if (range->step <= 1)
         return arena_format(arena, "%s.%" PRId64 "_%" PRId64, name, range->begin, range->end);

@@ -46,6 +46,8 @@ value_id emit_to(struct emitter *, value_id x, enum dtype type);
 value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a, value_id b,
                      enum dtype type);
 value_id emit_sum_rows(struct emitter *, const char *name, value_id x, int keep, enum dtype type);
+// A sum of squares that needs no order, since they are added in bins.
+value_id emit_exact_square_sum(struct emitter *, const char *name, value_id x);
 // `h.0_2`: the part of a buffer that is of a range of layers.
 const char *range_name(struct arena *, const char *name, const struct layer_range *);
 // `keep_hidden_0_2`, of a unit that does something with a buffer. Names of units are words, as a

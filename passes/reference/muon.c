@@ -89,14 +89,9 @@ static value_id emit_weighted(struct emitter *e, const char *name, value_id a, v
     return emit_with(e, OP_WEIGHTED_SUM, name, OPERANDS(a, b), weights, 2)->results[0];
 }
 
-// A sum of squares; one that is to be in order is of bins, whose sums need none.
 static value_id emit_square_sum(struct emitter *e, const char *name, value_id x, bool ordered) {
-    const char *square = name_with(e->arena, name, ".square");
-    if (!ordered)
-        return emit(e, OP_SQUARE_SUM, square, OPERANDS(x));
-    value_id bins = emit_iota(e, name_with(e->arena, name, ".bins"), DIM_FLAT, LIMIT_SQUARE_BINS);
-    value_id squares = emit(e, OP_SQUARE_BINS, square, OPERANDS(x, bins));
-    return emit(e, OP_BIN_SUM, name_with(e->arena, name, ".sum"), OPERANDS(squares));
+    return ordered ? emit_exact_square_sum(e, name, x)
+                   : emit(e, OP_SQUARE_SUM, name_with(e->arena, name, ".square"), OPERANDS(x));
 }
 
 // One of the norm, which is at least `eps`.

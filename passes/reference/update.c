@@ -613,7 +613,8 @@ static void emit_adafactor_update(struct updater *u, const struct trained *state
                                    rate,
                                    clip,
                                    step,
-                                   .may_skip = u->config->train.loss_scale.initial != 0};
+                                   .may_skip = u->config->train.loss_scale.initial != 0,
+                                   .ordered = u->config->train.reproducible > 0};
     emit_adafactor(&u->writer.emitter, short_name(u, state, ""), state->tensor, state->optimizer,
                    decay_of(state), &made);
     bind_updated(u, state, at, made.parameter);

@@ -143,7 +143,7 @@ struct sum_rows {
 };
 
 struct sum_columns {
-    int64_t columns;
+    struct row_blocks of_row; /* the elements of one */
     struct elements x;
     void *y;
 };

@@ -20,9 +20,13 @@ int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t
 }
 
 int32_t place_sum_columns(struct place_context *context, int32_t statement, int32_t dtype,
-                          int64_t rows, int64_t columns, const void *x, void *y) {
+                          int64_t rows, int64_t columns, int64_t parts, int64_t blocks,
+                          const void *x, void *y) {
     RECORD_CALL(sum_columns);
-    struct sum_columns sum = {.columns = columns, .x = elements_of(x, dtype), .y = y};
+    struct sum_columns sum = {.x = elements_of(x, dtype), .y = y};
+    int32_t status = cut_rows(context, statement, columns, parts, blocks, &sum.of_row);
+    if (status)
+        return status;
     return run_kernel(context, statement, KERNEL_sum_columns, COMPUTED_IN(dtype), rows,
                       rows_per_range(columns), &sum);
 }
