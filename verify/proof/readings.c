@@ -68,8 +68,8 @@ static struct width find(const struct readings *r, struct builder *builder, uint
         any = width_join(any, r->all[i - 1].width);
         all = width_meet(all, r->all[i - 1].width);
     }
-    if (width_equal(any, WIDTH_NONE) ||
-        width_equal(any, all)) // this saves time: all layers' are alike
+    // This saves time: most are alike in all layers.
+    if (width_equal(any, WIDTH_NONE) || width_equal(any, all))
         return any;
     builder->fixed = true;
     for (uint32_t i = list; i; i = r->all[i - 1].next)

@@ -79,16 +79,6 @@ static uint32_t n_summed(const struct terms *terms, struct term of) {
     return term_is_collected(terms, of) ? term_node(terms, of)->n_parts : 1;
 }
 
-// Whether it is of the final program's own, or of a part that is.
-static bool is_own(const struct context *c, unsigned i) {
-    const struct terms *terms = c->builder->terms;
-    struct term of = c->operands[i].value.of;
-    for (uint32_t k = 0; k < n_summed(terms, of); k++)
-        if (readings_is_own(c->proof->readings, summed_part(terms, of, k).node))
-            return true;
-    return false;
-}
-
 static const struct fault *narrow_fault(const struct context *c, unsigned i, struct width has,
                                         struct width least) {
     struct proof *p = c->proof;
@@ -157,8 +147,6 @@ static struct width width_to(const struct context *c, struct term maker, unsigne
 
 static void check_operand(struct context *c, struct term maker, unsigned i) {
     if (term_kind(c->builder->terms, c->operands[i].value.of) == NODE_ZERO) // every type has it
-        return;
-    if (is_own(c, i)) // what it lacks, others will
         return;
     struct width least = least_of(c, maker, i), has = width_to(c, maker, i);
     if (!width_holds(has, least) && !c->fault)
@@ -310,7 +298,10 @@ static void lack_digits(const struct context *c, unsigned result, struct judgeme
     for (unsigned i = 0; i < c->op->n_operands; i++) {
         const struct judgement *operand = &c->operands[i];
         if (!op_reads(c->op->kind, result, i) || !dtype_is_floating(operand->dtype) ||
-            is_zero(c, i) || !lacks_own_digits(c, i) || width_holds(operand->width, made->width))
+            is_zero(c, i) || !lacks_own_digits(c, i))
+            continue;
+        made->sent &= operand->sent;
+        if (width_holds(operand->width, made->width))
             continue;
         made->width = width_meet(made->width, operand->width);
         made->before = width_meet(made->before, operand->width);
