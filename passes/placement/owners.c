@@ -93,15 +93,25 @@ static bool is_elsewhere(const struct storage *storage) {
     return false;
 }
 
+// Whether gradients would have to be summed over other axes of the batch than the owners' where their owner
+// has added up microbatches, alone or in front of the next.
+static bool sums_between_owners(const struct placing *p, const struct storage *storage) {
+    struct axis_list rest =
+        axis_list_without(&p->placement->tokens, &storage->shards[STATE_OPTIMIZER]);
+    uint64_t copies = axis_list_mask(&rest) & ~storage->cut;
+    bool each = storage->scattered_each.n && axis_list_mask(&storage->reduced_each) & copies;
+    return copies && (storage->shards[STATE_GRADIENTS].n || each);
+}
+
 // What is not compiled together with owners yet, however parameters are kept; NULL: nothing.
 static const char *missing_beside(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list model = axis_list_without(owners, &p->placement->tokens);
-    struct axis_list copies = axis_list_without(&p->placement->tokens, owners);
     if (model.n)
         return "over axes of the model";
-    if (axis_list_mask(&copies) & ~storage->cut)
-        return "over some of the axes that split the batch";
+    if (sums_between_owners(p, storage))
+        return "over some of the axes that split the batch, beside gradients that go to owners in "
+               "each microbatch,";
     if (p->placement->islands.n || storage->wire.n)
         return "beside `relax`";
     if (is_elsewhere(storage))
