@@ -99,7 +99,9 @@ static bool sums_between_owners(const struct placing *p, const struct storage *s
     struct axis_list rest =
         axis_list_without(&p->placement->tokens, &storage->shards[STATE_OPTIMIZER]);
     uint64_t copies = axis_list_mask(&rest) & ~storage->cut;
-    bool each = storage->scattered_each.n && axis_list_mask(&storage->reduced_each) & copies;
+    bool cast = storage->types.gradients != storage->types.reduced;
+    bool each =
+        storage->scattered_each.n && (cast || axis_list_mask(&storage->reduced_each) & copies);
     return copies && (storage->shards[STATE_GRADIENTS].n || each);
 }
 
@@ -116,8 +118,6 @@ static const char *missing_beside(const struct placing *p, const struct storage 
         return "beside `relax`";
     if (is_elsewhere(storage))
         return "of states that are offloaded or materialized";
-    if (storage->types.gradients != storage->types.reduced)
-        return "of which gradients are reduced in another type than they are kept in";
     return NULL;
 }
 

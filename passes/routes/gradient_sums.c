@@ -142,17 +142,24 @@ static bool sums_cast(const struct route_maker *m) {
     return m->storage->types.reduced != m->storage->types.gradients;
 }
 
-// A transient of what travels, in the type in which it does.
+// A transient of what travels, in the type in which it does. Of an owner's, the number of the layer says
+// whose it is.
 static int add_travelling(struct route_maker *m, const char *suffix, const struct axis_list *flat,
                           int64_t slots) {
     int made = add_transient(m, suffix, flat, slots);
+    m->route->stations[made].stacked = owner_axes(m->storage, flat).n > 0;
     m->route->stations[made].dtype = m->storage->types.reduced;
     return made;
 }
 
-// Whether each microbatch's gradient goes to its owner, who adds the sum of those before to his summand.
+// Whether each microbatch's gradient goes to its owner, who keeps the sum of all.
 static bool goes_to_owner(const struct route_maker *m, const struct gradient_sums *sums) {
-    return m->storage->by_tensor && sums->scatter_each.n && !m->placement->ordered;
+    return m->storage->by_tensor && sums->scatter_each.n;
+}
+
+// Whether he adds what he has so far to his summand, which is of the same elements then.
+static bool owner_adds_first(const struct route_maker *m, const struct gradient_sums *sums) {
+    return goes_to_owner(m, sums) && !m->placement->ordered && !sums_cast(m);
 }
 
 // Whether sums over axes of the model come before others: where sums are ordered, and where owners have
@@ -163,11 +170,12 @@ static bool sums_model_first(const struct route_maker *m, const struct gradient_
 
 // Sums over axes of the model, before those over data axes. The devices of `keep_first` are
 // left their parts of the sum over these, if they come last in it, else of a copy.
-static void sum_first(struct route_maker *m, const struct gradient_sums *sums, int part, int kept) {
+static void sum_first(struct route_maker *m, const struct gradient_sums *sums, int written,
+                      int part, int kept) {
     const struct axis_list *parts = &sums->keep_first;
     struct axis_list summed = placement_sum(m->placement, m->mesh, m->facts->left);
     bool scatters = axis_list_begins(&summed, parts);
-    int written = m->route->used, whole = copied_from(m, written, part);
+    int whole = copied_from(m, written, part);
     if (scatters)
         summed = axis_list_without(&summed, parts);
     add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
@@ -220,11 +228,12 @@ static bool any_summed_last(const struct route_maker *m, const struct gradient_s
 }
 
 // Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes. `cast`:
-// what is summed, where that is of other elements than `part`; else -1.
+// what is summed, where that is of other elements than `part`; else -1. Of that an owner's is no window
+// of a whole, in which all devices could sum theirs in place.
 static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int cast,
                      int last, int own, const struct coded *coded) {
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
-    struct axis_list summed = reduced_last(m, sums);
+    struct axis_list summed = reduced_last(m, sums), inner = sums->inner_last;
     int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
     int whole = copied_from(m, m->route->sum, part);
     if (whole != part)
@@ -235,7 +244,11 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     } else if (cast >= 0) {
         return;
     }
-    add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &sums->inner_last);
+    if (cast >= 0 && m->storage->by_tensor) {
+        inner = summed;
+        summed.n = 0;
+    }
+    add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &inner);
     add_transfer(m, HOP_SCATTER_LAST, event, part, last, &sums->scatter_last);
     add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
     if (coded->sent >= 0) {
@@ -286,7 +299,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
         term.kept = term.part;
     struct axis_list reduced = sums->keep_first;
     axis_list_add_all(&reduced, &sums->scatter_each);
-    bool added = several && !ordered && !goes_to_owner(m, sums);
+    bool added = several && !ordered && !owner_adds_first(m, sums);
     if (sums->keep_each.n || (sums->scatter_each.n && (added || sums_cast(m))))
         term.reduced = add_travelling(m, ".reduced", &reduced, layers_summed_at_once(storage));
     term.summed = term.reduced >= 0 ? term.reduced : term.travels;
@@ -299,7 +312,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
 static bool is_added(const struct route_maker *m, const struct gradient_sums *sums,
                      const struct term *term) {
     return m->placement->microbatches > 1 && !m->placement->ordered && term->written >= 0 &&
-           !goes_to_owner(m, sums);
+           !owner_adds_first(m, sums);
 }
 
 // Sums behind each microbatch, then adds to those of the microbatches before.
@@ -312,8 +325,9 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     if (term->travels != term->written)
         add_hop(m, HOP_CAST_EACH, behind, term->written, term->travels, NULL);
     if (sums_model_first(m, sums))
-        sum_first(m, sums, term->part, term->kept);
-    if (several && goes_to_owner(m, sums))
+        sum_first(m, sums, term->travels >= 0 ? term->travels : m->route->used, term->part,
+                  term->kept);
+    if (several && owner_adds_first(m, sums))
         add_hop(m, HOP_ADD_FIRST, behind, sum, term->travels, NULL);
     add_transfer(m, HOP_SUM_INNER_EACH, behind, term->kept, term->kept, &sums->inner_each);
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);

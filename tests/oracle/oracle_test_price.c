@@ -284,6 +284,7 @@ static void ways_to_store_cost_what_their_programs_do(void **state) {
     check_variations(2, "", some);
     check_variations(4, "", some);
     check_variations(2, "reproducible = 8 ", some);
+    check_variations(2, "precision { reduce = fp64 } ", some);
     check_variations(2, "optimizer.layers[0:2] = sgd(lr = 1e-2, momentum = 0.9) ", some);
     check_variations(2, "precision { parameters = bf16  master = fp32  compute = bf16 } ", some);
 }
