@@ -256,10 +256,12 @@ bool op_result_accumulates(enum op_kind kind, unsigned result) {
     }
 }
 
-// The n-th word of a space-separated list, copied.
+// The n-th word of a space-separated list, copied; "" behind the last.
 static const char *nth_word(struct arena *arena, const char *text, unsigned n) {
-    while (n--)
-        text = strchr(text, ' ') + 1;
+    for (; n > 0 && *text; n--) {
+        text += strcspn(text, " ");
+        text += *text == ' ';
+    }
     return arena_string(arena, text, strcspn(text, " "));
 }
 
