@@ -76,7 +76,9 @@ def check_built():
                    stderr=subprocess.DEVNULL)
     lines = [given(option) + given(other, value) for option, other, value in ROWS if {option, other} <= set(KINDS)]
     lines += [given(option) for option, _, _ in ROWS if option in KINDS]
-    for line in [*lines, [], ["--data", "x"], ["--data", "x", "--eval", "x"], ["--steps", "3"], ["--steps", "0"], ["-q"]]:
+    in_vain = ["--data", "x", "--eval", "x"]
+    assert "warning: --data changes nothing: no step is taken" in told(["./built"], in_vain)[1]
+    for line in [*lines, [], ["--data", "x"], in_vain, ["--steps", "3"], ["--steps", "0"], ["-q"]]:
         ours, theirs = told([PLACEC, "run", FILE], line), told(["./built"], line)
         assert ours == theirs, f"{line}: {ours}, but built: {theirs}"
     for number in ("+3", " 3", "3 ", "0x3", "", "9999999999999999999"):

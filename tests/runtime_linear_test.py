@@ -374,7 +374,7 @@ class Linear(unittest.TestCase):
     def test_command_line(self):
         for options, text in ((["--steps", "x"], "--steps takes a whole number"), (["--steps", "-1"], "not '-1'"),
                               (["--bogus"], "bogus"), (["file"], "'file' is not an option"),
-                              (["--steps", "3"], "--steps needs --data"), (["--data", "f"], "--data needs --steps"),
+                              (["--steps", "3"], "--steps needs --data"), (["--data", "f"], "there is nothing to do"),
                               (["--steps", "99999999999999999999", "--data", "f"], "whole number")):
             self.assertFails(run(*options), text, status=2)
         self.assertEqual(run("--help").returncode, 0)

@@ -232,8 +232,8 @@ int place_options_check(const char *program, const struct place_run_options *opt
     else if (!asks_for_something(options))
         wrong = "there is nothing to do: no steps, no --eval, --save or --sample\n"
                 "  train with --data FILE --steps N; --help lists the options";
-    else if (options->steps == 0 && options->data.n > 0 && !options->sample)
-        wrong = "--data needs --steps N";
+    else if (options->steps == 0 && options->data.n > 0 && !options->sample && place_speaks(0))
+        fprintf(stderr, "warning: --data changes nothing: no step is taken\n");
     if (wrong)
         fprintf(stderr, "%s: %s\n", program, wrong);
     return wrong ? 2 : -1;
