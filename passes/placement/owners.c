@@ -53,7 +53,8 @@ static void propose_same_owners(struct placing *p, struct diagnostic *d,
 static void report_other_cut(struct placing *p, const struct storage *storage, enum state state,
                              const struct mode_statement *other) {
     const struct mode_statement *mode = first_by_tensor(storage);
-    const struct tensor *tensor = &p->program->job->tensors[storage->first];
+    const struct tensor *tensor =
+        &p->program->job->tensors[storage->first % p->placement->n_tensors];
     const struct axis_list *axes = &storage->shards[state];
     const struct mode_statement *at = other     ? other
                                       : axes->n ? storage->modes[state][axes->axes[0]]
