@@ -110,8 +110,9 @@ static void describe_tensors(struct arena *arena, const struct job *job,
     for (uint32_t i = 0; i < job->n_tensors; i++) {
         const struct tensor *tensor = &job->tensors[i];
         tensors[i] = (struct place_tensor){
-            .name = tensor->name,
+            .name = tensor_model_name(tensor),
             .layers = tensor->layers,
+            .first_layer = tensor->first_layer,
             .init = (enum place_init)tensor->init,
             .init_std = tensor->init_std,
             .dtype = saved_dtype(job, i),

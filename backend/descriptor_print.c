@@ -82,11 +82,11 @@ static void print_tensors(FILE *to, const struct place_program *p) {
         if (t->n_fused)
             print_fused(to, t);
         fprintf(to,
-                ".layers = %" PRId64
+                ".layers = %" PRId64 ", .first_layer = %" PRId64
                 ", .init = %d, .init_std = %a, .dtype = %d, .saved_rows = %" PRId64
                 ", .saved_columns_begin = %" PRId64 ", .saved_columns = %" PRId64
                 ", .saved_transposed = %d},\n",
-                t->layers, (int)t->init, t->init_std, (int)t->dtype, t->saved_rows,
+                t->layers, t->first_layer, (int)t->init, t->init_std, (int)t->dtype, t->saved_rows,
                 t->saved_columns_begin, t->saved_columns, t->saved_transposed);
     }
     fputs("};\n", to);

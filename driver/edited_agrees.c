@@ -291,7 +291,8 @@ static bool mesh_differs(const struct comparison *w) {
 
 // What of a tensor is not as the model has it; NULL: it is the same.
 static const char *tensor_difference(const struct tensor *text, const struct tensor *file) {
-    bool same = text->rank == file->rank && text->layers == file->layers;
+    bool same = text->rank == file->rank && text->layers == file->layers &&
+                text->first_layer == file->first_layer;
     for (unsigned i = 0; same && i < text->rank; i++)
         same = text->dims[i].dimension == file->dims[i].dimension &&
                text->dims[i].size == file->dims[i].size;
@@ -301,7 +302,8 @@ static const char *tensor_difference(const struct tensor *text, const struct ten
     for (unsigned i = 0; same_parts && i < text->n_parts; i++)
         same_parts = same_text(text->parts[i].name, file->parts[i].name) &&
                      text->parts[i].size == file->parts[i].size;
-    if (text->init != file->init || text->init_std != file->init_std || !same_parts)
+    if (text->init != file->init || text->init_std != file->init_std || !same_parts ||
+        strcmp(tensor_model_name(text), tensor_model_name(file)) != 0)
         return "its initial values differ";
     if (text->trainable != file->trainable)
         return "one of them is frozen";

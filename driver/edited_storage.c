@@ -39,7 +39,7 @@ static const char *letter_words(const char *letter) {
 static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
                            const char *found, const char *declared, const struct origin *origin) {
     const char *name = c->final->job->mesh.axes[axis].name;
-    const char *tensor = c->final->job->tensors[row->buffer->tensor].name;
+    const char *tensor = tensor_model_name(&c->final->job->tensors[row->buffer->tensor]);
     struct diagnostic *d = report(
         c->diagnostics, E621, row->buffer->span, "this program keeps the %s of `%s` %s over `%s`",
         row->state == STATE_OPTIMIZER ? "optimizer's state" : state_names[row->state], tensor,
@@ -100,7 +100,7 @@ static void report_residency(struct compilation *c, const struct buffer *buffer,
     const struct mode_statement *declared = storage->lives[state];
     struct diagnostic *d =
         report(c->diagnostics, E621, buffer->span, "this program %s the %s of `%s`", does,
-               state_names[state], c->final->job->tensors[buffer->tensor].name);
+               state_names[state], tensor_model_name(&c->final->job->tensors[buffer->tensor]));
     diagnostic_label(d, declared ? origin_span(&declared->origin) : c->config.strategy.name_span,
                      "%s: they are `%s`", declared ? "declared here" : "nothing is declared",
                      residency_names[stored_residency(storage, state)]);
@@ -167,10 +167,10 @@ static void check_tiers(struct compilation *c, const struct placement *placement
             (buffer->tier != TIER_DEVICE && declared == furthest_tier(c->final, buffer)))
             continue;
         const struct mode_statement *mode = storage->lives[state];
-        struct diagnostic *d =
-            report(c->diagnostics, E621, buffer->span, "this program keeps the %s of `%s` on %s",
-                   state == STATE_OPTIMIZER ? "optimizer's state" : state_names[state],
-                   c->final->job->tensors[buffer->tensor].name, tier_names[buffer->tier]);
+        struct diagnostic *d = report(
+            c->diagnostics, E621, buffer->span, "this program keeps the %s of `%s` on %s",
+            state == STATE_OPTIMIZER ? "optimizer's state" : state_names[state],
+            tensor_model_name(&c->final->job->tensors[buffer->tensor]), tier_names[buffer->tier]);
         diagnostic_label(d, mode ? origin_span(&mode->origin) : c->config.strategy.name_span,
                          mode ? "declared here: on %s" : "nothing is declared: on %s",
                          tier_names[declared]);

@@ -108,7 +108,7 @@ static bool tell_option(struct hearing *h, const struct mode_statement *mode,
     struct arena *arena = &h->c->arena;
     struct diagnostic *d = report_unheard(h->c, &mode->origin, option->span, option->name);
     diagnostic_say(d, "by it `%s` would be %s %s",
-                   h->c->final->job->tensors[tensor % h->placement->n_tensors].name,
+                   tensor_model_name(&h->c->final->job->tensors[tensor % h->placement->n_tensors]),
                    gathers ? "gathered" : "summed",
                    amount_text(arena, what->quantity, file.amount));
     diagnostic_label(d, span_or_step(h->c, text.span), "this %s it %s",

@@ -79,7 +79,8 @@ static bool same_alikes(const struct alikes *a, const struct alikes *b) {
 
 // The last word of a tensor's name, once: queries', keys' and values' biases are all "bias".
 static const char *with_last_word(struct compilation *c, const char *names, uint32_t tensor) {
-    const char *name = c->final->job->tensors[tensor].name, *dot = strrchr(name, '.');
+    const char *name = tensor_model_name(&c->final->job->tensors[tensor]),
+               *dot = strrchr(name, '.');
     const char *word = dot ? dot + 1 : name;
     size_t length = strlen(word);
     if (!*names)

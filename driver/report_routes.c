@@ -181,7 +181,7 @@ static struct paragraph begin_paragraph(const struct text *t, const struct buffe
     const struct layer_range *layers = &t->c->placement.ranges[range];
     return (struct paragraph){.state = class_states[buffer->class],
                               .role = role_text(t, tensor, layers),
-                              .names = last_word(tensor->name),
+                              .names = last_word(tensor_model_name(tensor)),
                               .made = "",
                               .rest_bytes = buffer_bytes(t->program, buffer),
                               .layers = tensor->layers ? buffer_items(buffer) : 0};

@@ -73,6 +73,7 @@ static bool tensor_types_alike(const struct job *job_a, const struct tensor *a,
 static bool tensors_alike(const struct tensor *a, const struct tensor *b) {
     if (!same_text(a->name, b->name) || !dims_alike(a->dims, a->rank, b->dims, b->rank) ||
         !roles_alike(a->roles, a->n_roles, b->roles, b->n_roles) || a->layers != b->layers ||
+        a->first_layer != b->first_layer || !same_text(a->model_name, b->model_name) ||
         a->init != b->init || a->init_std != b->init_std || a->n_parts != b->n_parts)
         return false;
     for (unsigned i = 0; i < a->n_parts; i++)

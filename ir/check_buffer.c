@@ -83,10 +83,11 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
 }
 
 static bool has_layers(const struct checker *c, const struct buffer *buffer) {
-    int64_t layers = buffer->tensor == NO_ID ? 0 : c->job->tensors[buffer->tensor].layers;
-    int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
+    static const struct tensor none = {0};
+    const struct tensor *of = buffer->tensor == NO_ID ? &none : &c->job->tensors[buffer->tensor];
+    int64_t last = of->layers ? of->first_layer + of->layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
     const struct stack *stack = buffer_stack(buffer, STACK_LAYERS);
-    return !stack || (stack->first_layer >= 0 && stack->first_layer <= last &&
+    return !stack || (stack->first_layer >= of->first_layer && stack->first_layer <= last &&
                       stack->count - 1 <= (last - stack->first_layer) / buffer_layer_step(buffer));
 }
 

@@ -1,6 +1,8 @@
 // The structure that every job has, after every pass and when it was read from text: ids in range,
 // values defined once and before use, types that fit, indices inside their buffers. What it *means*
 // is the verifier's matter. Returns the first thing that is wrong as a sentence.
+#include <string.h>
+
 #include "ir/checker.h"
 
 // The parts of a fused tensor fill its dimension `part`.
@@ -33,6 +35,19 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
     return check_tensor_parts(c, tensor);
 }
 
+// Tensors that are one in the model share its name in files, which has each layer once.
+static const char *check_layers(struct checker *c, uint32_t of) {
+    const struct tensor *tensors = c->job->tensors, *tensor = &tensors[of];
+    for (uint32_t i = 0; i < of; i++)
+        if ((tensor_has_layer(tensor, tensors[i].first_layer) ||
+             tensor_has_layer(&tensors[i], tensor->first_layer)) &&
+            (tensor->model_name || tensors[i].model_name) &&
+            strcmp(tensor_model_name(tensor), tensor_model_name(&tensors[i])) == 0)
+            return arena_format(c->arena, "tensors %s and %s have the same layers of %s",
+                                tensors[i].name, tensor->name, tensor_model_name(tensor));
+    return NULL;
+}
+
 static const char *check_buffers(struct checker *c, const struct program *program) {
     const char *wrong = NULL;
     c->program = program;
@@ -56,6 +71,7 @@ static const char *check_job(struct checker *c) {
     for (uint32_t i = 0; i < job->n_tensors && !wrong; i++) {
         c->at = job->tensors[i].span;
         wrong = check_tensor(c, &job->tensors[i]);
+        wrong = wrong ? wrong : check_layers(c, i);
     }
     for (uint32_t i = 0; i < job->n_programs && !wrong; i++)
         wrong = check_buffers(c, job->programs[i]);

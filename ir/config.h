@@ -319,15 +319,12 @@ enum dtype precision_type(const struct precision_config *, enum precision_use, c
 // In which type a table is gathered that the head reads, too: the embedding's roles.
 enum dtype precision_of_tied(const struct precision_config *, const uint8_t *roles,
                              unsigned n_roles);
-// The widest type in which any of its layers (0: it is in none) is gathered.
-enum dtype precision_of_gather(const struct precision_config *, const uint8_t *roles,
-                               unsigned n_roles, int64_t layers);
 // The type of a gradient's sums over microbatches and devices, and on the way to these. Where they are
 // to have an order it is what the type is added up in, and the whole is rounded once.
 enum dtype precision_of_sums(const struct train_config *, const uint8_t *roles, unsigned n_roles,
-                             int64_t layers);
+                             int64_t layer);
 enum dtype precision_of_reduction(const struct train_config *, const uint8_t *roles,
-                                  unsigned n_roles, int64_t layers);
+                                  unsigned n_roles, int64_t layer);
 bool precision_says(const struct precision_config *, enum precision_use, const uint8_t *roles,
                     unsigned n_roles, int64_t layer);
 // Whether all is of one type that everything computes in by itself, fp32 or fp64.

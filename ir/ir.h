@@ -2,7 +2,7 @@
 //
 // A *job* says what every device of a mesh holds and does in one training step, by a *program* for
 // each part of the mesh. Its size does not depend on the number of layers, devices or microbatches.
-//   tensor     a logical parameter of the model, one entry for all layers that have it
+//   tensor     a logical parameter of the model, one entry for all layers that have it in the same types
 //   buffer     bytes of the arena that hold a tensor (or a value between units), with its layout
 //   unit       a flat SSA function on device-local tensors; all arithmetic is in units
 //   step       a structured schedule: loops, unit calls, collectives, frees. `train` and `evaluate`
@@ -295,15 +295,16 @@ struct tensor_part {
 };
 enum { MAX_TENSOR_PARTS = 3 };
 
-// A logical parameter, without the dimension `layers`.
+// A logical parameter, without the dimension `layers`; all of its layers have the same element types.
 struct tensor {
     const char *name; // "block.attention.q.weight"
     uint8_t n_roles;
     uint8_t roles[MAX_ROLES]; // outermost first: layers, attention, qkv, up
     uint8_t rank;
     struct dim dims[MAX_RANK];
-    int64_t layers;                             // copies, one per layer; 0: not repeated by layer
-    uint8_t n_parts;                            // 0: it is not fused
+    int64_t layers, first_layer; // copies, one per layer; 0: not repeated by layer
+    const char *model_name;      // by which its layers are drawn and saved; NULL: its own
+    uint8_t n_parts;             // 0: it is not fused
     struct tensor_part parts[MAX_TENSOR_PARTS]; // in the order of the dimension `part`
     enum init_kind init;
     double init_std; // INIT_NORMAL
@@ -687,6 +688,8 @@ void program_reserve_buffers(struct program *, uint32_t n); // room for so many,
 uint32_t job_add_unit(struct job *, const char *name, struct span span);
 uint32_t job_clone_unit(struct job *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
+const char *tensor_model_name(const struct tensor *);                    // or its own
+bool tensor_has_layer(const struct tensor *, int64_t layer); // so has what is not repeated by layer
 enum dtype tensor_parameters(const struct job *, const struct tensor *); // its own, or the policy's
 enum dtype tensor_master(const struct job *, const struct tensor *);
 enum dtype tensor_moments(const struct job *, const struct tensor *);

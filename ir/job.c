@@ -56,6 +56,15 @@ uint32_t job_add_unit(struct job *job, const char *name, struct span span) {
     return job->n_units - 1;
 }
 
+const char *tensor_model_name(const struct tensor *tensor) {
+    return tensor->model_name ? tensor->model_name : tensor->name;
+}
+
+bool tensor_has_layer(const struct tensor *tensor, int64_t layer) {
+    return tensor->layers == 0 ||
+           (layer >= tensor->first_layer && layer - tensor->first_layer < tensor->layers);
+}
+
 enum dtype tensor_parameters(const struct job *job, const struct tensor *tensor) {
     return tensor->parameters ? tensor->parameters : job->policy.parameters;
 }

@@ -145,7 +145,16 @@ static void parse_parts(struct parser *p, struct tensor *tensor) {
     } while (text_accept(p, ','));
 }
 
-// `tensor NAME [dims] role ROLE layers N init KIND parts NAME N, ... frozen stored TYPE master TYPE
+// `layers N from N of NAME`
+static void parse_layers(struct parser *p, struct tensor *tensor) {
+    tensor->layers = text_integer(p);
+    if (text_accept_word(p, "from"))
+        tensor->first_layer = text_integer(p);
+    if (text_accept_word(p, "of"))
+        tensor->model_name = text_name(p, "a tensor of the model");
+}
+
+// `tensor NAME [dims] role ROLE layers N from N of NAME init KIND parts NAME N, ... frozen stored TYPE master TYPE
 // moments TYPE gradients TYPE gather TYPE reduce TYPE saved "NAME" columns A N transposed`; what follows
 // the dimensions may be left out, but for the way to initialise.
 static void parse_tensor(struct parser *p) {
@@ -157,7 +166,7 @@ static void parse_tensor(struct parser *p) {
     if (text_accept_word(p, "role"))
         tensor.n_roles = (uint8_t)text_roles(p, tensor.roles);
     if (text_accept_word(p, "layers"))
-        tensor.layers = text_integer(p);
+        parse_layers(p, &tensor);
     text_expect_word(p, "init");
     tensor.init = text_choice(p, init_names, N_INITS, "a way to initialise");
     if (tensor.init == INIT_NORMAL)

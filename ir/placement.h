@@ -185,7 +185,9 @@ struct placement {
     // update, and of activations; and the most of these and of those that are recomputed at once, of
     // which the range is a multiple.
     int64_t *worked_at_once, *updated_at_once, *kept_at_once, *most_at_once;
-    struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
+    // Tensor t in range r: tensors[r * n_tensors + t]. In a range of which it has no layer it is placed as
+    // where it has some.
+    struct placed_tensor *tensors;
     uint32_t n_tensors;
     struct storage **storages; // in the order of the first tensors
     uint32_t n_storages;
@@ -206,6 +208,13 @@ static inline uint32_t placement_range(const struct placement *placement, int64_
     while (r > 0 && (layer - ranges[r].begin) % ranges[r].step != 0)
         r--;
     return r;
+}
+
+// Whether the tensor of an entry of `tensors` has the layers of its range.
+static inline bool placement_has(const struct placement *placement, const struct job *job,
+                                 uint32_t at) {
+    return tensor_has_layer(&job->tensors[at % placement->n_tensors],
+                            placement->ranges[at / placement->n_tensors].begin);
 }
 
 // Where in `tensors` it stands how the tensor that a buffer holds is placed; of several layers, how

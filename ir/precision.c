@@ -1,7 +1,7 @@
 // Which element type holds for what, by what a file says and leaves open (docs/language.md, "Element
 // types"). What is said of a part by a selector holds over what is said of all, the longer selector over
-// the shorter; what is left open follows what it is made of. A slice says it of some layers: what these
-// compute in, and nothing else, may differ, so a tensor has types for all of its layers.
+// the shorter; what is left open follows what it is made of. A slice says it of some layers, which then have
+// tensors of their own, so that all layers of a tensor have its types.
 #include <string.h>
 
 #include "ir/config.h"
@@ -154,40 +154,20 @@ bool precision_alike(const struct precision_config *precision, int64_t a, int64_
     return true;
 }
 
-enum dtype precision_of_gather(const struct precision_config *precision, const uint8_t *roles,
-                               unsigned n_roles, int64_t layers) {
-    enum dtype wider = precision_type(precision, PRECISION_GATHER, roles, n_roles, 0);
-    for (int64_t layer = 0; (layer = precision_next(precision, layer)) < layers;) {
-        enum dtype here = precision_type(precision, PRECISION_GATHER, roles, n_roles, layer);
-        bool nested = dtype_holds(wider, here) || dtype_holds(here, wider);
-        wider = nested ? dtype_wider(wider, here)
-                       : precision_type(precision, PRECISION_PARAMETERS, roles, n_roles, layer);
-    }
-    return wider;
-}
-
-static bool works_in_doubles(const struct precision_config *precision, const uint8_t *roles,
-                             unsigned n_roles, int64_t layers) {
-    bool doubles = precision_of_work(precision, roles, n_roles, 0) == DTYPE_F64;
-    for (int64_t layer = 0; (layer = precision_next(precision, layer)) < layers;)
-        doubles |= precision_of_work(precision, roles, n_roles, layer) == DTYPE_F64;
-    return doubles;
-}
-
 enum dtype precision_of_sums(const struct train_config *train, const uint8_t *roles,
-                             unsigned n_roles, int64_t layers) {
+                             unsigned n_roles, int64_t layer) {
     const struct precision_config *precision = &train->precision;
-    enum dtype gradients = precision_type(precision, PRECISION_GRADIENTS, roles, n_roles, 0);
-    bool doubles = works_in_doubles(precision, roles, n_roles, layers);
+    enum dtype gradients = precision_type(precision, PRECISION_GRADIENTS, roles, n_roles, layer);
+    bool doubles = precision_of_work(precision, roles, n_roles, layer) == DTYPE_F64;
     enum dtype added_up = doubles ? DTYPE_F64 : dtype_added_up_in(gradients);
     return train->reproducible ? added_up : gradients;
 }
 
 enum dtype precision_of_reduction(const struct train_config *train, const uint8_t *roles,
-                                  unsigned n_roles, int64_t layers) {
+                                  unsigned n_roles, int64_t layer) {
     return train->reproducible
-               ? precision_of_sums(train, roles, n_roles, layers)
-               : precision_type(&train->precision, PRECISION_REDUCE, roles, n_roles, 0);
+               ? precision_of_sums(train, roles, n_roles, layer)
+               : precision_type(&train->precision, PRECISION_REDUCE, roles, n_roles, layer);
 }
 
 bool precision_says(const struct precision_config *precision, enum precision_use use,

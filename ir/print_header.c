@@ -91,6 +91,10 @@ void print_tensor(struct printer *p, const struct tensor *tensor) {
     put_roles(p, tensor->roles, tensor->n_roles);
     if (tensor->layers)
         put(p, " layers %" PRId64, tensor->layers);
+    if (tensor->first_layer)
+        put(p, " from %" PRId64, tensor->first_layer);
+    if (tensor->model_name)
+        put(p, " of %s", tensor->model_name);
     put(p, " init %s", init_names[tensor->init]);
     if (tensor->init == INIT_NORMAL) {
         put(p, " ");

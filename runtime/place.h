@@ -178,11 +178,13 @@ struct place_fused {
     int64_t begin, elements;
 };
 
-/* A logical parameter, the same for all layers that have it. Its initial value is a function of the
+/* A logical parameter, the same for all layers that have it. Those that are kept in other types than the
+ * rest are another, of the same name. Its initial value is a function of the
  * seed, its name, the layer and the index in the whole tensor alone. */
 struct place_tensor {
     const char *name;
     int64_t layers; /* copies, one per layer; 0: not repeated by layer */
+    int64_t first_layer;
     enum place_init init;
     double init_std;
     enum place_dtype dtype; /* what its parameters are rounded to where only a wider copy is kept */

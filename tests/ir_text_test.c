@@ -297,6 +297,12 @@ static void takes_nothing_twice(void **state) {
         "`policy` is given twice", "policy");
     expect_error("of batch, ffn", "of batch, ffn, batch", "`batch` is given twice", "batch micro");
     expect_error("buffer behind", "buffer x", "buffer `x` is declared twice", "x : activations");
+    expect_error("from 1 of block.n", "of block.g",
+                 "tensors block.g and block.n.1_3 have the same layers of block.g", "block.n.1_3");
+    expect_error("of block.g layers 1 from 1 by 2", "of block.n.1_3 layers 1",
+                 "buffer odd holds layers that its tensor does not have", "odd : parameters");
+    expect_error("of block.g layers 1 from 1 by 2", "of block.n.1_3 layers 1 from 3",
+                 "buffer odd holds layers that its tensor does not have", "odd : parameters");
     expect_error("tensor block.g", "tensor block.w", "tensor `block.w` is declared twice",
                  "block.w");
     expect_error("slots 2 pad", "layers 2 slots 2 pad", "a comma stands between", "slots");

@@ -72,6 +72,8 @@ FOUND = [
     ("compute = bf16  compute.layers[-1:] = fp64", 3, "use zero2(dp)  activations : recomputed"),
     ("parameters = bf16  master = fp32  compute = bf16  compute.layers[1:2].mlp = fp32", 3,
      "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations.layers[::2] : recomputed"),
+    ("parameters = bf16  master = fp32  compute = bf16  parameters.layers[:1] = fp32  moments.layers[1:] = bf16", 2,
+     "use zero3(dp)"),  # a master for some layers
     ("", 3, "gradients.layers[0:2] : offloaded"),  # units of layers that lie alike, in two places
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
     ("", 3, "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations : recomputed, offloaded"),  # in flight
@@ -109,7 +111,8 @@ def drawn_types(drawn):
         types[f"{drawn.choice(OF_PARTS)}.{drawn.choice(PARTS)}"] = drawn.choice(TYPES)
     while drawn.random() < 0.3:  # of some layers
         part = drawn.choice(["", "", ".mlp", ".norm", ".attention.qkv"])
-        types[f"compute.layers{drawn.choice(SLICES)}{part}"] = drawn.choice(TYPES)
+        use = drawn.choice(["compute", *OF_PARTS])
+        types[f"{use}.layers{drawn.choice(SLICES)}{part}"] = drawn.choice(TYPES)
     return "  ".join(f"{use} = {dtype}" for use, dtype in types.items())
 
 

@@ -79,7 +79,7 @@ static bool check_one_cut(struct placing *p, const struct cut_tensor *cut) {
         struct diagnostic *d =
             report(p->diagnostics, E309, origin_span(&mode->origin),
                    "%s of `%s` are cut by `%s`, but %s by `%s`", states_text(mode->state),
-                   cut->tensor->name, mode_by_text(mode), states_text(cut->by->state),
+                   tensor_model_name(cut->tensor), mode_by_text(mode), states_text(cut->by->state),
                    mode_by_text(cut->by));
         diagnostic_say(d, "a device's part of one is not its part of the other");
         diagnostic_label(d, origin_span(&cut->by->origin), "cut by `%s` here",
@@ -112,7 +112,7 @@ static bool check_division(struct placing *p, const struct cut_tensor *cut) {
                "%" PRId64 " of `%s` do not divide over the %" PRId64 " devices of `%s`", size,
                dimension, parts, axes_text(p, &axes));
     diagnostic_say(d, "so many has `%s`, of which each device would keep an equal part",
-                   cut->tensor->name);
+                   tensor_model_name(cut->tensor));
     diagnostic_origin(d, &cut->by->origin);
     diagnostic_help(d,
                     "leave `by %s` out: flat shards are padded; or limit it by a selector to "

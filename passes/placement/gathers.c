@@ -82,7 +82,8 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
     for (uint32_t t = 0; t < p->program->job->n_tensors; t++) {
         const struct tensor *tensor = &p->program->job->tensors[t];
         const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
-        if (placed->storage->shards[STATE_PARAMETERS].n)
+        if (placed->storage->shards[STATE_PARAMETERS].n &&
+            placement_has(placement, p->program->job, range * placement->n_tensors + t))
             add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
     }
     for (int role = 0; role < N_ROLES; role++)
@@ -208,6 +209,7 @@ static bool check_units(struct placing *p, uint32_t range) {
     struct taken first = {0};
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (p->program->job->tensors[t].layers &&
+            placement_has(placement, p->program->job, range * placement->n_tensors + t) &&
             !states_go_with(p, range, placement->tensors[range * placement->n_tensors + t].storage,
                             &first))
             return false;

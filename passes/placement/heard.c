@@ -36,6 +36,8 @@ static const struct placed_tensor *next_placed(struct walk *walk, unsigned *axis
     enum state state = walk->mode->state;
     while (walk->at < placement->n_ranges * placement->n_tensors) {
         const struct placed_tensor *placed = &placement->tensors[walk->at++];
+        if (!placement_has(placement, walk->p->program->job, walk->at - 1))
+            continue;
         for (*axis = 0; *axis < walk->p->config->mesh.n_axes; ++*axis)
             if (placed->storage->modes[state][*axis] == walk->mode)
                 return placed;
@@ -102,8 +104,9 @@ static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct storage *storage =
             placement->tensors[range * placement->n_tensors + t].storage;
-        if (p->program->job->tensors[t].layers && storage->shards[STATE_PARAMETERS].n &&
-            storage->prefetch < least)
+        if (p->program->job->tensors[t].layers &&
+            placement_has(placement, p->program->job, range * placement->n_tensors + t) &&
+            storage->shards[STATE_PARAMETERS].n && storage->prefetch < least)
             least = storage->prefetch;
     }
     return least;

@@ -108,7 +108,7 @@ static void report_short_parts(struct placing *p, const struct summed *summed, u
         arena_format(p->arena, "sharding over `%s`, which divides the model, in parts of two sizes",
                      axis_name(p, axis)));
     diagnostic_say(d, "what a device has of `%s` is no multiple of %" PRId64 " elements",
-                   p->program->job->tensors[summed->tensor].name, parts);
+                   tensor_model_name(&p->program->job->tensors[summed->tensor]), parts);
     diagnostic_help(d,
                     "take sizes that %" PRId64 " divides, shard over data axes only, or leave out "
                     "`reproducible`",
@@ -119,6 +119,8 @@ static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
+        if (!placement_has(placement, p->program->job, i))
+            continue;
         const struct summed summed = {i % placement->n_tensors, placed,
                                       gradient_route(p, placed->storage, sum_over_sequences(p, i))};
         int of_short = axis_of_short_parts(p, &summed);
@@ -345,8 +347,9 @@ static bool check_stream(struct placing *p, const struct storage *storage) {
 // Parameters that are rounded to be gathered, and then once more to what reads them, where one device
 // rounds once.
 static bool check_gathered(struct placing *p, const struct storage *storage,
-                           const struct tensor *tensor, int64_t layer) {
+                           const struct tensor *tensor) {
     const struct precision_config *precision = &p->config->train.precision;
+    const int64_t layer = tensor->first_layer;
     enum dtype used = precision_of_work(precision, tensor->roles, tensor->n_roles, layer);
     enum dtype gathered = storage->types.gathered;
     if (storage->shards[STATE_PARAMETERS].n == 0 || dtype_holds(used, gathered) ||
@@ -358,7 +361,8 @@ static bool check_gathered(struct placing *p, const struct storage *storage,
         p, origin,
         arena_format(p->arena, "parameters are rounded to %s to be gathered, and then to %s",
                      dtype_word(gathered), dtype_word(used)));
-    diagnostic_say(d, "a device that has `%s` whole rounds it once, to other bits", tensor->name);
+    diagnostic_say(d, "a device that has `%s` whole rounds it once, to other bits",
+                   tensor_model_name(tensor));
     diagnostic_help(d, "say `gather = %s`, of which less is sent, too", dtype_word(used));
     if (origin == &precision->origins[PRECISION_GATHER] && origin->kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, origin->span, "gather = %s", dtype_word(used));
@@ -368,14 +372,15 @@ static bool check_gathered(struct placing *p, const struct storage *storage,
 // Sums over devices would be of another type than those over the microbatches of one.
 static bool check_reduced(struct placing *p, const struct tensor *tensor) {
     const struct precision_config *precision = &p->config->train.precision;
-    enum dtype reduced =
-        precision_type(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
+    enum dtype reduced = precision_type(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles,
+                                        tensor->first_layer);
     enum dtype sums = tensor_reduce(p->program->job, tensor);
     if (reduced == sums || !tensor->trainable ||
-        !precision_says(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0))
+        !precision_says(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles,
+                        tensor->first_layer))
         return true;
-    const struct origin *origin =
-        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
+    const struct origin *origin = precision_origin(precision, PRECISION_REDUCE, tensor->roles,
+                                                   tensor->n_roles, tensor->first_layer);
     struct diagnostic *d =
         report_no_order(p, origin,
                         arena_format(p->arena, "gradients are reduced in %s, but added up in %s",
@@ -393,8 +398,7 @@ static void check_rounding(struct placing *p) {
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct storage *storage = placement->tensors[i].storage;
         const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
-        int64_t layer = tensor->layers ? placement->ranges[i / placement->n_tensors].begin : 0;
-        if (!check_stream(p, storage) || !check_gathered(p, storage, tensor, layer))
+        if (!check_stream(p, storage) || !check_gathered(p, storage, tensor))
             return;
     }
 }

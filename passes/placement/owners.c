@@ -62,7 +62,7 @@ static void report_other_cut(struct placing *p, const struct storage *storage, e
     struct diagnostic *d =
         report(p->diagnostics, E317, origin_span(&at->origin),
                "the %s of `%s` and its other states do not lie at the same owners",
-               state_names[state], tensor->name);
+               state_names[state], tensor_model_name(tensor));
     diagnostic_say(d, other ? "this cuts each tensor by `%s`" : "these owners are over other axes",
                    other ? mode_by_text(other) : "");
     if (at != mode)

@@ -77,8 +77,9 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
         return;
     w->reported[m] = true;
     const char *name = p->config->mesh.axes[axis].name;
-    struct diagnostic *d = report(p->diagnostics, E304, origin_span(&mode->origin),
-                                  "`%s` is cut over `%s` already, by a split", tensor->name, name);
+    struct diagnostic *d =
+        report(p->diagnostics, E304, origin_span(&mode->origin),
+               "`%s` is cut over `%s` already, by a split", tensor_model_name(tensor), name);
     diagnostic_say(d, "a mode places what the splits leave whole");
     diagnostic_label(d, origin_span(&split->origin), "this cuts its work over `%s`", name);
     diagnostic_origin(d, &mode->origin);
@@ -397,7 +398,8 @@ static void place_storage(struct placing *p) {
         w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
         w.n_groups = 0;
         for (uint32_t t = 0; t < p->program->job->n_tensors; t++)
-            placed_here(&w, t)->storage = place_tensor(&w, t);
+            if (placement_has(p->placement, p->program->job, w.range * p->placement->n_tensors + t))
+                placed_here(&w, t)->storage = place_tensor(&w, t);
     }
     settle_ranges(p);
     check_reach(&w, p->diagnostics->n_errors == errors && !p->work_is_right);
@@ -435,7 +437,7 @@ static bool check_squares(struct placing *p) {
             report(p->diagnostics, E107, origin_span(&train->reproducible_origin),
                    "%s has %lld elements; the squares of at most %lld can be summed where training "
                    "is `reproducible`",
-                   tensor->name, (long long)elements_of(tensor), (long long)most);
+                   tensor_model_name(tensor), (long long)elements_of(tensor), (long long)most);
         diagnostic_help(d, "leave out `reproducible`");
         return false;
     }

@@ -42,11 +42,13 @@ struct route gradient_route(const struct placing *p, const struct storage *stora
 bool has_several_terms(const struct placing *p, uint32_t tensor) {
     const struct program *program = p->program;
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    const int64_t first = program->job->tensors[tensor].first_layer;
     unsigned terms = 0;
     for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->job->units[call->unit];
         const struct loop *layers = walk_loop(&walk, 0);
-        if (unit->phase != PHASE_BACKWARD || (layers && layers->begin > 0)) // as many in all layers
+        if (unit->phase != PHASE_BACKWARD ||
+            (layers && layers->begin > first)) // as many in all layers
             continue;
         for (uint32_t i = 0; i < unit->n_results; i++) {
             const struct buffer *buffer = &program->buffers[call->results[i].buffer];

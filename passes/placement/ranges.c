@@ -118,6 +118,7 @@ static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
     return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
 }
 
+// NULL: the tensor has no layer of the range, until it is filled in (fill_in_others).
 static const struct storage *storage_in(const struct placement *placement, uint32_t range,
                                         uint32_t tensor) {
     return placement->tensors[range * placement->n_tensors + tensor].storage;
@@ -132,8 +133,9 @@ static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
         !optimizers_alike(&p->config->train, p->program->job, first, second) ||
         !work_is_alike(placement, first, second))
         return false;
-    for (uint32_t t = 0; t < placement->n_tensors; t++)
-        if (!storage_equal(storage_in(placement, a, t), storage_in(placement, b, t)))
+    for (uint32_t t = 0; t < placement->n_tensors; t++) // the same tensors, as precision is alike
+        if (storage_in(placement, a, t) &&
+            !storage_equal(storage_in(placement, a, t), storage_in(placement, b, t)))
             return false;
     return kept_alike(p, a, b);
 }
@@ -183,6 +185,8 @@ static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct storage *first = storage_in(placement, a, t);
         const struct storage *second = storage_in(placement, b, t);
+        if (!first) // nor has the other
+            continue;
         const struct axis_list *shards = first->shards[STATE_OPTIMIZER].n
                                              ? &first->shards[STATE_OPTIMIZER]
                                              : &second->shards[STATE_OPTIMIZER];
@@ -305,6 +309,8 @@ static int64_t worked_at_once(const struct placing *p, uint32_t range) {
     int64_t most = kept_at_once(p, range);
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct storage *storage = storage_in(placement, range, t);
+        if (!storage)
+            continue;
         int64_t n = layers_summed_at_once(storage);
         if (consumes_gradients(storage) && storage->copied_layers[STATE_OPTIMIZER] > n)
             n = storage->copied_layers[STATE_OPTIMIZER];
@@ -319,7 +325,8 @@ static int64_t updated_at_once(const struct placing *p, uint32_t range) {
     int64_t most = 1;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
-            int64_t n = storage_in(placement, range, t)->copied_layers[state];
+            const struct storage *storage = storage_in(placement, range, t);
+            int64_t n = storage ? storage->copied_layers[state] : 1;
             if (p->program->job->tensors[t].layers && n > most)
                 most = n;
         }
@@ -358,6 +365,8 @@ static void copy_storages(const struct placing *p, uint32_t range, uint32_t from
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         const struct storage *of = storage_in(placement, from, t);
         uint32_t k = 0;
+        if (!of)
+            continue;
         while (storage_in(placement, from, k) != of)
             k++;
         tensors[t].storage = k < t ? tensors[k].storage : arena_copy(p->arena, of, sizeof *of);
@@ -402,7 +411,7 @@ static void number_storages(const struct placing *p) {
     uint32_t cap = 0;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         struct storage *storage = placement->tensors[i].storage;
-        if (storage->number != NO_ID)
+        if (!storage || storage->number != NO_ID)
             continue;
         storage->number = placement->n_storages;
         storage->first = i;
@@ -445,6 +454,20 @@ static void count_layers_at_once(const struct placing *p) {
     }
 }
 
+// A tensor that lacks the layers of a range is placed there as in the first of which it has some, so that
+// whoever asks without a layer finds it.
+static void fill_in_others(const struct placing *p) {
+    struct placement *placement = p->placement;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        uint32_t own = t;
+        while (!placement->tensors[own].storage)
+            own += placement->n_tensors;
+        for (uint32_t r = 0; r < placement->n_ranges; r++)
+            if (!storage_in(placement, r, t))
+                placement->tensors[r * placement->n_tensors + t] = placement->tensors[own];
+    }
+}
+
 void settle_ranges(struct placing *p) {
     join_ranges(p);
     check_turns(p);
@@ -452,4 +475,5 @@ void settle_ranges(struct placing *p) {
     number_storages(p);
     bound_layers(p);
     count_layers_at_once(p);
+    fill_in_others(p);
 }

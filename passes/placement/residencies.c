@@ -91,8 +91,10 @@ static void find_contributions(struct reasons *r) {
         const struct tensor *tensor = &r->p->program->job->tensors[t];
         if (!is_added_to(r->p, r->mode, t))
             continue;
-        add_reason(r, NULL,
-                   arena_format(r->p->arena, "%s gets another summand later", tensor->name), NULL);
+        add_reason(
+            r, NULL,
+            arena_format(r->p->arena, "%s gets another summand later", tensor_model_name(tensor)),
+            NULL);
         if (!(roles >> tensor->roles[0] & 1))
             kept = arena_format(r->p->arena, "%s%s%s.%s : stored", kept, *kept ? "  " : "",
                                 state_names[r->mode->state], role_names[tensor->roles[0]]);
@@ -181,7 +183,8 @@ static void check_master(struct placing *p, const struct mode_statement *mode) {
     const struct tensor *tensor = &p->program->job->tensors[t];
     struct diagnostic *d =
         report(p->diagnostics, E314, origin_span(&mode->origin),
-               "parameters cannot be made of a master copy: nothing keeps one of %s", tensor->name);
+               "parameters cannot be made of a master copy: nothing keeps one of %s",
+               tensor_model_name(tensor));
     bool some = first_lacking(p, mode, has_master) != NO_ID;
     const char *kept =
         some ? kept_text(p, mode)
@@ -222,7 +225,7 @@ static void check_stateless(struct placing *p, const struct mode_statement *mode
         p->diagnostics, E314, origin_span(&mode->origin),
         "the optimizer's states cannot be made anew in each step: the next one needs the %s of "
         "%s",
-        class_names[state_kept(p, t)], p->program->job->tensors[t].name);
+        class_names[state_kept(p, t)], tensor_model_name(&p->program->job->tensors[t]));
     diagnostic_label(d, origin_span(&p->config->train.optimizers[0].origin),
                      "this optimizer goes on with what it has kept");
     diagnostic_note(d, "only `sgd` without momentum, of parameters without a master copy, keeps "

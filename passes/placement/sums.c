@@ -68,7 +68,7 @@ static const struct mode_statement *said_of(const struct difference *difference,
 }
 
 static const char *tensor_name(const struct placing *p, const struct storage *storage) {
-    return p->program->job->tensors[storage->first % p->placement->n_tensors].name;
+    return tensor_model_name(&p->program->job->tensors[storage->first % p->placement->n_tensors]);
 }
 
 // The same if products named the axes as the split of the batch does.

@@ -27,7 +27,8 @@ static void mark_tensor(const struct placing *p, const struct loop *layers, uint
                         bool *marks) {
     const struct layer_range *ranges = p->placement->ranges;
     for (uint32_t r = 0; r < p->placement->n_ranges; r++)
-        if (!layers || (ranges[r].begin >= layers->begin && ranges[r].begin < layers->end))
+        if (placement_has(p->placement, p->program->job, index_of(p, r, tensor)) &&
+            (!layers || (ranges[r].begin >= layers->begin && ranges[r].begin < layers->end)))
             marks[index_of(p, r, tensor)] = true;
 }
 
@@ -144,7 +145,7 @@ static void report_padding(struct placing *p, const struct tensor *tensor,
     struct diagnostic *d =
         not_yet(p, stored_origin(storage, STATE_OPTIMIZER, axis),
                 arena_format(p->arena, "%s `%s`, whose shards are padded, in its update", how,
-                             tensor->name),
+                             tensor_model_name(tensor)),
                 "");
     help_padded(p, d, tensor, storage);
 }
@@ -160,7 +161,7 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
         report(p->diagnostics, E315, origin_span(origin),
                "`%s` needs whole matrices, but over `%s` each device updates a %s of `%s`",
                optimizer_names[rule->optimizer.kind], name, storage->along ? "part" : "flat shard",
-               tensor->name);
+               tensor_model_name(tensor));
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
     if (!storage->along && has_padding(p, tensor, placed)) {

@@ -127,8 +127,8 @@ static bool check_reduced(struct placing *p, const struct storage *storage,
     const struct element_types *types = &storage->types;
     if (storage->wire.n == 0 || types->reduced == types->gradients)
         return true;
-    const struct origin *origin =
-        precision_origin(precision, PRECISION_REDUCE, tensor->roles, tensor->n_roles, 0);
+    const struct origin *origin = precision_origin(precision, PRECISION_REDUCE, tensor->roles,
+                                                   tensor->n_roles, tensor->first_layer);
     const struct origin *mode = stored_origin(storage, STATE_GRADIENTS, storage->wire.axes[0]);
     struct diagnostic *d =
         report(p->diagnostics, E320, origin_span(origin),

@@ -15,6 +15,7 @@
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
 #include "passes/reference/islands.h"
+#include "passes/reference/select.h"
 #include "passes/reference/writer.h"
 
 // The buffer of a class that holds the tensor of another buffer; NO_ID: there is none.
@@ -27,13 +28,16 @@ static buffer_id of_tensor(const struct program *program, enum buffer_class clas
 }
 
 // Where parameters have a master, that is what is averaged.
-static bool is_averaged(const struct program *program, buffer_id id, bool layers) {
+static bool is_averaged(const struct program *program, buffer_id id,
+                        const struct layer_range *layers) {
     const struct buffer *buffer = &program->buffers[id];
+    const struct stack *stack = buffer_stack(buffer, STACK_LAYERS);
+    bool are_these = layers && stack && stack->first_layer == layers->begin;
     bool is_updated =
         buffer->class == CLASS_MASTER ||
         (buffer->class == CLASS_PARAMETERS && of_tensor(program, CLASS_MASTER, id) == NO_ID);
     return is_updated && program->job->tensors[buffer->tensor].trainable &&
-           layers == (buffer_stack(buffer, STACK_LAYERS) != NULL);
+           (stack ? are_these : !layers);
 }
 
 // The statement that asks for it: what averages over several axes says the same over each.
@@ -45,18 +49,20 @@ static const struct mode_statement *mode_of_average(const struct config *config)
     return NULL;
 }
 
-// Units for what layers have, or for what they have not.
+// Units for what a range of layers has, or for what none has.
 struct averager {
     struct program *program;
     const struct config *config;
     const struct mode_statement *mode;
-    bool layers;
+    const struct layer_range *layers; // NULL: none
     struct writer writer;
 };
 
 static void begin(struct averager *a, const char *name) {
+    bool all = a->layers && range_layers(a->layers) == a->program->job->sizes.layers;
     if (a->layers)
-        name = arena_format(a->program->arena, "%s_block", name);
+        name = name_of_unit(a->program->arena, name,
+                            all ? "block" : range_name(a->program->arena, "block", a->layers));
     begin_unit(&a->writer, name, PHASE_UPDATE);
 }
 
@@ -68,12 +74,14 @@ static value_id bind_buffer(struct averager *a, buffer_id from) {
 // The call just written, in a loop over layers if it is theirs.
 static void push_call(struct averager *a) {
     struct program *program = a->program;
-    const struct layer_range layers = all_layers(program);
-    struct statement loop = loop_over_layers(&layers, a->writer.call.span);
     struct block *step = &program->steps[STEP_AVERAGE].body;
-    block_push(program->arena, a->layers ? &loop.loop.body : step, a->writer.call);
-    if (a->layers)
-        block_push(program->arena, step, loop);
+    if (!a->layers) {
+        block_push(program->arena, step, a->writer.call);
+        return;
+    }
+    struct statement loop = loop_over_layers(a->layers, a->writer.call.span);
+    block_push(program->arena, &loop.loop.body, a->writer.call);
+    block_push(program->arena, step, loop);
 }
 
 static const char *inherit(struct averager *a, buffer_id parameter, const char *suffix) {
@@ -126,7 +134,7 @@ static buffer_id add_state(struct averager *a, buffer_id parameter, enum buffer_
 static enum dtype moment_type(const struct averager *a, buffer_id parameter) {
     const struct tensor *tensor = &a->program->job->tensors[a->program->buffers[parameter].tensor];
     return precision_type(&a->config->train.precision, PRECISION_MOMENTS, tensor->roles,
-                          tensor->n_roles, 0);
+                          tensor->n_roles, tensor->first_layer);
 }
 
 static value_id weighted_sum(struct averager *a, const char *name, value_id x, double weight_x,
@@ -204,12 +212,15 @@ bool append_average(struct job *job, const struct pass_context *context) {
         return true;
     program->steps[STEP_AVERAGE] =
         (struct step){.present = true, .span = origin_span(&mode->origin)};
-    for (int layers = 0; layers < 2; layers++) {
-        struct averager a = {.program = program,
-                             .config = config,
-                             .mode = mode,
-                             .layers = layers,
-                             .writer = writer_in(program, origin_span(&mode->origin))};
+    struct averager a = {.program = program,
+                         .config = config,
+                         .mode = mode,
+                         .writer = writer_in(program, origin_span(&mode->origin))};
+    append_averages(&a);
+    const struct layer_ranges ranges =
+        precision_ranges(program->arena, &config->train.precision, config->model.layers);
+    for (uint32_t i = 0; i < ranges.n; i++) {
+        a.layers = &ranges.list[i];
         append_averages(&a);
     }
     job_number(program->job);

@@ -140,15 +140,15 @@ static const char *block_name(const struct builder *b, const struct layer_range 
 
 // One layer, for all layers in which the element types are the same: it reads item l of the residual
 // stream and writes item l + 1.
-static struct statement build_block(struct builder *b, const struct layer_range *layers) {
-    b->first_layer = layers->begin;
-    begin_unit(&b->writer, block_name(b, layers), PHASE_FORWARD);
+static struct statement build_block(struct builder *b, uint32_t range) {
+    b->range = range;
+    begin_unit(&b->writer, block_name(b, &b->layers.list[range]), PHASE_FORWARD);
     value_id x = bind_operand(&b->writer, "x", reference_at(b->hidden, index_variable(0, 0, 0)));
     bind_parameters(b, ROLE_LAYERS);
     bind_draws(b, index_variable(0, 0, 0));
     value_id y = add_mlp(b, add_attention(b, x));
     bind_result(&b->writer, y, reference_at(b->hidden, index_variable(0, 1, 0)));
-    b->first_layer = 0;
+    b->range = 0;
     return b->writer.call;
 }
 
@@ -202,9 +202,8 @@ static void push_call(struct builder *b, struct block *block, const struct state
 
 struct forward_calls {
     struct statement count, divisor, embedding, head;
-    struct statement scale; // of training, where there is a loss scale
-    struct layer_ranges layers;
-    struct statement *blocks; // of each range
+    struct statement scale;   // of training, where there is a loss scale
+    struct statement *blocks; // of each range of layers
 };
 
 static void push_forward(struct builder *b, enum step_kind kind, const struct forward_calls *calls,
@@ -216,8 +215,8 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     if (kind == STEP_TRAIN && b->config->train.loss_scale.initial != 0)
         push_call(b, &step->body, &calls->scale);
     push_call(b, &step->body, &calls->embedding);
-    for (uint32_t i = 0; i < calls->layers.n; i++) {
-        struct statement loop = loop_over_layers(&calls->layers.list[i], span);
+    for (uint32_t i = 0; i < b->layers.n; i++) {
+        struct statement loop = loop_over_layers(&b->layers.list[i], span);
         push_call(b, &loop.loop.body, &calls->blocks[i]);
         block_push(b->program->arena, &step->body, loop);
     }
@@ -280,7 +279,9 @@ bool build(struct job *job, const struct pass_context *context) {
     buffer_id tokens = add_host_buffer(&b, HOST_TOKENS, DTYPE_I32);
     buffer_id targets = add_host_buffer(&b, HOST_TARGETS, DTYPE_I32);
     add_draw_inputs(&b);
-    add_parameters(program, config, b.parameters);
+    b.layers = precision_ranges(program->arena, &config->train.precision, config->model.layers);
+    b.parameters = ARENA_ARRAY(program->arena, parameter_buffers, b.layers.n);
+    add_parameters(program, config, &b.layers, b.parameters);
     buffer_id count = add_host_buffer(&b, HOST_TOKEN_COUNT, DTYPE_F64);
     buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);
     buffer_id loss_sum = add_scalar(&b, "loss_sum", CLASS_TRANSIENT);
@@ -296,10 +297,9 @@ bool build(struct job *job, const struct pass_context *context) {
         calls.scale = build_loss_scale(&b, inverse);
     b.writer.emitter.span = model_span;
     calls.embedding = build_embedding(&b, tokens);
-    calls.layers = precision_ranges(program->arena, &config->train.precision, config->model.layers);
-    calls.blocks = ARENA_ARRAY(program->arena, struct statement, calls.layers.n);
-    for (uint32_t i = 0; i < calls.layers.n; i++)
-        calls.blocks[i] = build_block(&b, &calls.layers.list[i]);
+    calls.blocks = ARENA_ARRAY(program->arena, struct statement, b.layers.n);
+    for (uint32_t i = 0; i < b.layers.n; i++)
+        calls.blocks[i] = build_block(&b, i);
     calls.head = build_head(&b, targets, loss_sum);
     struct statement mean = build_mean_loss(&b, loss_sum, inverse, loss);
 

@@ -7,10 +7,11 @@
 #include "passes/reference/tensors.h"
 
 void bind_parameter(struct builder *b, enum parameter id) {
-    if (b->parameters[id] == NO_ID)
+    if (b->parameters[b->range][id] == NO_ID)
         return;
     const char *name = name_in_unit(parameter_name(id));
-    b->values[id] = bind_operand(&b->writer, name, item_of_layer(b->program, b->parameters[id]));
+    b->values[id] =
+        bind_operand(&b->writer, name, item_of_layer(b->program, b->parameters[b->range][id]));
 }
 
 void bind_parameters(struct builder *b, enum role role) {
@@ -21,7 +22,7 @@ void bind_parameters(struct builder *b, enum role role) {
 
 value_id value_of_parameter(struct builder *b, enum parameter id) {
     const enum role *roles = parameter_roles(id);
-    if (b->parameters[id] == NO_ID)
+    if (b->parameters[b->range][id] == NO_ID)
         return NO_ID;
     emit_roles(&b->writer.emitter, roles[0], roles[1], roles[2], roles[3]);
     return emit_to(&b->writer.emitter, b->values[id], work_type(b));
@@ -29,7 +30,8 @@ value_id value_of_parameter(struct builder *b, enum parameter id) {
 
 enum dtype work_type(const struct builder *b) {
     const struct emitter *e = &b->writer.emitter;
-    return precision_of_work(&b->config->train.precision, e->roles, e->n_roles, b->first_layer);
+    return precision_of_work(&b->config->train.precision, e->roles, e->n_roles,
+                             b->layers.list[b->range].begin);
 }
 
 enum dtype unrounded_type(const struct builder *b) {
@@ -106,7 +108,7 @@ value_id add_linear(struct builder *b, const char *name, const char *labels, val
     value_id w = value_of_parameter(b, weight);
     enum dtype type = work_type(b);
     x = value_as(b, x, type);
-    if (b->parameters[bias] == NO_ID)
+    if (b->parameters[b->range][bias] == NO_ID)
         return emit_einsum(&b->writer.emitter, name, labels, x, w, type);
     const char *product = arena_format(b->program->arena, "%s.product", name);
     value_id y = emit_einsum(&b->writer.emitter, product, labels, x, w, type);

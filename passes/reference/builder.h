@@ -11,11 +11,12 @@ struct builder {
     struct program *program;
     const struct config *config;
     const struct model_config *model;
-    buffer_id parameters[N_PARAMETERS]; // NO_ID: this model has no such parameter
+    struct layer_ranges layers;    // those of which `precision` says the same, at least one range
+    parameter_buffers *parameters; // by range of layers
     buffer_id hidden;
     buffer_id samples, layer, draw_key; // of a model with dropout
     // The unit being written:
-    int64_t first_layer; // of those that it is of; 0: it is of none
+    uint32_t range; // of the layers that it is of; 0: it is of none
     struct writer writer;
     value_id values[N_PARAMETERS];
     struct {

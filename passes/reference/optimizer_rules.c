@@ -31,15 +31,15 @@ static int64_t first_layer_behind(const struct rules *r, const struct tensor *te
     return tensor->layers ? stretch_end(&r->by_layer, stretch_at(&r->by_layer, layer)) : INT64_MAX;
 }
 
-static bool has_layer(const struct tensor *tensor, int64_t layer) {
-    return layer < (tensor->layers ? tensor->layers : 1);
+static bool has_layer(const struct rules *r, const struct tensor *tensor, int64_t layer) {
+    return layer < (tensor->layers ? r->config->model.layers : 1);
 }
 
 // Backward makes the gradients of all layers or of none. False: reported.
 static bool check_frozen(const struct rules *r, const struct tensor *tensor) {
     const struct train_config *train = &r->config->train;
     const struct optimizer_rule *first = optimizer_rule_of(train, tensor, 0);
-    for (int64_t layer = 0; has_layer(tensor, layer);
+    for (int64_t layer = 0; has_layer(r, tensor, layer);
          layer = first_layer_behind(r, tensor, layer)) {
         const struct optimizer_rule *rule = optimizer_rule_of(train, tensor, layer);
         if ((rule->optimizer.kind == OPTIMIZER_NONE) == (first->optimizer.kind == OPTIMIZER_NONE))
@@ -66,8 +66,9 @@ static void check_selects(const struct rules *r, const struct optimizer_rule *ru
 
 static void report_rules_tie(const struct rules *r, const struct optimizer_rule *first,
                              const struct optimizer_rule *second, const struct tensor *tensor) {
-    struct diagnostic *d = report(r->diagnostics, E305, origin_span(&second->origin),
-                                  "two optimizers of equal rank are given to `%s`", tensor->name);
+    struct diagnostic *d =
+        report(r->diagnostics, E305, origin_span(&second->origin),
+               "two optimizers of equal rank are given to `%s`", tensor_model_name(tensor));
     diagnostic_say(d, "the other says this, of the same tensors");
     diagnostic_label(d, origin_span(&first->origin), "one says this");
     diagnostic_origin(d, &second->origin);
@@ -84,7 +85,8 @@ static bool tie_of(const struct rules *r, const struct optimizer_rule *first,
                    const struct optimizer_rule *second, const struct tensor *tensor) {
     if (!selects(first, tensor) || !selects(second, tensor))
         return false;
-    for (int64_t layer = 0; has_layer(tensor, layer); layer = first_layer_behind(r, tensor, layer))
+    for (int64_t layer = 0; has_layer(r, tensor, layer);
+         layer = first_layer_behind(r, tensor, layer))
         if (selector_covers(&first->selector, layer) && selector_covers(&second->selector, layer) &&
             optimizer_rule_of(&r->config->train, tensor, layer)->selector.n_roles ==
                 first->selector.n_roles)
@@ -111,7 +113,7 @@ static void check_tie(const struct rules *r, const struct optimizer_rule *first,
 // Whether it holds for a tensor somewhere; if not, `instead` does, among what it selects.
 static bool decides_of(const struct rules *r, const struct optimizer_rule *rule,
                        const struct tensor *tensor, const struct optimizer_rule **instead) {
-    for (int64_t layer = 0; has_layer(tensor, layer);
+    for (int64_t layer = 0; has_layer(r, tensor, layer);
          layer = first_layer_behind(r, tensor, layer)) {
         const struct optimizer_rule *best = optimizer_rule_of(&r->config->train, tensor, layer);
         if (best == rule)
@@ -148,9 +150,9 @@ static void check_muon(const struct rules *r) {
         if (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor) ||
             optimizer_rule_of(&r->config->train, tensor, 0) != rule)
             continue;
-        struct diagnostic *d =
-            report(r->diagnostics, E121, origin_span(&rule->origin),
-                   "`muon` updates matrices of layers, and `%s` is none", tensor->name);
+        struct diagnostic *d = report(r->diagnostics, E121, origin_span(&rule->origin),
+                                      "`muon` updates matrices of layers, and `%s` is none",
+                                      tensor_model_name(tensor));
         diagnostic_origin(d, &rule->origin);
         diagnostic_help(d, "give the rest another optimizer: `optimizer = adamw(lr = 1e-3)`, and "
                            "`optimizer.layers = muon(...)`");

@@ -6,6 +6,7 @@
 
 #include "ir/check.h"
 #include "passes/passes.h"
+#include "passes/reference/emit.h"
 #include "passes/reference/select.h"
 #include "passes/reference/tensors.h"
 
@@ -111,7 +112,7 @@ static double start_std(const struct model_config *model, enum start start) {
     return model->init_std;
 }
 
-// The logical tensor of a row: one entry for all layers that have it.
+// The logical tensor of a row, of all its layers.
 static struct tensor tensor_of(const struct config *config, enum parameter id) {
     const struct parameter_row *row = &parameter_rows[id];
     const struct model_config *model = &config->model;
@@ -151,21 +152,22 @@ static void set_types(const struct program *program, const struct config *config
     const struct policy *policy = &program->job->policy;
     const uint8_t *roles = tensor->roles;
     unsigned n = tensor->n_roles;
+    int64_t layer = tensor->first_layer;
     bool tied =
         config->model.tied && roles[0] == ROLE_EMBEDDING && tensor->dims[0].dimension == DIM_VOCAB;
     tensor->gather = own_type(tied ? precision_of_tied(precision, roles, n)
-                                   : precision_of_gather(precision, roles, n, tensor->layers),
+                                   : precision_type(precision, PRECISION_GATHER, roles, n, layer),
                               policy->gather);
-    tensor->parameters =
-        own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n, 0), policy->parameters);
+    tensor->parameters = own_type(precision_type(precision, PRECISION_PARAMETERS, roles, n, layer),
+                                  policy->parameters);
     tensor->master =
-        own_type(precision_type(precision, PRECISION_MASTER, roles, n, 0), policy->master);
+        own_type(precision_type(precision, PRECISION_MASTER, roles, n, layer), policy->master);
     tensor->moments =
-        own_type(precision_type(precision, PRECISION_MOMENTS, roles, n, 0), policy->moments);
+        own_type(precision_type(precision, PRECISION_MOMENTS, roles, n, layer), policy->moments);
     tensor->gradients =
-        own_type(precision_of_sums(&config->train, roles, n, tensor->layers), policy->gradients);
+        own_type(precision_of_sums(&config->train, roles, n, layer), policy->gradients);
     tensor->reduce =
-        own_type(precision_of_reduction(&config->train, roles, n, tensor->layers), policy->reduce);
+        own_type(precision_of_reduction(&config->train, roles, n, layer), policy->reduce);
 }
 
 // Tensors of one saved name share the saved tensor's last dimension, in the order of the table:
@@ -178,7 +180,8 @@ static void set_saved_columns(struct program *program) {
         bool shared = false;
         for (uint32_t k = 0; k < program->job->n_tensors; k++) {
             const struct tensor *other = &program->job->tensors[k];
-            if (k == i || strcmp(other->saved_name, tensor->saved_name) != 0)
+            if (k == i || strcmp(other->saved_name, tensor->saved_name) != 0 ||
+                other->first_layer != tensor->first_layer)
                 continue;
             shared = true;
             if (k < i)
@@ -203,26 +206,41 @@ static buffer_id add_buffer(struct program *program, const struct tensor *tensor
         .tensor = job_add_tensor(program->job, *tensor),
         .dtype = dtype,
         .rank = tensor->rank,
-        .stacks = tensor->layers ? stacked(STACK_LAYERS, tensor->layers) : (struct stacks){0},
         .window_of = NO_ID,
         .offset_bytes = -1,
         .span = tensor->span,
     };
     memcpy(buffer.dims, tensor->dims, sizeof buffer.dims);
+    if (tensor->layers)
+        buffer.stacks = stacked_by_layers(
+            &(struct layer_range){tensor->first_layer, tensor->first_layer + tensor->layers, 1});
     return program_add_buffer(program, buffer);
 }
 
+// The part of a tensor that has these layers.
+static void cut_tensor(const struct program *program, struct tensor *tensor,
+                       const struct layer_range *layers) {
+    tensor->model_name = tensor->name;
+    tensor->name = range_name(program->arena, tensor->name, layers);
+    tensor->first_layer = layers->begin;
+    tensor->layers = range_layers(layers);
+}
+
+// What no layer has is of all ranges.
 void add_parameters(struct program *program, const struct config *config,
-                    buffer_id buffers[N_PARAMETERS]) {
-    for (int i = 0; i < N_PARAMETERS; i++) {
-        buffers[i] = NO_ID;
-        if (!model_has(&config->model, parameter_rows[i].when))
-            continue;
-        struct tensor tensor = tensor_of(config, (enum parameter)i);
-        set_types(program, config, &tensor);
-        buffers[i] = add_buffer(program, &tensor,
-                                precision_type(&config->train.precision, PRECISION_PARAMETERS,
-                                               tensor.roles, tensor.n_roles, 0));
-    }
+                    const struct layer_ranges *ranges, parameter_buffers *buffers) {
+    for (int i = 0; i < N_PARAMETERS; i++)
+        for (uint32_t r = 0; r < ranges->n; r++) {
+            struct tensor tensor = tensor_of(config, (enum parameter)i);
+            bool has = model_has(&config->model, parameter_rows[i].when);
+            bool first = r == 0 || tensor.layers;
+            buffers[r][i] = first ? NO_ID : buffers[0][i];
+            if (!has || !first)
+                continue;
+            if (tensor.layers && ranges->n > 1)
+                cut_tensor(program, &tensor, &ranges->list[r]);
+            set_types(program, config, &tensor);
+            buffers[r][i] = add_buffer(program, &tensor, tensor_parameters(program->job, &tensor));
+        }
     set_saved_columns(program);
 }

@@ -3,6 +3,7 @@
 #define PLACE_PASSES_PARAMETERS_H
 
 #include "ir/config.h"
+#include "passes/reference/select.h"
 
 enum parameter {
 #define PARAMETER(ID, ...) PARAMETER_##ID,
@@ -13,9 +14,12 @@ enum parameter {
     N_PARAMETERS
 };
 
-// Every parameter's tensor, and the buffer of the same name that holds it: that of one that this
-// model has not is NO_ID.
-void add_parameters(struct program *, const struct config *, buffer_id buffers[N_PARAMETERS]);
+// The buffers of parameters in a range of layers; NO_ID: this model has no such parameter.
+typedef buffer_id parameter_buffers[N_PARAMETERS];
+// Every parameter's tensors, one for each range of layers, and the buffers of the same names that hold
+// them.
+void add_parameters(struct program *, const struct config *, const struct layer_ranges *,
+                    parameter_buffers *buffers); // by range
 const char *parameter_name(enum parameter);
 const enum role *parameter_roles(enum parameter); // MAX_ROLES, outermost first; NONE fills up
 

@@ -32,10 +32,6 @@ static const struct origin *origin_of(const struct rules *r, enum precision_use 
     return precision_origin(r->precision, use, of->roles, of->n_roles, of->layer);
 }
 
-static bool is_in_layers(const struct subject *of) {
-    return of->n_roles > 0 && of->roles[0] == ROLE_LAYERS;
-}
-
 static const struct precision_rule *rule_of(const struct rules *r, enum precision_use use,
                                             const struct subject *of) {
     return precision_rule_of(r->precision, use, of->roles, of->n_roles, of->layer);
@@ -83,16 +79,10 @@ static const struct subject *subjects_of(const struct rules *r, enum precision_u
     return is_of_parts(use) ? r->parts : r->tensors;
 }
 
-// A tensor is stored, gathered and summed in one type in all of its layers. Units are of ranges of layers;
-// layers that take turns would need a loop over turns.
+// Tensors and units are of ranges of layers; layers that take turns would need a loop over turns.
 static void check_slice(const struct rules *r, const struct precision_rule *rule) {
-    if (!selector_is_partial(&rule->selector, r->config->model.layers))
-        return;
-    if (!is_of_parts(rule->use))
-        report_not_built(
-            r->diagnostics, &rule->origin, "another type for tensors of some of the layers only",
-            "say it of all layers; what some compute in may differ: `compute.layers[0:2] = fp32`");
-    else if (rule->selector.slice_step > 1)
+    if (selector_is_partial(&rule->selector, r->config->model.layers) &&
+        rule->selector.slice_step > 1)
         report_not_built(r->diagnostics, &rule->origin, "a precision for every n-th layer",
                          "select a range of layers, as in `layers[0:4]`");
 }
@@ -182,9 +172,24 @@ static bool check_master(const struct rules *r, const struct subject *of) {
     return true;
 }
 
+static bool keeps_master(const struct rules *r, const struct subject *of) {
+    return type_of(r, PRECISION_MASTER, of) != DTYPE_NONE;
+}
+
+// Whether what says a use of the subject has an effect on another of which it says it.
+static bool is_useful(const struct rules *r, enum precision_use use, const struct subject *of,
+                      bool (*is_used)(const struct rules *, const struct subject *)) {
+    for (uint32_t i = 0; i < r->n_tensors; i++)
+        if (origin_of(r, use, &r->tensors[i]) == origin_of(r, use, of) &&
+            is_used(r, &r->tensors[i]))
+            return true;
+    return false;
+}
+
 static bool check_useless_master(const struct rules *r, const struct subject *of) {
     enum dtype master = said_type(r, PRECISION_MASTER, of);
-    if (master == DTYPE_NONE || master != type_of(r, PRECISION_PARAMETERS, of))
+    if (master == DTYPE_NONE || master != type_of(r, PRECISION_PARAMETERS, of) ||
+        is_useful(r, PRECISION_MASTER, of, keeps_master))
         return false;
     struct diagnostic *d = report_types(r, W830, PRECISION_MASTER, PRECISION_PARAMETERS, of,
                                         "this master is not kept");
@@ -210,10 +215,15 @@ static bool check_gather(const struct rules *r, const struct subject *of) {
     return true;
 }
 
+static bool is_gathered_in_less(const struct rules *r, const struct subject *of) {
+    return type_of(r, PRECISION_GATHER, of) != type_of(r, PRECISION_PARAMETERS, of);
+}
+
 static bool check_useless_gather(const struct rules *r, const struct subject *of) {
     enum dtype said = said_type(r, PRECISION_GATHER, of);
     enum dtype parameters = type_of(r, PRECISION_PARAMETERS, of);
-    if (said == DTYPE_NONE || said == parameters || !dtype_holds(said, parameters))
+    if (said == DTYPE_NONE || said == parameters || !dtype_holds(said, parameters) ||
+        is_useful(r, PRECISION_GATHER, of, is_gathered_in_less))
         return false;
     struct diagnostic *d =
         report_types(r, W830, PRECISION_GATHER, PRECISION_PARAMETERS, of,
@@ -250,23 +260,6 @@ static bool check_gradients(const struct rules *r, const struct subject *of) {
         arena_format(r->program->arena, "gradients in fp64 are made by nothing that computes in %s",
                      dtype_word(work)));
     diagnostic_help(d, "say `gradients = fp32`, or `precision = fp64` of all");
-    return true;
-}
-
-// Sums that are to have an order are of one type in all layers: of the widest that any computes in.
-static bool check_ordered_sums(const struct rules *r, const struct subject *of) {
-    const struct train_config *train = &r->config->train;
-    int64_t layers = is_in_layers(of) ? r->config->model.layers : 0;
-    enum dtype sums = precision_of_sums(train, of->roles, of->n_roles, layers);
-    enum dtype work = precision_of_work(r->precision, of->roles, of->n_roles, of->layer);
-    if (!train->reproducible || sums != DTYPE_F64 || work == DTYPE_F64)
-        return false;
-    const struct origin *origin = origin_of(r, work_use(r, of), of);
-    struct diagnostic *d = report_not_built(
-        r->diagnostics, origin,
-        "adding up in fp64 gradients of a part in fewer bits, where training is `reproducible`,",
-        "compute in fp64 in all layers or none, or leave out `reproducible`");
-    diagnostic_say(d, "other layers compute `%s` in fp64", of->name);
     return true;
 }
 
@@ -339,21 +332,25 @@ static bool has_part(const struct rules *r, const struct op *op) {
     return false;
 }
 
-// The next of the layers in which another type may be said of it; the model has not the last.
-static int64_t next_layer(const struct rules *r, const struct subject *of) {
-    return is_in_layers(of) ? precision_next(r->precision, of->layer) : INT64_MAX;
+// Adds what has the name and the roles, in the first of these layers and each behind it from which on
+// another type may be said of it.
+static void add_subjects(const struct rules *r, struct subject **list, uint32_t *n, uint32_t *cap,
+                         struct subject of, int64_t end) {
+    for (; of.layer < end; of.layer = precision_next(r->precision, of.layer))
+        ARENA_PUSH(r->program->arena, *list, *n, *cap, of);
 }
 
 static void add_tensor(struct rules *r, const struct tensor *tensor) {
-    struct subject of = {tensor->name, tensor->roles, tensor->n_roles, 0};
-    for (; of.layer == 0 || of.layer < r->config->model.layers; of.layer = next_layer(r, &of))
-        ARENA_PUSH(r->program->arena, r->tensors, r->n_tensors, r->cap_tensors, of);
+    struct subject of = {tensor_model_name(tensor), tensor->roles, tensor->n_roles,
+                         tensor->first_layer};
+    add_subjects(r, &r->tensors, &r->n_tensors, &r->cap_tensors, of,
+                 tensor->first_layer + (tensor->layers ? tensor->layers : 1));
 }
 
 static void add_part(struct rules *r, const struct op *op) {
     struct subject of = {part_name(r->program->arena, op), op->roles, op->n_roles, 0};
-    for (; of.layer == 0 || of.layer < r->config->model.layers; of.layer = next_layer(r, &of))
-        ARENA_PUSH(r->program->arena, r->parts, r->n_parts, r->cap_parts, of);
+    add_subjects(r, &r->parts, &r->n_parts, &r->cap_parts, of,
+                 op->roles[0] == ROLE_LAYERS ? r->config->model.layers : 1);
 }
 
 static void find_subjects(struct rules *r) {
@@ -387,8 +384,6 @@ bool check_precision(const struct program *program, const struct config *config,
     check_each(&r, check_gather);
     check_each(&r, check_gradients);
     check_each_part(&r, check_accumulate);
-    if (diagnostics->n_errors == errors)
-        check_each(&r, check_ordered_sums);
     if (diagnostics->n_errors > errors)
         return false;
     check_each(&r, check_scale);

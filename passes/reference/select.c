@@ -102,19 +102,32 @@ struct layer_ranges precision_ranges(struct arena *arena, const struct precision
     return ranges;
 }
 
+// The first layer behind this one in which other tensors begin.
+static int64_t next_tensors(const struct job *job, int64_t layer) {
+    int64_t next = job->sizes.layers;
+    for (uint32_t t = 0; t < job->n_tensors; t++)
+        if (job->tensors[t].first_layer > layer && job->tensors[t].first_layer < next)
+            next = job->tensors[t].first_layer;
+    return next;
+}
+
 struct layer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
                                      const struct job *job) {
     struct by_layer index = optimizers_by_layer(arena, train);
-    struct layer_ranges ranges = {.list = ARENA_ARRAY(arena, struct layer_range, index.n)};
-    int64_t layers = job->sizes.layers;
-    for (uint32_t i = 0; i < index.n && index.stretches[i].begin < layers; i++) {
-        int64_t begin = index.stretches[i].begin, end = stretch_end(&index, &index.stretches[i]);
-        end = end < layers ? end : layers;
+    struct layer_ranges ranges = {0};
+    uint32_t cap = 0;
+    int64_t tensors = 0; // where the present ones end
+    for (int64_t begin = 0, end; begin < job->sizes.layers; begin = end) {
+        bool apart = begin == tensors;
+        if (apart)
+            tensors = next_tensors(job, begin);
+        int64_t next = stretch_end(&index, stretch_at(&index, begin));
+        end = next < tensors ? next : tensors;
         struct layer_range *last = ranges.n ? &ranges.list[ranges.n - 1] : NULL;
-        if (last && optimizers_alike(train, job, last->begin, begin))
+        if (!apart && optimizers_alike(train, job, last->begin, begin))
             last->end = end;
         else
-            ranges.list[ranges.n++] = (struct layer_range){begin, end, 1};
+            ARENA_PUSH(arena, ranges.list, ranges.n, cap, (struct layer_range){begin, end, 1});
     }
     return ranges;
 }

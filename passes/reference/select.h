@@ -30,8 +30,8 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
 bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
 // Their selectors, by layer.
 struct by_layer optimizers_by_layer(struct arena *, const struct train_config *);
-// The layers, in ranges in which no tensor has different optimizers, or of which `precision` says the same:
-// at least one range.
+// The layers, in ranges which have the same tensors and in which none of these has different optimizers, or
+// of which `precision` says the same: at least one range.
 struct layer_ranges {
     struct layer_range *list;
     uint32_t n;

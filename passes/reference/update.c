@@ -1,12 +1,14 @@
 // Update: appends to the train step what happens once all gradients are there.
 //
 //   norm     `norm_embedding`, `norm_block` (in a loop over layers), `norm_head` add the squares of
-//            every trainable tensor's gradient to the scalar `norm2`
+//            every trainable tensor's gradient to the scalar `norm2`; layers that have tensors of their
+//            own have a unit and a loop of their own
 //   finish   the step's scalars: gradient norm, clip factor, learning rates, mean loss
 //   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
 //            moments, in place, by the optimizer of the longest selector that matches it. Where
-//            optimizers differ between layers, a unit and a loop for each range of layers in which
-//            they do not, and buffers of moments that have these layers
+//            optimizers differ between layers, or the layers have tensors of their own, a unit and a
+//            loop for each range of layers in which they do not, and buffers of moments that have these
+//            layers
 //
 // The formulas are PyTorch's (AdamW, Adam, SGD, clip_grad_norm_) and Lion's authors'. What is said of all parameters decays
 // matrices and tables only: PyTorch's users leave out what has fewer than two dimensions, which are
@@ -144,8 +146,8 @@ static buffer_id add_state(struct updater *u, buffer_id parameter, enum buffer_c
     memmove(buffer.dims, &buffer.dims[side.begin], (side.end - side.begin) * sizeof *buffer.dims);
     buffer.rank = (uint8_t)(side.end - side.begin);
     buffer.class = class;
-    buffer.dtype =
-        precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles, 0);
+    buffer.dtype = precision_type(&u->config->train.precision, use, tensor->roles, tensor->n_roles,
+                                  tensor->first_layer);
     return program_add_buffer(u->program, buffer);
 }
 
@@ -191,17 +193,23 @@ static struct trained begin_state(const struct updater *u, buffer_id parameter) 
     return state;
 }
 
+// Whether the range of the updater's is the first of those that the tensor's layers lie in.
+static bool begins_tensor(const struct updater *u, const struct tensor *tensor, uint32_t range) {
+    return tensor->layers ? u->ranges.list[range].begin == tensor->first_layer : range == 0;
+}
+
 // Adds what the optimizer of a range of layers keeps. A master copy is the same whatever the
-// optimizer, so all ranges share one.
+// optimizer, so all ranges of a tensor share one.
 static void add_states(struct updater *u, struct trained *state, uint32_t range) {
     const struct tensor *tensor = state->tensor;
     const struct layer_range *layers = &u->ranges.list[range];
-    bool partial = tensor->layers && u->ranges.n > 1;
+    bool partial = range_layers(layers) < tensor->layers;
     state->range = range;
     state->optimizer = &optimizer_rule_of(&u->config->train, tensor, layers->begin)->optimizer;
     state->rate = rate_buffer(u, &state->optimizer->rate);
-    if (range == 0 && precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
-                                     tensor->n_roles, 0))
+    if (begins_tensor(u, tensor, range) &&
+        precision_type(&u->config->train.precision, PRECISION_MASTER, tensor->roles,
+                       tensor->n_roles, tensor->first_layer))
         state->master = add_state(u, state->parameter, CLASS_MASTER, PRECISION_MASTER, NULL);
     const struct update_row *row = update_row_of(state->optimizer, tensor);
     for (unsigned i = 0; i < MAX_STATES; i++)
@@ -225,7 +233,8 @@ static void collect_states(struct updater *u) {
         struct trained state = begin_state(u, i);
         uint32_t n_ranges = state.tensor->layers ? u->ranges.n : 1;
         for (uint32_t range = 0; range < n_ranges; range++)
-            add_states(u, &state, range);
+            if (tensor_has_layer(state.tensor, u->ranges.list[range].begin))
+                add_states(u, &state, range);
     }
 }
 
@@ -252,22 +261,27 @@ static void push_group_call(struct updater *u, enum group group, const struct la
     push_group_calls(u, group, layers, &u->writer.call, 1);
 }
 
-// Is it a state of the group's in this range of layers? In range 0 each tensor has one.
+// Is it a state of the group's in this range of layers?
 static bool is_of(const struct trained *state, enum group group, uint32_t range) {
     return state->group == group && state->range == range;
 }
 
-static bool group_is_empty(const struct updater *u, enum group group) {
+// One of the group's in this range; NULL: there is none.
+static const struct trained *first_of(const struct updater *u, enum group group, uint32_t range) {
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (u->states[i].group == group)
-            return false;
-    return true;
+        if (is_of(&u->states[i], group, range))
+            return &u->states[i];
+    return NULL;
+}
+
+static uint32_t ranges_of(const struct updater *u, enum group group) {
+    return group == GROUP_BLOCK ? u->ranges.n : 1;
 }
 
 // A tensor's name inside its unit, as in forward.
 static const char *short_name(const struct updater *u, const struct trained *state,
                               const char *suffix) {
-    return name_with(u->program->arena, name_in_unit(state->tensor->name), suffix);
+    return name_with(u->program->arena, name_in_unit(tensor_model_name(state->tensor)), suffix);
 }
 
 static void inherit_roles(struct updater *u, const struct trained *state) {
@@ -287,25 +301,41 @@ static value_id bind_gradient(struct updater *u, const struct trained *state) {
 static value_id rounded_gradient(struct updater *u, const struct trained *state, value_id sum) {
     const struct tensor *tensor = state->tensor;
     enum dtype type = precision_type(&u->config->train.precision, PRECISION_GRADIENTS,
-                                     tensor->roles, tensor->n_roles, 0);
+                                     tensor->roles, tensor->n_roles, tensor->first_layer);
     if (type == u->program->buffers[state->gradient].dtype)
         return sum;
     return emit_as(&u->writer.emitter, type, OP_CAST, short_name(u, state, ".gradient.rounded"),
                    OPERANDS(sum));
 }
 
+// All layers that the group's tensors of a range have.
+static struct layer_range layers_of_tensors(const struct updater *u, enum group group,
+                                            uint32_t range) {
+    const struct tensor *tensor = first_of(u, group, range)->tensor;
+    return (struct layer_range){tensor->first_layer, tensor->first_layer + tensor->layers, 1};
+}
+
+// `norm_block`, `norm_block_0_2`
+static const char *norm_name(const struct updater *u, const char *verb, enum group group,
+                             uint32_t range) {
+    const struct layer_range layers = layers_of_tensors(u, group, range);
+    const char *name = group_names[group];
+    if (first_of(u, group, range)->tensor->model_name)
+        name = range_name(u->program->arena, name, &layers);
+    return name_of_unit(u->program->arena, verb, name);
+}
+
 // The square of every gradient goes to the sum one after the other, so its order is fixed by the
 // program's text.
-static void append_norm(struct updater *u, enum group group) {
-    begin_unit(&u->writer, arena_format(u->program->arena, "norm_%s", group_names[group]),
-               PHASE_UPDATE);
+static void append_norm(struct updater *u, enum group group, uint32_t range) {
+    begin_unit(&u->writer, norm_name(u, "norm", group, range), PHASE_UPDATE);
     value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (is_of(&u->states[i], group, 0))
+        if (is_of(&u->states[i], group, range))
             gradients[i] = bind_gradient(u, &u->states[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
-        if (!is_of(&u->states[i], group, 0))
+        if (!is_of(&u->states[i], group, range))
             continue;
         inherit_roles(u, &u->states[i]);
         value_id square = emit(&u->writer.emitter, OP_SQUARE_SUM,
@@ -313,7 +343,7 @@ static void append_norm(struct updater *u, enum group group) {
         sum = emit(&u->writer.emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
     }
     bind_in_place(&u->writer, sum, old);
-    const struct layer_range layers = all_layers(u->program);
+    const struct layer_range layers = layers_of_tensors(u, group, range);
     push_group_call(u, group, &layers);
 }
 
@@ -329,20 +359,19 @@ static buffer_id add_bins(struct updater *u, const struct trained *state) {
 
 // Where training is `reproducible`, in two units: between them, what devices have of a gradient's
 // squares becomes the sum of all of them.
-static void append_ordered_norm(struct updater *u, enum group group) {
+static void append_ordered_norm(struct updater *u, enum group group, uint32_t range) {
     struct program *program = u->program;
     struct emitter *e = &u->writer.emitter;
     buffer_id *squares = ARENA_ARRAY(program->arena, buffer_id, u->n_states);
-    begin_unit(&u->writer, arena_format(program->arena, "square_%s", group_names[group]),
-               PHASE_UPDATE);
+    begin_unit(&u->writer, norm_name(u, "square", group, range), PHASE_UPDATE);
     value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (is_of(&u->states[i], group, 0))
+        if (is_of(&u->states[i], group, range))
             gradients[i] = bind_gradient(u, &u->states[i]);
     value_id bins = emit_iota(e, "bins", DIM_FLAT, LIMIT_SQUARE_BINS);
     for (uint32_t i = 0; i < u->n_states; i++) {
         const struct trained *state = &u->states[i];
-        if (!is_of(state, group, 0))
+        if (!is_of(state, group, range))
             continue;
         squares[i] = add_bins(u, state);
         inherit_roles(u, state);
@@ -353,21 +382,20 @@ static void append_ordered_norm(struct updater *u, enum group group) {
             reference_to(squares[i]));
     }
     struct statement square = u->writer.call;
-    begin_unit(&u->writer, arena_format(program->arena, "norm_%s", group_names[group]),
-               PHASE_UPDATE);
+    begin_unit(&u->writer, norm_name(u, "norm", group, range), PHASE_UPDATE);
     value_id sum = bind_buffer(u, "norm2", u->norm2), old = sum;
     for (uint32_t i = 0; i < u->n_states; i++)
-        if (is_of(&u->states[i], group, 0))
+        if (is_of(&u->states[i], group, range))
             gradients[i] = bind_buffer(u, short_name(u, &u->states[i], ".square"), squares[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
-        if (!is_of(&u->states[i], group, 0))
+        if (!is_of(&u->states[i], group, range))
             continue;
         value_id square_sum =
             emit(e, OP_BIN_SUM, short_name(u, &u->states[i], ".sum"), OPERANDS(gradients[i]));
         sum = emit(e, OP_ACCUMULATE, "sum", OPERANDS(sum, square_sum));
     }
     bind_in_place(&u->writer, sum, old);
-    const struct layer_range layers = all_layers(program);
+    const struct layer_range layers = layers_of_tensors(u, group, range);
     push_group_calls(u, group, &layers, (struct statement[]){square, u->writer.call}, 2);
 }
 
@@ -377,9 +405,12 @@ static void append_norms(struct updater *u) {
                              .zero = reference_to(u->norm2)};
     block_push(u->program->arena, &u->program->steps[STEP_TRAIN].body, zero);
     bool ordered = u->config->train.reproducible > 0;
-    for (int group = 0; group < N_GROUPS; group++)
-        if (!group_is_empty(u, (enum group)group))
-            (ordered ? append_ordered_norm : append_norm)(u, (enum group)group);
+    for (enum group group = 0; group < N_GROUPS; group++)
+        for (uint32_t range = 0; range < ranges_of(u, group); range++) {
+            const struct trained *first = first_of(u, group, range);
+            if (first && begins_tensor(u, first->tensor, range))
+                (ordered ? append_ordered_norm : append_norm)(u, group, range);
+        }
 }
 
 // ---- finish ------------------------------------------------------------------------------------
@@ -650,7 +681,7 @@ static const char *update_name(const struct updater *u, enum group group, uint32
 
 // The gradient is multiplied by the clip factor inside the optimizer's op: no clipped copy exists.
 static void append_update(struct updater *u, enum group group, uint32_t range) {
-    if (group_is_empty(u, group))
+    if (!first_of(u, group, range))
         return;
     begin_unit(&u->writer, update_name(u, group, range), PHASE_UPDATE);
     value_id *rates = ARENA_ARRAY(u->program->arena, value_id, u->n_rates);
@@ -714,7 +745,7 @@ bool append_updates(struct job *job, const struct pass_context *context) {
     append_norms(&u);
     append_finish(&u);
     for (int group = 0; group < N_GROUPS; group++)
-        for (uint32_t range = 0; range < (group == GROUP_BLOCK ? u.ranges.n : 1); range++)
+        for (uint32_t range = 0; range < ranges_of(&u, (enum group)group); range++)
             append_update(&u, (enum group)group, range);
     lower_policy(program->job);
     job_number(program->job);

@@ -209,13 +209,15 @@ static struct entry *add_saved(struct entries *entries, const char *prefix,
     return entry;
 }
 
-static int64_t layers_of(const struct place_tensor *tensor) {
-    return tensor->layers ? tensor->layers : 1;
+/* Behind the last of its layers; what is not repeated by layer is that of one. */
+static int64_t end_of_layers(const struct place_tensor *tensor) {
+    return tensor->first_layer + (tensor->layers ? tensor->layers : 1);
 }
 
 static bool list_parameters(const struct place_program *program, struct entries *entries) {
     for (int32_t t = 0; t < program->n_tensors; t++)
-        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++) {
+        for (int64_t layer = program->tensors[t].first_layer;
+             layer < end_of_layers(&program->tensors[t]); layer++) {
             bool again = false;
             for (int32_t p = 0; p < program->n_parts; p++) {
                 const struct place_part *part = &program->parts[p];
@@ -267,7 +269,8 @@ static bool list_state(const struct place_program *program, struct entries *entr
 static bool list_states(const struct place_program *program, struct entries *entries) {
     for (int class = PLACE_PARAMETERS; class <= PLACE_RESIDUAL; class ++)
         for (int32_t t = 0; t < program->n_tensors; t++)
-            for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++)
+            for (int64_t layer = program->tensors[t].first_layer;
+                 layer < end_of_layers(&program->tensors[t]); layer++)
                 if (!list_state(program, entries, (enum place_class) class, t, layer))
                     return false;
     return true;
@@ -387,7 +390,8 @@ static bool list_class(const struct place_program *program, struct entries *entr
                        enum place_class class, int64_t island) {
     bool enough = true;
     for (int32_t t = 0; t < program->n_tensors; t++)
-        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]) && enough; layer++)
+        for (int64_t layer = program->tensors[t].first_layer;
+             layer < end_of_layers(&program->tensors[t]) && enough; layer++)
             enough = class == PLACE_RESIDUAL
                          ? list_residual(program, entries, t, layer)
                          : list_layer(program, entries, class, t, layer, island);

@@ -210,7 +210,7 @@ static void write_precision(struct composer *c) {
     static const struct {
         const char *types;
         bool has_master;
-        bool may_widen; // compute, in some layers
+        bool may_widen; // compute, or what is kept, in some layers
     } mixed[] = {
         {"parameters = fp32  master = fp64", true, true},
         {"parameters = fp32  master = fp64  moments = fp64  gradients = fp64  compute = fp64", true,
@@ -229,12 +229,14 @@ static void write_precision(struct composer *c) {
     c->has_master = !uniform && mixed[which].has_master;
     int64_t begin = (int64_t)(random_bits(&aside) % (uint64_t)c->dims->layers);
     bool widens = random_bits(&aside) % 1000 < 400;
+    static const char *const widened[] = {"compute", "compute", "parameters", "moments"};
+    const char *use = widened[random_bits(&aside) % (sizeof widened / sizeof *widened)];
     if (uniform)
         fprintf(c->to, "  precision = fp64\n");
     else
         fprintf(c->to, "  precision { %s }\n", mixed[which].types);
     if (!uniform && mixed[which].may_widen && widens)
-        fprintf(c->to, "  precision.compute.layers[%d:%d]%s = fp64\n", (int)begin,
+        fprintf(c->to, "  precision.%s.layers[%d:%d]%s = fp64\n", use, (int)begin,
                 (int)(begin + 1 < c->dims->layers ? begin + 2 : begin + 1),
                 begin % 2 ? ".mlp" : "");
 }

@@ -32,10 +32,13 @@ void note_gather(struct abstract_machine *m, const struct transfer *start, buffe
     uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
     if (source->class == CLASS_PARAMETERS)
         m->found[from].gathered |= axes;
+    int64_t first = buffer_stack(source, STACK_LAYERS)
+                        ? buffer_first_layer(source)
+                        : m->program->job->tensors[source->tensor].first_layer;
     for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < m->program->n_buffers; id++) {
         const struct buffer *buffer = &m->program->buffers[id];
         if (is_parameter(buffer) && buffer->tensor == source->tensor &&
-            buffer_first_layer(buffer) == buffer_first_layer(source) &&
+            buffer_first_layer(buffer) == first &&
             buffer_layer_step(buffer) == buffer_layer_step(source))
             m->found[id].gathered |= axes;
     }

@@ -67,9 +67,9 @@ static const char *state_text(const struct abstract_machine *m, const struct buf
     const struct tensor *tensor = &m->program->job->tensors[buffer->tensor];
     const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
     if (tensor->layers == 0)
-        return arena_format(m->world->arena, "%s `%s`", kind, tensor->name);
-    return arena_format(m->world->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
-                        buffer_layer(buffer, item));
+        return arena_format(m->world->arena, "%s `%s`", kind, tensor_model_name(tensor));
+    return arena_format(m->world->arena, "%s `%s` of layer %" PRId64, kind,
+                        tensor_model_name(tensor), buffer_layer(buffer, item));
 }
 
 static bool same_dims(const struct buffer *a, const struct buffer *b) {
