@@ -24,8 +24,8 @@ struct overlapper {
 void push_copies(struct overlapper *, struct block *to, const struct statement *from, uint32_t n);
 // Does a statement, or one inside it, name a buffer that the transfer carries? A wait names none.
 bool touches(const struct overlapper *, const struct statement *, const struct transfer *);
-// Does a call do nothing but cast shards into their places in what is gathered? It starts with the
-// gather.
+// Does a call do nothing but cast shards, where they are kept or have been copied to, into their places
+// in what is gathered? It starts with the gather.
 bool prepares_gather(const struct overlapper *, const struct statement *);
 // Are they a start and its wait? Do such stand here, one behind the other?
 bool are_pair(const struct statement *start, const struct statement *wait);

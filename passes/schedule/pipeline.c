@@ -20,57 +20,6 @@ static bool is_around_itself(const struct overlapper *o, const struct transfer_p
            buffer_whole(o->program, piece->to.buffer);
 }
 
-// A gather of what this iteration needs: of its layer, into the layer's place or one that the next
-// iteration may have. What is stacked twice has slots of its own already, in another order.
-static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
-                            int variable) {
-    if (!brings_ahead(transfer))
-        return false;
-    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
-        const struct transfer_piece *piece = &transfer->pieces[i];
-        const struct buffer *to = &o->program->buffers[piece->to.buffer];
-        if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
-            (!is_around_itself(o, piece) && piece->from.indices[0].variable != variable) ||
-            to->class != CLASS_TRANSIENT ||
-            (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))
-            return false;
-    }
-    return true;
-}
-
-// A call that casts this iteration's shards for the pair behind it.
-static bool is_layer_cast(const struct overlapper *o, const struct block *block, uint32_t at,
-                          int variable) {
-    const struct statement *s = &block->statements[at];
-    if (!prepares_gather(o, s) || !is_pair(block, at + 1) ||
-        !is_layer_gather(o, &block->statements[at + 1].start, variable))
-        return false;
-    for (uint32_t i = 0; i < o->program->job->units[s->call.unit].n_parameters; i++)
-        if (s->call.operands[i].indices[0].variable != variable)
-            return false;
-    return true;
-}
-
-// The pairs and loops of pairs at the front of a block, in the loop of that variable.
-static uint32_t count_gathers(const struct overlapper *o, const struct block *block, int variable) {
-    uint32_t n = 0;
-    while (n < block->n) {
-        if (is_pair(block, n) && is_layer_gather(o, &block->statements[n].start, variable))
-            n += 2;
-        else if (is_layer_cast(o, block, n, variable) ||
-                 is_nest(o, &block->statements[n], variable))
-            n++;
-        else
-            break;
-    }
-    return n;
-}
-
-bool is_nest(const struct overlapper *o, const struct statement *s, int variable) {
-    return s->kind == STATEMENT_LOOP && s->loop.stride &&
-           count_gathers(o, &s->loop.body, variable + 1) == s->loop.body.n;
-}
-
 // What a piece brings is a place of its own, or this device's part of one.
 static buffer_id brought(const struct overlapper *o, const struct transfer_piece *piece) {
     return buffer_whole(o->program, piece->to.buffer);
@@ -85,15 +34,67 @@ static bool is_gathered(const struct overlapper *o, const struct block *gathers,
     return false;
 }
 
-// The second stride of a gather reads what the first has brought.
-static bool reads_gathered(const struct overlapper *o, const struct block *gathers,
-                           struct statement *second) {
-    struct transfer_walk walk = walk_transfers(&(struct block){second, 1, 0});
-    while (next_transfer(&walk))
-        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++)
-            if (is_gathered(o, gathers, walk.transfer->pieces[k].from.buffer))
-                return true;
-    return false;
+// Is what a gather reads this iteration's, in the loop of that variable: its layer's, or what another
+// brings in the body of the loop around?
+static bool is_of_iteration(const struct overlapper *o, const struct reference *read,
+                            const struct block *around, int variable) {
+    return read->indices[0].variable == variable ||
+           (has_slots(o, read->buffer) && is_gathered(o, around, read->buffer));
+}
+
+// A gather of what this iteration needs into its layer's place or one that the next iteration may
+// have. What is stacked twice has slots of its own already, in another order.
+static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
+                            const struct block *around, int variable) {
+    if (!brings_ahead(transfer))
+        return false;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct transfer_piece *piece = &transfer->pieces[i];
+        const struct buffer *to = &o->program->buffers[piece->to.buffer];
+        if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
+            (!is_around_itself(o, piece) && !is_of_iteration(o, &piece->from, around, variable)) ||
+            to->class != CLASS_TRANSIENT ||
+            (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))
+            return false;
+    }
+    return true;
+}
+
+// A call that casts this iteration's shards for the pair behind it.
+static bool is_layer_cast(const struct overlapper *o, const struct block *block, uint32_t at,
+                          const struct block *around, int variable) {
+    const struct statement *s = &block->statements[at];
+    if (!prepares_gather(o, s) || !is_pair(block, at + 1) ||
+        !is_layer_gather(o, &block->statements[at + 1].start, around, variable))
+        return false;
+    for (uint32_t i = 0; i < o->program->job->units[s->call.unit].n_parameters; i++)
+        if (!is_of_iteration(o, &s->call.operands[i], around, variable))
+            return false;
+    return true;
+}
+
+// The pairs and loops of pairs at the front of a block, in the loop of that variable. Frees among
+// them are found anew by `release`.
+static uint32_t count_gathers(const struct overlapper *o, const struct block *block,
+                              const struct block *around, int variable) {
+    uint32_t n = 0;
+    while (n < block->n) {
+        if (is_pair(block, n) && is_layer_gather(o, &block->statements[n].start, around, variable))
+            n += 2;
+        else if (is_layer_cast(o, block, n, around, variable) ||
+                 is_nest(o, &block->statements[n], around, variable) ||
+                 (n > 0 && statement_only_frees(&block->statements[n])))
+            n++;
+        else
+            break;
+    }
+    return n;
+}
+
+bool is_nest(const struct overlapper *o, const struct statement *s, const struct block *around,
+             int variable) {
+    return s->kind == STATEMENT_LOOP && s->loop.stride &&
+           count_gathers(o, &s->loop.body, around, variable + 1) == s->loop.body.n;
 }
 
 // What is gathered for a piece of a layer is so a piece ahead, not layers: of a loop that begins
@@ -104,39 +105,133 @@ static bool is_of_piece(const struct overlapper *o, const struct transfer *trans
            storage_of(&o->placement, from)->gather_unit == UNIT_TENSOR;
 }
 
-static int64_t wanted_ahead(const struct overlapper *o, const struct block *gathers) {
+// ---- stages -----------------------------------------------------------------------------------
+
+// Does one of the gathers read what `first` brings?
+static bool reads_gathered(const struct overlapper *o, const struct block *first,
+                           const struct block *second) {
+    struct statement_walk walk = walk_statements(second);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
+            if (!access.written && is_gathered(o, first, access.at->buffer))
+                return true;
+    }
+    return false;
+}
+
+// A gather among several: a pair, with the call before it that casts for it, or a loop of pairs.
+static struct block next_gather(const struct block *gathers, uint32_t at) {
+    uint32_t n = gathers->statements[at].kind == STATEMENT_LOOP    ? 1
+                 : gathers->statements[at].kind == STATEMENT_START ? 2
+                                                                   : 3;
+    return (struct block){&gathers->statements[at], n, 0};
+}
+
+// The stage of the gather at `at`: the first, unless what it brings is gathered by others.
+static uint32_t stage_of(const struct overlapper *o, const struct block *gathers, uint32_t at) {
+    const struct block first = next_gather(gathers, at);
+    uint32_t stage = 0;
+    for (uint32_t i = at + first.n, n; i < gathers->n; i += n) {
+        const struct block second = next_gather(gathers, i);
+        n = second.n;
+        if (!reads_gathered(o, &first, &second))
+            continue;
+        uint32_t behind = 1 + stage_of(o, gathers, i);
+        stage = behind > stage ? behind : stage;
+    }
+    return stage;
+}
+
+// From where what a gather reads was brought, by others or by none.
+static struct reference source_of(const struct overlapper *o, const struct block *gathers,
+                                  struct reference from) {
+    struct transfer_walk walk = walk_transfers(gathers);
+    while (next_transfer(&walk))
+        for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
+            const struct transfer_piece *piece = &walk.transfer->pieces[k];
+            if (brought(o, piece) == from.buffer && !is_around_itself(o, piece))
+                return source_of(o, gathers, piece->from);
+        }
+    return from;
+}
+
+static int64_t wanted_ahead(const struct overlapper *o, const struct block *all,
+                            const struct block *gathers) {
     int64_t wanted = INT64_MAX;
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk)) {
-        int64_t prefetch = is_of_piece(o, walk.transfer) ? 0 : wanted_prefetch(o, walk.transfer);
+        struct transfer from_rest = *walk.transfer;
+        from_rest.pieces = ARENA_ARRAY(o->scratch, struct transfer_piece, from_rest.n_pieces + 1);
+        for (uint32_t k = 0; k < from_rest.n_pieces; k++) {
+            from_rest.pieces[k] = walk.transfer->pieces[k];
+            from_rest.pieces[k].from = source_of(o, all, from_rest.pieces[k].from);
+        }
+        int64_t prefetch = is_of_piece(o, &from_rest) ? 0 : wanted_prefetch(o, &from_rest);
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;
 }
 
-struct pipeline make_pipeline(struct statement *loop, int variable, struct block leading,
-                              int64_t ahead) {
-    const struct block *body = &loop->loop.body;
-    uint32_t before = (uint32_t)(leading.statements - body->statements) + leading.n;
-    int64_t trips = loop->loop.end - loop->loop.begin;
-    ahead = ahead < trips ? ahead : trips;
-    return (struct pipeline){.loop = loop,
-                             .variable = variable,
-                             .leading = leading,
-                             .rest = {body->statements + before, body->n - before, 0},
-                             .ahead = ahead,
-                             .slots = ahead < trips ? ahead + 1 : trips};
+// A stage starts ahead of the next, and so of the use by what that is ahead, too: at most so many
+// iterations, or units, that are `most`.
+static void set_ahead(const struct overlapper *o, struct pipeline *p, const struct block *all,
+                      int64_t most) {
+    int64_t ahead = 0;
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        int64_t wanted = wanted_ahead(o, all, &p->stages[i].gathers);
+        ahead = wanted < most - ahead ? ahead + wanted : most;
+        p->stages[i].ahead = ahead;
+    }
+}
+
+static void add_stages(const struct overlapper *o, struct pipeline *p, const struct block *all) {
+    p->stages = ARENA_ARRAY(o->program->arena, struct stage, all->n + 1);
+    for (uint32_t i = 0, n; i < all->n; i += n) {
+        const struct block gather = next_gather(all, i);
+        uint32_t stage = stage_of(o, all, i);
+        n = gather.n;
+        p->n_stages = stage < p->n_stages ? p->n_stages : stage + 1;
+        for (uint32_t k = 0; k < n; k++)
+            block_push(o->program->arena, &p->stages[stage].gathers, gather.statements[k]);
+    }
 }
 
 // Only gathers at the very front: what stands behind another statement may depend on it.
-struct pipeline find_pipeline(const struct overlapper *o, struct statement *loop, int variable) {
-    const struct block *body = &loop->loop.body;
-    struct block leading = {body->statements, 0, 0};
-    uint32_t n = count_gathers(o, body, variable);
-    while (leading.n < n && !reads_gathered(o, &leading, &body->statements[leading.n]))
-        leading.n++;
-    return make_pipeline(loop, variable, leading, wanted_ahead(o, &leading));
+static struct pipeline pipeline_ahead(const struct overlapper *o, struct statement *loop,
+                                      int variable, struct block body, int64_t most) {
+    uint32_t n = count_gathers(o, &body, &loop->loop.body, variable);
+    struct block gathers = {0};
+    struct pipeline p = {
+        .loop = loop, .variable = variable, .rest = {body.statements + n, body.n - n, 0}};
+    for (uint32_t i = 0; i < n; i++)
+        if (!statement_only_frees(&body.statements[i]))
+            block_push(o->program->arena, &gathers, body.statements[i]);
+    add_stages(o, &p, &gathers);
+    set_ahead(o, &p, &gathers, most);
+    return p;
 }
+
+struct pipeline find_pipeline(const struct overlapper *o, struct statement *loop, int variable) {
+    int64_t trips = loop->loop.end - loop->loop.begin;
+    struct pipeline p = pipeline_ahead(o, loop, variable, loop->loop.body, trips);
+    for (uint32_t i = 0; i < p.n_stages; i++)
+        p.stages[i].slots = p.stages[i].ahead < trips ? p.stages[i].ahead + 1 : trips;
+    return p;
+}
+
+struct pipeline pipeline_of_nest(const struct overlapper *o, const struct pipeline *p,
+                                 uint32_t at) {
+    struct pipeline made = {.loop = p->loop,
+                            .variable = p->variable,
+                            .stages = ARENA_ARRAY(o->program->arena, struct stage, 1),
+                            .n_stages = 1,
+                            .rest = {p->rest.statements + at + 1, p->rest.n - at - 1, 0}};
+    made.stages[0] = (struct stage){.gathers = {p->rest.statements + at, 1, 0}, .slots = 1};
+    return made;
+}
+
+// ---- units ------------------------------------------------------------------------------------
 
 // Where the unit ends that begins with the gathers at `begin`: at the next that stand behind what it
 // computes.
@@ -144,10 +239,10 @@ static uint32_t end_of_unit(const struct overlapper *o, const struct block *body
                             int variable) {
     bool computes = false;
     for (uint32_t i = begin; i < body->n; i++) {
-        bool gathers = is_nest(o, &body->statements[i], variable);
+        bool gathers = is_nest(o, &body->statements[i], body, variable);
         if (gathers && computes)
             return i;
-        computes |= !gathers;
+        computes |= !gathers && !statement_only_frees(&body->statements[i]);
     }
     return body->n;
 }
@@ -155,18 +250,16 @@ static uint32_t end_of_unit(const struct overlapper *o, const struct block *body
 struct units find_units(const struct overlapper *o, struct statement *loop, int variable) {
     const struct block *body = &loop->loop.body;
     struct units units = {ARENA_ARRAY(o->program->arena, struct pipeline, body->n + 1), 0};
+    uint32_t n = 0;
+    for (uint32_t begin = 0; begin < body->n; begin = end_of_unit(o, body, begin, variable))
+        n++;
     for (uint32_t begin = 0, end; begin < body->n; begin = end) {
-        struct statement part = *loop;
         end = end_of_unit(o, body, begin, variable);
-        part.loop.body = (struct block){&body->statements[begin], end - begin, 0};
-        units.items[units.n] = find_pipeline(o, &part, variable);
-        units.items[units.n++].loop = loop;
-    }
-    for (uint32_t i = 0; i < units.n; i++) {
-        struct pipeline *p = &units.items[i];
-        int64_t wanted = wanted_ahead(o, &p->leading);
-        p->ahead = wanted < units.n - 1 ? wanted : units.n - 1;
-        p->slots = 1;
+        struct pipeline *p = &units.items[units.n++];
+        *p = pipeline_ahead(o, loop, variable,
+                            (struct block){&body->statements[begin], end - begin, 0}, n - 1);
+        for (uint32_t i = 0; i < p->n_stages; i++)
+            p->stages[i].slots = 1;
     }
     return units;
 }
@@ -212,6 +305,21 @@ static void widen(const struct overlapper *o, struct layers *layers, const struc
     }
 }
 
+static void widen_by_stages(const struct overlapper *o, struct layers *layers,
+                            const struct pipeline *p, int64_t later, buffer_id gathered) {
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        const struct stage *stage = &p->stages[i];
+        struct layers of = no_layers;
+        if (later <= stage->ahead)
+            widen(o, &of, &stage->gathers, gathered);
+        if (of.first > of.last)
+            continue;
+        of.last += (stage->slots - 1) * of.step;
+        layers->first = of.first < layers->first ? of.first : layers->first;
+        layers->last = of.last > layers->last ? of.last : layers->last;
+    }
+}
+
 // The layers between the first and the last that lie in a buffer while a unit is computed: its own,
 // and those of units, or iterations, that started ahead. A descending loop has as many.
 static int64_t layers_in_use(const struct overlapper *o, const struct units *units, uint32_t unit,
@@ -219,12 +327,9 @@ static int64_t layers_in_use(const struct overlapper *o, const struct units *uni
     const struct pipeline *p = &units->items[unit];
     struct layers layers = no_layers;
     for (uint32_t i = unit; i < units->n; i++)
-        if (i <= unit + units->items[i].ahead)
-            widen(o, &layers, &units->items[i].leading, gathered);
-    if (layers.first <= layers.last)
-        layers.last += (p->slots - 1) * layers.step;
+        widen_by_stages(o, &layers, &units->items[i], i - unit, gathered);
     for (uint32_t i = 0; i < p->rest.n; i++)
-        if (is_nest(o, &p->rest.statements[i], p->variable))
+        if (is_nest(o, &p->rest.statements[i], &p->loop->loop.body, p->variable))
             widen(o, &layers, &(struct block){&p->rest.statements[i], 1, 0}, gathered);
     return layers.last - layers.first + 1;
 }
@@ -246,9 +351,10 @@ void count_slots(struct overlapper *o, const struct units *units) {
     memset(o->slots, 0, o->program->n_buffers * sizeof *o->slots);
     for (uint32_t unit = 0; unit < units->n; unit++) {
         const struct pipeline *p = &units->items[unit];
-        count_slots_of(o, units, unit, &p->leading);
+        for (uint32_t i = 0; i < p->n_stages; i++)
+            count_slots_of(o, units, unit, &p->stages[i].gathers);
         for (uint32_t i = 0; i < p->rest.n; i++)
-            if (is_nest(o, &p->rest.statements[i], p->variable))
+            if (is_nest(o, &p->rest.statements[i], &p->loop->loop.body, p->variable))
                 count_slots_of(o, units, unit, &(struct block){&p->rest.statements[i], 1, 0});
     }
 }
@@ -313,8 +419,9 @@ static void give_slots(struct overlapper *o, struct statement *gather) {
 }
 
 void refer_and_give_slots(struct overlapper *o, const struct pipeline *p) {
-    for (uint32_t i = 0; i < p->leading.n; i++) {
-        refer_to_slots(o, p, &p->leading.statements[i]);
-        give_slots(o, &p->leading.statements[i]);
-    }
+    for (uint32_t i = 0; i < p->n_stages; i++)
+        for (uint32_t k = 0; k < p->stages[i].gathers.n; k++) {
+            refer_to_slots(o, p, &p->stages[i].gathers.statements[k]);
+            give_slots(o, &p->stages[i].gathers.statements[k]);
+        }
 }

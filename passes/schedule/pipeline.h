@@ -7,14 +7,21 @@
 
 #include "passes/schedule/overlap.h"
 
+// What is brought for an iteration at the same time before its use, as shards from another tier; or
+// gathered, of what another stage has brought.
+struct stage {
+    struct block gathers; // pairs of start and wait, and loops of such
+    int64_t ahead;        // k: how many iterations, or units of one, before its use it starts
+    int64_t slots; // iterations of which something is there at once: k + 1, or as many as there are
+};
+
 // Gathers of what one iteration needs, and what stands behind them.
 struct pipeline {
     struct statement *loop;
     int variable;         // the loop's, by its depth
-    struct block leading; // pairs of start and wait, and loops of such
+    struct stage *stages; // the last to start first: each reads what those behind it have brought
+    uint32_t n_stages;
     struct block rest;
-    int64_t ahead; // k: how many iterations, or units of one, before its use a gather starts
-    int64_t slots; // iterations of which something is there at once: k + 1, or as many as there are
 };
 
 // The units of an iteration; one alone may start iterations ahead.
@@ -24,14 +31,15 @@ struct units {
 };
 
 // ---- which gathers ----------------------------------------------------------------------------
-// `variable` is that of the loop. Is a statement a loop, inside that one and going with it, of gathers
-// and nothing else?
-bool is_nest(const struct overlapper *, const struct statement *, int variable);
-// The gathers at the very front of the loop, as far ahead as all of them ask for.
+// `variable` is that of the loop, and `around` its body. Is a statement a loop, inside that one and
+// going with it, of gathers and nothing else?
+bool is_nest(const struct overlapper *, const struct statement *, const struct block *around,
+             int variable);
+// The gathers at the very front of the loop, each stage as far ahead of the next, and the last of the
+// use, as all that are in it ask for.
 struct pipeline find_pipeline(const struct overlapper *, struct statement *loop, int variable);
-// `leading`, which stands in the loop, so many iterations ahead, or as many as there are.
-struct pipeline make_pipeline(struct statement *loop, int variable, struct block leading,
-                              int64_t ahead);
+// A loop of gathers that stands in what follows those of a pipeline, not ahead of its use.
+struct pipeline pipeline_of_nest(const struct overlapper *, const struct pipeline *, uint32_t at);
 struct units find_units(const struct overlapper *, struct statement *loop, int variable);
 
 // ---- slots ------------------------------------------------------------------------------------

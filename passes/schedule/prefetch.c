@@ -15,8 +15,18 @@
 //   }
 //   for u = 2 .. 3 { for l = 2*u .. 2*u+2 { wait gather[l mod 4]  call block(w = g[l mod 4]) } }
 //
-// All of a group are in flight together, also where nothing is ahead. Where an iteration goes over
-// several units, pieces of a group that is recomputed at once, gathers start ahead within it:
+// All of a group are in flight together, also where nothing is ahead. Where a gather reads what
+// another has brought, a copy from another tier or a first stride, each is a stage, and starts ahead of
+// the one that reads it: copied two layers and gathered one layer ahead,
+//
+//   for l = 0 .. 1 {
+//     start fetch[l+3 mod 4] { w[l+3] -> f[l+3 mod 4] }
+//     wait fetch[l+1 mod 4]  start gather[l+1 mod 2] { f[l+1 mod 4] -> g[l+1 mod 2] }
+//     wait gather[l mod 2]  call block(w = g[l mod 2])
+//   }
+//
+// with a loop in front for each stage, and one behind. Where an iteration goes over several units, pieces
+// of a group that is recomputed at once, gathers start ahead within it:
 //
 //   for g = 0 .. 3 {
 //     start A  wait A  call block(A)  start B  wait B  call block(B)
@@ -25,6 +35,8 @@
 //   for g = 0 .. 3 {
 //     start A  start B  wait A  call block(A)  wait B  call block(B)
 //   }
+#include <stdlib.h>
+
 #include "passes/schedule/pipeline.h"
 
 // ---- starts and waits -------------------------------------------------------------------------
@@ -78,20 +90,32 @@ static struct statement half_of_nest(struct overlapper *o, const struct pipeline
     return half;
 }
 
-// The gathers of the iteration `ahead` iterations later than the loop's variable says.
-static void push_starts(struct overlapper *o, struct block *to, const struct pipeline *p,
-                        int64_t ahead) {
+// The starts, or the waits, of a stage for the iteration `ahead` iterations later than the loop's
+// variable says.
+static void push_halves(struct overlapper *o, struct block *to, const struct pipeline *p,
+                        const struct stage *stage, enum statement_kind kind, int64_t ahead) {
     int64_t offset = p->loop->loop.descending ? -ahead : ahead;
-    for (uint32_t i = 0; i < p->leading.n; i++) {
-        const struct statement *gather = &p->leading.statements[i];
-        struct statement start = statement_clone(o->program->arena, o->program, gather);
+    for (uint32_t i = 0; i < stage->gathers.n; i++) {
+        const struct statement *gather = &stage->gathers.statements[i];
+        struct statement half = statement_clone(o->program->arena, o->program, gather);
         if (gather->kind == STATEMENT_LOOP)
-            start = half_of_nest(o, p, gather, STATEMENT_START, offset);
-        else if (half_of(gather) == STATEMENT_START)
-            move_start(o, &start, offset, p->variable);
-        if (gather->kind != STATEMENT_WAIT)
-            block_push(o->program->arena, to, start);
+            half = half_of_nest(o, p, gather, kind, offset);
+        else if (half_of(gather) != kind)
+            continue;
+        else if (kind == STATEMENT_START)
+            move_start(o, &half, offset, p->variable);
+        else
+            half.wait.index = flight_of(o, half.wait.handle, p->variable, offset);
+        block_push(o->program->arena, to, half);
     }
+}
+
+// Starts a stage, once what it reads is there: what the stage behind it has brought.
+static void push_starts(struct overlapper *o, struct block *to, const struct pipeline *p,
+                        uint32_t stage, int64_t ahead) {
+    if (stage + 1 < p->n_stages)
+        push_halves(o, to, p, &p->stages[stage + 1], STATEMENT_WAIT, ahead);
+    push_halves(o, to, p, &p->stages[stage], STATEMENT_START, ahead);
 }
 
 static bool same_iterations(const struct statement *a, const struct statement *b) {
@@ -127,7 +151,8 @@ static void place_waits(struct overlapper *o, struct pipeline *p, struct stateme
                         struct block *before) {
     struct statement waits = half_of_nest(o, p, nest, STATEMENT_WAIT, 0);
     struct statement *reader = first_reader(o, p, nest);
-    if (!reader || !same_iterations(nest, reader) || is_nest(o, reader, p->variable) ||
+    if (!reader || !same_iterations(nest, reader) ||
+        is_nest(o, reader, &p->loop->loop.body, p->variable) ||
         waits.loop.body.statements[0].kind == STATEMENT_LOOP) {
         block_push(o->program->arena, before, waits);
         return;
@@ -136,11 +161,11 @@ static void place_waits(struct overlapper *o, struct pipeline *p, struct stateme
         block_insert(o->program->arena, &reader->loop.body, i, waits.loop.body.statements[i]);
 }
 
-// The waits for an iteration's gathers, at the front of what follows them.
+// The waits for what an iteration's last stage gathers, at the front of what follows.
 static struct block waits_of(struct overlapper *o, struct pipeline *p) {
     struct block waits = {0};
-    for (uint32_t i = 0; i < p->leading.n; i++) {
-        struct statement *gather = &p->leading.statements[i];
+    for (uint32_t i = 0; p->n_stages && i < p->stages[0].gathers.n; i++) {
+        struct statement *gather = &p->stages[0].gathers.statements[i];
         if (gather->kind == STATEMENT_LOOP) {
             place_waits(o, p, gather, &waits);
         } else if (gather->kind == STATEMENT_WAIT) {
@@ -174,29 +199,51 @@ static struct statement part_of_loop(const struct statement *loop, int64_t from,
 static struct block rest_of(struct overlapper *o, struct pipeline *p) {
     struct block rest = waits_of(o, p);
     for (uint32_t i = 0; i < p->rest.n; i++) {
-        if (!is_nest(o, &p->rest.statements[i], p->variable)) {
+        if (!is_nest(o, &p->rest.statements[i], &p->loop->loop.body, p->variable)) {
             block_push(o->program->arena, &rest, p->rest.statements[i]);
             continue;
         }
-        struct block nest = {&p->rest.statements[i], 1, 0};
-        struct pipeline here = make_pipeline(p->loop, p->variable, nest, 0);
+        struct pipeline here = pipeline_of_nest(o, p, i);
         refer_and_give_slots(o, &here);
-        push_starts(o, &rest, &here, 0);
+        push_starts(o, &rest, &here, 0, 0);
         struct block waits = waits_of(o, &here);
         push_copies(o, &rest, waits.statements, waits.n);
     }
     return rest;
 }
 
+static uint32_t most_stages(struct units units) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < units.n; i++)
+        most = units.items[i].n_stages > most ? units.items[i].n_stages : most;
+    return most;
+}
+
+// The starts of a stage of those units that are to be ahead of their use by the time of a unit.
+// `started`: of how many units it has.
+static void push_starts_by(struct overlapper *o, struct block *to, struct units units,
+                           uint32_t stage, uint32_t unit, uint32_t *started) {
+    for (; *started < units.n; ++*started) {
+        const struct pipeline *p = &units.items[*started];
+        if (stage >= p->n_stages)
+            continue;
+        if (*started > unit + p->stages[stage].ahead)
+            return;
+        push_starts(o, to, p, stage, 0);
+    }
+}
+
 // Each unit in its place, behind the starts of those that are to be ahead of theirs by then.
 static void push_units(struct overlapper *o, struct block *to, struct statement *loop,
                        struct units units) {
     struct block body = {0};
+    uint32_t n_stages = most_stages(units);
+    uint32_t *started = ARENA_ARRAY(o->scratch, uint32_t, n_stages + 1);
     for (uint32_t i = 0; i < units.n; i++)
         refer_and_give_slots(o, &units.items[i]);
-    for (uint32_t i = 0, started = 0; i < units.n; i++) {
-        for (; started < units.n && started <= i + units.items[started].ahead; started++)
-            push_starts(o, &body, &units.items[started], 0);
+    for (uint32_t i = 0; i < units.n; i++) {
+        for (uint32_t stage = n_stages; stage-- > 0;)
+            push_starts_by(o, &body, units, stage, i, &started[stage]);
         struct block rest = rest_of(o, &units.items[i]);
         push_copies(o, &body, rest.statements, rest.n);
     }
@@ -204,32 +251,59 @@ static void push_units(struct overlapper *o, struct block *to, struct statement 
     block_push(o->program->arena, to, *loop);
 }
 
-static void push_loop(struct overlapper *o, struct block *to, struct statement loop) {
-    if (loop.loop.end > loop.loop.begin)
-        block_push(o->program->arena, to, loop);
+// What goes on between two times, counted in iterations that are computed: the stages that start
+// something then, each for the iteration that is so far ahead, and what is computed. The loop's
+// variable says the one that is the least ahead.
+static void push_time(struct overlapper *o, struct block *to, const struct pipeline *p,
+                      const struct block *rest, int64_t from, int64_t until) {
+    int64_t n = p->loop->loop.end - p->loop->loop.begin;
+    bool computes = from >= 0;
+    int64_t least = computes ? 0 : INT64_MAX;
+    for (uint32_t i = p->n_stages; i-- > 0 && !computes;)
+        if (from >= -p->stages[i].ahead && from < n - p->stages[i].ahead)
+            least = p->stages[i].ahead;
+    if (from >= until || least == INT64_MAX)
+        return;
+    struct statement part = part_of_loop(p->loop, from + least, until + least);
+    for (uint32_t i = p->n_stages; i-- > 0;)
+        if (from >= -p->stages[i].ahead && from < n - p->stages[i].ahead)
+            push_starts(o, &part.loop.body, p, i, p->stages[i].ahead - least);
+    if (computes)
+        push_copies(o, &part.loop.body, rest->statements, rest->n);
+    block_push(o->program->arena, to, part);
 }
 
-// Prologue, middle, epilogue: together they run every iteration once, and gather every layer once.
+static int by_time(const void *left, const void *right) {
+    const int64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+// Together these run every iteration once, and gather every layer once: a prologue for each stage,
+// the middle, and an epilogue for each.
 static void push_pipelined(struct overlapper *o, struct block *to, struct pipeline *p) {
     int64_t n = p->loop->loop.end - p->loop->loop.begin;
-    struct statement prologue = part_of_loop(p->loop, 0, p->ahead);
-    struct statement middle = part_of_loop(p->loop, 0, n - p->ahead);
-    struct statement epilogue = part_of_loop(p->loop, n - p->ahead, n);
+    uint32_t n_times = 0;
+    int64_t *times = ARENA_ARRAY(o->scratch, int64_t, 2 * p->n_stages + 2);
+    times[n_times++] = 0;
+    times[n_times++] = n;
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        times[n_times++] = -p->stages[i].ahead;
+        times[n_times++] = n - p->stages[i].ahead;
+    }
+    qsort(times, n_times, sizeof *times, by_time);
     refer_and_give_slots(o, p);
-    push_starts(o, &prologue.loop.body, p, 0);
-    push_starts(o, &middle.loop.body, p, p->ahead);
     struct block rest = rest_of(o, p);
-    push_copies(o, &middle.loop.body, rest.statements, rest.n);
-    push_copies(o, &epilogue.loop.body, rest.statements, rest.n);
-    push_loop(o, to, prologue);
-    push_loop(o, to, middle);
-    push_loop(o, to, epilogue);
+    for (uint32_t i = 1; i < n_times; i++)
+        push_time(o, to, p, &rest, times[i - 1], times[i]);
 }
 
 // All gathers of a group's layers travel together, ahead or not.
 static bool is_pipelined(const struct pipeline *p) {
-    return p->leading.n > 0 && p->rest.n > 0 &&
-           (p->ahead > 0 || p->leading.statements[0].kind == STATEMENT_LOOP);
+    bool ahead = false;
+    for (uint32_t i = 0; i < p->n_stages; i++)
+        ahead |=
+            p->stages[i].ahead > 0 || p->stages[i].gathers.statements[0].kind == STATEMENT_LOOP;
+    return ahead && p->rest.n > 0;
 }
 
 // Inner loops first: the loop over microbatches holds those over layers.

@@ -35,8 +35,10 @@ bool prepares_gather(const struct overlapper *o, const struct statement *s) {
     bool casts = true;
     for (uint32_t i = 0; i < unit->n_ops; i++)
         casts &= unit->ops[i].kind == OP_CAST;
-    for (uint32_t i = 0; i < unit->n_parameters; i++)
-        casts &= buffer_is_persistent(&o->program->buffers[s->call.operands[i].buffer]);
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        const struct buffer *from = &o->program->buffers[s->call.operands[i].buffer];
+        casts &= buffer_is_persistent(from) || from->class == CLASS_TRANSIENT;
+    }
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct buffer *result = &o->program->buffers[s->call.results[i].buffer];
         casts &= result->class == CLASS_TRANSIENT && result->window_of != NO_ID;
