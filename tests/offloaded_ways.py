@@ -3,6 +3,7 @@
 
     offloaded_ways.py PREFIX EXAMPLES PLACEC"""
 import os
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,12 @@ WAYS = {
     "islands": ("local_steps", ""),
     "apart": ("local_steps", "optimizer : offloaded(update = host)"),
     "apart_all": ("local_steps", "parameters : offloaded  optimizer : offloaded(to = disk)  activations : offloaded"),
+    "outer": ("diloco", ""),
+    "outer_apart": ("diloco", "parameters : offloaded"),
+    "outer_host": ("diloco", "optimizer : offloaded(update = host)"),
+    "outer3": ("diloco", "parameters : gathered(dp)"),
+    "outer3_away": ("diloco", "parameters : gathered(dp), offloaded(to = disk)"),
+    "outer3_host": ("diloco", "parameters : gathered(dp), offloaded(unit = layers(2))  optimizer : offloaded(update = host)"),
     "ordered": ("zero1", "", *ORDERED),
     "carried": ("zero1", "gradients : offloaded(unit = tensor)", *ORDERED),
     "carried2": ("zero1", "gradients.layers : offloaded  optimizer : offloaded", *ORDERED),
@@ -80,7 +87,8 @@ WAYS = {
 
 for way, (example, said, *options) in WAYS.items():
     with open(os.path.join(EXAMPLES, example + ".place"), encoding="utf-8") as file:
-        before, behind = file.read().rsplit("}", 1)
+        text = re.sub(r"every\(\d\)", "every(2)", file.read())  # so that there is an average
+        before, behind = text.rsplit("}", 1)
     with open(f"{PREFIX}.{way}.place", "w", encoding="utf-8") as file:
         file.write(f"{before}  {said}\n}}{behind}")
     with open(f"{PREFIX}.{way}.json", "w", encoding="utf-8") as file:

@@ -142,6 +142,8 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
         return true;
     case EVENT_BEHIND_FIRST_UPDATE:
         return is_same_call(reach->first_writer[of.buffer], call);
+    case EVENT_BEHIND_EARLIER_UPDATE:
+        return !is_same_call(reach->last_writer[of.buffer], call);
     case EVENT_BEHIND_UPDATE:
         return reference_buffer(plan, of)->class != CLASS_PARAMETERS ||
                is_same_call(reach->last_writer[of.buffer], call);
@@ -193,8 +195,8 @@ static void find_hops(struct draft *draft, struct cursor at, const struct moment
     }
 }
 
-static const unsigned of_update =
-    BIT(EVENT_BEFORE_UPDATE) | BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
+static const unsigned of_update = BIT(EVENT_BEFORE_UPDATE) | BIT(EVENT_BEHIND_FIRST_UPDATE) |
+                                  BIT(EVENT_BEHIND_EARLIER_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
 
 // That an update reads parameters is no use of them.
 static struct found find_all(struct draft *draft, struct cursor at, const struct moment *moment) {
@@ -329,7 +331,7 @@ void behind_call(struct draft *draft, struct cursor at, const struct statement *
 
 // What is averaged is a whole sum from then on.
 void behind_update(struct draft *draft, struct cursor at, const struct statement *call) {
-    const unsigned behind = BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
+    const unsigned behind = of_update & ~BIT(EVENT_BEFORE_UPDATE);
     emit_moment(
         draft, at,
         (struct moment){call, PARAMETERS | OPTIMIZER, MOMENT_WRITTEN, behind, ALL_KINDS, USE_CALL});

@@ -17,23 +17,14 @@ static void check_gradients(struct placing *p, const struct storage *storage) {
                 "keep them on the host, `to = host`");
 }
 
-// Islands average on the device: a master copy where it lies, parameters without one where they lie or,
-// if shards of them are updated, in the whole that is copied back.
+// Islands average on the device, a master copy where it lies.
 static void check_averaged(struct placing *p, const struct storage *storage) {
     bool has_master = storage->types.master != DTYPE_NONE;
-    bool apart =
-        !axis_list_equal(&storage->shards[STATE_PARAMETERS], &storage->shards[STATE_OPTIMIZER]);
-    if (p->placement->islands.n == 0 || !storage->trained)
-        return;
-    if (has_master && is_offloaded(storage, STATE_OPTIMIZER))
+    if (p->placement->islands.n && storage->trained && has_master &&
+        is_offloaded(storage, STATE_OPTIMIZER))
         not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
                 "averaging parameters by a master copy that is offloaded",
                 "keep the optimizer's states `stored`");
-    else if (!apart && !makes_parameters(storage) && is_offloaded(storage, STATE_PARAMETERS))
-        not_yet(
-            p, &storage->lives[STATE_PARAMETERS]->origin,
-            "averaging offloaded parameters that are updated as they are stored",
-            "keep them `stored`, or shard the optimizer over axes of which parameters are whole");
 }
 
 // What comes in for a layer does so together: as far ahead as all of it asks for.

@@ -80,6 +80,8 @@ struct updating {
 struct updating add_updating(struct route_maker *, int rest, const struct axis_list *owners);
 void add_to_update(struct route_maker *, const struct updating *);
 void add_from_update(struct route_maker *, const struct updating *);
+// What was averaged goes back to where an outer optimizer has it come from.
+void add_from_average(struct route_maker *, const struct updating *);
 void add_behind_update(struct route_maker *, const struct updating *);
 
 // ---- gradients (gradient_sums.c) --------------------------------------------------------------

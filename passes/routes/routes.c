@@ -134,12 +134,14 @@ static int add_master(struct route_maker *m) {
 }
 
 // What islands have becomes the sum of all, of what is updated; a parameter that is kept beside that is
-// rounded from the sum. `own`: a device's part of the parameter, or of the master that it is made of.
-static void average(struct route_maker *m, int own, bool made) {
+// rounded from the sum.
+static void average(struct route_maker *m, const struct updating *updating, bool made) {
     const struct placement *placement = m->placement;
     if (!m->storage->trained || placement->islands.n == 0)
         return;
     bool beside = !made && m->storage->types.master != DTYPE_NONE;
+    int own =
+        updating->own; // a device's part of the parameter, or of the master that it is made of
     int summed = beside ? add_master(m) : own;
     if (m->facts->step != STEP_AVERAGE)
         return;
@@ -148,6 +150,7 @@ static void average(struct route_maker *m, int own, bool made) {
     add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, summed, summed, &islands);
     if (beside)
         add_hop(m, HOP_ROUND, EVENT_BEHIND_FIRST_UPDATE, summed, own, NULL);
+    add_from_average(m, updating);
 }
 
 static void make_parameters(struct route_maker *m) {
@@ -170,7 +173,7 @@ static void make_parameters(struct route_maker *m) {
     if (m->storage->types.master == DTYPE_NONE) // else the update makes it, and reads none
         add_to_update(m, &updating);
     add_from_update(m, &updating);
-    average(m, updating.own, made);
+    average(m, &updating, made);
     add_behind_update(m, &updating);
 }
 

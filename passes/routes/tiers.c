@@ -152,16 +152,29 @@ static struct updating add_cut_out(struct route_maker *m, int rest,
     return u;
 }
 
+// Islands average on the device what is updated as it is kept, in another tier: the whole comes to a place
+// of its own behind the update, and goes back.
+static bool is_averaged_beside(const struct route_maker *m, int rest, int home) {
+    return m->placement->islands.n && m->route->state == STATE_PARAMETERS && home == rest &&
+           tier_of(m, rest) != TIER_DEVICE && m->storage->types.master == DTYPE_NONE;
+}
+
 // A part that lies side by side is a window of what is kept.
 static struct updating add_share(struct route_maker *m, int rest, const struct axis_list *owners) {
     enum tier runs_on = update_tier(m->storage);
     int home = add_window(m, rest, ".window", owners);
     struct updating u = {.rest = rest, .home = home, .own = home, .whole = rest, .cut_from = -1};
     bool gathered = m->route->state == STATE_PARAMETERS && home != rest;
-    if (gathered && tier_of(m, rest) != TIER_DEVICE) {
+    bool beside = is_averaged_beside(m, rest, home);
+    int whole = rest;
+    if (beside || (gathered && tier_of(m, rest) != TIER_DEVICE)) {
         const struct axis_list flat = m->route->stations[rest].flat;
-        u.whole = add_copied(m, ".whole", &flat);
-        u.own = add_window(m, u.whole, ".own", owners);
+        whole = add_copied(m, beside ? ".averaged" : ".whole", &flat);
+        m->route->stations[whole].dtype = m->route->stations[rest].dtype;
+    }
+    if (whole != rest && (!beside || m->facts->step == STEP_AVERAGE)) {
+        u.whole = whole;
+        u.own = add_window(m, whole, ".own", owners);
     }
     u.updated = tier_of(m, home) == runs_on    ? home
                 : tier_of(m, u.own) == runs_on ? u.own
@@ -191,8 +204,16 @@ void add_to_update(struct route_maker *m, const struct updating *u) {
 }
 
 void add_from_update(struct route_maker *m, const struct updating *u) {
-    if (u->updated != u->own)
-        add_copy(m, HOP_FROM_UPDATE, EVENT_BEHIND_UPDATE, u->updated, u->own);
+    if (u->updated == u->own)
+        return;
+    if (m->facts->step == STEP_AVERAGE)
+        add_copy(m, HOP_FROM_UPDATE, EVENT_BEHIND_EARLIER_UPDATE, u->updated, u->own);
+    add_copy(m, HOP_FROM_UPDATE, EVENT_BEHIND_UPDATE, u->updated, u->own);
+}
+
+void add_from_average(struct route_maker *m, const struct updating *u) {
+    if (u->own != u->home)
+        add_copy(m, HOP_PUT_AVERAGED, EVENT_BEHIND_EARLIER_UPDATE, u->own, u->home);
 }
 
 // What has bytes of its own for as long as the update takes.
@@ -211,6 +232,6 @@ void add_behind_update(struct route_maker *m, const struct updating *u) {
     release_updated(m, u->updated);
     if (u->own != u->updated)
         release_updated(m, u->own);
-    if (u->whole != u->rest)
+    if (u->whole != u->rest && u->whole != u->own)
         release_updated(m, u->whole);
 }
