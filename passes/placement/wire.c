@@ -113,9 +113,6 @@ static struct trouble trouble_of(const struct placing *p, const struct storage *
         return (struct trouble){
             "compressing shards of gradients to their signs, which padding has not,",
             "compress to `int8`, or leave the optimizer whole"};
-    if (stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE && p->placement->microbatches > 1)
-        return (struct trouble){"compressing offloaded gradients of several microbatches",
-                                "keep them `stored`, or take one microbatch"};
     return (struct trouble){0};
 }
 

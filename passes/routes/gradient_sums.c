@@ -401,8 +401,8 @@ void make_gradients(struct route_maker *m) {
 
     struct kept_sum added =
         add_kept_sum(m, kept, sum, is_added(m, &sums, &term) ? term.summed : sum);
-    bool again =
-        added.home >= 0 && any_summed_last(m, &sums); // it comes in behind the microbatches
+    // It comes in behind the microbatches.
+    bool again = added.home >= 0 && (any_summed_last(m, &sums) || coded.sent >= 0);
 
     if (m->placement->microbatches > 1 && !m->placement->ordered && added.home >= 0)
         zero_kept_sum(m, &added);
