@@ -15,14 +15,14 @@
 
 /* What both directions need at most, the backward pass with `keys` loaded: two matrices of the keys
  * transposed, in whole tiles, and one that is not; three matrices of a tile of queries; two tiles
- * of scores and four statistics per query; sums for k and for v. */
+ * of scores, and one in half as many numbers; four statistics per query; sums for k and for v. */
 #define PLACE_ATTENTION_WHOLE_TILES(keys)                                                          \
     (((keys) + PLACE_ATTENTION_TILE - 1) / PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE)
 #define PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim, keys)                                         \
     ((2 * PLACE_ATTENTION_WHOLE_TILES(keys) + (keys) + 3 * PLACE_ATTENTION_TILE +                  \
       PLACE_ATTENTION_SUMS * 2 * (keys)) *                                                         \
          (head_dim) +                                                                              \
-     2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE + 4 * PLACE_ATTENTION_TILE)
+     PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE * 5 / 2 + 4 * PLACE_ATTENTION_TILE)
 
 /* Products of our own copy what they need of both operands for this many terms of a sum at a time:
  * of some rows, and of a tile's columns and some that fill up the last panel of them. */

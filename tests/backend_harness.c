@@ -359,6 +359,10 @@ static void compare_op(struct harness *h, const struct op *op, struct array *val
     }
 }
 
+double harness_attention_scale(enum dtype dtype) {
+    return dtype == DTYPE_BF16 ? 0x1p-8 * 1e6 : 50;
+}
+
 void harness_compare(struct harness *h, double scale) {
     struct array *values = ARENA_ARRAY(&h->arena, struct array, h->unit->n_values);
     for (value_id v = 0; v < h->unit->n_parameters; v++) {

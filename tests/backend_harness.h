@@ -72,5 +72,8 @@ int64_t count(const struct harness *, value_id);
 // differences up to `scale` * 1e-6 (f32) or 1e-14 (f64), relative to 1 + |reference|, and half a unit
 // of a type of 16 bits.
 void harness_compare(struct harness *, double scale);
+// What attention of such queries, keys and values may differ by: of bf16 the CPU may round what it
+// multiplies, which runtime_test_attention.c looks at closely.
+double harness_attention_scale(enum dtype);
 
 #endif

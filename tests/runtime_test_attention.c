@@ -1,6 +1,6 @@
-/* Attention and rotary positions against plain loops, the backward pass against differences of the
- * forward pass, over shapes with tails in every dimension, in every version, and with the same bits
- * on one thread and two. */
+/* Attention and rotary positions against plain loops, in 16 bits within what rounding takes, the
+ * backward pass against differences of the forward pass, over shapes with tails in every dimension,
+ * in every version, and with the same bits on one thread and two. */
 #include "runtime_kernel_fixture.h"
 
 /* Where positions jump, the second half stands `jump` further; REVERSED: the last comes first. */
@@ -22,6 +22,7 @@ static const struct shape shapes[] = {
     {2, 129, 129, 1, 2, 33, 0, 0, 0, 0},
     {1, 64, 200, 1, 1, 96, 100, 5, 0, 0},
     {1, 10, 10, 1, 1, 256, 1000, 991, 0, 0},
+    {1, 20, 69, 1, 1, 64, 100, 0, 0, 0},
     /* Chunks of both ends before chunks of both ends: the queries' own, further in, further out. */
     {1, 128, 128, 1, 1, 16, 64, 64, 192, 192},
     {1, 132, 132, 2, 1, 8, 66, 132, 264, 132},
@@ -220,6 +221,149 @@ static void gradients_agree_with_loops(void **state) {
     in_each_version(check_backward_shapes);
 }
 
+/* ---- 16 bits ---- */
+
+/* Results, and how far off they may be before each is rounded to its type. */
+struct narrow_case {
+    const struct shape *s;
+    double rounding; /* of what is multiplied: relative, 0 where that is singles */
+    double *q, *k, *v, *d_o, *o, *lse;
+    double *dq, *dk, *dv, *o_off, *dq_off, *dk_off, *dv_off;
+};
+
+static double probability_of(const struct narrow_case *c, int64_t query, int64_t key) {
+    int64_t dim = c->s->head_dim;
+    double score = scale_of(c->s) * dot(c->q + query * dim, c->k + key * dim, dim);
+    return exp(score - c->lse[query]);
+}
+
+/* Both a probability and the sum that it is divided by are rounded. */
+static void bound_forward(const struct narrow_case *c, int64_t query, int64_t key) {
+    double p = probability_of(c, query, key);
+    int64_t dim = c->s->head_dim;
+    for (int64_t d = 0; d < dim; d++)
+        c->o_off[query * dim + d] += (2 * c->rounding + 1e-4) * p * fabs(c->v[key * dim + d]);
+}
+
+/* The kernel reads o as it was made and rounded, so what its dot product with d_o is off by goes to
+ * every gradient of a score. These are rounded, too. */
+static void bound_backward(const struct narrow_case *c, struct format f, int64_t query,
+                           int64_t key) {
+    int64_t dim = c->s->head_dim;
+    const double *o = c->o + query * dim, *d_o = c->d_o + query * dim, *v = c->v + key * dim;
+    double p = probability_of(c, query, key), ds = p * scale_of(c->s), off = 0, size = 0;
+    for (int64_t d = 0; d < dim; d++) {
+        off += (c->o_off[query * dim + d] + format_unit(f, o[d])) * fabs(d_o[d]);
+        size += fabs(d_o[d] * v[d]) + fabs(o[d] * d_o[d]);
+    }
+    double ds_off = ds * (off + 1e-4 * size);
+    ds *= dot(d_o, v, dim) - dot(o, d_o, dim);
+    ds_off += 2 * c->rounding * (fabs(ds) + ds_off);
+    for (int64_t d = 0; d < dim; d++) {
+        c->dq_off[query * dim + d] += (ds_off + 1e-4 * fabs(ds)) * fabs(c->k[key * dim + d]);
+        c->dk_off[key * dim + d] += (ds_off + 1e-4 * fabs(ds)) * fabs(c->q[query * dim + d]);
+        c->dv_off[key * dim + d] += (2 * c->rounding + 1e-4) * p * fabs(d_o[d]);
+    }
+}
+
+static void for_each_seen(const struct narrow_case *c, struct format f, bool backward) {
+    int64_t heads = c->s->kv_heads * c->s->group;
+    for (int64_t query = 0; query < query_count(c->s); query++)
+        for (int64_t key = 0; key < c->s->keys; key++) {
+            int64_t sequence = query / heads / c->s->queries, head = query % heads / c->s->group;
+            int64_t row = (sequence * c->s->keys + key) * c->s->kv_heads + head;
+            if (!sees(c->s, query / heads % c->s->queries, key))
+                continue;
+            if (backward)
+                bound_backward(c, f, query, row);
+            else
+                bound_forward(c, query, row);
+        }
+}
+
+static void assert_within(const char *what, int dtype, const void *found, const double *exact,
+                          const double *off, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        double x = element(found, dtype, i), unit = format_unit(format_of(dtype), x);
+        if (!(fabs(x - exact[i]) <= off[i] + unit))
+            fail_msg("%s[%lld] of type %d is %g, not %g, which is off by more than %g", what,
+                     (long long)i, dtype, x, exact[i], off[i]);
+    }
+}
+
+/* Leaves what is no number in the memory of the thread. */
+static void attend_to_nothing(struct place_context *context, int dtype) {
+    const struct shape s = {1, 128, 128, 1, 1, 64, 0, 0, 0, 0};
+    void *x = nans(query_count(&s) * s.head_dim);
+    struct gradients g = backward(context, dtype, &s, x, x, x, x);
+    gradients_free(&g);
+    free(x);
+}
+
+static void set_all(struct tensor *t, int dtype, double x) {
+    for (int64_t i = 0; i < t->count; i++)
+        set_element(t->data, dtype, i, t->exact[i] = x);
+}
+
+/* `far`: scores are such that an exponential of less is infinite. */
+static void check_narrow(struct place_context *context, int dtype, const struct shape *s,
+                         bool far) {
+    int64_t queries = query_count(s) * s->head_dim, keys = key_count(s) * s->head_dim;
+    struct tensor q = tensor_random(dtype, queries, 1), k = tensor_random(dtype, keys, 2);
+    if (far)
+        set_all(&q, dtype, 4), set_all(&k, dtype, -4);
+    attend_to_nothing(context, dtype);
+    struct tensor v = tensor_random(dtype, keys, 3), d_o = tensor_random(dtype, queries, 4);
+    bool rounds = dtype == PLACE_BF16 && kernels_have_pairs(context->kernels);
+    struct narrow_case c = {.s = s,
+                            .rounding = rounds ? 0x1p-8 : 0,
+                            .q = q.exact,
+                            .k = k.exact,
+                            .v = v.exact,
+                            .d_o = d_o.exact};
+    double **of_queries[] = {&c.o, &c.lse, &c.dq, &c.o_off, &c.dq_off};
+    double **of_keys[] = {&c.dk, &c.dv, &c.dk_off, &c.dv_off};
+    for (int i = 0; i < 5; i++)
+        *of_queries[i] = zeros_f64(queries);
+    for (int i = 0; i < 4; i++)
+        *of_keys[i] = zeros_f64(keys);
+    naive_attention(s, c.q, c.k, c.v, scale_of(s), c.o, c.lse);
+    naive_backward(s, c.q, c.k, c.v, c.d_o, c.dq, c.dk, c.dv);
+    for_each_seen(&c, format_of(dtype), false);
+    for_each_seen(&c, format_of(dtype), true);
+    void *o = nans(queries), *lse = nans(queries);
+    forward(context, dtype, s, q.data, k.data, v.data, o, lse);
+    assert_within("o", dtype, o, c.o, c.o_off, queries);
+    for (int64_t i = 0; i < query_count(s); i++)
+        assert_true(((float *)lse)[i] == c.lse[i] ||
+                    fabs(((float *)lse)[i] - c.lse[i]) < 1e-3 + c.rounding);
+    struct gradients g = backward(context, dtype, s, q.data, k.data, v.data, d_o.data);
+    assert_within("dq", dtype, g.dq, c.dq, c.dq_off, queries);
+    assert_within("dk", dtype, g.dk, c.dk, c.dk_off, keys);
+    assert_within("dv", dtype, g.dv, c.dv, c.dv_off, keys);
+    gradients_free(&g);
+    free(o), free(lse);
+    for (int i = 0; i < 5; i++)
+        free(*of_queries[i]);
+    for (int i = 0; i < 4; i++)
+        free(*of_keys[i]);
+    tensor_free(&q), tensor_free(&k), tensor_free(&v), tensor_free(&d_o);
+}
+
+static void check_narrow_shapes(struct place_context *context) {
+    for (int i = 0; i < SHAPES; i++)
+        for (int far = 0; far < 2; far++) {
+            check_narrow(context, PLACE_BF16, &shapes[i], far);
+            check_narrow(context, PLACE_F16, &shapes[i], far);
+        }
+}
+
+static void narrow_attention_agrees_with_loops(void **state) {
+    in_each_version(check_narrow_shapes);
+}
+
+/* ---- differences ---- */
+
 static double weighted_output(struct place_context *context, const struct shape *s, const double *q,
                               const double *k, const double *v, const double *weight) {
     double *o = zeros_f64(query_count(s) * s->head_dim), *lse = zeros_f64(query_count(s));
@@ -262,20 +406,25 @@ static void gradients_agree_with_differences(void **state) {
     in_each_version(check_against_differences);
 }
 
-static void teams_give_equal_bits(void **state) {
+static void teams_give_equal_bits_in(int dtype) {
     struct place_context *one = context_of_this_cpu(1), *two = context_of_this_cpu(2);
     const struct shape s = {2, 129, 129, 2, 2, 33, 0, 0, 0, 0};
     int64_t queries = query_count(&s) * s.head_dim, keys = key_count(&s) * s.head_dim;
-    struct tensor q = tensor_random(PLACE_F32, queries, 1), k = tensor_random(PLACE_F32, keys, 2);
-    struct tensor v = tensor_random(PLACE_F32, keys, 3), d_o = tensor_random(PLACE_F32, queries, 4);
-    struct gradients a = backward(one, PLACE_F32, &s, q.data, k.data, v.data, d_o.data);
-    struct gradients b = backward(two, PLACE_F32, &s, q.data, k.data, v.data, d_o.data);
-    assert_memory_equal(a.dq, b.dq, sizeof(float) * (size_t)queries);
-    assert_memory_equal(a.dk, b.dk, sizeof(float) * (size_t)keys);
-    assert_memory_equal(a.dv, b.dv, sizeof(float) * (size_t)keys);
+    struct tensor q = tensor_random(dtype, queries, 1), k = tensor_random(dtype, keys, 2);
+    struct tensor v = tensor_random(dtype, keys, 3), d_o = tensor_random(dtype, queries, 4);
+    struct gradients a = backward(one, dtype, &s, q.data, k.data, v.data, d_o.data);
+    struct gradients b = backward(two, dtype, &s, q.data, k.data, v.data, d_o.data);
+    assert_memory_equal(a.dq, b.dq, (size_t)(width_of(dtype) * queries));
+    assert_memory_equal(a.dk, b.dk, (size_t)(width_of(dtype) * keys));
+    assert_memory_equal(a.dv, b.dv, (size_t)(width_of(dtype) * keys));
     gradients_free(&a), gradients_free(&b);
     tensor_free(&q), tensor_free(&k), tensor_free(&v), tensor_free(&d_o);
     context_free(one), context_free(two);
+}
+
+static void teams_give_equal_bits(void **state) {
+    teams_give_equal_bits_in(PLACE_F32);
+    teams_give_equal_bits_in(PLACE_BF16);
 }
 
 /* Attention over all keys is the merge of attentions over two parts of them, also where a query
@@ -386,6 +535,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_agrees_with_loops),
         cmocka_unit_test(gradients_agree_with_loops),
+        cmocka_unit_test(narrow_attention_agrees_with_loops),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(teams_give_equal_bits),
         cmocka_unit_test(parts_of_the_keys_merge),

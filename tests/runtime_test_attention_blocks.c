@@ -10,7 +10,7 @@ enum { MOST_DEVICES = 8 };
 struct shape {
     int dtype;
     int64_t batch, blocks, length, kv_heads, group, head_dim;
-    bool tiny;    /* of v and d_o parts are zeros, of either sign */
+    bool tiny;    /* of v and d_o parts are zeros, of either sign; bf16: of products with them */
     int64_t jump; /* of the sequence, the element in front of which positions jump; 0: none */
 };
 
@@ -19,6 +19,11 @@ struct attention_case {
     int64_t first, queries;
     void *q, *k, *v, *o, *lse, *d_o, *dq, *dk, *dv;
 };
+
+/* Statistics, and sums that are joined before they are rounded. */
+static int wide_type(const struct shape *s) {
+    return is_narrow(s->dtype) ? PLACE_F32 : s->dtype;
+}
 
 static int64_t keys_of(const struct shape *s) {
     return s->blocks * s->length;
@@ -37,6 +42,8 @@ static void *numbers(const struct shape *s, int64_t count, uint64_t seed, bool t
     for (int64_t i = 0; i < count && tiny; i++)
         if (s->dtype == PLACE_F64)
             ((double *)t.data)[i] *= 4e-323;
+        else if (is_narrow(s->dtype))
+            set_element(t.data, s->dtype, i, 4e-38 * t.exact[i]);
         else
             ((float *)t.data)[i] *= 1e-44f;
     free(t.exact);
@@ -49,10 +56,9 @@ static void *nans(int64_t count) {
 }
 
 /* Samples of queries of one of several devices, side by side. */
-static void *part_of(const struct shape *s, const void *whole, int64_t elements, int device,
+static void *part_of(const struct shape *s, const void *whole, int64_t bytes, int device,
                      int devices) {
-    return part_of_device(whole, s->batch, keys_of(s) / devices * elements * width_of(s->dtype),
-                          device, devices);
+    return part_of_device(whole, s->batch, keys_of(s) / devices * bytes, device, devices);
 }
 
 static struct attention_case case_of(const struct shape *s) {
@@ -82,7 +88,7 @@ static void attend(struct place_context *context, const struct shape *s, struct 
                             s->kv_heads, s->group, s->head_dim, c->q, c->k, c->v, own, c->first,
                             positions, 0, 0.5, c->o, c->lse));
     CALL_OK(place_attention_backward(
-        context, 0, s->dtype, s->dtype, s->dtype, s->dtype, s->dtype, s->dtype, s->batch,
+        context, 0, s->dtype, s->dtype, s->dtype, s->dtype, wide_type(s), wide_type(s), s->batch,
         c->queries, c->queries / s->length, keys_of(s), s->kv_heads, s->group, s->head_dim, c->q,
         c->k, c->v, c->o, c->lse, c->d_o, own, c->first, positions, 0, 0.5, c->dq, c->dk, c->dv));
     free(positions);
@@ -93,10 +99,9 @@ static void free_results(struct attention_case *c) {
 }
 
 static void check_rows(const struct shape *s, const char *what, const void *whole, const void *own,
-                       int64_t elements, int device, int devices) {
-    void *part = part_of(s, whole, elements, device, devices);
-    if (memcmp(part, own,
-               (size_t)(s->batch * keys_of(s) / devices * elements * width_of(s->dtype))) != 0)
+                       int64_t bytes, int device, int devices) {
+    void *part = part_of(s, whole, bytes, device, devices);
+    if (memcmp(part, own, (size_t)(s->batch * keys_of(s) / devices * bytes)) != 0)
         fail_msg("%s of device %d of %d differs: blocks of %lld, heads of %lld", what, device,
                  devices, (long long)s->length, (long long)s->head_dim);
     free(part);
@@ -104,11 +109,11 @@ static void check_rows(const struct shape *s, const char *what, const void *whol
 
 static void check_joined(const struct shape *s, const char *what, const void *whole,
                          void *const *of_devices, int devices) {
-    struct collective collective = {.dtype = s->dtype};
+    struct collective collective = {.dtype = wide_type(s)};
     void *joined = zeros_f64(key_elements(s));
     collective_reduce(&collective, joined, (const void *const *)of_devices, devices, 0,
                       key_elements(s), false);
-    if (memcmp(joined, whole, (size_t)(key_elements(s) * width_of(s->dtype))) != 0)
+    if (memcmp(joined, whole, (size_t)(key_elements(s) * width_of(wide_type(s)))) != 0)
         fail_msg("%s of %d devices differs: %lld blocks of %lld, heads of %lld", what, devices,
                  (long long)s->blocks, (long long)s->length, (long long)s->head_dim);
     free(joined);
@@ -116,7 +121,7 @@ static void check_joined(const struct shape *s, const char *what, const void *wh
 
 static void check_devices(struct place_context *const teams[3], const struct shape *s,
                           const struct attention_case *whole, int devices) {
-    int64_t heads = s->kv_heads * s->group, row = heads * s->head_dim;
+    int64_t heads = s->kv_heads * s->group, row = heads * s->head_dim * width_of(s->dtype);
     void *dk[MOST_DEVICES], *dv[MOST_DEVICES];
     for (int device = 0; device < devices; device++) {
         struct attention_case own = {.first = device * whole->queries / devices,
@@ -127,7 +132,7 @@ static void check_devices(struct place_context *const teams[3], const struct sha
         own.d_o = part_of(s, whole->d_o, row, device, devices);
         attend(teams[device % 3], s, &own);
         check_rows(s, "o", whole->o, own.o, row, device, devices);
-        check_rows(s, "lse", whole->lse, own.lse, heads, device, devices);
+        check_rows(s, "lse", whole->lse, own.lse, heads * width_of(wide_type(s)), device, devices);
         check_rows(s, "dq", whole->dq, own.dq, row, device, devices);
         dk[device] = own.dk, dv[device] = own.dv;
         own.dk = own.dv = NULL;
@@ -168,9 +173,10 @@ static const struct shape shapes[] = {
 
 static void check_shapes(struct place_context *const teams[3]) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (int type = 0; type < 2; type++) {
+        for (int type = 0; type < 3; type++) {
+            static const int types[] = {PLACE_F64, PLACE_F32, PLACE_BF16};
             struct shape shape = shapes[i];
-            shape.dtype = real_types[type];
+            shape.dtype = types[type];
             check_shape(teams, &shape);
         }
 }

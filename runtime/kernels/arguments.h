@@ -91,6 +91,7 @@ struct attention {
     int64_t keys_at_once; /* loaded together, so that their sums fit the workspace */
     int64_t block;        /* queries of one; read by the backward pass */
     int64_t dq_rows;      /* of queries, that the workspace has room for; likewise */
+    bool pairs;           /* the CPU multiplies bf16 as it is, which all operands are */
     struct elements q, k, v;
     const int32_t *query_positions, *key_positions; /* null: from the start on */
     int64_t query_start, key_start;

@@ -68,6 +68,11 @@ static int32_t check_heads(struct place_context *context, int32_t statement, int
                         (long long)head_dim);
 }
 
+/* Are products made by the CPU's instruction for bf16? */
+static bool are_paired(const struct place_context *context, int32_t dtype, int32_t computed) {
+    return dtype == PLACE_BF16 && computed == PLACE_F32 && kernels_have_pairs(context->kernels);
+}
+
 /* What both directions are told, by the names that both calls give it. */
 #define ATTENTION_OPERANDS                                                                         \
     .batch = batch, .queries = queries, .keys = keys, .kv_heads = kv_heads, .group = group,        \
@@ -88,6 +93,7 @@ int32_t place_attention(struct place_context *context, int32_t statement, int32_
     if (status)
         return status;
     struct attention attention = {ATTENTION_OPERANDS, .o = elements_of(o, o_dtype), .lse = lse};
+    attention.pairs = are_paired(context, dtype, computed);
     int64_t tiles = (queries + PLACE_ATTENTION_TILE - 1) / PLACE_ATTENTION_TILE;
     return run_kernel(context, statement, KERNEL_attention_forward, computed,
                       batch * kv_heads * group * tiles, 1, &attention);
@@ -140,6 +146,7 @@ int32_t place_attention_backward(struct place_context *context, int32_t statemen
     if (status)
         return status;
     attention.block = cut.length;
+    attention.pairs = d_o_dtype == dtype && are_paired(context, dtype, computed);
     attention.keys_at_once = keys_at_once(computed, head_dim);
     attention.dq_rows = dq_rows(computed, head_dim, attention.keys_at_once);
     return run_kernel(context, statement, KERNEL_attention_backward, computed, batch * kv_heads, 1,

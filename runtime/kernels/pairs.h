@@ -13,13 +13,47 @@ static inline __m512 add_pairs(__m512 a, __m512 b, __m512 sum) {
     return sum;
 }
 #define VECTOR_PAIRS_f32(a, b, sum) add_pairs((__m512)(a), (__m512)(b), (__m512)(sum))
+
+/* Rounds two lines of singles to bf16, the first of them in the lower half. */
+static inline __m512i round_lines(__m512 first, __m512 second) {
+    __m512i lines;
+    __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(lines) : "v"(second), "v"(first));
+    return lines;
+}
+
+/* to = pairs of lines that follow one another in k. */
+static inline void store_pairs(void *to, __m512i lines) {
+    static const uint16_t both[] __attribute__((aligned(64))) = {
+        0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(_mm512_load_si512(both), lines));
+}
+
+/* Each line by itself. */
+static inline void store_lines(void *first, void *second, __m512i lines) {
+    _mm256_storeu_si256(first, _mm512_castsi512_si256(lines));
+    _mm256_storeu_si256(second, _mm512_extracti64x4_epi64(lines, 1));
+}
+#define PAIRS_TO_f32(to, first, second)                                                            \
+    store_pairs(to, round_lines((__m512)(first), (__m512)(second)))
+#define LINES_TO_f32(to, next, first, second)                                                      \
+    store_lines(to, next, round_lines((__m512)(first), (__m512)(second)))
 #else
 enum { HAS_PAIRS_f32 = 0, HAS_PAIRS_f64 = 0 };
-#define VECTOR_PAIRS_f32(a, b, sum) (sum)
+#define VECTOR_PAIRS_f32(a, b, sum)           (sum)
+#define PAIRS_TO_f32(to, first, second)       PAIRS_TO_f64(to, first, second)
+#define LINES_TO_f32(to, next, first, second) LINES_TO_f64(to, next, first, second)
 #endif
-#define VECTOR_PAIRS_f64(a, b, sum)     (sum)
-#define VECTOR_PAIRS(suffix, a, b, sum) VECTOR_JOINED2(VECTOR_PAIRS_, suffix)(a, b, sum)
-#define HAS_PAIRS                       JOINED2(HAS_PAIRS, SUFFIX)
+/* Never called. */
+#define VECTOR_PAIRS_f64(a, b, sum)           (sum)
+#define PAIRS_TO_f64(to, first, second)       ((void)(to), (void)(first), (void)(second))
+#define LINES_TO_f64(to, next, first, second) ((void)(next), PAIRS_TO_f64(to, first, second))
+
+#define VECTOR_PAIRS(suffix, a, b, sum)     VECTOR_JOINED2(VECTOR_PAIRS_, suffix)(a, b, sum)
+#define PAIRS_TO(suffix, to, first, second) VECTOR_JOINED2(PAIRS_TO_, suffix)(to, first, second)
+#define LINES_TO(suffix, to, next, first, second)                                                  \
+    VECTOR_JOINED2(LINES_TO_, suffix)(to, next, first, second)
+#define HAS_PAIRS JOINED2(HAS_PAIRS, SUFFIX)
 
 /* to[j, i] = from[i, j] of 4 x 4 words, whose rows begin anywhere. */
 static inline void transpose_words(const char *from, int64_t from_bytes, uint32_t *to,
