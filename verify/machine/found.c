@@ -22,7 +22,13 @@ static bool is_parameter(const struct buffer *buffer) {
     return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_MASTER;
 }
 
-// Parameters that were gathered, perhaps in strides: what the letter S* means.
+static bool has_layer(const struct buffer *buffer, int64_t layer) {
+    int64_t ahead = layer - buffer_first_layer(buffer), step = buffer_layer_step(buffer);
+    return ahead >= 0 && ahead % step == 0 && ahead / step < buffer_items(buffer);
+}
+
+// Parameters that were gathered, perhaps in strides: what the letter S* means. What was copied
+// or cast before lies in a slot, so the value says which layer's it is.
 void note_gather(struct abstract_machine *m, const struct transfer *start, buffer_id from,
                  const struct judgement *value) {
     const struct buffer *source = &m->program->buffers[from];
@@ -32,14 +38,10 @@ void note_gather(struct abstract_machine *m, const struct transfer *start, buffe
     uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
     if (source->class == CLASS_PARAMETERS)
         m->found[from].gathered |= axes;
-    int64_t first = buffer_stack(source, STACK_LAYERS)
-                        ? buffer_first_layer(source)
-                        : m->program->job->tensors[source->tensor].first_layer;
+    int64_t layer = number_first(&m->world->terms->symbols, value->value.of.at);
     for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < m->program->n_buffers; id++) {
         const struct buffer *buffer = &m->program->buffers[id];
-        if (is_parameter(buffer) && buffer->tensor == source->tensor &&
-            buffer_first_layer(buffer) == first &&
-            buffer_layer_step(buffer) == buffer_layer_step(source))
+        if (is_parameter(buffer) && buffer->tensor == source->tensor && has_layer(buffer, layer))
             m->found[id].gathered |= axes;
     }
 }
