@@ -22,19 +22,16 @@ static void for_type(enum dtype dtype, void (*build)(struct harness *), double s
     harness_close(&h);
 }
 
-static void for_first_types(int n, void (*build)(struct harness *), double scale) {
-    for (int i = 0; i < n; i++)
-        for_type(dtypes[i], build, scale);
-}
-
 // Runs a test's body once per type: `build` makes the unit, `scale` is the tolerance.
 static void for_types(void (*build)(struct harness *), double scale) {
-    for_first_types(N_TYPES, build, scale);
+    for (int i = 0; i < N_TYPES; i++)
+        for_type(dtypes[i], build, scale);
 }
 
 // Likewise, where every value inside a loop is known as well as its result.
 static void for_wide_types(void (*build)(struct harness *), double scale) {
-    for_first_types(N_WIDE, build, scale);
+    for (int i = 0; i < N_WIDE; i++)
+        for_type(dtypes[i], build, scale);
 }
 
 // What is computed in, and what statistics have.
