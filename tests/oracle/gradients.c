@@ -92,10 +92,14 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     if (buffer->tensor != NO_ID && program->job->tensors[buffer->tensor].layers &&
         !buffer_stack(place, STACK_LAYERS) && moment->depth > 0)
         layer = moment->variables[moment->depth - 1];
-    if (buffer->tensor == NO_ID || layer >= tensor_items(&program->job->tensors[buffer->tensor]))
+    if (buffer->tensor == NO_ID)
         return;
     const struct tensor *tensor = &program->job->tensors[buffer->tensor];
-    double *whole = whole_of(g, moment->timing, buffer->tensor) + layer * tensor_elements(tensor);
+    int64_t item_of_tensor = layer - tensor->first_layer;
+    if (item_of_tensor < 0 || item_of_tensor >= tensor_items(tensor))
+        return;
+    double *whole =
+        whole_of(g, moment->timing, buffer->tensor) + item_of_tensor * tensor_elements(tensor);
     int64_t n = type_elements(&operands[of_g].type);
     struct arena scratch = {0};
     int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);

@@ -435,6 +435,7 @@ static void add_residuals(const struct comparison *c, enum timing timing, uint32
     }
 }
 
+// `layer` is counted from the tensor's first.
 static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
     const struct program *reference = c->x->reference;
     const struct tensor *tensor = &reference->job->tensors[reference->buffers[id].tensor];
@@ -446,7 +447,7 @@ static void compare_gradient(struct comparison *c, double **expected, buffer_id 
             continue;
         double *whole = arena_copy(c->arena, found + layer * n, (size_t)n * sizeof *found);
         if (c->relaxed)
-            add_residuals(c, timing, mine, layer, whole);
+            add_residuals(c, timing, mine, tensor->first_layer + layer, whole);
         double difference = distance(whole, expected[id] + layer * n, n,
                                      gradient_scale(c, expected, tensor, layer));
         if (!(difference <= c->x->limits.rounding))
