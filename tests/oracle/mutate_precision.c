@@ -111,17 +111,24 @@ static value_id insert_half_of_twice(struct mutant *m, struct unit *unit, uint32
     return half;
 }
 
+// A tensor with a place of its own that an op makes, of the update or of any unit.
+static bool choose_placed(struct mutant *m, struct op_site *site, value_id *result) {
+    if (!choose_op(m, coin(m) ? is_update : makes_tensors, site))
+        return false;
+    const struct op *op = op_at(site);
+    *result = op->results[choose(m, op->n_results)];
+    return is_tensor(site->unit, *result) && site->unit->values[*result].storage != STORAGE_INLINE;
+}
+
 // What was rounded is computed with, and comes out as the same number again. It is read twice, so it has a
 // place.
 bool round_and_compute(struct mutant *m) {
     struct op_site site;
-    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+    value_id result;
+    if (!choose_placed(m, &site, &result))
         return false;
     struct op op = *op_at(&site);
     struct unit *unit = site.unit;
-    value_id result = op.results[choose(m, op.n_results)];
-    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE)
-        return false;
     value_id wide = insert_round_trip(m, unit, site.at + 1, result, op.span, true);
     value_id half = insert_half_of_twice(m, unit, site.at + 3, wide, op.span);
     replace_value(unit, site.at + 5, result, half);
@@ -133,13 +140,11 @@ bool round_and_compute(struct mutant *m) {
 // A third of what was rounded, in the narrow type, and three times that.
 bool round_and_scale(struct mutant *m) {
     struct op_site site;
-    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+    value_id result;
+    if (!choose_placed(m, &site, &result))
         return false;
     struct op op = *op_at(&site);
     struct unit *unit = site.unit;
-    value_id result = op.results[choose(m, op.n_results)];
-    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE)
-        return false;
     enum dtype type = unit->values[result].type.dtype;
     value_id narrow = add_value(m, unit, result, ".short", narrow_type(m));
     value_id third = add_value(m, unit, result, ".third", unit->values[narrow].type.dtype);
@@ -189,13 +194,12 @@ static value_id add_to_frame(struct mutant *m, struct unit *unit, value_id of, c
 // What was rounded is sent on, or to where it is.
 bool round_and_send(struct mutant *m) {
     struct op_site site;
-    if (!choose_op(m, coin(m) ? is_update : makes_tensors, &site))
+    value_id result;
+    if (!choose_placed(m, &site, &result))
         return false;
     struct op op = *op_at(&site);
     struct unit *unit = site.unit;
-    value_id result = op.results[choose(m, op.n_results)];
-    if (!is_tensor(unit, result) || unit->values[result].storage == STORAGE_INLINE ||
-        extend_frame(m, unit, 0) < 0)
+    if (extend_frame(m, unit, 0) < 0)
         return false;
     value_id narrow = add_to_frame(m, unit, result, ".short", narrow_type(m));
     value_id started = add_to_frame(m, unit, narrow, ".started", unit->values[narrow].type.dtype);
