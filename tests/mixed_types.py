@@ -78,6 +78,8 @@ FOUND = [
     ("", 3, "gradients.layers[::2] : offloaded  optimizer : offloaded(update = host)"),
     ("", 3, "use zero3(dp)  parameters : gathered(dp, unit = layers(2))  activations : recomputed, offloaded"),  # in flight
     ("compute = fp64", 0, "", MUON),  # products of updates, which are of no part
+    ("gradients = bf16  reduce = fp16", 0, "", MUON),  # scaled behind a sum in a type that has not all digits of either
+    ("gradients = fp16  reduce = bf16", 3, "optimizer.layers : sharded(dp by tensor)", MUON),
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
     ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept
     ("reduce = fp64", 3, "activations : sharded(tp by sequence)  in head { split vocab over tp }"),  # summed by a unit

@@ -855,6 +855,17 @@ static const struct {
 #define BENT_BIAS                                                                                  \
     REPLACE(BIAS, "%wide = cast(%slope) : f32[hidden=4]\n%bias = silu(%wide) : f32[hidden=4]\n")
 
+// The gradient that is clipped for the update, in less than it is kept in.
+#define CLIPPED_SHORT                                                                              \
+    REPLACE("%clipped = scale(%g, %factor) : f32" W "\n",                                          \
+            "%short = scale(%g, %factor) : bf16" W "\n%clipped = cast(%short) : f32" W "\n")
+#define SENT_IN_F16                                                                                \
+    REPLACE("reduce = bf16", "reduce = f16"),                                                      \
+        REPLACE("buffer w.wire : transient bf16", "buffer w.wire : transient f16"),                \
+        REPLACE("%y = cast(%x) : bf16" W, "%y = cast(%x) : f16" W),                                \
+        REPLACE("unit main.unpack { phase backward parameter %x : bf16",                           \
+                "unit main.unpack { phase backward parameter %x : f16")
+
 static const struct {
     struct edit one_device[2];
     struct rounding of;
@@ -888,6 +899,24 @@ static const struct {
       "E415",
       "%y = cast(%x) : bf16" W,
       "read in f32"}},
+    {{CLIPPED_SHORT},
+     {"a gradient scaled in bf16 when it has been sent in f16, as on one device",
+      {CLIPPED_SHORT, SENT_IN_F16},
+      NULL,
+      NULL,
+      NULL}},
+    {{NORM_OF_SHORT},
+     {"a gradient scaled in bf16 when it has been sent in f16",
+      {CLIPPED_SHORT, SENT_IN_F16},
+      "E415",
+      "%short = scale(%g",
+      "read in f32"}},
+    {{NORM_OF_SHORT},
+     {"a gradient rounded to bf16 when it has been sent in f16, as on one device",
+      {NORM_OF_SHORT, SENT_IN_F16},
+      NULL,
+      NULL,
+      NULL}},
     {{OF_LARGER("8")}, {"divided in f32, of f64", {OF_LARGER("2")}, NULL, NULL, NULL}},
     {{OF_LARGER("8")},
      {"divided in bf16 where one device divides in f32, of f64",

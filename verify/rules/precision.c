@@ -175,12 +175,17 @@ void precision_read(struct context *c, unsigned result, struct scaled made) {
 
 // ---- what is left -----------------------------------------------------------------------------
 
-static void round_to(struct judgement *value, enum dtype to, const struct span *by) {
-    if (width_holds(width_of(to), value->width))
-        return;
-    value->width = width_meet(value->width, width_of(to));
-    value->sent = false;
+// What was sent narrower counts as before, and so loses there what is taken from it since.
+static void lose_digits(struct judgement *value, struct width left, const struct span *by) {
+    value->width = width_meet(value->width, left);
+    if (value->sent)
+        value->before = width_meet(value->before, left);
     value->narrowed = by;
+}
+
+static void round_to(struct judgement *value, enum dtype to, const struct span *by) {
+    if (!width_holds(width_of(to), value->width))
+        lose_digits(value, width_of(to), by);
 }
 
 // Elements of a part in their place among zeros, or a sum of such.
@@ -252,11 +257,9 @@ static void round_scaled(const struct context *c, struct judgement *made) {
         return;
     if (c->proof->is_reference)
         readings_scaled(readings, made->value.of.node, width);
-    made->sent = false;
-    made->narrowed = &c->op->span;
-    if (width_holds(width, made->width) &&
-        !readings_is_scaled(readings, made->value.of.node, width))
-        made->width = width_of(DTYPE_NONE);
+    bool is_twice = width_holds(width, made->sent ? made->before : made->width) &&
+                    !readings_is_scaled(readings, made->value.of.node, width);
+    lose_digits(made, is_twice ? width_of(DTYPE_NONE) : width, &c->op->span);
 }
 
 // What the op makes the value, or each part of it, as wide as, unless somebody rounds it.
