@@ -148,9 +148,11 @@ def rules_of(code, refusing):
             elif name not in refusing and leaves(controlled):
                 for place in operands(code, begin, end, "||"):
                     yield (*place, "false", name)
-        for match in re.finditer(r"(?:\breturn|=)\s+([^;?={}]*?)\s*\?\s*(NULL\s*:\s*)?(\w+)\(", body):
+        for match in re.finditer(r"(?:\breturn|(?<![=!<>])=)\s+([^;?{}]*?)\s*\?\s*(NULL\s*:\s*)?(\w+)\(", body):
             if match.group(3) in makers:
-                yield (start + match.start(1), start + match.end(1), "true" if match.group(2) else "false", name)
+                permits = bool(match.group(2))
+                for place in operands(code, start + match.start(1), start + match.end(1), "&&" if permits else "||"):
+                    yield (*place, "true" if permits else "false", name)
         answers = r"\breturn ([^;]*);|" if re.match(r"(static )?(inline )?bool ", body) else ""
         for match in re.finditer(answers + r"[^=!<>]= ([^;{}]*&&[^;{}]*);", body):
             group = match.lastindex
@@ -443,4 +445,5 @@ def main():
     return 1 if unmissed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
