@@ -161,8 +161,7 @@ const struct tensor *readings_gradient_of(const struct readings *r, uint32_t nod
 }
 
 bool readings_is_own(const struct readings *r, uint32_t node) {
-    const struct noted *noted = noted_of(r, node);
-    return !noted->made && !noted->by_kinds;
+    return !noted_of(r, node)->made;
 }
 
 bool readings_is_of_update(const struct readings *r, uint32_t node) {

@@ -268,12 +268,10 @@ static struct width made_width(const struct context *c, unsigned result) {
     return width_of(as_said ? result_type(c, result) : op_computes_in(c->unit, c->op));
 }
 
-// What the reference does not make is entered as its op makes it. Sums do not make what they add up.
+// What the reference does not make is entered as its op makes it, or adds it up.
 static void note_own(const struct context *c, unsigned result, struct term made) {
     struct readings *readings = c->proof->readings;
     const struct terms *terms = c->builder->terms;
-    if (term_is_collected(terms, made) && op_is_sum(c->op->kind))
-        return;
     for (uint32_t k = 0; k < n_summed(terms, made); k++) {
         uint32_t node = summed_part(terms, made, k).node;
         if (readings_is_own(readings, node))
