@@ -37,6 +37,8 @@ enum {
 struct sites find_sites(struct mutant *, unsigned kinds);
 bool choose_site(struct mutant *, unsigned kinds, struct site *); // false: there is none
 void remove_statement(struct block *, uint32_t at);
+// Cuts a loop in two, of which the half that is executed first stands first, and chooses one. False: none can be.
+bool cut_loop(struct mutant *, struct statement **half, struct span *);
 // Does the statement, of that step, belong to what the mistake is planted in?
 bool is_among(const struct mutant *, const struct statement *, enum step_kind);
 bool find_made(struct mutant *); // before MADE; false: there is nothing
@@ -60,6 +62,14 @@ void remove_op(struct unit *, uint32_t at);
 // From op `from` on, and among the results, `new` stands where `old` stood.
 void replace_value(struct unit *, uint32_t from, value_id old, value_id new);
 bool is_collective(const struct unit *, const struct op *);
+
+// ---- precision --------------------------------------------------------------------------------
+
+bool makes_tensors(const struct unit *, const struct op *); // of more than 16 bits
+enum dtype narrow_type(struct mutant *);
+struct op cast_op(value_id from, value_id to, struct span);
+// One of the op's tensors through a narrow type, for all who read it behind.
+bool round_result(struct mutant *, const struct op_site *);
 
 // ---- what a kind of mutation does to units ----------------------------------------------------
 

@@ -9,14 +9,14 @@ static bool is_tensor(const struct unit *unit, value_id value) {
     return type->rank > 0 && dtype_is_floating(type->dtype) && !dtype_is_narrow(type->dtype);
 }
 
-static bool makes_tensors(const struct unit *unit, const struct op *op) {
+bool makes_tensors(const struct unit *unit, const struct op *op) {
     for (unsigned i = 0; i < op->n_results; i++)
         if (is_tensor(unit, op->results[i]))
             return !is_collective(unit, op);
     return false;
 }
 
-static enum dtype narrow_type(struct mutant *m) {
+enum dtype narrow_type(struct mutant *m) {
     return coin(m) ? DTYPE_BF16 : DTYPE_F16;
 }
 
@@ -30,15 +30,18 @@ static value_id add_value(struct mutant *m, struct unit *unit, value_id of, cons
     return unit_add_value(m->program->arena, unit, value);
 }
 
+struct op cast_op(value_id from, value_id to, struct span span) {
+    return (struct op){.kind = OP_CAST,
+                       .n_operands = 1,
+                       .n_results = 1,
+                       .operands = {from},
+                       .results = {to},
+                       .span = span};
+}
+
 static void insert_cast(struct mutant *m, struct unit *unit, uint32_t at, value_id from,
                         value_id to, struct span span) {
-    struct op cast = {.kind = OP_CAST,
-                      .n_operands = 1,
-                      .n_results = 1,
-                      .operands = {from},
-                      .results = {to},
-                      .span = span};
-    insert_op(m, unit, at, cast);
+    insert_op(m, unit, at, cast_op(from, to, span));
 }
 
 // Inserts the casts before op `at`; what comes out lies in the value's place, or nowhere.
@@ -55,21 +58,23 @@ static value_id insert_round_trip(struct mutant *m, struct unit *unit, uint32_t 
     return wide;
 }
 
-// One of the op's tensors through a narrow type, for all who read it behind.
+bool round_result(struct mutant *m, const struct op_site *site) {
+    struct op op = *op_at(site);
+    value_id result = op.results[choose(m, op.n_results)];
+    if (!is_tensor(site->unit, result))
+        return false;
+    value_id wide =
+        insert_round_trip(m, site->unit, site->at + 1, result, op.span, choose(m, 3) > 0);
+    replace_value(site->unit, site->at + 3, result, wide);
+    if (site->unit->values[wide].storage == STORAGE_IN_PLACE)
+        site->unit->values[wide].base = result;
+    return touched(m, op.span, "a value rounded");
+}
+
 static bool round_result_of(struct mutant *m,
                             bool (*fits)(const struct unit *, const struct op *)) {
     struct op_site site;
-    if (!choose_op(m, fits, &site))
-        return false;
-    struct op op = *op_at(&site);
-    value_id result = op.results[choose(m, op.n_results)];
-    if (!is_tensor(site.unit, result))
-        return false;
-    value_id wide = insert_round_trip(m, site.unit, site.at + 1, result, op.span, choose(m, 3) > 0);
-    replace_value(site.unit, site.at + 3, result, wide);
-    if (site.unit->values[wide].storage == STORAGE_IN_PLACE)
-        site.unit->values[wide].base = result;
-    return touched(m, op.span, "a value rounded");
+    return choose_op(m, fits, &site) && round_result(m, &site);
 }
 
 bool round_value(struct mutant *m) {

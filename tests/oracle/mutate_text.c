@@ -73,8 +73,7 @@ static bool change_half(struct mutant *m, struct loop *half, struct span span) {
     }
 }
 
-// The half that is executed first stands first. Cut like that, and nothing else, it does the same.
-bool split_loop(struct mutant *m) {
+bool cut_loop(struct mutant *m, struct statement **half, struct span *span) {
     struct site site;
     if (!choose_site(m, LOOPS, &site))
         return false;
@@ -87,12 +86,21 @@ bool split_loop(struct mutant *m) {
     struct loop *low = first.loop.descending ? &second.loop : &first.loop;
     struct loop *high = first.loop.descending ? &first.loop : &second.loop;
     low->end = high->begin = cut;
-    touched(m, first.span, "a loop cut in two");
-    if (choose(m, 8) && !change_half(m, coin(m) ? &first.loop : &second.loop, first.span))
-        return false;
     *statement_at(&site) = first;
     block_insert(m->program->arena, site.block, site.at + 1, second);
+    *half = &site.block->statements[site.at + coin(m)];
+    *span = first.span;
     return true;
+}
+
+// Cut, and nothing else, it does the same.
+bool split_loop(struct mutant *m) {
+    struct statement *half;
+    struct span span;
+    if (!cut_loop(m, &half, &span))
+        return false;
+    touched(m, span, "a loop cut in two");
+    return choose(m, 8) == 0 || change_half(m, &half->loop, span);
 }
 
 // ---- words of transfers -----------------------------------------------------------------------
