@@ -7,46 +7,65 @@
 
 #include "ir/check.h"
 
-// Equal attributes get equal numbers. Of ops that say where, not what (axes, dim), none has a term.
-uint32_t attributes_of(struct terms *terms, const struct op *op) {
+uint32_t attributes_pack(struct terms *terms, const struct attribute *all, unsigned n) {
     char bytes[512];
     uint32_t size = 0;
-    for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
-        const struct attribute *attribute = op_attribute(op, name);
-        if (!attribute || name == ATTRIBUTE_BLOCKS) // in which order, not what
-            continue;
-        CHECK(attribute_kinds[name] != KIND_AXES && name != ATTRIBUTE_DIM);
-        const void *from = &attribute->integer;
-        uint32_t length = sizeof attribute->integer;
-        if (attribute_kinds[name] == KIND_REAL)
-            from = &attribute->real;
-        if (attribute_kinds[name] == KIND_WORD) {
-            from = attribute->word;
-            length = (uint32_t)strlen(attribute->word) + 1;
+    for (unsigned i = 0; i < n; i++) {
+        CHECK(i == 0 || all[i - 1].name < all[i].name);
+        const void *from = &all[i].integer;
+        uint32_t length = sizeof all[i].integer;
+        if (attribute_kinds[all[i].name] == KIND_REAL)
+            from = &all[i].real;
+        if (attribute_kinds[all[i].name] == KIND_WORD) {
+            from = all[i].word;
+            length = (uint32_t)strlen(all[i].word) + 1;
         }
         CHECK(size + 1 + length <= sizeof bytes);
-        bytes[size++] = (char)name;
+        bytes[size++] = (char)all[i].name;
         memcpy(bytes + size, from, length);
         size += length;
     }
     return size ? intern(&terms->attributes, bytes, size, NULL) + 1 : 0;
 }
 
-bool term_attribute(const struct terms *terms, struct term term, enum attribute_name name,
-                    void *value) {
-    const struct intern *all = &terms->attributes;
-    uint32_t attributes = terms->nodes[term.node].key->attributes;
-    if (!attributes)
+bool attributes_next(const struct terms *terms, uint32_t packed, uint32_t *at,
+                     struct attribute *found) {
+    if (!packed || *at >= terms->attributes.entries[packed - 1].size)
         return false;
-    const char *at = interned(all, attributes - 1);
-    for (const char *end = at + all->entries[attributes - 1].size; at < end;) {
-        enum attribute_name found = (enum attribute_name) * at++;
-        if (found == name)
-            memcpy(value, at, sizeof(int64_t));
-        if (found == name)
-            return true;
-        at += attribute_kinds[found] == KIND_WORD ? strlen(at) + 1 : sizeof(int64_t);
+    const char *bytes = interned(&terms->attributes, packed - 1);
+    *found = (struct attribute){.name = (enum attribute_name)bytes[(*at)++]};
+    const char *value = bytes + *at;
+    enum attribute_kind kind = attribute_kinds[found->name];
+    if (kind == KIND_WORD)
+        found->word = value;
+    else if (kind == KIND_REAL)
+        memcpy(&found->real, value, sizeof found->real);
+    else
+        memcpy(&found->integer, value, sizeof found->integer);
+    *at += kind == KIND_WORD ? (uint32_t)strlen(value) + 1 : (uint32_t)sizeof found->integer;
+    return true;
+}
+
+// Ops that say where, not what (axes, dim), have no term.
+uint32_t attributes_of(struct terms *terms, const struct op *op) {
+    struct attribute all[N_ATTRIBUTES];
+    unsigned n = 0;
+    for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
+        const struct attribute *attribute = op_attribute(op, name);
+        if (!attribute || name == ATTRIBUTE_BLOCKS) // in which order, not what
+            continue;
+        CHECK(attribute_kinds[name] != KIND_AXES && name != ATTRIBUTE_DIM);
+        all[n++] = *attribute;
     }
+    return attributes_pack(terms, all, n);
+}
+
+bool term_attribute(const struct terms *terms, struct term term, enum attribute_name name,
+                    struct attribute *found) {
+    uint32_t packed = terms->nodes[term.node].key->attributes, at = 0;
+    while (attributes_next(terms, packed, &at, found))
+        if (found->name == name)
+            return true;
     return false;
 }
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "ir/check.h"
 #include "verify/algebra/attributes.h"
 
 struct labels { // of the operands and the result of a product
@@ -29,40 +30,24 @@ static struct scaled zero_term(struct builder *builder) {
     return (struct scaled){term_constant(builder, NODE_ZERO), SCALE_ONE};
 }
 
-// ---- attributes, as attributes.c writes them ----------------------------------------------------
-
-struct written {
-    enum attribute_name name;
-    int64_t value;
-};
-
-static uint32_t write_attributes(struct terms *terms, const struct written *all, unsigned n) {
-    char bytes[2 * (1 + sizeof(int64_t))];
-    for (unsigned i = 0; i < n; i++) {
-        bytes[i * (1 + sizeof(int64_t))] = (char)all[i].name;
-        memcpy(&bytes[i * (1 + sizeof(int64_t)) + 1], &all[i].value, sizeof all[i].value);
-    }
-    return intern(&terms->attributes, bytes, n * (uint32_t)(1 + sizeof(int64_t)), NULL) + 1;
-}
+// ---- moves ------------------------------------------------------------------------------------
 
 static int64_t read_attribute(const struct terms *terms, struct term term,
                               enum attribute_name name) {
-    const char *at = interned(&terms->attributes, terms->nodes[term.node].key->attributes - 1);
-    while (*at != (char)name)
-        at += 1 + sizeof(int64_t);
-    int64_t value;
-    memcpy(&value, at + 1, sizeof value);
-    return value;
+    struct attribute attribute;
+    CHECK(term_attribute(terms, term, name, &attribute));
+    return attribute.integer;
 }
 
 _Static_assert(ATTRIBUTE_SHIFT < ATTRIBUTE_KEEP && ATTRIBUTE_KEEP < ATTRIBUTE_INDEX,
-               "attributes are written in the order of the table");
+               "attributes are packed in the order of the table");
 
 static struct term make_move(struct builder *builder, const struct move *m, struct term x) {
     bool range = m->kind == OP_MOVE;
-    struct written shift[] = {{ATTRIBUTE_SHIFT, m->number}, {ATTRIBUTE_KEEP, m->keep}};
-    struct written index[] = {{ATTRIBUTE_KEEP, m->keep}, {ATTRIBUTE_INDEX, m->number}};
-    uint32_t attributes = write_attributes(builder->terms, range ? shift : index, 2);
+    struct attribute keep = {.name = ATTRIBUTE_KEEP, .integer = m->keep};
+    struct attribute shift[] = {{.name = ATTRIBUTE_SHIFT, .integer = m->number}, keep};
+    struct attribute index[] = {keep, {.name = ATTRIBUTE_INDEX, .integer = m->number}};
+    uint32_t attributes = attributes_pack(builder->terms, range ? shift : index, 2);
     struct part parts[3] = {part_of(x), part_of(m->kind == OP_PUT ? m->to : m->from),
                             part_of(m->to)};
     return term_make(builder, m->kind, 0, attributes, parts, range ? 3 : 2);
@@ -180,8 +165,8 @@ static struct scaled move_rows(struct builder *builder, struct move m, struct te
     struct sum parts = {0}, made = {0};
     if (!sum_plain(builder, &parts, x))
         return (struct scaled){make_move(builder, &m, rows), SCALE_ONE};
-    struct written keep = {ATTRIBUTE_KEEP, kept};
-    uint32_t attributes = write_attributes(terms, &keep, 1);
+    struct attribute keep = {.name = ATTRIBUTE_KEEP, .integer = kept};
+    uint32_t attributes = attributes_pack(terms, &keep, 1);
     for (uint32_t i = 0; i < parts.n; i++) {
         struct part part = part_of(summand(&parts, i).of);
         struct term sum = term_make(builder, OP_SUM_ROWS, 0, attributes, &part, 1);

@@ -85,33 +85,20 @@ bool differs_in_attributes(const struct proof *p, struct term of) {
     return same_but_attributes(p, &p->world->terms->nodes[of.node]) != NO_ID;
 }
 
-static const char *attribute_text(const struct world *w, enum attribute_kind kind,
-                                  const char *bytes) {
-    int64_t integer;
-    double real;
+static const char *attribute_text(const struct world *w, const struct attribute *attribute) {
+    enum attribute_kind kind = attribute_kinds[attribute->name];
     if (kind == KIND_WORD)
-        return arena_format(w->arena, "\"%s\"", bytes);
-    if (kind == KIND_REAL) {
-        memcpy(&real, bytes, sizeof real);
-        return arena_format(w->arena, "%.15g", real);
-    }
-    memcpy(&integer, bytes, sizeof integer);
-    return arena_format(w->arena, "%" PRId64, integer);
+        return arena_format(w->arena, "\"%s\"", attribute->word);
+    return kind == KIND_REAL ? arena_format(w->arena, "%.15g", attribute->real)
+                             : arena_format(w->arena, "%" PRId64, attribute->integer);
 }
 
-// Attributes are packed as attributes.c does: a byte for the name, then the value.
 static const char *attributes_text(const struct world *w, uint32_t attributes) {
-    if (!attributes)
-        return "{}";
-    const struct intern_entry *entry = &w->terms->attributes.entries[attributes - 1];
-    const char *text = "", *bytes = entry->bytes;
-    for (uint32_t at = 0; at < entry->size;) {
-        int name = bytes[at++];
-        enum attribute_kind kind = attribute_kinds[name];
-        text = arena_format(w->arena, "%s%s%s=%s", text, *text ? ", " : "", attribute_names[name],
-                            attribute_text(w, kind, bytes + at));
-        at += kind == KIND_WORD ? (uint32_t)strlen(bytes + at) + 1 : (uint32_t)sizeof(int64_t);
-    }
+    const char *text = "";
+    struct attribute attribute;
+    for (uint32_t at = 0; attributes_next(w->terms, attributes, &at, &attribute);)
+        text = arena_format(w->arena, "%s%s%s=%s", text, *text ? ", " : "",
+                            attribute_names[attribute.name], attribute_text(w, &attribute));
     return arena_format(w->arena, "{%s}", text);
 }
 
@@ -348,8 +335,11 @@ static bool scales_of_scores(const struct proof *p, const struct making *making,
             key->parts[1].node != making_of(p->history, k)->value.of.node)
             continue;
         *ours = op_real(reader->op, ATTRIBUTE_SCALE, 1);
-        return term_attribute(p->world->terms, (struct term){i, 0}, ATTRIBUTE_SCALE, theirs) &&
-               *ours != *theirs;
+        struct attribute scale;
+        if (!term_attribute(p->world->terms, (struct term){i, 0}, ATTRIBUTE_SCALE, &scale))
+            return false;
+        *theirs = scale.real;
+        return *ours != *theirs;
     }
     return false;
 }

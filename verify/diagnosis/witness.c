@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/interpreter/interpreter.h"
+#include "verify/algebra/attributes.h"
 #include "verify/algebra/facts.h"
 #include "verify/algebra/given.h"
 
@@ -110,8 +111,8 @@ static struct array input_leaf(struct evaluator *v, struct term term, const char
 }
 
 static struct array iota_leaf(struct evaluator *v, const struct node *node) {
-    const int64_t *key = interned(&v->world->terms->attributes, node->key->attributes - 1);
-    struct dim dim = {(enum dimension)key[0], key[1]};
+    struct term iota = {(uint32_t)(node - v->world->terms->nodes), 0};
+    struct dim dim = {iota_dimension(v->world->terms, iota), iota_count(v->world->terms, iota)};
     struct array array = array_new(v->world->arena, tiny_type(v, &dim, 1, DTYPE_I32));
     for (int64_t i = 0; i < type_elements(&array.type); i++)
         array.data[i] = (double)i;
@@ -181,33 +182,19 @@ static struct array sum_node(struct evaluator *v, struct term term, const struct
     return sum.data ? sum : fail(v);
 }
 
-// The attributes as attributes.c wrote them: a name, then a number or a word.
 static void read_attributes(struct evaluator *v, struct arena *arena, struct op *op,
                             const struct node *node) {
-    if (!node->key->attributes)
-        return;
-    const struct intern *all = &v->world->terms->attributes;
-    uint32_t id = node->key->attributes - 1;
-    const char *at = interned(all, id), *end = at + all->entries[id].size;
+    const struct terms *terms = v->world->terms;
     if (op->kind == OP_EINSUM) {
-        char *labels = arena_string(arena, at, strlen(at));
-        char *last = strrchr(labels, ','); // "ab,bc,ac" is "ab,bc->ac"
+        const char *labels = interned(&terms->attributes, node->key->attributes - 1);
+        const char *last = strrchr(labels, ','); // "ab,bc,ac" is "ab,bc->ac"
         op_set_word(arena, op, ATTRIBUTE_LABELS,
                     arena_format(arena, "%.*s->%s", (int)(last - labels), labels, last + 1));
         return;
     }
-    while (at < end) {
-        struct attribute attribute = {.name = (enum attribute_name) * at++};
-        if (attribute_kinds[attribute.name] == KIND_WORD) {
-            attribute.word = at;
-            at += strlen(at) + 1;
-        } else {
-            memcpy(&attribute.integer, at, sizeof attribute.integer);
-            memcpy(&attribute.real, at, sizeof attribute.real);
-            at += sizeof attribute.integer;
-        }
+    struct attribute attribute;
+    for (uint32_t at = 0; attributes_next(terms, node->key->attributes, &at, &attribute);)
         op_set(arena, op, attribute);
-    }
 }
 
 // An op of the interpreter on given operands; its result `result`.

@@ -52,9 +52,9 @@ void expansion_init(struct expansion *x, const struct builder *builder,
 static bool scale_of_attribute(struct expansion *x, struct term term, enum attribute_name name,
                                scale_id *scale) {
     int exponent;
-    double real;
-    CHECK(term_attribute(x->builder.terms, term, name, &real));
-    double mantissa = frexp(real, &exponent);
+    struct attribute attribute;
+    CHECK(term_attribute(x->builder.terms, term, name, &attribute));
+    double mantissa = frexp(attribute.real, &exponent);
     int64_t numerator = (int64_t)ldexp(mantissa, 53);
     int shift = 53 - exponent; // the number is numerator / 2^shift
     for (; numerator && numerator % 2 == 0; shift--)
@@ -245,10 +245,8 @@ static void fold_scales(struct expansion *x, struct made *m) {
         m->outer = m->result == 0 ? outside : scale_invert(terms, of_k);
     m->operands[0].scale = all;
     m->operands[1].scale = SCALE_ONE;
-    const double one = 1;
-    char bytes[1 + sizeof one] = {ATTRIBUTE_SCALE};
-    memcpy(bytes + 1, &one, sizeof one);
-    m->attributes = intern(&terms->attributes, bytes, sizeof bytes, NULL) + 1;
+    struct attribute one = {.name = ATTRIBUTE_SCALE, .real = 1};
+    m->attributes = attributes_pack(terms, &one, 1);
 }
 
 // f(x, y) = y f(x, 1): every element of the result is made of the elements of y that its labels

@@ -59,16 +59,17 @@ bool shape_read(const struct expansion *x, struct term term, const int *ranks, u
     const struct node_key *key = term_node(x->builder.terms, term)->key;
     const char *signature = op_rows[key->kind].signature, *list = signature;
     struct capitals capitals = {{-1, -1, -1}};
-    int64_t keep = -1;
+    struct attribute keep;
+    bool keeps = false;
     if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
         list = interned(&x->builder.terms->attributes, key->attributes - 1);
     else
-        term_attribute(x->builder.terms, term, ATTRIBUTE_KEEP, &keep);
+        keeps = term_attribute(x->builder.terms, term, ATTRIBUTE_KEEP, &keep);
     memset(shape, 0, sizeof *shape);
     const char *item = list;
     for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)
         if (ranks[i] >= 0)
-            learn(item, strcspn(item, ",-"), ranks[i], (int)keep, &capitals);
+            learn(item, strcspn(item, ",-"), ranks[i], keeps ? (int)keep.integer : -1, &capitals);
     for (unsigned i = 0; i < n; i++, list += strcspn(list, ",-") + 1)
         write_labels(list, strcspn(list, ",-"), &capitals, shape->operands[i]);
     list += *list == '>';
