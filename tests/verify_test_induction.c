@@ -28,14 +28,19 @@ struct outcome {
     const struct diagnostics *diagnostics;
 };
 
-// Whether two tell of one statement. What an op is given wrongly may be told where it was made, with a
-// note where it is used: which, depends on the iteration that is looked at.
+static bool is_told_at(const struct diagnostic *d, struct span span) {
+    bool is = d->span.begin == span.begin;
+    for (uint32_t i = 0; i < d->n_notes; i++)
+        is |= d->notes[i].span.begin == span.begin;
+    return is;
+}
+
+// Whether two tell of one statement. What an op is given wrongly may be told at one of those that made
+// it, with a note where it is used: which, depends on the iteration that is looked at.
 static bool tell_of_one_place(const struct diagnostic *x, const struct diagnostic *y) {
-    bool same = x->span.begin == y->span.begin;
-    for (uint32_t i = 0; i < x->n_notes; i++)
-        same |= x->notes[i].span.begin == y->span.begin;
+    bool same = is_told_at(x, y->span);
     for (uint32_t i = 0; i < y->n_notes; i++)
-        same |= y->notes[i].span.begin == x->span.begin;
+        same |= is_told_at(x, y->notes[i].span);
     return same;
 }
 
