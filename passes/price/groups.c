@@ -47,8 +47,10 @@ static const bool *made_stations(struct arena *arena, const struct route *route)
 
 static const bool *stations_of_first(struct arena *arena, const struct route *route) {
     bool *first = ARENA_ARRAY(arena, bool, route->n_stations);
+    // Before the microbatches the buffers are those of the first use, too.
     for (unsigned i = 0; i < route->n_hops; i++)
-        first[route->hops[i].to] |= route->hops[i].event == EVENT_BEFORE_FIRST_USE;
+        first[route->hops[i].to] |= route->hops[i].event == EVENT_BEFORE_FIRST_USE ||
+                                    route->hops[i].event == EVENT_BEFORE_MICROBATCHES;
     for (unsigned i = 0; i < route->n_hops; i++)
         first[route->hops[i].to] &= route->hops[i].event != EVENT_BEFORE_USE &&
                                     route->hops[i].event != EVENT_BEFORE_LATER_USE;

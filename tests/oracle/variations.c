@@ -42,6 +42,8 @@ static const char *const *const lists[] = {
         "optimizer : sharded(dp)  parameters : gathered(dp, after_forward = kept, after_backward = "
         "kept)",
         "optimizer : sharded(dp)  parameters : gathered(dp, after_forward = kept), offloaded",
+        "optimizer : sharded(dp)  parameters : gathered(dp, after_forward = kept, after_backward = "
+        "kept), offloaded",
         "optimizer : sharded(dp)  gradients : sharded(inner)  parameters : gathered(inner)",
         "optimizer : sharded(inner)  gradients : sharded(inner)  parameters : gathered(inner)",
         "optimizer : sharded(dp)  gradients : sharded(dp)"
