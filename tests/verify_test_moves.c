@@ -281,6 +281,32 @@ static void flat_shards_hold_all_and_have_no_dimensions(void **state) {
     free(b);
 }
 
+// What stands behind elements is zeros where it was, or where nothing does: 36 elements, cut in two and these in
+// three, by a slice and by a reduce_scatter.
+static void what_stands_behind_elements_stays_unknown(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
+    struct judgement whole = judge_operand(b, 0);
+    struct exchange exchange =
+        exchange_flat(COLLECTIVE_REDUCE_SCATTER, &(struct axis_list){1, {1}});
+    for (int64_t chunk = 18; chunk <= 19; chunk++)
+        for (int clean = 0; clean < 2; clean++) {
+            struct judgement half = whole, part;
+            half.clean = clean;
+            assert_string_equal(slice(b, &half, 0, -1, chunk), "right");
+            assert_int_equal(half.clean, clean || chunk == 18);
+            half.partial = 1u << 1;
+            part = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 7, &half,
+                                    span_nowhere());
+            assert_null(part.fault);
+            assert_int_equal(part.clean, clean || chunk == 18);
+        }
+    arena_free(&b->arena);
+    free(b);
+}
+
 // 36 elements in chunks of 18 over one axis, and those in chunks of 6 or more over another. One
 // gather over both puts chunk behind chunk, padding included, so there may be none in between.
 static void padding_inside_is_gathered_apart(void **state) {
@@ -413,6 +439,7 @@ int main(void) {
         cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
         cmocka_unit_test(zeros_behind_all_elements_are_summands),
         cmocka_unit_test(flat_shards_hold_all_and_have_no_dimensions),
+        cmocka_unit_test(what_stands_behind_elements_stays_unknown),
         cmocka_unit_test(padding_inside_is_gathered_apart),
         cmocka_unit_test(blocks_of_the_diagonal_are_not_gathered),
         cmocka_unit_test(copies_that_are_mixed_may_differ),

@@ -44,10 +44,11 @@ import time
 # nothing is asked before a program is refused: they say where, once there is a history to say it by.
 LEFT_OUT = {"fault.c", "witness.c", "cause.c", "difference.c", "found.c", "history.c", "lacking.c", "plan.c"}
 ALONE = {"diagnose.c": {"diagnose", "diagnose_value"}}  # the functions of a file that decide
-# Functions beside those that decide which word, too, or note what is accepted for `explain` and for warnings.
+# Functions beside those that decide which word, too, or how often, or note what is accepted for `explain` and for
+# warnings.
 WORDS = re.compile(r"_text$|_name$|"
                    r"^(note_(found|gather|sum)|keep_history|find_witness|odd_one|buffer_at|shared_fault|search_term|counterpart|"
-                   r"n_shared|differs_in_blocks|is_of_groups|loop_is_gone_with)$")
+                   r"n_shared|insists_on|differs_in_blocks|is_of_groups|loop_is_gone_with)$")
 FUNCTION = re.compile(r"^(?!enum|struct \w+ \{|typedef)[a-z][^;={}]*?\b(\w+)\([^;{}]*\) \{\n.*?^\}\n", re.M | re.S)
 
 

@@ -30,18 +30,9 @@ void pair_labels(struct context *c, unsigned axis, unsigned char label) {
             c->pair[axis][1] = c->bound[i];
 }
 
-static bool reads_label(const struct context *c, unsigned result, unsigned char label) {
-    for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (op_reads(c->op->kind, result, i) && strchr(c->labels.operands[i], label))
-            return true;
-    return false;
-}
-
 // The contracted one of two labels that an axis cuts. 0: the axis makes no part of a contraction.
 static unsigned char contracted_of_pair(struct context *c, unsigned result, unsigned axis) {
     const unsigned char *pair = c->pair[axis];
-    if (!reads_label(c, result, pair[0]) || !reads_label(c, result, pair[1]))
-        return 0;
     bool first = strchr(c->labels.results[result], pair[0]) != NULL;
     bool second = strchr(c->labels.results[result], pair[1]) != NULL;
     if (first == second) {
@@ -55,7 +46,7 @@ static unsigned char contracted_of_pair(struct context *c, unsigned result, unsi
 static unsigned char contracted_label(const struct context *c, unsigned result, unsigned axis) {
     for (unsigned i = 0; i < c->n_bound; i++)
         if (dim_get(&c->proof->world->digits, c->dims[c->bound[i]])->owners >> axis & 1 &&
-            reads_label(c, result, c->bound[i]) && !strchr(c->labels.results[result], c->bound[i]))
+            !strchr(c->labels.results[result], c->bound[i]))
             return c->bound[i];
     return 0;
 }
