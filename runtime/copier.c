@@ -13,7 +13,7 @@
 #include "runtime/transport/transport.h"
 
 enum {
-    CHUNK_BYTES = 1 << 18,      /* of memory to memory, between two looks at whether to go on */
+    CHUNK_BYTES = 1 << 18,      /* between two looks at whether to go on */
     POLL_NANOSECONDS = 1000000, /* a wait looks so often whether others have failed */
     SPINS = 256,
 };
@@ -64,10 +64,21 @@ static int copy_chunk(struct copier *copier, const struct place_copy *copy, int6
     return 0;
 }
 
+/* Where the copy's byte 0 lies in a chunk. Of a file chunks begin at their multiples, so that all but
+ * the first and the last are whole pages of it. */
+static int64_t into_chunk(const struct place_copy *copy) {
+    const void *on_disk = copy->to == PLACE_DISK     ? copy->dst
+                          : copy->from == PLACE_DISK ? copy->src
+                                                     : NULL;
+    return (int64_t)((uintptr_t)on_disk % CHUNK_BYTES);
+}
+
 /* Returns the errno of what failed, or 0. */
 static int copy_piece(struct copier *copier, const struct place_copy *copy) {
+    int64_t before = into_chunk(copy);
     for (int64_t at = 0, n; at < copy->bytes && !atomic_load(&copier->ends); at += n) {
-        n = copy->bytes - at < CHUNK_BYTES ? copy->bytes - at : CHUNK_BYTES;
+        int64_t left = copy->bytes - at, in_chunk = CHUNK_BYTES - (before + at) % CHUNK_BYTES;
+        n = left < in_chunk ? left : in_chunk;
         int reason = copy_chunk(copier, copy, at, n);
         if (reason)
             return reason;
@@ -145,7 +156,7 @@ int32_t copier_start(struct copier *copier, int32_t statement, int32_t handle, i
 /* A moment asleep, or until something is done. */
 static void sleep_a_moment(struct copier *copier, struct job *job) {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until); /* which nobody sets back, as `done` has it */
     until.tv_nsec += POLL_NANOSECONDS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -156,14 +167,12 @@ static void sleep_a_moment(struct copier *copier, struct job *job) {
 }
 
 static int32_t fail_copy(struct place_context *context, int32_t statement, const struct job *job) {
-    if (job->failed_to == PLACE_DISK)
-        return context_fail(context, statement, PLACE_ERROR_HOST,
-                            "the file of what is kept on disk cannot be written: %s; make room, "
-                            "or name a folder elsewhere with --offload DIR",
-                            strerror(job->reason));
+    bool written = job->failed_to == PLACE_DISK;
     return context_fail(context, statement, PLACE_ERROR_HOST,
-                        "the file of what is kept on disk cannot be read: %s",
-                        strerror(job->reason));
+                        "the file of what is kept on disk cannot be %s: %s; %sname a folder "
+                        "elsewhere with --offload DIR",
+                        written ? "written" : "read", strerror(job->reason),
+                        written ? disk_remedy(job->reason) : "");
 }
 
 int32_t copier_wait(struct copier *copier, int32_t statement, int32_t handle) {
@@ -238,7 +247,11 @@ struct copier *copier_new(struct place_context *context) {
     copier->queue = calloc((size_t)copier->n_handles + 1, sizeof *copier->queue);
     pthread_mutex_init(&copier->mutex, NULL);
     pthread_cond_init(&copier->started, NULL);
-    pthread_cond_init(&copier->done, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&copier->done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     if (copier->jobs && copier->queue &&
         pthread_create(&copier->thread, NULL, copier_main, copier) == 0)
         return copier;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include "runtime/disk.h"
 
@@ -17,7 +18,7 @@ enum { PAGE_BYTES = 4096, STAGING_BYTES = 1 << 20 };
 struct disk {
     int file, direct; /* direct -1: the cache is in use */
     char *staging;
-    int64_t written;
+    int64_t written, cached;
 };
 
 /* One direction of a transfer: both are the same but for who gives. */
@@ -106,6 +107,26 @@ void disk_close(struct disk *disk) {
     free(disk);
 }
 
+int64_t disk_room(const char *path) {
+    struct statvfs status;
+    if (statvfs(path, &status) != 0 || !status.f_blocks)
+        return INT64_MAX;
+    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+}
+
+const char *disk_remedy(int reason) {
+    switch (reason) {
+    case ENOSPC:
+        return "make room, or ";
+    case EDQUOT:
+        return "have your quota raised, or ";
+    case EFBIG:
+        return "raise the limit of a file's size (ulimit -f), or ";
+    default:
+        return "";
+    }
+}
+
 /* What the system does of the bytes at once: how many, or -1. */
 static ssize_t move_some(int file, const struct range *range, void *to, const void *from,
                          int bytes) {
@@ -154,6 +175,7 @@ static int move_range(struct disk *disk, struct range range, int64_t bytes) {
                            : move_some(disk->file, &range, range.to, range.from, next);
         if (n < 0)
             return errno;
+        disk->cached += direct ? 0 : n;
         range.to += range.to ? n : 0;
         range.from += range.from ? n : 0;
         range.at += n;
@@ -177,4 +199,8 @@ int disk_write(struct disk *disk, const void *from, int64_t at, int64_t bytes) {
 
 int64_t disk_written_bytes(const struct disk *disk) {
     return disk ? disk->written : 0;
+}
+
+int64_t disk_cached_bytes(const struct disk *disk) {
+    return disk->cached;
 }

@@ -81,6 +81,26 @@ static void all_arrives_and_is_counted(void **state) {
     assert_all_ok();
 }
 
+static int64_t cached_bytes;
+
+/* A copy whose ends are within pages goes by way of the cache at its ends alone. */
+static int32_t write_past_the_cache(struct place_context *context) {
+    struct tiers t = tiers_begin(context);
+    int32_t status = copy(
+        context, (struct place_copy){t.device, on_disk(FIRST), BYTES, PLACE_DEVICE, PLACE_DISK});
+    cached_bytes = disk_cached_bytes(context->disk);
+    tiers_end(context, &t);
+    return status;
+}
+
+static void the_cache_is_passed(void **state) {
+    set_mesh(1, 1);
+    run_ranks(write_past_the_cache);
+    assert_all_ok();
+    if (cached_bytes != BYTES) /* of a file system that knows nothing else */
+        assert_in_range(cached_bytes, 1, 2 * PAGE);
+}
+
 /* Neighbours in a page keep what they have. */
 static void pages_are_shared(void **state) {
     struct disk *disk = disk_open("/var/tmp", 8 * PAGE);
@@ -135,7 +155,8 @@ static void a_full_disk_is_told(void **state) {
     run_ranks(write_too_far);
     const char *message = first_message(PLACE_ERROR_HOST);
     assert_non_null(strstr(message, "a.place:20:3 (second, statement 1)"));
-    assert_non_null(strstr(message, "kept on disk cannot be written: File too large"));
+    assert_non_null(strstr(message, "kept on disk cannot be written: File too large; raise the "
+                                    "limit of a file's size (ulimit -f), or name a folder"));
 }
 
 static int32_t read_too_far(struct place_context *context) {
@@ -214,6 +235,7 @@ static void a_slow_copy_is_not_stuck(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_arrives_and_is_counted),
+        cmocka_unit_test(the_cache_is_passed),
         cmocka_unit_test(pages_are_shared),
         cmocka_unit_test(file_systems_elsewhere_are_known),
         cmocka_unit_test(a_full_disk_is_told),

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
+#include "runtime/disk.h"
 #include "runtime/host/checkpoint.h"
 #include "runtime/host/last_words.h"
 #include "runtime/host/log.h"
@@ -60,11 +60,8 @@ static int64_t most_new(const struct session *session) {
  * since others may make room meanwhile. */
 static int check_room(const struct session *session, char *message, size_t message_bytes) {
     const struct checkpoints *checkpoints = &session->checkpoints;
-    struct statvfs status;
     char need[32], room[32];
-    if (fstatvfs(checkpoints->folder.descriptor, &status) != 0 || !status.f_blocks)
-        return 0;
-    int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    int64_t there = disk_room(checkpoints->folder.path);
     int64_t bytes = tensor_files_bytes(&checkpoints->files);
     int64_t fitting = there / bytes, more = most_new(session);
     if (fitting > 0 && fitting < more)

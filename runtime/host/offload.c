@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include "runtime/copier.h"
 #include "runtime/disk.h"
@@ -19,25 +18,17 @@ const char *offload_folder(const struct place_run_options *options) {
     return temporary && *temporary ? temporary : "/var/tmp";
 }
 
-/* Null, or why there can be no file of so many bytes. It is tried, for nothing else knows. */
-static const char *obstacle_of(const char *folder, int64_t bytes) {
+/* The errno for which there can be no file of so many bytes, or 0. It is tried, for nothing else knows. */
+static int obstacle_of(const char *folder, int64_t bytes) {
     struct stat status;
     if (stat(folder, &status) != 0)
-        return strerror(errno);
+        return errno;
     if (!S_ISDIR(status.st_mode))
-        return "it is no folder";
+        return ENOTDIR;
     struct disk *disk = disk_open(folder, bytes);
-    const char *obstacle = disk ? NULL : strerror(errno);
+    int obstacle = disk ? 0 : errno;
     disk_close(disk);
     return obstacle;
-}
-
-/* A file system that does not know is believed to have room. */
-static int64_t room_in(const char *folder) {
-    struct statvfs status;
-    if (statvfs(folder, &status) != 0 || !status.f_blocks)
-        return INT64_MAX;
-    return (int64_t)status.f_bavail * (int64_t)status.f_frsize;
 }
 
 int offload_check(const struct session *session, int ranks, char *message, size_t message_bytes) {
@@ -46,15 +37,15 @@ int offload_check(const struct session *session, int ranks, char *message, size_
     char need[32], room[32];
     if (each == 0)
         return 0;
-    const char *obstacle = obstacle_of(folder, each);
+    int obstacle = obstacle_of(folder, each);
     if (obstacle) {
         snprintf(message, message_bytes,
-                 "%s: what is kept on disk cannot be there: %s; name a folder that exists and may "
-                 "be written with --offload DIR",
-                 folder, obstacle);
+                 "%s: what is kept on disk cannot be there: %s; %sname a folder that exists and "
+                 "may be written with --offload DIR",
+                 folder, strerror(obstacle), disk_remedy(obstacle));
         return -1;
     }
-    int64_t there = room_in(folder);
+    int64_t there = disk_room(folder);
     if (each <= there / ranks)
         return 0;
     snprintf(message, message_bytes,

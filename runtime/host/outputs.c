@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
+#include "runtime/disk.h"
 #include "runtime/host/file.h"
 #include "runtime/host/folder.h"
 #include "runtime/host/kind.h"
@@ -65,14 +65,10 @@ static int check_distinct(const struct named_file *files, int n, const char *con
     return 0;
 }
 
-/* A file system that does not know is believed to have room. */
 static int check_room(const struct named_file *file, const char *place, char *message,
                       size_t bytes) {
     char copy[4096], need[32], room[32];
-    struct statvfs status;
-    if (statvfs(parent_of(place, copy, sizeof copy), &status) != 0 || !status.f_blocks)
-        return 0;
-    int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    int64_t there = disk_room(parent_of(place, copy, sizeof copy));
     if (file->bytes <= there)
         return 0;
     snprintf(message, bytes,
