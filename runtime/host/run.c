@@ -99,8 +99,6 @@ static const char *check_company(const struct place_program *program,
     if (options->offload && program_arena_bytes(program, PLACE_DISK) == 0)
         return "--offload says where states are that are kept on disk, and this program keeps none "
                "there; leave it out";
-    if (options->prompt && options->sample == 0)
-        return "--prompt is what --sample goes on from: give --sample N, or leave it out";
     if (options->eval_every && options->eval.n == 0)
         return "--eval-every needs held-out data: give --eval FILE, or leave it out";
     return NULL;
