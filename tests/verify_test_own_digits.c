@@ -36,6 +36,17 @@
 #define BENT_BIAS                                                                                  \
     REPLACE(BIAS, "%wide = cast(%slope) : f32[hidden=4]\n%bias = silu(%wide) : f32[hidden=4]\n")
 
+// A third of what is bf16 in f32, for a product.
+#define WIDE_THIRD(batch) REPLACE(THIRD(batch), "%third = divide(%d) {divisor=3} : f32" BOTH(batch))
+#define OF_WIDE(gradient, batch)                                                                   \
+    REPLACE(gradient " = einsum(%third, %e)",                                                      \
+            "%e.wide = cast(%e) : f32[batch=" batch ", sequence=2, hidden=4]\n" gradient           \
+            " = einsum(%third, %e.wide)")
+#define ROUNDED_THIRD(gradient, batch)                                                             \
+    REPLACE(gradient " = einsum(%third, %e)",                                                      \
+            "%third.short = cast(%third) : bf16" BOTH(batch) "\n" gradient                         \
+                                                             " = einsum(%third.short, %e)")
+
 // The norm of two gradients and two parameters, which is taken in another order of the final program's own sum of the
 // parameters: one device adds each to what it has.
 #define NORM_OF_FOUR(sum)                                                                          \
@@ -182,6 +193,24 @@ static const struct {
       "E415",
       "%own = accumulate(%first, %q)",
       "read in f32"}},
+    {{WIDE_THIRD("8"), OF_WIDE("%k", "8")},
+     {"a third in f32, as on one device",
+      {WIDE_THIRD("2"), OF_WIDE("%dt", "2")},
+      NULL,
+      NULL,
+      NULL}},
+    {{WIDE_THIRD("8"), OF_WIDE("%k", "8")},
+     {"a third in f32, rounded behind it",
+      {WIDE_THIRD("2"), ROUNDED_THIRD("%dt", "2")},
+      "E415",
+      "%third.short = cast(%third)",
+      "read in bf16"}},
+    {{WIDE_THIRD("8"), ROUNDED_THIRD("%k", "8")},
+     {"a third in f32, rounded behind it, as on one device",
+      {WIDE_THIRD("2"), ROUNDED_THIRD("%dt", "2")},
+      NULL,
+      NULL,
+      NULL}},
     {{LSE_BY_NORM(BY("8", "%rstd"))},
      {"a part of a norm that does not read the gain, which is rounded",
       {LSE_BY_NORM(NORM_OF_OWN_GAIN BY("2", "%other.rstd"))},

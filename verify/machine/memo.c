@@ -110,7 +110,8 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .leaves = from->leaves,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8 | (uint32_t)from->sent << 9,
-            .widths = from->width.types | (uint32_t)from->before.types << 8,
+            .widths = from->width.types | (uint32_t)from->before.types << 8 |
+                      (uint32_t)from->fills.types << 16,
             .narrowed = from->narrowed ? (uint32_t)from->narrowed->begin + 1 : 0, // for messages
             .rounded = from->rounded,
             .at = from->value.of.at - (indexed ? base.layer : 0),

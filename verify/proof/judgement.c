@@ -9,6 +9,7 @@ struct judgement judgement_of(const struct world *w, struct scaled value, form_i
                               .bits = w->all_axes,
                               .dtype = (uint8_t)dtype,
                               .width = width,
+                              .fills = width,
                               .before = width};
 }
 
@@ -23,5 +24,6 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
            a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
            a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
            a->clean == b->clean && a->sent == b->sent && a->rounded == b->rounded &&
-           width_equal(a->width, b->width) && width_equal(a->before, b->before);
+           width_equal(a->width, b->width) && width_equal(a->fills, b->fills) &&
+           width_equal(a->before, b->before);
 }

@@ -29,7 +29,8 @@ struct judgement {
     // What is left of its digits, which may be less than the type has room for (precision.c):
     bool sent;                   // in a type in which it may be sent
     struct width width;          // what all types that it has been in since it was made have
-    struct width before;         // the same without what it was rounded to to be sent
+    struct width fills;          // the same and more, where it was scaled in a wider type since
+    struct width before;         // `width` without what it was rounded to to be sent
     uint32_t rounded;            // axes over which it, or a summand of it, was rounded to be summed
     const struct span *narrowed; // the statement that rounded it last; NULL: it began so
 };

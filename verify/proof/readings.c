@@ -117,6 +117,8 @@ void readings_named(struct readings *r, uint32_t node, struct in_layers layers, 
     copy(r, from->by_kinds, layers, &to->by_kinds, named);
     if (!width_equal(from->scaled, WIDTH_NONE))
         to->scaled = narrower(to->scaled, from->scaled);
+    if (!width_equal(from->rounded, WIDTH_NONE))
+        to->rounded = narrower(to->rounded, from->rounded);
     to->of_update |= from->of_update;
 }
 
@@ -131,6 +133,11 @@ void readings_of_update(struct readings *r, uint32_t node) {
 void readings_scaled(struct readings *r, uint32_t node, struct width width) {
     struct noted *noted = noted_at(r, node);
     noted->scaled = narrower(noted->scaled, width);
+}
+
+void readings_rounded(struct readings *r, uint32_t node, struct width width) {
+    struct noted *noted = noted_at(r, node);
+    noted->rounded = narrower(noted->rounded, width);
 }
 
 struct width readings_own_width(const struct readings *r, uint32_t node) {
@@ -168,7 +175,14 @@ bool readings_is_of_update(const struct readings *r, uint32_t node) {
     return noted_of(r, node)->of_update;
 }
 
+static bool is_so_narrow(struct width noted, struct width width) {
+    return !width_equal(noted, WIDTH_NONE) && width_holds(width, noted);
+}
+
 bool readings_is_scaled(const struct readings *r, uint32_t node, struct width width) {
-    struct width scaled = noted_of(r, node)->scaled;
-    return !width_equal(scaled, WIDTH_NONE) && width_holds(width, scaled);
+    return is_so_narrow(noted_of(r, node)->scaled, width);
+}
+
+bool readings_is_rounded(const struct readings *r, uint32_t node, struct width width) {
+    return is_so_narrow(noted_of(r, node)->rounded, width);
 }

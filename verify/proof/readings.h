@@ -36,8 +36,9 @@ struct noted {            // of a node
     uint32_t by_kinds;    // and which kinds of ops read it
     struct width own;     // how wide the final program makes it, where the reference does not
     const struct tensor *gradient_of; // or a summand of its gradient; NULL: of none
-    struct width scaled; // what is left in all types in which it is scaled; NONE: it is not
-    bool of_update;      // an op of an update makes it
+    struct width scaled;  // what is left in all types in which it is scaled; NONE: it is not
+    struct width rounded; // the same, where it was scaled in a wider type before
+    bool of_update;       // an op of an update makes it
 };
 struct readings {
     struct arena *arena;
@@ -63,6 +64,8 @@ void readings_named(struct readings *, uint32_t node, struct in_layers, uint32_t
 void readings_gradient(struct readings *, uint32_t node, const struct tensor *of);
 void readings_of_update(struct readings *, uint32_t node);            // an op of an update makes it
 void readings_scaled(struct readings *, uint32_t node, struct width); // by an op that rounds it so
+void readings_rounded(struct readings *, uint32_t node,
+                      struct width); // behind an op that scaled it
 
 // How wide the value must be for such a reader; WIDTH_NONE: nothing is known of it. Where the answer
 // depends on the layer, what the builder makes is said to.
@@ -71,7 +74,8 @@ struct width readings_least(const struct readings *, struct builder *, struct te
 struct width readings_widest(const struct readings *, struct builder *, struct term); // for any
 struct width readings_own_width(const struct readings *, uint32_t node); // ALL: it was not entered
 const struct tensor *readings_gradient_of(const struct readings *, uint32_t node);
-bool readings_is_scaled(const struct readings *, uint32_t node, struct width); // so narrow
+bool readings_is_scaled(const struct readings *, uint32_t node, struct width);  // so narrow
+bool readings_is_rounded(const struct readings *, uint32_t node, struct width); // the same
 bool readings_is_own(const struct readings *, uint32_t node); // the reference does not make it
 bool readings_is_of_update(const struct readings *, uint32_t node);
 

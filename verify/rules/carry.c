@@ -26,7 +26,7 @@ static struct judgement sum_of(struct proof *p, struct builder *builder, const s
         const struct fault *fault = ordered_join(p, op_rows[op->kind].text, kept, &made, op->span);
         if (fault)
             return judgement_fault(fault);
-        made.width = width_of(op_computes_in(unit, op));
+        made.width = made.fills = width_of(op_computes_in(unit, op));
         return precision_passed(p, builder, op, total_type(unit, op), &made);
     }
     struct op adds = *op;

@@ -215,7 +215,8 @@ static void decompress(struct proof *p, struct builder *builder, const struct op
         codes_arrived(builder, gradient, term_operand(p->world->terms, codes->value.of, 1).of);
     result->form = key->of;
     result->dtype = operands[1].dtype;
-    result->width = result->before = width_meet(codes->width, width_of(result->dtype));
+    result->width = result->fills = result->before =
+        width_meet(codes->width, width_of(result->dtype));
     result->clean = key->clean;
 }
 

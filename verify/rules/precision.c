@@ -175,17 +175,34 @@ void precision_read(struct context *c, unsigned result, struct scaled made) {
 
 // ---- what is left -----------------------------------------------------------------------------
 
-// What was sent narrower counts as before, and so loses there what is taken from it since.
-static void lose_digits(struct judgement *value, struct width left, const struct span *by) {
+// What was sent narrower counts as before, and so loses there what is taken from it since. `twice`: of what is
+// left no type has all digits.
+static void lose_digits(struct judgement *value, enum dtype to, bool twice, const struct span *by) {
+    struct width left = width_of(twice ? DTYPE_NONE : to);
     value->width = width_meet(value->width, left);
     if (value->sent)
         value->before = width_meet(value->before, left);
+    value->fills = width_meet(value->fills, width_of(to));
     value->narrowed = by;
 }
 
-static void round_to(struct judgement *value, enum dtype to, const struct span *by) {
-    if (!width_holds(width_of(to), value->width))
-        lose_digits(value, width_of(to), by);
+// Whether what is rounded so has no more digits than that; then it has others, as it was scaled.
+static bool is_as_narrow(const struct judgement *value, enum dtype to) {
+    return width_holds(width_of(to), value->sent ? value->before : value->width);
+}
+
+static void round_to(const struct proof *p, struct judgement *value, enum dtype to,
+                     const struct span *by) {
+    struct width left = width_of(to);
+    uint32_t node = value->value.of.node;
+    bool is_scaled = !p->ordered && !width_equal(value->fills, value->width);
+    if (width_holds(left, is_scaled ? value->fills : value->width))
+        return;
+    if (p->is_reference && is_scaled)
+        readings_rounded(p->readings, node, left);
+    bool so_on_one_device =
+        readings_is_scaled(p->readings, node, left) || readings_is_rounded(p->readings, node, left);
+    lose_digits(value, to, is_scaled && is_as_narrow(value, to) && !so_on_one_device, by);
 }
 
 // Elements of a part in their place among zeros, or a sum of such.
@@ -208,6 +225,7 @@ static bool keeps_digits(const struct context *c, unsigned i, const struct judge
 static void take_digits(struct judgement *made, const struct judgement *of) {
     made->width = of->width;
     made->before = of->before;
+    made->fills = of->fills;
     made->sent = of->sent;
     made->narrowed = of->narrowed;
 }
@@ -233,6 +251,7 @@ static void meet_digits(struct context *c, struct judgement *made) {
             take_digits(made, operand);
         made->width = width_meet(before.width, operand->width);
         made->before = width_meet(before.before, operand->before);
+        made->fills = is_first ? operand->fills : width_join(before.fills, operand->fills);
         made->sent = operand->sent && (is_first || before.sent);
         is_first = false;
     }
@@ -249,17 +268,21 @@ static bool is_scaled(const struct context *c, const struct judgement *made) {
 
 // A third of what bf16 holds has other digits, which bf16 holds no more. So what is scaled in a type in
 // which the op does not compute is rounded, however narrow it was; twice, if it was as narrow, of
-// which no type has all digits, unless one device scales it in such a type, too.
+// which no type has all digits, unless one device scales it in such a type, too. What is scaled in a
+// wider type fills that, and is rounded so by whoever makes it as narrow again.
 static void round_scaled(const struct context *c, struct judgement *made) {
-    struct readings *readings = c->proof->readings;
-    struct width width = width_of(made->dtype);
-    if (!is_scaled(c, made) || width_holds(width, width_of(op_computes_in(c->unit, c->op))))
+    struct width computed = width_of(op_computes_in(c->unit, c->op));
+    enum dtype to = (enum dtype)made->dtype;
+    if (!is_scaled(c, made))
+        return;
+    made->fills = computed;
+    if (width_holds(width_of(to), computed))
         return;
     if (c->proof->is_reference)
-        readings_scaled(readings, made->value.of.node, width);
-    bool is_twice = width_holds(width, made->sent ? made->before : made->width) &&
-                    !readings_is_scaled(readings, made->value.of.node, width);
-    lose_digits(made, is_twice ? width_of(DTYPE_NONE) : width, &c->op->span);
+        readings_scaled(c->proof->readings, made->value.of.node, width_of(to));
+    bool so_on_one_device =
+        readings_is_scaled(c->proof->readings, made->value.of.node, width_of(to));
+    lose_digits(made, to, is_as_narrow(made, to) && !so_on_one_device, &c->op->span);
 }
 
 // What the op makes the value, or each part of it, as wide as, unless somebody rounds it.
@@ -306,6 +329,7 @@ static void lack_digits(const struct context *c, unsigned result, struct judgeme
             continue;
         made->width = width_meet(made->width, operand->width);
         made->before = width_meet(made->before, operand->width);
+        made->fills = width_meet(made->fills, operand->width);
         made->sent = false;
         made->narrowed = operand->narrowed;
     }
@@ -313,9 +337,9 @@ static void lack_digits(const struct context *c, unsigned result, struct judgeme
 
 void precision_made(struct context *c, unsigned result, struct judgement *made) {
     struct readings *readings = c->proof->readings;
-    made->width = made->before = width_of(op_computes_in(c->unit, c->op));
+    made->width = made->before = made->fills = width_of(op_computes_in(c->unit, c->op));
     if (op_element(c->op->kind, c->op->n_operands + result) == ELEMENT_SCALAR)
-        made->width = made->before = width_of(made->dtype);
+        made->width = made->before = made->fills = width_of(made->dtype);
     if (is_handed_on(c, 0) && !(c->proof->ordered && op_has(c->op->kind, SCALES)))
         take_digits(made, &c->operands[0]);
     else if (!c->proof->ordered)
@@ -325,7 +349,7 @@ void precision_made(struct context *c, unsigned result, struct judgement *made) 
         lack_digits(c, result, made);
     }
     made->rounded = rounded_over(c, made);
-    round_to(made, made->dtype, &c->op->span);
+    round_to(c->proof, made, made->dtype, &c->op->span);
     if (c->proof->ordered) // this saves time: nothing is read there
         return;
     if (c->proof->is_reference)
@@ -391,7 +415,7 @@ struct judgement precision_cast(struct proof *p, struct builder *builder, const 
         fault = rounded(p, builder, "cast", &value, to, op->span);
     if (fault)
         return judgement_fault(fault);
-    round_to(&value, to, &op->span);
+    round_to(p, &value, to, &op->span);
     value.dtype = (uint8_t)to;
     value.own = 0; // a copy
     // Elements only: what stands behind them in another place is unknown.
@@ -410,7 +434,7 @@ struct judgement precision_passed(struct proof *p, struct builder *builder, cons
         fault = rounded(p, builder, op_rows[op->kind].text, &value, to, op->span);
     if (fault)
         return judgement_fault(fault);
-    round_to(&value, to, &op->span);
+    round_to(p, &value, to, &op->span);
     value.dtype = (uint8_t)to;
     return value;
 }

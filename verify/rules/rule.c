@@ -394,7 +394,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
         made.bits = p->world->all_axes;
         made.value = (struct scaled){term_constant(c->builder, NODE_ZERO), SCALE_ONE};
         made.form = FORM_ANY; // and so not known to fill the padding of its place
-        made.width = made.before = WIDTH_ALL;
+        made.width = made.fills = made.before = WIDTH_ALL;
         return made;
     }
     bool time = false;
