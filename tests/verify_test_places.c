@@ -30,6 +30,11 @@
     "unit main.keep_one { phase forward parameter %x : f32[flat=" size "] result %y\n"             \
     "%y = cast(%x) : f32[flat=" size "] out }"
 
+// Two pieces that read one item, of which one is used.
+#define TWO_PIECES_OF_ONE(used)                                                                    \
+    "start permute over b shift 1 as away[0] { w[0] -> spare[0], w[0] -> spare[1] }\n"             \
+    "wait away[0]\ncall bend(x = w[1]) -> (y = w[0])\ncall copy(x = " used ") -> (y = w[2])\n"
+
 static const struct mistake mistakes[] = {
     // Windows.
     {"gathered in place where another axis has its parts",
@@ -133,6 +138,18 @@ static const struct mistake mistakes[] = {
      "for i = 0 .. 2 { wait away[i mod 2] }\ncall bend(x = w[1]) -> (y = w[0])\n"
      "call copy(x = spare[1]) -> (y = w[2])\n",
      {BEFORE("call bend", "for i = 0 .. 2 { wait")},
+     "E610",
+     "start permute over b",
+     "still reads"},
+    {"the one source of two pieces, written while they are read, of which the first is used",
+     TWO_PIECES_OF_ONE("spare[0]"),
+     {BEFORE("call bend", "wait away")},
+     "E610",
+     "start permute over b",
+     "still reads"},
+    {"the one source of two pieces, written while they are read, of which the second is used",
+     TWO_PIECES_OF_ONE("spare[1]"),
+     {BEFORE("call bend", "wait away")},
      "E610",
      "start permute over b",
      "still reads"},

@@ -115,10 +115,10 @@ static void spoil(struct world *w, struct series *series, const struct run *run,
     series_put(w, series, part);
 }
 
-// Most transfers have nothing to do with what is written.
 static bool is_near(const struct abstract_machine *m, const struct transfer_piece *piece,
                     struct place at) {
     uint32_t home = home_of(m, at.buffer);
+    // This saves time: most transfers have nothing to do with what is written.
     return home_of(m, owner_of(m->program, piece->from.buffer)) == home ||
            home_of(m, owner_of(m->program, piece->to.buffer)) == home;
 }
