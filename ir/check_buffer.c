@@ -128,7 +128,8 @@ static const char *check_owners(struct checker *c, const struct buffer *buffer) 
     for (unsigned i = 0; i < buffer->rank; i++)
         cuts |= axis_list_mask(&layout->cuts[i]);
     bool layers = buffer->stacks.n == 0 ||
-                  (buffer->stacks.n == 1 && buffer_stack(buffer, STACK_LAYERS) != NULL);
+                  (buffer->stacks.n == 1 && (buffer_stack(buffer, STACK_LAYERS) != NULL ||
+                                             buffer_stack(buffer, STACK_SLOTS) != NULL));
     bool fits = buffer->tensor != NO_ID && buffer->rank > 0 && layers &&
                 buffer->tier == TIER_DEVICE && buffer->host == HOST_NONE &&
                 !(cuts & axis_list_mask(&layout->owners));

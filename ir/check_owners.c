@@ -10,13 +10,22 @@ static bool has_owners(const struct checker *c, const struct reference *at) {
     return buffer_at(c, at)->layout.owners.n > 0;
 }
 
+// Whether it is one index, or, of slots that are used in turn, one owner's, of so many.
+static bool same_owner(struct index a, struct index b, int64_t members) {
+    bool slots = a.modulus || b.modulus || members == 1;
+    bool congruent = a.modulus % members == 0 && b.modulus % members == 0 &&
+                     (a.offset - b.offset) % members == 0;
+    return index_equal(a, b) || (slots && congruent && (a.variable == b.variable || members == 1));
+}
+
 static const char *check_one_owner(struct checker *c, const struct statement *statement,
                                    const struct ownership *owner) {
+    int64_t members = mesh_group_size(&c->job->mesh, &owner->axes);
     struct access access;
     for (uint32_t i = 0; (access = statement_access(c->program, statement, i)).at; i++) {
         const struct buffer *buffer = buffer_at(c, access.at);
         if (buffer->layout.owners.n && (!axis_list_equal(&buffer->layout.owners, &owner->axes) ||
-                                        !index_equal(access.at->indices[0], owner->item)))
+                                        !same_owner(access.at->indices[0], owner->item, members)))
             return arena_format(c->arena,
                                 "`%s` is of another owner, or another layer, than what else is "
                                 "named here",

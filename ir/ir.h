@@ -70,6 +70,8 @@ struct mesh {
 int64_t mesh_devices(const struct mesh *mesh);
 int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);                 // in ranks
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); // product of sizes
+int64_t mesh_place(const struct mesh *mesh, int64_t rank,
+                   const struct axis_list *axes);              // among them
 int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
 const struct mesh_product *mesh_find_product(const struct mesh *mesh,
                                              const char *name); // NULL: none
@@ -744,6 +746,13 @@ bool buffer_outlives_step(const struct buffer *); // it is persistent, or the ho
 // A buffer's stacks of one kind, of so many places; a buffer with one slot is not stacked.
 struct stacks stacked(enum stack_kind, int64_t count);
 struct stacks stacked_in_slots(int64_t count);
+// So many slots of what has owners: a multiple of these, so that a slot's owner is its layer's; or one for
+// each of so many layers, if these are fewer. Without owners no more than are asked for.
+int64_t slots_of_owners(const struct mesh *, const struct axis_list *owners, int64_t count,
+                        int64_t layers);
+// Which of these slots has what an index without a modulus counts.
+struct index index_in_slots_of_owners(const struct mesh *, const struct axis_list *owners,
+                                      struct index, int64_t slots);
 bool stacks_equal(const struct stacks *a, const struct stacks *b);
 int buffer_find_stack(const struct buffer *, enum stack_kind);            // -1: not stacked so
 const struct stack *buffer_stack(const struct buffer *, enum stack_kind); // NULL: the same

@@ -17,6 +17,15 @@ int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis) {
     return stride;
 }
 
+int64_t mesh_place(const struct mesh *mesh, int64_t rank, const struct axis_list *axes) {
+    int64_t place = 0;
+    for (unsigned i = 0; i < axes->n; i++) {
+        int64_t size = mesh->axes[axes->axes[i]].size;
+        place = place * size + rank / mesh_stride_of(mesh, axes->axes[i]) % size;
+    }
+    return place;
+}
+
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes) {
     int64_t size = 1;
     for (unsigned i = 0; i < axes->n; i++)

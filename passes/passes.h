@@ -205,10 +205,10 @@ struct hop_account *account_routes(const struct program *program, const struct r
                                    struct arena *arena);
 
 // account/live.c: what is alive at every statement that the training step executes, in order, but
-// for frees, on the device. And the moment when that is most in a tier, the first of equal ones,
-// without following all.
-struct account_live *account_moments(const struct program *program, struct arena *arena,
-                                     uint32_t *n);
+// for frees, on the device of this rank. And the moment when that is most in a tier of any device, the
+// first of equal ones, without following all.
+struct account_live *account_moments(const struct program *program, int64_t rank,
+                                     struct arena *arena, uint32_t *n);
 struct account_live account_most_alive(const struct program *program,
                                        const struct followed *followed, // NULL: not known
                                        enum tier, struct too_long *too_long);

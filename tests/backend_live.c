@@ -27,18 +27,33 @@ static const char *state_flaw(struct arena *arena, const struct account_live *ac
                              account->transient);
 }
 
-// Whether the rank owns an item less than the first, which is accounted, of what is made in a step.
-static bool owns_less(const struct program *program, int32_t rank) {
-    const struct mesh *mesh = &program->job->mesh;
+// Whether devices own what is made in a step, so that not all have as much alive at one time.
+static bool owns_in_step(const struct program *program) {
     for (buffer_id id = 0; id < program->n_buffers; id++) {
         const struct buffer *buffer = &program->buffers[id];
-        const struct axis_list *owners = &buffer->layout.owners;
-        int64_t left = buffer_items(buffer) % mesh_group_size(mesh, owners);
-        if (buffer->window_of == NO_ID && !buffer_outlives_step(buffer) && left &&
-            mesh_part_of(mesh, rank, owners) >= left)
+        if (buffer->layout.owners.n && !buffer_outlives_step(buffer))
             return true;
     }
     return false;
+}
+
+static struct account_live most_of(struct arena *arena, const struct program *program,
+                                   int64_t rank) {
+    uint32_t n, most = 0;
+    const struct account_live *moments = account_moments(program, rank, arena, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (moments[i].sum > moments[most].sum)
+            most = i;
+    return moments[most];
+}
+
+static int64_t most_of_all(struct arena *arena, const struct program *program) {
+    int64_t most = 0;
+    for (int64_t rank = 0; rank < mesh_devices(&program->job->mesh); rank++) {
+        int64_t of = most_of(arena, program, rank).sum;
+        most = of > most ? of : most;
+    }
+    return most;
 }
 
 static const char *peak_flaw(struct arena *arena, const struct account_live *account,
@@ -53,10 +68,15 @@ const char *live_flaw(struct arena *arena, const struct program *program, int32_
                       const struct account *account, const struct live_report *measured) {
     const struct account_live *most = &account->live[TIER_DEVICE];
     const char *flaw = NULL;
-    if (!owns_less(program, rank))
+    if (owns_in_step(program)) {
+        const struct account_live of_rank = most_of(arena, program, rank);
+        flaw = peak_flaw(arena, &of_rank, measured);
+        if (!flaw)
+            flaw =
+                difference(arena, "alive at most, on any", most_of_all(arena, program), most->sum);
+    } else {
         flaw = peak_flaw(arena, most, measured);
-    else if (measured->peak[PLACE_DEVICE].sum > most->sum)
-        flaw = difference(arena, "alive at most", measured->peak[PLACE_DEVICE].sum, most->sum);
+    }
     if (!flaw)
         flaw = difference(arena, "end of what is alive", measured->end[PLACE_DEVICE],
                           program->arena_bytes[TIER_DEVICE]);

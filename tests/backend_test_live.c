@@ -103,7 +103,7 @@ static void every_strategy_at_every_statement(void **state) {
         const struct program *program =
             derive(&arena, i % 2 ? FAMILY_LLAMA : FAMILY_GPT2, strategy, 1 + i % 2);
         struct expected expected = {.name = tiny_strategy_names[strategy]};
-        expected.moments = account_moments(program, &arena, &expected.n);
+        expected.moments = account_moments(program, 0, &arena, &expected.n);
         measure(&arena, program, expect_statement, &expected);
         assert_int_equal(expected.at, expected.n);
         arena_free(&arena);
@@ -171,7 +171,7 @@ static void groups_of_layers_at_every_statement(void **state) {
             continue;
         struct expected expected = {.name = grouped(&arena, i)};
         derive_text(&c, expected.name);
-        expected.moments = account_moments(c.final, &arena, &expected.n);
+        expected.moments = account_moments(c.final, 0, &arena, &expected.n);
         measure(&arena, c.final, expect_statement, &expected);
         assert_int_equal(expected.at, expected.n);
         arena_free(&c.arena);

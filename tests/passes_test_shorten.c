@@ -30,7 +30,7 @@ static struct account_live most_of_all(const struct program *program, struct are
     struct too_long too_long;
     struct account_live most = account_most_alive(&idle, NULL, TIER_DEVICE, &too_long);
     uint32_t n;
-    const struct account_live *moments = account_moments(program, arena, &n);
+    const struct account_live *moments = account_moments(program, 0, arena, &n);
     for (uint32_t i = 0; i < n; i++)
         if (moments[i].sum > most.sum)
             most = moments[i];

@@ -48,6 +48,14 @@
            "start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]\n"                      \
            "call times(x = fresh[1], z = mine[1]) -> (y = w.own[1])\n"                             \
            "start broadcast over b as out[0] { w.own[1] -> w[1] }\nwait out[0]\n"
+// Each owner makes in a slot of its own what it gives to all.
+#define GIVE                                                                                       \
+    "buffer slot : transient f32[hidden=4] owner/b of w slots 2 at 63000\n" OWNERS                 \
+    "for l = 0 .. 4 {\n"                                                                           \
+    "call times(x = w.own[l], z = mine[l]) -> (y = slot[l mod 2])\n"                               \
+    "start broadcast over b as out[0] { slot[l mod 2] -> whole }\nwait out[0]\n"                   \
+    "call copy(x = whole) -> (y = w[l])\n"                                                         \
+    "}\n"
 #define PARTS OWNERS "call square(x = u) -> (y = moved)\ncall copy_u(x = moved) -> (y = u)\n"
 
 static const struct mistake mistakes[] = {
@@ -206,6 +214,25 @@ static const struct mistake mistakes[] = {
      {REPLACE("start reduce over b as in[0] { whole -> fresh[1] }\nwait in[0]",
               "zero fresh[1]\ncall add(x = whole, sum = fresh[1])")},
      "E410",
+     NULL,
+     NULL},
+    {"what an owner has, given to all as it lies there",
+     GIVE,
+     {REPLACE("{ slot[l mod 2] -> whole }", "{ w.own[l] -> whole }")},
+     "E511",
+     NULL,
+     NULL},
+    {"what lies in the slot of another owner",
+     GIVE,
+     {REPLACE("{ slot[l mod 2] -> whole }", "{ slot[l+1 mod 2] -> whole }")},
+     "E412",
+     NULL,
+     "nothing was written there"},
+    {"what the owner made of the layer before",
+     GIVE,
+     {DELETE("call times(x = w.own[l], z = mine[l]) -> (y = slot[l mod 2])"),
+      INSERT("call times(x = w.own[l], z = mine[l]) -> (y = slot[l mod 2])", "call copy")},
+     "E412",
      NULL,
      NULL},
     {"a part that the owner keeps for all parts",

@@ -7,10 +7,11 @@
 
 #include "passes/schedule/followed.h"
 
-// What is alive in the arena of one tier.
+// What is alive in the arena of one tier, on a device.
 struct living {
     const struct program *program;
     enum tier tier;
+    int64_t rank;
 };
 
 static void add_bytes(const struct living *l, struct account_live *live,
@@ -37,11 +38,11 @@ static struct account_live always_alive(const struct living *l) {
     return live;
 }
 
-// What has owners is counted at the first, who owns as much as any. In the short step items have the
-// owners that they have in the whole.
-static bool is_first_owners(const struct program *program, const struct buffer *buffer,
-                            int64_t item) {
-    return item % mesh_group_size(&program->job->mesh, &buffer->layout.owners) == 0;
+// In the short step items have the owners that they have in the whole.
+static bool has_item(const struct living *l, const struct buffer *buffer, int64_t item) {
+    const struct axis_list *owners = &buffer->layout.owners;
+    const struct mesh *mesh = &l->program->job->mesh;
+    return item % mesh_group_size(mesh, owners) == mesh_place(mesh, l->rank, owners);
 }
 
 static void add_lives(const struct living *l, const struct shortened *shortened,
@@ -54,7 +55,7 @@ static void add_lives(const struct living *l, const struct shortened *shortened,
         int64_t item_bytes = buffer_item_bytes(program, buffer);
         for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
             const struct life *life = &uses->lives[i];
-            if (!is_first_owners(program, buffer, life->item))
+            if (!has_item(l, buffer, life->item))
                 continue;
             int64_t bytes = item_bytes * items_stood_for(shortened, id, life->item);
             add_bytes(l, &changes[life->first], buffer, bytes);
@@ -105,10 +106,10 @@ static struct account_live *find_moments(const struct living *l, const struct fo
     return moments;
 }
 
-struct account_live *account_moments(const struct program *program, struct arena *arena,
-                                     uint32_t *n) {
+struct account_live *account_moments(const struct program *program, int64_t rank,
+                                     struct arena *arena, uint32_t *n) {
     struct followed *whole = follow_whole_step(program, STEP_TRAIN);
-    const struct living l = {program, TIER_DEVICE};
+    const struct living l = {program, TIER_DEVICE, rank};
     struct account_live *moments = find_moments(&l, whole, arena);
     *n = whole->uses.n;
     followed_free(whole);
@@ -132,21 +133,48 @@ static bool stands_for_several(const struct shortened *shortened,
     return false;
 }
 
+// The axes along which devices own what is made in a step, not all at one time.
+static struct axis_list owning_axes(const struct program *program) {
+    struct axis_list axes = {0};
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (!buffer_outlives_step(&program->buffers[i]))
+            axis_list_add_all(&axes, &program->buffers[i].layout.owners);
+    return axes;
+}
+
+// Whether no device before it is at the same places along the axes.
+static bool is_first_of_alike(const struct mesh *mesh, const struct axis_list *axes, int64_t rank) {
+    struct axis_list all = {0};
+    for (unsigned axis = 0; axis < mesh->n_axes; axis++)
+        axis_list_add(&all, axis);
+    struct axis_list others = axis_list_without(&all, axes);
+    return mesh_place(mesh, rank, &others) == 0;
+}
+
+static void find_most(const struct living *l, const struct followed *followed,
+                      struct account_live *most) {
+    struct arena arena = {0};
+    const struct account_live *moments = find_moments(l, followed, &arena);
+    for (uint32_t i = 0; i < followed->uses.n; i++)
+        if (moments[i].sum > most->sum &&
+            !stands_for_several(&followed->shortened, &followed->uses.executions[i]))
+            *most = moments[i];
+    arena_free(&arena);
+}
+
 struct account_live account_most_alive(const struct program *program,
                                        const struct followed *followed, enum tier tier,
                                        struct too_long *too_long) {
-    const struct living l = {program, tier};
-    struct arena arena = {0};
+    const struct mesh *mesh = &program->job->mesh;
+    const struct axis_list axes = owning_axes(program);
+    struct living l = {program, tier, 0};
     struct followed *own = followed ? NULL : follow_step(program, STEP_TRAIN);
     struct account_live most = always_alive(&l);
     followed = followed ? followed : own;
     *too_long = followed->uses.too_long;
-    const struct account_live *moments = find_moments(&l, followed, &arena);
-    for (uint32_t i = 0; i < followed->uses.n; i++)
-        if (moments[i].sum > most.sum &&
-            !stands_for_several(&followed->shortened, &followed->uses.executions[i]))
-            most = moments[i];
+    for (; l.rank < mesh_devices(mesh); l.rank++)
+        if (is_first_of_alike(mesh, &axes, l.rank))
+            find_most(&l, followed, &most);
     followed_free(own);
-    arena_free(&arena);
     return most;
 }

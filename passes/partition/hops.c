@@ -223,29 +223,48 @@ static enum tier runs_in(const struct cargo *cargo) {
     return by_unit(cargo) ? cargo->way->route.stations[cargo->hop->to].tier : TIER_DEVICE;
 }
 
-// Whether a unit that makes the hop is executed by an owner alone.
-static bool is_owners(const struct draft *draft, const struct cargo *cargo) {
+// Along which axes are the owners who alone execute a unit that makes the hop.
+static struct axis_list owners_of_unit(const struct draft *draft, const struct cargo *cargo) {
     const struct storage *storage = storage_of(&draft->plan->placement, cargo->way->reference);
     const struct station *stations = cargo->way->route.stations;
-    return by_unit(cargo) && (owner_axes(storage, &stations[cargo->hop->from].flat).n ||
-                              owner_axes(storage, &stations[cargo->hop->to].flat).n);
+    struct axis_list from = owner_axes(storage, &stations[cargo->hop->from].flat);
+    struct axis_list to = owner_axes(storage, &stations[cargo->hop->to].flat);
+    return !by_unit(cargo) ? (struct axis_list){0} : from.n ? from : to;
 }
 
 // What one call of a unit makes runs in one tier, on all devices or on one owner.
+static bool go_together(const struct draft *draft, const struct cargo *a, const struct cargo *b) {
+    struct axis_list owners[] = {owners_of_unit(draft, a), owners_of_unit(draft, b)};
+    return a->hop->kind == b->hop->kind && runs_in(a) == runs_in(b) &&
+           axis_list_equal(&owners[0], &owners[1]);
+}
+
+// Those that go with one of them, if no earlier one does.
+static void emit_those_with(struct draft *draft, struct cursor at, const struct statement *call,
+                            const struct found *found, uint32_t first) {
+    struct load load = {.call = call,
+                        .kind = found->items[first].hop->kind,
+                        .items = ARENA_ARRAY(draft->arena, struct cargo, found->n)};
+    for (uint32_t i = 0; i < found->n; i++) {
+        bool together = go_together(draft, &found->items[i], &found->items[first]);
+        if (together && i < first)
+            return;
+        if (together)
+            load.items[load.n++] = found->items[i];
+    }
+    emit_load(draft, at, &load);
+}
+
+// In the order of tiers, what all devices do first.
 static void emit_kind(struct draft *draft, struct cursor at, const struct statement *call,
                       enum hop_kind kind, const struct found *found) {
-    for (unsigned by = 0; by < 2 * N_TIERS; by++) {
-        struct load load = {
-            .call = call, .kind = kind, .items = ARENA_ARRAY(draft->arena, struct cargo, found->n)};
+    for (unsigned by = 0; by < 2 * N_TIERS; by++)
         for (uint32_t i = 0; i < found->n; i++) {
             const struct cargo *cargo = &found->items[i];
             if (cargo->hop->kind == kind && runs_in(cargo) == by / 2 &&
-                is_owners(draft, cargo) == (by % 2 == 1))
-                load.items[load.n++] = *cargo;
+                (owners_of_unit(draft, cargo).n > 0) == (by % 2 == 1))
+                emit_those_with(draft, at, call, found, i);
         }
-        if (load.n)
-            emit_load(draft, at, &load);
-    }
 }
 
 static void emit_moment(struct draft *draft, struct cursor at, struct moment moment) {

@@ -87,9 +87,11 @@ static bool check_alike(struct placing *p, const struct storage *storage) {
     return true;
 }
 
+// Whether a state is kept elsewhere, or not kept; parameters may be cast from their owner's master copy.
 static bool is_elsewhere(const struct storage *storage) {
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
-        if (stored_residency(storage, state) != RESIDENCY_STORED)
+        if (stored_residency(storage, state) != RESIDENCY_STORED &&
+            !(state == STATE_PARAMETERS && makes_parameters(storage)))
             return true;
     return false;
 }
@@ -118,7 +120,8 @@ static const char *missing_beside(const struct placing *p, const struct storage 
     if (p->placement->islands.n || storage->wire.n)
         return "beside `relax`";
     if (is_elsewhere(storage))
-        return "of states that are offloaded or materialized";
+        return "of states that are offloaded, or of gradients or an optimizer that are "
+               "materialized,";
     return NULL;
 }
 
@@ -126,24 +129,11 @@ static const char *missing_with(const struct placing *p, const struct storage *s
     const char *missing = missing_beside(p, storage);
     if (missing || storage->shards[STATE_PARAMETERS].n == 0)
         return missing;
-    if (storage->types.gathered != storage->types.parameters)
-        return "of parameters that are gathered in another type than they are stored in";
     return storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 
 bool may_have_owners(const struct placing *p, const struct storage *storage) {
     return !missing_beside(p, storage);
-}
-
-// What is gathered as it is stored goes from its owner to all.
-static const char *help_flat(struct placing *p, const struct storage *storage) {
-    static const char flat[] = "leave `by tensor` out: each tensor is cut flat";
-    bool casts =
-        storage->types.gathered != storage->types.parameters && !missing_beside(p, storage);
-    return casts
-               ? arena_format(p->arena, "gather what is stored, `precision { gather = %s }`, or %s",
-                              dtype_word(storage->types.parameters), flat)
-               : flat;
 }
 
 static void check_storage(struct placing *p, const struct storage *storage) {
@@ -155,7 +145,7 @@ static void check_storage(struct placing *p, const struct storage *storage) {
         propose_flat(p,
                      not_yet(p, &mode->origin,
                              arena_format(p->arena, "cutting by whole tensors %s", missing),
-                             help_flat(p, storage)),
+                             "leave `by tensor` out: each tensor is cut flat"),
                      CUT_TENSOR);
 }
 

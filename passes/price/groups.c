@@ -188,6 +188,7 @@ void group_states(struct pricing_one *one) {
 struct asked {
     int64_t gather_layers, copied_layers[STATE_ACTIVATIONS];
     bool ahead, alone;                  // how they are gathered
+    enum dtype read;                    // the type in which units read them
     uint8_t along;                      // the dimension that parts are copied out along
     enum tier updated;                  // where the update runs
     const struct priced_routes *summed; // gradients; NULL: there are none
@@ -197,10 +198,17 @@ struct asked {
     uint64_t squares;                   // axes over which parts of squares are summed
 };
 
+// Units cast what is not gathered in the type in which they compute.
+static enum dtype read_type(const struct storage *storage) {
+    return storage->shards[STATE_PARAMETERS].n ? storage->types.gathered
+                                               : storage->types.parameters;
+}
+
 static struct asked asked_by(struct pricing_one *one, const struct storage *storage) {
     struct asked asked = {.gather_layers = storage->gather_layers,
                           .ahead = storage->prefetch > 0,
                           .alone = is_gathered_alone(storage),
+                          .read = read_type(storage),
                           .along = storage->along,
                           .updated = update_tier(storage)};
     memcpy(asked.copied_layers, storage->copied_layers, sizeof asked.copied_layers);
@@ -225,7 +233,7 @@ static bool same_asked(const struct asked *a, const struct asked *b) {
     if (a->gather_layers != b->gather_layers ||
         memcmp(a->copied_layers, b->copied_layers, sizeof a->copied_layers) != 0 ||
         a->ahead != b->ahead || a->alone != b->alone || a->along != b->along ||
-        a->updated != b->updated || !a->summed != !b->summed)
+        a->read != b->read || a->updated != b->updated || !a->summed != !b->summed)
         return false;
     return !a->summed || (a->summand == b->summand && a->apart == b->apart && a->each == b->each &&
                           a->squares == b->squares && same_order(a, b));
@@ -254,6 +262,7 @@ static void key_add_asked(struct pricing_one *one, struct key *key, const struct
                        (unsigned)asked->apart << 2 | (unsigned)asked->each << 3 |
                        (unsigned)asked->updated << 4);
     key_add_number(one->arena, key, asked->along);
+    key_add_number(one->arena, key, (uint64_t)asked->read);
     if (!asked->summed)
         return;
     while (!all[squares].summed || all[squares].squares != asked->squares)

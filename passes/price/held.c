@@ -2,6 +2,11 @@
 #include "ir/limits.h"
 #include "passes/price/price.h"
 
+// How many items a device has room for of so many, of which each of the members owns some.
+static int64_t share_of(int64_t items, int64_t members) {
+    return (items + members - 1) / members;
+}
+
 // How many items there are of a station, in all its buffers.
 static int64_t items_of(const struct pricing_one *one, const struct group *group, unsigned i) {
     const struct station *station = &group->routes->stations[i];
@@ -9,10 +14,14 @@ static int64_t items_of(const struct pricing_one *one, const struct group *group
     struct axis_list owners = owner_axes(group->storage, &station->flat);
     int64_t members = mesh_group_size(&one->config->mesh, &owners);
     if (station->stacked)
-        return (kind->items + members - 1) / members;
+        return share_of(kind->items, members);
     if (!station->of_each_unit)
-        return station->slots;
-    return group->routes->is_of_first[i] ? kind->first : kind->gathered;
+        return share_of(station->slots, members);
+    const struct taken *taken = group->routes->is_of_first[i] ? &kind->first : &kind->gathered;
+    int64_t items = 0;
+    for (uint32_t unit = 0; unit < taken->n; unit++)
+        items += share_of(taken->items[unit], members);
+    return items;
 }
 
 // A sum that is carried over microbatches has a counter: an item beside each of its own for every

@@ -107,10 +107,15 @@ static uint32_t add_facts(struct outline *o, struct arena *arena, struct way_fac
     return i;
 }
 
+static bool taken_equal(const struct taken *a, const struct taken *b) {
+    return a->n == b->n && (a->n == 0 || memcmp(a->items, b->items, a->n * sizeof *a->items) == 0);
+}
+
 static bool kinds_equal(const struct kind *a, const struct kind *b) {
     return a->state == b->state && a->dtype == b->dtype && a->role == b->role &&
            a->facts == b->facts && a->whole == b->whole && a->items == b->items &&
-           a->gathered == b->gathered && a->first == b->first && a->paired == b->paired;
+           taken_equal(&a->gathered, &b->gathered) && taken_equal(&a->first, &b->first) &&
+           a->paired == b->paired;
 }
 
 static void add_state(struct outline *o, struct arena *arena, uint32_t tensor, uint32_t way,
@@ -138,31 +143,37 @@ static struct kind kind_of(const struct program *program, const struct placed_te
                          .items = buffer_items(reference)};
 }
 
-// Counts the items that units gather of each way before a use, or the first. A unit has one buffer of a way, whatever the step, for
-// the most layers that it takes at once.
-static int64_t *count_gathered(const struct notes *notes, enum route_event before,
-                               struct arena *arena) {
+// Counts the items that units gather of each way before a use, or the first. A unit has one buffer of a way,
+// whatever the step, for the most layers that it takes at once.
+static struct taken *count_gathered(const struct notes *notes, enum route_event before,
+                                    struct arena *arena, struct arena *scratch) {
     uint32_t n_units = notes->reference->job->n_units;
-    int64_t *items = ARENA_ARRAY(arena, int64_t, (size_t)notes->n_ways * n_units + 1);
-    int64_t *gathered = ARENA_ARRAY(arena, int64_t, notes->n_ways + 1);
+    int64_t *items = ARENA_ARRAY(scratch, int64_t, (size_t)notes->n_ways * n_units + 1);
+    struct taken *gathered = ARENA_ARRAY(scratch, struct taken, notes->n_ways + 1);
     for (uint32_t i = 0; i < notes->n_moments; i++)
         for (uint32_t k = 0; k < notes->moments[i].n_chances; k++) {
             const struct chance *chance = &notes->moments[i].chances[k];
             CHECK(chance->buffers_of < n_units);
             int64_t *had = &items[chance->way * n_units + chance->buffers_of];
-            if (!(chance->events >> before & 1) || *had >= chance->layers)
-                continue;
-            gathered[chance->way] += chance->layers - *had;
-            *had = chance->layers;
+            if (chance->events >> before & 1 && *had < chance->layers)
+                *had = chance->layers;
         }
+    for (uint32_t way = 0; way < notes->n_ways; way++) {
+        int64_t *of = &items[(size_t)way * n_units];
+        uint32_t n = 0;
+        for (uint32_t unit = 0; unit < n_units; unit++)
+            if (of[unit])
+                of[n++] = of[unit];
+        gathered[way] = (struct taken){arena_copy(arena, of, n * sizeof *of), n};
+    }
     return gathered;
 }
 
 static void list_ways(struct outline *o, struct arena *arena, const struct notes *notes,
                       const struct placement *placement) {
     struct arena *scratch = notes->program->arena;
-    const int64_t *gathered = count_gathered(notes, EVENT_BEFORE_USE, scratch);
-    const int64_t *first = count_gathered(notes, EVENT_BEFORE_FIRST_USE, scratch);
+    const struct taken *gathered = count_gathered(notes, EVENT_BEFORE_USE, arena, scratch);
+    const struct taken *first = count_gathered(notes, EVENT_BEFORE_FIRST_USE, arena, scratch);
     for (uint32_t i = 0; i < notes->n_ways; i++) {
         const struct noted_way *way = &notes->ways[i];
         if (!way->reference)

@@ -34,18 +34,22 @@ struct way_facts {
     bool read_once[N_STEPS];
     uint64_t left;
 };
+struct taken { // by units, in their order
+    const int64_t *items;
+    uint32_t n;
+};
 // What work says of a state of a tensor, in a range of its layers: of one kind are those of which it says
 // the same.
 struct kind {
     enum state state;
     enum dtype dtype;
     enum role role;
-    uint32_t facts;   // among the outline's
-    int64_t whole;    // elements of a device's tensor before it is cut flat
-    int64_t items;    // of buffers that are stacked as the reference's are
-    int64_t gathered; // items of what units have of it, if each has its own
-    int64_t first;    // of these what the first of a step has
-    bool paired;      // microbatches are summed two by two where they are made
+    uint32_t facts;        // among the outline's
+    int64_t whole;         // elements of a device's tensor before it is cut flat
+    int64_t items;         // of buffers that are stacked as the reference's are
+    struct taken gathered; // items of what units have of it, if each has its own
+    struct taken first;    // of these what the first of a step has
+    bool paired;           // microbatches are summed two by two where they are made
 };
 struct outlined {
     uint32_t tensor; // of the placement

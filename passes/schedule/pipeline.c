@@ -10,6 +10,10 @@ bool has_slots(const struct overlapper *o, buffer_id buffer) {
     return !buffer_stack(&o->program->buffers[buffer], STACK_LAYERS);
 }
 
+bool has_slots_of_owners(const struct overlapper *o, buffer_id buffer) {
+    return o->program->buffers[buffer].layout.owners.n && has_slots(o, buffer);
+}
+
 static bool is_stacked_twice(const struct overlapper *o, buffer_id buffer) {
     return o->program->buffers[buffer].stacks.n > 1;
 }
@@ -60,12 +64,21 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
     return true;
 }
 
-// A call that casts this iteration's shards for the pair behind it.
+// How many calls from there on cast for a pair behind them.
+static uint32_t casts_at(const struct overlapper *o, const struct block *block, uint32_t at) {
+    uint32_t n = 0;
+    while (at + n < block->n && prepares_gather(o, &block->statements[at + n]))
+        n++;
+    return n;
+}
+
+// A call that casts this iteration's shards for the pair behind it, or behind others of these.
 static bool is_layer_cast(const struct overlapper *o, const struct block *block, uint32_t at,
                           const struct block *around, int variable) {
     const struct statement *s = &block->statements[at];
-    if (!prepares_gather(o, s) || !is_pair(block, at + 1) ||
-        !is_layer_gather(o, &block->statements[at + 1].start, around, variable))
+    uint32_t n = casts_at(o, block, at);
+    if (n == 0 || !is_pair(block, at + n) ||
+        !is_layer_gather(o, &block->statements[at + n].start, around, variable))
         return false;
     for (uint32_t i = 0; i < o->program->job->units[s->call.unit].n_parameters; i++)
         if (!is_of_iteration(o, &s->call.operands[i], around, variable))
@@ -120,11 +133,12 @@ static bool reads_gathered(const struct overlapper *o, const struct block *first
     return false;
 }
 
-// A gather among several: a pair, with the call before it that casts for it, or a loop of pairs.
+// A gather among several: a pair, with the calls before it that cast for it, or a loop of pairs.
 static struct block next_gather(const struct block *gathers, uint32_t at) {
-    uint32_t n = gathers->statements[at].kind == STATEMENT_LOOP    ? 1
-                 : gathers->statements[at].kind == STATEMENT_START ? 2
-                                                                   : 3;
+    uint32_t n = 0;
+    while (gathers->statements[at + n].kind == STATEMENT_CALL)
+        n++;
+    n += gathers->statements[at].kind == STATEMENT_LOOP ? 1 : 2;
     return (struct block){&gathers->statements[at], n, 0};
 }
 
@@ -334,14 +348,40 @@ static int64_t layers_in_use(const struct overlapper *o, const struct units *uni
     return layers.last - layers.first + 1;
 }
 
+static void want_slots(struct overlapper *o, buffer_id buffer, int64_t slots) {
+    o->slots[buffer] = slots > o->slots[buffer] ? slots : o->slots[buffer];
+}
+
+// How many layers there are of what is cast there.
+static int64_t layers_cast(const struct overlapper *o, const struct block *gathers, buffer_id to) {
+    struct statement_walk walk = walk_statements(gathers);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        for (uint32_t i = 0; i < o->program->job->units[call->unit].n_results; i++)
+            if (call->results[i].buffer == to)
+                return buffer_items(&o->program->buffers[call->operands[i].buffer]);
+    CHECK(false);
+}
+
+// As many slots where owners cast as of what all have of it.
+static void want_slots_of_owners(struct overlapper *o, const struct block *gathers, buffer_id given,
+                                 int64_t slots) {
+    const struct axis_list *owners = &o->program->buffers[given].layout.owners;
+    if (has_slots_of_owners(o, given))
+        want_slots(
+            o, given,
+            slots_of_owners(&o->program->job->mesh, owners, slots, layers_cast(o, gathers, given)));
+}
+
 static void count_slots_of(struct overlapper *o, const struct units *units, uint32_t unit,
                            const struct block *gathers) {
     struct transfer_walk walk = walk_transfers(gathers);
     while (next_transfer(&walk))
         for (uint32_t k = 0; k < walk.transfer->n_pieces; k++) {
             buffer_id gathered = brought(o, &walk.transfer->pieces[k]);
+            buffer_id given = walk.transfer->pieces[k].from.buffer;
             int64_t layers = layers_in_use(o, units, unit, gathered);
-            o->slots[gathered] = layers > o->slots[gathered] ? layers : o->slots[gathered];
+            want_slots(o, gathered, layers);
+            want_slots_of_owners(o, gathers, given, layers);
         }
 }
 
@@ -400,6 +440,12 @@ static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
     }
 }
 
+// Other loops may go round in more of them.
+static void make_slots(struct overlapper *o, buffer_id buffer) {
+    if (has_slots(o, buffer) && buffer_items(&o->program->buffers[buffer]) < o->slots[buffer])
+        set_slots(o, buffer, o->slots[buffer]);
+}
+
 // Each slot is a copy of what is gathered for a layer: this is what prefetching costs. As many of a
 // transfer are in flight as of any that it carries are in use.
 static void give_slots(struct overlapper *o, struct statement *gather) {
@@ -411,9 +457,9 @@ static void give_slots(struct overlapper *o, struct statement *gather) {
             buffer_id gathered = brought(o, &walk.transfer->pieces[k]);
             int64_t slots = o->slots[gathered];
             handle->slots = slots > handle->slots ? slots : handle->slots;
-            // Other loops may go round in more of them.
-            if (has_slots(o, gathered) && buffer_items(&o->program->buffers[gathered]) < slots)
-                set_slots(o, gathered, slots);
+            make_slots(o, gathered);
+            if (has_slots_of_owners(o, walk.transfer->pieces[k].from.buffer))
+                make_slots(o, walk.transfer->pieces[k].from.buffer);
         }
     }
 }

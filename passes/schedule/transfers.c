@@ -41,7 +41,8 @@ bool prepares_gather(const struct overlapper *o, const struct statement *s) {
     }
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct buffer *result = &o->program->buffers[s->call.results[i].buffer];
-        casts &= result->class == CLASS_TRANSIENT && result->window_of != NO_ID;
+        casts &= result->class == CLASS_TRANSIENT &&
+                 (result->window_of != NO_ID || result->layout.owners.n);
     }
     return casts;
 }

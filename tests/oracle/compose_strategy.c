@@ -316,10 +316,10 @@ static void cut_by_other(struct composer *c) {
 static void make_when_needed(struct composer *c) {
     static const char *const of_parameters[] = {"", ".layers", ".attention", ".embedding"};
     static const char *const of_gradients[] = {"", ".layers", ".layers", ".mlp"};
-    if (avoids_owned(c))
-        return;
     if (chance(c, c->has_master ? 700 : 30))
         fprintf(c->to, "  parameters%s : materialized\n", of_parameters[pick(c, 4)]);
+    if (avoids_owned(c))
+        return;
     if (chance(c, c->takes_at_once ? 700 : 30))
         fprintf(c->to, "  gradients%s : materialized\n", of_gradients[pick(c, 4)]);
     if (chance(c, c->keeps_nothing ? 700 : 30))

@@ -287,6 +287,7 @@ static void ways_to_store_cost_what_their_programs_do(void **state) {
     check_variations(2, "precision { reduce = fp64 } ", some);
     check_variations(2, "optimizer.layers[0:2] = sgd(lr = 1e-2, momentum = 0.9) ", some);
     check_variations(2, "precision { parameters = bf16  master = fp32  compute = bf16 } ", some);
+    check_variations(2, "precision { gather = bf16  compute = bf16 } ", some);
 }
 
 static void what_storages_share_is_the_same_for_all_of_them(void **state) {

@@ -14,6 +14,11 @@ static const char *const *const lists[] = {
         "optimizer, gradients : sharded(dp by tensor)",
         "optimizer, gradients : sharded(dp by tensor)  parameters : gathered(dp by tensor)",
         "optimizer : sharded(dp by tensor)  parameters : gathered(dp by tensor, unit = layers(2))",
+        "optimizer : sharded(inner by tensor)  parameters : gathered(inner by tensor)",
+        "optimizer, gradients : sharded(dp by tensor)"
+        "  parameters : gathered(dp by tensor, after_forward = kept, prefetch = 0)",
+        "optimizer, gradients : sharded(dp by tensor)"
+        "  parameters : gathered(dp by tensor), materialized",
         "optimizer : sharded(inner)", "optimizer : sharded(tp * dp)",
         "optimizer : sharded(dp * tp)  gradients : sharded(dp)",
         "optimizer : sharded(dp * tp)  gradients : sharded(dp * tp)  parameters : gathered(dp)",
