@@ -239,15 +239,18 @@ static const char *const class_names[] = {
     "parameters",      "master",   "moment1", "moment2",        "moment2_rows",
     "moment2_columns", "momentum", "anchor",  "outer_momentum", "residual"};
 
-static struct entry *add_state(struct entries *entries, const char *prefix,
+/* The holder of parameters that are not kept has the copy that they are rounded from. */
+static struct entry *add_state(struct entries *entries, const char *prefix, enum place_class class,
                                const struct place_program *program, const struct holder *holder,
                                int64_t layer) {
     char name[ENTRY_NAME_BYTES];
     const struct place_buffer *buffer = holder->buffer;
     const struct place_tensor *tensor = &program->tensors[buffer->tensor];
     snprintf(name, sizeof name, tensor->layers ? "%s%s/%s/%lld" : "%s%s/%s", prefix,
-             class_names[buffer->class], tensor->name, (long long)layer);
-    return add_logical(entries, name, buffer->dtype, holder, item_of_layer(buffer, layer));
+             class_names[class], tensor->name, (long long)layer);
+    enum place_dtype dtype =
+        class == PLACE_PARAMETERS ? saved_dtype(tensor, buffer) : buffer->dtype;
+    return add_logical(entries, name, dtype, holder, item_of_layer(buffer, layer));
 }
 
 /* A class of states of a layer of a tensor, in every part that has it. */
@@ -256,10 +259,13 @@ static bool list_state(const struct place_program *program, struct entries *entr
     bool again = false;
     for (int32_t p = 0; p < program->n_parts; p++) {
         const struct place_part *part = &program->parts[p];
-        struct holder holder = {part, find_buffer(part, class, tensor, layer), again};
+        struct holder holder = {part,
+                                class == PLACE_PARAMETERS ? find_parameters(part, tensor, layer)
+                                                          : find_buffer(part, class, tensor, layer),
+                                again};
         if (!holder.buffer)
             continue;
-        if (!add_state(entries, "", program, &holder, layer))
+        if (!add_state(entries, "", class, program, &holder, layer))
             return false;
         again = true;
     }
@@ -312,7 +318,7 @@ static bool add_residuals(const struct place_program *program, struct entries *e
         if (!part_is_at(program, holder->part, &apart, place))
             continue;
         format_device(prefix, sizeof prefix, program, &apart, place);
-        struct entry *entry = add_state(entries, prefix, program, holder, layer);
+        struct entry *entry = add_state(entries, prefix, PLACE_RESIDUAL, program, holder, layer);
         if (!entry)
             return false;
         entry->apart = apart;
