@@ -17,7 +17,7 @@ void start_copy(struct emitter *e, uint32_t statement, LLVMValueRef handle,
     LLVMTypeRef type = copy_type(e);
     LLVMValueRef array = stack_array(e, type, n);
     for (uint32_t i = 0; i < n; i++) {
-        LLVMValueRef members[] = {copies[i].from, copies[i].to, constant_i64(e, copies[i].bytes),
+        LLVMValueRef members[] = {copies[i].from, copies[i].to, copies[i].bytes,
                                   constant_i32(e, copies[i].from_tier),
                                   constant_i32(e, copies[i].to_tier)};
         LLVMValueRef slot = element_pointer(e, type, array, constant_i64(e, i));

@@ -192,8 +192,7 @@ void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
 
 // copies.c: a copy between tiers.
 struct copy {
-    LLVMValueRef from, to;
-    int64_t bytes;
+    LLVMValueRef from, to, bytes;
     enum tier from_tier, to_tier;
 };
 void start_copy(struct emitter *, uint32_t statement, LLVMValueRef handle,

@@ -85,17 +85,25 @@ static LLVMValueRef owner_value(struct schedule *s, const struct ownership *owne
     return LLVMBuildURem(e->builder, index_value(s, owner->item), constant_i64(e, members), "");
 }
 
+// Whether this device is the owner; NULL: everybody has it.
+static LLVMValueRef is_owner_value(struct schedule *s, const struct ownership *owner) {
+    struct emitter *e = s->e;
+    if (mesh_group_size(&e->job->mesh, &owner->axes) == 1)
+        return NULL;
+    return LLVMBuildICmp(e->builder, LLVMIntEQ, coordinate(e, &owner->axes), owner_value(s, owner),
+                         "");
+}
+
 // What follows is executed by the owner alone, up to end_alone with the block that this returns; NULL:
 // by everybody.
 static LLVMBasicBlockRef begin_alone(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     struct ownership owner = statement_ownership(e->program, statement);
-    if (mesh_group_size(&e->job->mesh, &owner.axes) == 1)
+    LLVMValueRef is_owner = is_owner_value(s, &owner);
+    if (!is_owner)
         return NULL;
     LLVMBasicBlockRef alone = LLVMAppendBasicBlockInContext(e->llvm, e->function.llvm, "alone");
     LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(e->llvm, e->function.llvm, "all");
-    LLVMValueRef is_owner = LLVMBuildICmp(e->builder, LLVMIntEQ, coordinate(e, &owner.axes),
-                                          owner_value(s, &owner), "");
     LLVMBuildCondBr(e->builder, is_owner, alone, all);
     LLVMPositionBuilderAtEnd(e->builder, alone);
     return all;
@@ -164,19 +172,25 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
                      pieces, transfer->n_pieces);
 }
 
-// Elements, without the padding behind an item.
+// Elements, without the padding behind an item: none of what another owns.
+static LLVMValueRef copied_bytes(struct schedule *s, const struct reference *from) {
+    struct emitter *e = s->e;
+    struct tensor_type type = buffer_type(e->program, &e->program->buffers[from->buffer]);
+    struct ownership owner = reference_ownership(e->program, from);
+    LLVMValueRef bytes = constant_i64(e, type_bytes(&type)), is_owner = is_owner_value(s, &owner);
+    return is_owner ? LLVMBuildSelect(e->builder, is_owner, bytes, constant_i64(e, 0), "") : bytes;
+}
+
 static void emit_copy(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct transfer *transfer = &statement->start;
     struct copy *copies = ARENA_ARRAY(e->arena, struct copy, transfer->n_pieces);
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
-        const struct buffer *from = &e->program->buffers[piece->from.buffer];
-        struct tensor_type type = buffer_type(e->program, from);
         copies[i] = (struct copy){.from = reference_pointer(s, piece->from),
                                   .to = reference_pointer(s, piece->to),
-                                  .bytes = type_bytes(&type),
-                                  .from_tier = from->tier,
+                                  .bytes = copied_bytes(s, &piece->from),
+                                  .from_tier = e->program->buffers[piece->from.buffer].tier,
                                   .to_tier = e->program->buffers[piece->to.buffer].tier};
     }
     start_copy(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index), copies,

@@ -72,17 +72,8 @@ int64_t buffer_item_bytes(const struct program *program, const struct buffer *bu
     return buffer_item_bytes_on(&program->job->mesh, buffer);
 }
 
-int64_t slots_of_owners(const struct mesh *mesh, const struct axis_list *owners, int64_t count,
-                        int64_t layers) {
-    int64_t members = mesh_group_size(mesh, owners);
-    int64_t slots = round_up(count, members);
-    return members > 1 && layers < slots ? layers : slots;
-}
-
-struct index index_in_slots_of_owners(const struct mesh *mesh, const struct axis_list *owners,
-                                      struct index index, int64_t slots) {
-    bool in_turn = slots % mesh_group_size(mesh, owners) == 0;
-    return index_variable(index.variable, index.offset, in_turn ? slots : 0);
+int64_t slots_of_owners(const struct mesh *mesh, const struct axis_list *owners, int64_t count) {
+    return round_up(count, mesh_group_size(mesh, owners));
 }
 
 int64_t buffer_slots(const struct mesh *mesh, const struct buffer *buffer) {

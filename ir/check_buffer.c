@@ -121,7 +121,7 @@ static const char *check_parted_cuts(struct checker *c, const struct buffer *buf
                : NULL;
 }
 
-// Whole tensors have owners, one in each layer, and nobody else has a part of one.
+// Whole tensors have owners, one in each layer, in whatever tier, and nobody else has a part of one.
 static const char *check_owners(struct checker *c, const struct buffer *buffer) {
     const struct layout *layout = &buffer->layout;
     uint64_t cuts = axis_list_mask(&layout->flat) ? UINT64_MAX : 0;
@@ -131,15 +131,12 @@ static const char *check_owners(struct checker *c, const struct buffer *buffer) 
                   (buffer->stacks.n == 1 && (buffer_stack(buffer, STACK_LAYERS) != NULL ||
                                              buffer_stack(buffer, STACK_SLOTS) != NULL));
     bool fits = buffer->tensor != NO_ID && buffer->rank > 0 && layers &&
-                buffer->tier == TIER_DEVICE && buffer->host == HOST_NONE &&
-                !(cuts & axis_list_mask(&layout->owners));
+                buffer->host == HOST_NONE && !(cuts & axis_list_mask(&layout->owners));
     if (layout->owners.n == 0 || fits)
         return NULL;
-    return arena_format(
-        c->arena,
-        "buffer %s has owners, but is no whole tensor on the device, or one in each "
-        "layer",
-        buffer->name);
+    return arena_format(c->arena,
+                        "buffer %s has owners, but is no whole tensor, or one in each layer",
+                        buffer->name);
 }
 
 // Scalars, and what the host fills and reads around a step, are on the device alone.

@@ -59,6 +59,23 @@ static bool sums_between_owners(const struct checker *c, const struct exchange *
            !(axis_list_mask(&buffer->layout.owners) & axis_list_mask(&exchange->axes));
 }
 
+// Each piece of a copy is its owner's alone, who has both of its ends.
+static const char *check_copy(struct checker *c, const struct transfer *start) {
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const struct reference *from = &start->pieces[i].from, *to = &start->pieces[i].to;
+        const struct axis_list *owners = &buffer_at(c, from)->layout.owners;
+        if (!axis_list_equal(owners, &buffer_at(c, to)->layout.owners) ||
+            (owners->n &&
+             !same_owner(from->indices[0], to->indices[0], mesh_group_size(&c->job->mesh, owners))))
+            return arena_format(
+                c->arena,
+                "a copy of `%s` to `%s`, which do not have the same owner: an owner "
+                "copies between what it has itself",
+                buffer_at(c, from)->name, buffer_at(c, to)->name);
+    }
+    return NULL;
+}
+
 // A sum goes to its owner; what an owner has goes to all.
 static const char *check_transfer(struct checker *c, const struct transfer *start) {
     const struct exchange *exchange = &start->exchange;
@@ -83,6 +100,8 @@ static const char *check_transfer(struct checker *c, const struct transfer *star
 
 const char *check_ownership(struct checker *c, const struct statement *statement) {
     const char *wrong = NULL;
+    if (statement->kind == STATEMENT_START && is_copy(&statement->start))
+        return check_copy(c, &statement->start);
     if (statement->kind == STATEMENT_START)
         wrong = check_transfer(c, &statement->start);
     if (wrong || statement->kind == STATEMENT_FREE)

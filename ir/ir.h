@@ -657,6 +657,8 @@ struct ownership {
     struct index item;     // the owner is the member of this number modulo their size
 };
 struct ownership statement_ownership(const struct program *, const struct statement *);
+struct ownership reference_ownership(const struct program *,
+                                     const struct reference *); // of one item
 // How often a statement inside so many loops, outermost first, names an item of a member's, who owns those
 // of its number modulo the members.
 struct owner_trips {
@@ -746,13 +748,9 @@ bool buffer_outlives_step(const struct buffer *); // it is persistent, or the ho
 // A buffer's stacks of one kind, of so many places; a buffer with one slot is not stacked.
 struct stacks stacked(enum stack_kind, int64_t count);
 struct stacks stacked_in_slots(int64_t count);
-// So many slots of what has owners: a multiple of these, so that a slot's owner is its layer's; or one for
-// each of so many layers, if these are fewer. Without owners no more than are asked for.
-int64_t slots_of_owners(const struct mesh *, const struct axis_list *owners, int64_t count,
-                        int64_t layers);
-// Which of these slots has what an index without a modulus counts.
-struct index index_in_slots_of_owners(const struct mesh *, const struct axis_list *owners,
-                                      struct index, int64_t slots);
+// So many slots of what has owners, or more: a multiple of these, so that a slot's owner is its layer's. Each
+// device has those that are its own. Without owners no more than are asked for.
+int64_t slots_of_owners(const struct mesh *, const struct axis_list *owners, int64_t count);
 bool stacks_equal(const struct stacks *a, const struct stacks *b);
 int buffer_find_stack(const struct buffer *, enum stack_kind);            // -1: not stacked so
 const struct stack *buffer_stack(const struct buffer *, enum stack_kind); // NULL: the same

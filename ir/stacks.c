@@ -158,13 +158,17 @@ uint32_t reference_variables(const struct reference *reference) {
     return variables;
 }
 
+struct ownership reference_ownership(const struct program *program, const struct reference *at) {
+    return (struct ownership){program->buffers[at->buffer].layout.owners, at->indices[0]};
+}
+
 struct ownership statement_ownership(const struct program *program,
                                      const struct statement *statement) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, statement, i)).at; i++) {
-        const struct layout *layout = &program->buffers[access.at->buffer].layout;
-        if (layout->owners.n)
-            return (struct ownership){layout->owners, access.at->indices[0]};
+        struct ownership owner = reference_ownership(program, access.at);
+        if (owner.axes.n)
+            return owner;
     }
     return (struct ownership){.item = index_constant(0)};
 }

@@ -56,6 +56,17 @@
     "start broadcast over b as out[0] { slot[l mod 2] -> whole }\nwait out[0]\n"                   \
     "call copy(x = whole) -> (y = w[l])\n"                                                         \
     "}\n"
+// What an owner keeps on the host comes in for the update.
+#define COPY_IN                                                                                    \
+    "buffer kept : transient f32[hidden=4] owner/b of w layers 4 on host at 0\n"                   \
+    "buffer slot : transient f32[hidden=4] owner/b of w slots 2 at 63000\n" OWNERS                 \
+    "for l = 0 .. 4 { start copy as away[0] { mine[l] -> kept[l] }\nwait away[0]\n}\n"             \
+    "for l = 0 .. 4 {\n"                                                                           \
+    "start copy as in[0] { kept[l] -> slot[l mod 2] }\nwait in[0]\n"                               \
+    "call times(x = w.own[l], z = slot[l mod 2]) -> (y = fresh[l])\n"                              \
+    "call bend(x = fresh[l]) -> (y = w.own[l])\n"                                                  \
+    "start broadcast over b as out[0] { w.own[l] -> w[l] }\nwait out[0]\n"                         \
+    "}\n"
 #define PARTS OWNERS "call square(x = u) -> (y = moved)\ncall copy_u(x = moved) -> (y = u)\n"
 
 static const struct mistake mistakes[] = {
@@ -235,6 +246,25 @@ static const struct mistake mistakes[] = {
      "E412",
      NULL,
      NULL},
+    {"what the owner copies in and does not wait for",
+     COPY_IN,
+     {DELETE("wait in[0]"), INSERT("wait in[0]", "call bend")},
+     "E610",
+     "call times",
+     "still on its way"},
+    {"what the owner copies in behind its use",
+     COPY_IN,
+     {DELETE("start copy as in[0] { kept[l] -> slot[l mod 2] }"), DELETE("wait in[0]"),
+      INSERT("start copy as in[0] { kept[l] -> slot[l mod 2] }\nwait in[0]", "call bend")},
+     "E412",
+     "call times",
+     NULL},
+    {"a layer that no owner copies out",
+     COPY_IN,
+     {REPLACE("for l = 0 .. 4 { start copy as away", "for l = 0 .. 3 { start copy as away")},
+     "E412",
+     NULL,
+     "nothing was written there"},
     {"a part that the owner keeps for all parts",
      PARTS,
      {REPLACE("-> (y = moved)", "-> (y = half[0])"),

@@ -25,6 +25,9 @@ enum state state_of_copy(const struct program *, const struct transfer_piece *);
 // How often a step executes the statement on the device that computes most, the first of the owners; a
 // transfer to or from owners, how often the device sends that sends most, the first of them or the last.
 int64_t account_trips(const struct program *, const struct statement_walk *);
+// The same of a copy of a piece: by the owner of it who owns as much as any.
+int64_t account_trips_of_copy(const struct program *, const struct statement_walk *,
+                              const struct transfer_piece *);
 // What one device sends of a piece in one execution of the transfer.
 int64_t account_copied(const struct program *, const struct transfer *, uint32_t piece);
 int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);

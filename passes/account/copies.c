@@ -60,7 +60,7 @@ static void count_step(const struct program *program, enum step_kind step, struc
             struct account_copy copy = copy_of(program, &s->start.pieces[i]);
             copy.step = step;
             copy.phase = phase_of(program, walk, last, &copy);
-            copy.count = walk_trips(&walk);
+            copy.count = account_trips_of_copy(program, &walk, &s->start.pieces[i]);
             copy.bytes = size_times(copy.bytes, copy.count);
             copy.span = s->span;
             enum tier away = copy.from > copy.to ? copy.from : copy.to;

@@ -2,13 +2,12 @@
 // any, or the last, who owns as little.
 #include "passes/account/account.h"
 
-// How often the member is the owner of what the statement names.
+// How often the member is this owner.
 static int64_t owned_trips(const struct program *program, const struct statement_walk *walk,
-                           int64_t member) {
-    struct ownership owner = statement_ownership(program, walk->statement);
+                           const struct ownership *owner, int64_t member) {
     struct loop loops[LIMIT_LOOP_DEPTH];
-    struct owner_trips trips = {loops, walk->depth, owner.item,
-                                mesh_group_size(&program->job->mesh, &owner.axes)};
+    struct owner_trips trips = {loops, walk->depth, owner->item,
+                                mesh_group_size(&program->job->mesh, &owner->axes)};
     for (int i = 0; i < walk->depth; i++)
         loops[i] = *walk_loop(walk, i);
     return owner_trips(&trips, member);
@@ -21,7 +20,8 @@ static bool is_between_owners(const struct statement *statement) {
 // How often the member sends: as the owner to all, or to another.
 static int64_t sending_trips(const struct program *program, const struct statement_walk *walk,
                              int64_t member) {
-    int64_t owned = owned_trips(program, walk, member);
+    struct ownership owner = statement_ownership(program, walk->statement);
+    int64_t owned = owned_trips(program, walk, &owner, member);
     return walk->statement->start.exchange.kind == COLLECTIVE_REDUCE ? walk_trips(walk) - owned
                                                                      : owned;
 }
@@ -66,5 +66,13 @@ int64_t account_trips(const struct program *program, const struct statement_walk
         (starts && !is_between_owners(walk->statement)))
         return walk_trips(walk);
     return starts ? sending_trips(program, walk, member_sending_most(program, &owner.axes))
-                  : owned_trips(program, walk, 0);
+                  : owned_trips(program, walk, &owner, 0);
+}
+
+int64_t account_trips_of_copy(const struct program *program, const struct statement_walk *walk,
+                              const struct transfer_piece *piece) {
+    struct ownership owner = reference_ownership(program, &piece->from);
+    return mesh_group_size(&program->job->mesh, &owner.axes) == 1
+               ? walk_trips(walk)
+               : owned_trips(program, walk, &owner, 0);
 }

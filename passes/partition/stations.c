@@ -141,9 +141,8 @@ struct routed routed_way(const struct draft *draft, const struct buffer *buffer)
 // ---- items ------------------------------------------------------------------------------------
 
 // A window has as many slots as what it is in.
-static void make_room(struct program *program, buffer_id whole, int64_t slots, int64_t layers) {
-    slots =
-        slots_of_owners(&program->job->mesh, &program->buffers[whole].layout.owners, slots, layers);
+static void make_room(struct program *program, buffer_id whole, int64_t slots) {
+    slots = slots_of_owners(&program->job->mesh, &program->buffers[whole].layout.owners, slots);
     if (buffer_items(&program->buffers[whole]) >= slots)
         return;
     for (buffer_id id = 0; id < program->n_buffers; id++)
@@ -171,8 +170,7 @@ buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way,
         struct station_buffers *all = &way->of_units[station];
         ARENA_PUSH(draft->arena, all->items, all->n, all->capacity, made[unit]);
     }
-    make_room(draft->program, buffer_whole(draft->program, made[unit]), slots,
-              buffer_items(way->reference));
+    make_room(draft->program, buffer_whole(draft->program, made[unit]), slots);
     return made[unit];
 }
 
@@ -184,8 +182,7 @@ struct reference item_at(const struct draft *draft, struct cursor at, buffer_id 
     if (!slots && !buffer_stack(stacked, STACK_LAYERS))
         return reference_to(buffer);
     if (slots)
-        index = index_in_slots_of_owners(&draft->program->job->mesh, &stacked->layout.owners, index,
-                                         slots->count);
+        index = index_in_slots(index, slots->count);
     return reference_at(buffer, index);
 }
 

@@ -87,10 +87,10 @@ static bool check_alike(struct placing *p, const struct storage *storage) {
     return true;
 }
 
-// Whether a state is kept elsewhere, or not kept; parameters may be cast from their owner's master copy.
-static bool is_elsewhere(const struct storage *storage) {
+// Whether a state is not kept; parameters may be cast from their owner's master copy.
+static bool is_made_anew(const struct storage *storage) {
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
-        if (stored_residency(storage, state) != RESIDENCY_STORED &&
+        if (stored_residency(storage, state) == RESIDENCY_MATERIALIZED &&
             !(state == STATE_PARAMETERS && makes_parameters(storage)))
             return true;
     return false;
@@ -119,9 +119,11 @@ static const char *missing_beside(const struct placing *p, const struct storage 
                "each microbatch,";
     if (p->placement->islands.n || storage->wire.n)
         return "beside `relax`";
-    if (is_elsewhere(storage))
-        return "of states that are offloaded, or of gradients or an optimizer that are "
-               "materialized,";
+    if (stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE &&
+        storage->shards[STATE_GRADIENTS].n == 0)
+        return "beside gradients that are offloaded whole,";
+    if (is_made_anew(storage))
+        return "of gradients or an optimizer that are materialized,";
     return NULL;
 }
 

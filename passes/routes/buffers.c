@@ -78,10 +78,9 @@ struct buffer route_buffer(const struct stationed *s, int station, const struct 
     const struct station *of = &s->stations[station];
     struct buffer buffer =
         of->coded ? code_buffer(s, of, reference, cuts) : tensor_buffer(s, of, reference, cuts);
-    slots = slots_of_owners(s->mesh, &buffer.layout.owners, slots, buffer_items(reference));
-    if (!of->stacked) // a slot of owners is named by its layer, were there one
-        buffer.stacks =
-            buffer.layout.owners.n ? stacked(STACK_SLOTS, slots) : stacked_in_slots(slots);
+    slots = slots_of_owners(s->mesh, &buffer.layout.owners, slots);
+    if (!of->stacked)
+        buffer.stacks = stacked_in_slots(slots);
     return buffer;
 }
 

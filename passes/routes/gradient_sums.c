@@ -157,9 +157,9 @@ static bool goes_to_owner(const struct route_maker *m, const struct gradient_sum
     return m->storage->by_tensor && sums->scatter_each.n;
 }
 
-// Whether he adds what he has so far to his summand, which is of the same elements then.
+// Whether he adds what he has so far to his summand, which is of the same elements and in the same tier then.
 static bool owner_adds_first(const struct route_maker *m, const struct gradient_sums *sums) {
-    return goes_to_owner(m, sums) && !m->placement->ordered && !sums_cast(m);
+    return goes_to_owner(m, sums) && !m->placement->ordered && !sums_cast(m) && !m->away;
 }
 
 // Whether sums over axes of the model come before others: where sums are ordered, and where owners have

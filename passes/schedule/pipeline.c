@@ -348,28 +348,12 @@ static int64_t layers_in_use(const struct overlapper *o, const struct units *uni
     return layers.last - layers.first + 1;
 }
 
-static void want_slots(struct overlapper *o, buffer_id buffer, int64_t slots) {
-    o->slots[buffer] = slots > o->slots[buffer] ? slots : o->slots[buffer];
-}
-
-// How many layers there are of what is cast there.
-static int64_t layers_cast(const struct overlapper *o, const struct block *gathers, buffer_id to) {
-    struct statement_walk walk = walk_statements(gathers);
-    for (const struct call *call; (call = walk_next_call(&walk));)
-        for (uint32_t i = 0; i < o->program->job->units[call->unit].n_results; i++)
-            if (call->results[i].buffer == to)
-                return buffer_items(&o->program->buffers[call->operands[i].buffer]);
-    CHECK(false);
-}
-
-// As many slots where owners cast as of what all have of it.
-static void want_slots_of_owners(struct overlapper *o, const struct block *gathers, buffer_id given,
-                                 int64_t slots) {
-    const struct axis_list *owners = &o->program->buffers[given].layout.owners;
-    if (has_slots_of_owners(o, given))
-        want_slots(
-            o, given,
-            slots_of_owners(&o->program->job->mesh, owners, slots, layers_cast(o, gathers, given)));
+// Slots of what has owners are a multiple of these, so that a slot's number says whose it is.
+static void want_slots(struct overlapper *o, buffer_id id, int64_t slots) {
+    const struct buffer *buffer = &o->program->buffers[id];
+    if (has_slots(o, id))
+        slots = slots_of_owners(&o->program->job->mesh, &buffer->layout.owners, slots);
+    o->slots[id] = slots > o->slots[id] ? slots : o->slots[id];
 }
 
 static void count_slots_of(struct overlapper *o, const struct units *units, uint32_t unit,
@@ -381,7 +365,8 @@ static void count_slots_of(struct overlapper *o, const struct units *units, uint
             buffer_id given = walk.transfer->pieces[k].from.buffer;
             int64_t layers = layers_in_use(o, units, unit, gathered);
             want_slots(o, gathered, layers);
-            want_slots_of_owners(o, gathers, given, layers);
+            if (has_slots_of_owners(o, given)) // cast or copied for it
+                want_slots(o, given, layers);
         }
 }
 
@@ -403,8 +388,11 @@ static struct index index_of_slot(int variable, int64_t offset, int64_t slots) {
     return slots > 1 ? index_variable(variable, offset, slots) : index_constant(0);
 }
 
-struct index slot_of(const struct overlapper *o, buffer_id gathered, int variable, int64_t offset) {
-    return index_of_slot(variable, offset, o->slots[buffer_whole(o->program, gathered)]);
+struct index slot_of(const struct overlapper *o, const struct reference *at, int variable,
+                     int64_t offset) {
+    if (has_slots_of_owners(o, at->buffer)) // the item's number says whose it is, too
+        offset += at->indices[0].offset;
+    return index_of_slot(variable, offset, o->slots[buffer_whole(o->program, at->buffer)]);
 }
 
 struct index flight_of(const struct overlapper *o, uint32_t handle, int variable, int64_t offset) {
@@ -426,7 +414,7 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
             if (has_slots(o, access.at->buffer) &&
                 is_gathered(o, &gathers, buffer_whole(o->program, access.at->buffer)))
-                access.at->indices[0] = slot_of(o, access.at->buffer, variable, 0);
+                access.at->indices[0] = slot_of(o, access.at, variable, 0);
     }
 }
 

@@ -53,8 +53,9 @@ int64_t layers_between_iterations(const struct statement *gather);
 // is known before.
 void count_slots(struct overlapper *, const struct units *);
 // The slot of what is gathered, and of the transfer that brings it, for the layer, or the iteration,
-// that is so many later than that of the variable.
-struct index slot_of(const struct overlapper *, buffer_id gathered, int variable, int64_t offset);
+// that is so many later than that of the variable; of what has owners, one of the same owner.
+struct index slot_of(const struct overlapper *, const struct reference *, int variable,
+                     int64_t offset);
 struct index flight_of(const struct overlapper *, uint32_t handle, int variable, int64_t offset);
 // Gives what is gathered its slots, and refers to them in what stands behind the gathers.
 void refer_and_give_slots(struct overlapper *, const struct pipeline *);

@@ -43,14 +43,8 @@
 
 static void move_reference(const struct overlapper *o, struct reference *at, int64_t offset,
                            int variable) {
-    struct index moved = index_moved(at->indices[0], offset);
-    if (has_slots_of_owners(o, at->buffer)) // they stay the layer's owner's
-        moved = index_in_slots_of_owners(&o->program->job->mesh,
-                                         &o->program->buffers[at->buffer].layout.owners, moved,
-                                         o->slots[at->buffer]);
-    else if (has_slots(o, at->buffer))
-        moved = slot_of(o, at->buffer, variable, offset);
-    at->indices[0] = moved;
+    at->indices[0] = has_slots(o, at->buffer) ? slot_of(o, at, variable, offset)
+                                              : index_moved(at->indices[0], offset);
 }
 
 // The start of what is gathered `offset` later: iterations, or layers of a loop of gathers, whose

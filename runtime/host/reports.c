@@ -77,6 +77,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+/* A device that owns less than others does not use all, so what nobody uses is at most the least. */
 static void merge_live(struct live_report *all, const struct live_report *one) {
     struct live_report most =
         one->peak[PLACE_DEVICE].sum > all->peak[PLACE_DEVICE].sum ? *one : *all;
@@ -87,7 +88,7 @@ static void merge_live(struct live_report *all, const struct live_report *one) {
     }
     most.overlapping = larger(all->overlapping, one->overlapping);
     most.unfreed = larger(all->unfreed, one->unfreed);
-    most.unused = larger(all->unused, one->unused);
+    most.unused = all->unused < one->unused ? all->unused : one->unused;
     *all = most;
 }
 
@@ -137,7 +138,7 @@ struct agreed reports_merge(const struct place_program *program, struct reports 
     memset(record->copied_bytes, 0, sizeof record->copied_bytes);
     record->grad_norm = first->grad_norm;
     record->loss_scale = first->scale;
-    record->live = (struct live_report){0};
+    record->live = report_of(reports, 0)->live;
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report = report_of(reports, rank);
