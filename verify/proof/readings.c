@@ -167,8 +167,10 @@ const struct tensor *readings_gradient_of(const struct readings *r, uint32_t nod
     return noted_of(r, node)->gradient_of;
 }
 
+// A value that the reference reads and does not make, as what codes stand for, has the digits that it is read in.
 bool readings_is_own(const struct readings *r, uint32_t node) {
-    return !noted_of(r, node)->made;
+    const struct noted *noted = noted_of(r, node);
+    return !noted->made && !noted->by_kinds;
 }
 
 bool readings_is_of_update(const struct readings *r, uint32_t node) {

@@ -76,7 +76,8 @@ struct width readings_own_width(const struct readings *, uint32_t node); // ALL:
 const struct tensor *readings_gradient_of(const struct readings *, uint32_t node);
 bool readings_is_scaled(const struct readings *, uint32_t node, struct width);  // so narrow
 bool readings_is_rounded(const struct readings *, uint32_t node, struct width); // the same
-bool readings_is_own(const struct readings *, uint32_t node); // the reference does not make it
+bool readings_is_own(const struct readings *,
+                     uint32_t node); // the reference neither makes nor reads it
 bool readings_is_of_update(const struct readings *, uint32_t node);
 
 #endif
