@@ -94,6 +94,12 @@ static const char reference[] =
         "8") "parameter %slope : f32[hidden=4] result %l result %g result %k\n" WORK("8", BIAS)
         GRADIENTS("%g", "%k") " out }\n" UPDATE UPDATE_SLOPE("[hidden=4]", "", "%p");
 
+#define ADD_UP                                                                                     \
+    "%k = accumulate(%loss, %l) : f64[] in %loss\n" GRADIENTS(                                     \
+        "%dw", "%dt") "\n"                                                                         \
+                      "%g = accumulate(%sum, %dw) : f32" W " in %sum\n"                            \
+                      "%t.g = accumulate(%table_sum, %dt) : f32" W " in %table_sum }\n"
+
 static const char final[] =
     "step main {\naxis a = 2\nsizes batch = 8 sequence = 2 microbatches = "
     "2 layers = 1 vocab = "
@@ -135,24 +141,7 @@ static const char final[] =
         "2") "parameter %slope : bf16[hidden=4] parameter %loss : f64[] "
              "parameter %sum : f32" W " parameter %table_sum : f32" W "\n"
              "result %k in %loss result %g in %sum result %t.g in "
-             "%table_sum\n" WORK("2", BIAS) "%k = accumulate(%loss, %l) : f64[] in "
-                                            "%loss\n" GRADIENTS(
-                                                "%dw", "%dt") "\n"
-                                                              "%g = "
-                                                              "accumulate"
-                                                              "(%sum, "
-                                                              "%dw) : "
-                                                              "f32" W " in %sum\n"
-                                                              "%t.g = "
-                                                              "accumulate"
-                                                              "(%table_"
-                                                              "sum, %dt) "
-                                                              ": f32" W " in "
-                                                              "%table_"
-                                                              "sum "
-                                                              "}"
-                                                              "\n" UPDATE UPDATE_SLOPE("[flat=2]",
-                                                                                       "", "%p");
+             "%table_sum\n" WORK("2", BIAS) ADD_UP UPDATE UPDATE_SLOPE("[flat=2]", "", "%p");
 
 struct rounding {
     const char *name;

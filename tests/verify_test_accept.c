@@ -79,8 +79,30 @@ static void accepts_random_reproducible_compositions(void **state) {
     accept_random(random_reproducible_config, trials, 8);
 }
 
+// Codes stand for gradients that the reference reads, and does not make.
+static void accepts_codes_of_gradients_of_16_bits(void **state) {
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16};
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++) {
+        struct arena arena = {0};
+        struct config config = tiny_strategy_config(&arena, FAMILY_GPT2, TINY_DDP, 2);
+        const struct axis_list dp = {.n = 1};
+        struct relax_statement relaxed = {.axes = dp};
+        relaxed.conditions[CONDITION_GRADIENT_INTEGRITY] = true;
+        config.strategy.relaxations = &relaxed;
+        config.strategy.n_relaxations = 1;
+        for (uint32_t m = 0; m < config.strategy.n_modes; m++)
+            if (config.strategy.modes[m].state == STATE_GRADIENTS)
+                config.strategy.modes[m].wire.way = WIRE_INT8;
+        config.train.precision.all = DTYPE_F32;
+        config.train.precision.of_all[PRECISION_GRADIENTS] = types[i];
+        assert_true(expect_accepted(&arena, &config, N_PASSES - 1, dtype_names[types[i]]));
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_the_examples),
+                                       cmocka_unit_test(accepts_codes_of_gradients_of_16_bits),
                                        cmocka_unit_test(accepts_random_compositions),
                                        cmocka_unit_test(accepts_random_reproducible_compositions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
