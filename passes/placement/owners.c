@@ -119,9 +119,6 @@ static const char *missing_beside(const struct placing *p, const struct storage 
                "each microbatch,";
     if (p->placement->islands.n || storage->wire.n)
         return "beside `relax`";
-    if (stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE &&
-        storage->shards[STATE_GRADIENTS].n == 0)
-        return "beside gradients that are offloaded whole,";
     if (is_made_anew(storage))
         return "of gradients or an optimizer that are materialized,";
     return NULL;

@@ -228,8 +228,8 @@ static bool any_summed_last(const struct route_maker *m, const struct gradient_s
 }
 
 // Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes. `cast`:
-// what is summed, where that is of other elements than `part`; else -1. Of that an owner's is no window
-// of a whole, in which all devices could sum theirs in place.
+// what is summed, where that is of other elements than `part`; else -1. Where an owner's is no window of a
+// whole, in which all devices could sum theirs in place, other axes come first.
 static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int cast,
                      int last, int own, const struct coded *coded) {
     enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
@@ -244,8 +244,8 @@ static void sum_last(struct route_maker *m, const struct gradient_sums *sums, in
     } else if (cast >= 0) {
         return;
     }
-    if (cast >= 0 && m->storage->by_tensor) {
-        inner = summed;
+    if (m->storage->by_tensor && (cast >= 0 || m->route->stations[place].window_of < 0)) {
+        axis_list_add_all(&inner, &summed);
         summed.n = 0;
     }
     add_transfer(m, HOP_SUM_INNER_LAST, event, part, part, &inner);

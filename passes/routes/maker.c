@@ -19,13 +19,19 @@ int add_transient(struct route_maker *m, const char *suffix, const struct axis_l
     return made;
 }
 
+// Whether a part of it is a piece of its bytes. A part along a dimension is none; nor is an owner's of
+// what has slots, since which of these has a layer does not say whose it is.
+static bool has_windows(const struct route_maker *m, const struct station *whole) {
+    return !m->storage->along && (whole->stacked || !m->storage->by_tensor);
+}
+
 int add_window(struct route_maker *m, int whole, const char *suffix, const struct axis_list *flat) {
     const struct station *of = &m->route->stations[whole];
     if (axis_list_equal(&of->flat, flat))
         return whole;
     CHECK(of->window_of < 0);
     int made = add_station(m, suffix, of->class, flat);
-    m->route->stations[made].window_of = m->storage->along ? -1 : (signed char)whole;
+    m->route->stations[made].window_of = has_windows(m, of) ? (signed char)whole : -1;
     m->route->stations[made].dtype = of->dtype;
     m->route->stations[made].tier = of->tier;
     m->route->stations[made].of_each_unit = of->of_each_unit;

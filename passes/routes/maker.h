@@ -27,7 +27,8 @@ int add_transient(struct route_maker *, const char *suffix, const struct axis_li
                   int64_t slots);
 // This device's part of a station, cut by all of `flat`, where it is: no copy to update or to reduce
 // into. The station itself, if it is cut so already. Parts along a dimension are rows of the whole that do
-// not lie side by side, so such a part has bytes of its own, which somebody must write.
+// not lie side by side, and which slot of a whole has a layer does not say who owns that, so such a part
+// has bytes of its own, which somebody must write.
 int add_window(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);
 // The station from which this device's part is copied: a window, or, along a dimension, the whole.
 int kept_from(struct route_maker *, int whole, const char *suffix, const struct axis_list *flat);

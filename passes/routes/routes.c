@@ -28,20 +28,12 @@ static struct stay stay_of(const struct route_maker *m) {
 }
 
 // What is used in another type than it lies in is cast; shards into their place in what is gathered:
-// they need no memory of their own. That place, from which they are gathered, or where they lie. An
-// owner casts into a place of its own: which of the slots of what is gathered has a layer does not say
-// whose it is.
+// they need no memory of their own. That place, from which they are gathered, or where they lie.
 static int place_of_cast(struct route_maker *m, int rest, int gathered) {
-    const struct station *from = &m->route->stations[rest], *to = &m->route->stations[gathered];
-    if (!from->is_master && to->dtype == from->dtype)
+    const struct station *from = &m->route->stations[rest];
+    if (!from->is_master && m->route->stations[gathered].dtype == from->dtype)
         return rest;
-    int own = add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
-    if (m->storage->by_tensor) {
-        m->route->stations[own].window_of = -1;
-        m->route->stations[own].stacked = false;
-        m->route->stations[own].slots = m->storage->gather_layers;
-    }
-    return own;
+    return add_window(m, gathered, ".own", &m->storage->shards[STATE_PARAMETERS]);
 }
 
 static void cast_shards(struct route_maker *m, enum hop_kind kind, enum route_event event, int rest,

@@ -173,10 +173,8 @@ static struct updating add_share(struct route_maker *m, int rest, const struct a
         m->route->stations[whole].dtype = m->route->stations[rest].dtype;
     }
     if (whole != rest && (!beside || m->facts->step == STEP_AVERAGE)) {
-        u.whole = whole; // of which all have a slot, whose number says nothing of owners
-        u.own = m->storage->by_tensor ? add_copied(m, ".own", owners)
-                                      : add_window(m, whole, ".own", owners);
-        m->route->stations[u.own].dtype = m->route->stations[rest].dtype;
+        u.whole = whole;
+        u.own = add_window(m, whole, ".own", owners);
     }
     u.updated = tier_of(m, home) == runs_on    ? home
                 : tier_of(m, u.own) == runs_on ? u.own
