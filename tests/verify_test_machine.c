@@ -57,7 +57,7 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
     others[4].bits = 2;
     others[5].coverage = COVERAGE_UNKNOWN;
     others[6].dtype = value.dtype + 1;
-    others[7].clean = !value.clean;
+    others[7].padding = value.padding + 1;
     others[8].own = 1;
     others[9].fault = fault.fault;
     assert_true(judgement_alike(&value, &value) && judgement_alike(&fault, &fault));
@@ -595,7 +595,7 @@ static void what_a_unit_compares_is_bounded(void **state) {
     int64_t sums = BUDGET - left_of(BUDGET, N, "add", &told);
     int64_t products = BUDGET - left_of(BUDGET, N, "mul", &told);
     assert_string_equal(told, "");
-    assert_true(products >= 2 * 2 * N);          // ops, and their values
+    assert_true(products >= 2 * 2 * N);           // ops, and their values
     assert_true(sums >= products + N * N / 1000); // every sum, with the summand that it gets
     assert_true(left_of(sums - 1, N, "add", &told) < 0);
     assert_string_equal(told, "make two units of it, or let it add up less in one value");

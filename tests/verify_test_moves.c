@@ -244,7 +244,7 @@ static void zeros_behind_all_elements_are_summands(void **state) {
         found = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &cut,
                                  span_nowhere());
         assert_non_null(found.fault); // nobody said that they are zeros
-        cut.clean = true;
+        cut.padding = PADDING_ZEROS;
         found = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 0, &cut,
                                  span_nowhere());
         assert_true((found.fault == NULL) == (chunk * 2 >= elements));
@@ -294,14 +294,14 @@ static void what_stands_behind_elements_stays_unknown(void **state) {
     for (int64_t chunk = 18; chunk <= 19; chunk++)
         for (int clean = 0; clean < 2; clean++) {
             struct judgement half = whole, part;
-            half.clean = clean;
+            half.padding = clean ? PADDING_ZEROS : PADDING_ANY;
             assert_string_equal(slice(b, &half, 0, -1, chunk), "right");
-            assert_int_equal(half.clean, clean || chunk == 18);
+            assert_int_equal(half.padding == PADDING_ZEROS, clean || chunk == 18);
             half.partial = 1u << 1;
             part = collective_apply(&b->proof, BUILDER(b->world.terms), &exchange, 7, &half,
                                     span_nowhere());
             assert_null(part.fault);
-            assert_int_equal(part.clean, clean || chunk == 18);
+            assert_int_equal(part.padding == PADDING_ZEROS, clean || chunk == 18);
         }
     arena_free(&b->arena);
     free(b);

@@ -423,7 +423,7 @@ static void padding_must_be_zeros(void **state) {
     b->unit.values[0].type = (struct tensor_type){DTYPE_F64, 1, {{DIM_FLAT, 3}}};
     op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, &flat, b->judged);
     assert_non_null(b->judged[0].fault);
-    flat.clean = true;
+    flat.padding = PADDING_ZEROS;
     op_apply(&b->proof, BUILDER(b->world.terms), &b->unit, &b->op, &flat, b->judged);
     assert_null(b->judged[0].fault);
     assert_int_equal(b->judged[0].partial, 1);

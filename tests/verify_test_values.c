@@ -96,22 +96,23 @@ static void padding_is_followed(void **state) {
         &t, &m, "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain {\n");
     struct judgement clean = initial_judgement(&m, program_find_buffer(t.program, "pad"), 0);
     struct judgement whole = initial_judgement(&m, program_find_buffer(t.program, "w"), 0);
-    clean.clean = whole.clean = true;
+    clean.padding = whole.padding = PADDING_ZEROS;
     struct judgement unknown = clean;
-    unknown.clean = false;
+    unknown.padding = PADDING_ANY;
     struct scaled nothing = {term_constant(BUILDER(m.world->terms), NODE_ZERO), SCALE_ONE};
     struct judgement zeros = judgement_of(m.world, nothing, FORM_ANY, DTYPE_F32);
-    zeros.clean = true;
-    assert_true(made_by(&m, "keep", clean, clean).clean);
-    assert_false(made_by(&m, "keep", unknown, clean).clean);
-    assert_false(made_by(&m, "keep", zeros, clean).clean);
-    assert_false(made_by(&m, "copy", whole, clean).clean); // no padding of the value's own
-    assert_true(made_by(&m, "plus", clean, clean).clean);
-    assert_false(made_by(&m, "plus", clean, unknown).clean);
-    assert_false(made_by(&m, "plus", unknown, clean).clean);
-    assert_false(made_by(&m, "bend_part", clean, clean).clean);
-    assert_false(made_by(&m, "bend", whole, whole).clean);
-    assert_false(made_by(&m, "add", whole, whole).clean);
+    zeros.padding = PADDING_ZEROS;
+    assert_int_equal(made_by(&m, "keep", clean, clean).padding, PADDING_ZEROS);
+    assert_int_equal(made_by(&m, "keep", unknown, clean).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "keep", zeros, clean).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "copy", whole, clean).padding,
+                     PADDING_ANY); // no padding of the value's own
+    assert_int_equal(made_by(&m, "plus", clean, clean).padding, PADDING_ZEROS);
+    assert_int_equal(made_by(&m, "plus", clean, unknown).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "plus", unknown, clean).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "bend_part", clean, clean).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "bend", whole, whole).padding, PADDING_ANY);
+    assert_int_equal(made_by(&m, "add", whole, whole).padding, PADDING_ANY);
     assert_null(made_by(&m, "norm", clean, clean).fault);
     assert_non_null(made_by(&m, "norm", unknown, clean).fault);
     arena_free(&t.arena);
@@ -135,22 +136,22 @@ static void transfers_keep_no_more_than_elements(void **state) {
     axis_list_add(&permute.axes, 0);
     gather = permute;
     gather.kind = COLLECTIVE_ALL_GATHER;
-    part.clean = whole.clean = true;
+    part.padding = whole.padding = PADDING_ZEROS;
     assert_true(
         collective_apply(m.proof, BUILDER(m.world->terms), &permute, 2, &part, span_nowhere())
-            .clean);
+            .padding);
     assert_false(
         collective_apply(m.proof, BUILDER(m.world->terms), &permute, 4, &whole, span_nowhere())
-            .clean);
+            .padding);
     assert_false(
         collective_apply(m.proof, BUILDER(m.world->terms), &gather, 2, &part, span_nowhere())
-            .clean);
-    assert_false(slice_apply(m.proof, &permute.axes, 0, 2, &whole, span_nowhere()).clean);
+            .padding);
+    assert_false(slice_apply(m.proof, &permute.axes, 0, 2, &whole, span_nowhere()).padding);
     assert_true(
         own.own &&
         !collective_apply(m.proof, BUILDER(m.world->terms), &permute, 2, &own, span_nowhere()).own);
     assert_true(own.own && !made_by(&m, "keep", own, own).own);
-    assert_true(copy_apply(m.world, &part).clean && !copy_apply(m.world, &whole).clean);
+    assert_true(copy_apply(m.world, &part).padding && !copy_apply(m.world, &whole).padding);
     assert_false(copy_apply(m.world, &own).own);
     arena_free(&t.arena);
 }
@@ -360,10 +361,10 @@ static void codes_are_of_whole_summands(void **state) {
     other.own = 0;
     assert_false(is_coded(&m, g, other));
     struct judgement code, clean = g, kept = r;
-    clean.clean = kept.clean = true;
-    g.clean = r.clean = false;
-    assert_true(left_of(&m, clean, kept, &code).clean);
-    assert_false(left_of(&m, g, kept, &code).clean || left_of(&m, clean, r, &code).clean);
+    clean.padding = kept.padding = PADDING_ZEROS;
+    g.padding = r.padding = PADDING_ANY;
+    assert_int_equal(left_of(&m, clean, kept, &code).padding, PADDING_ZEROS);
+    assert_false(left_of(&m, g, kept, &code).padding || left_of(&m, clean, r, &code).padding);
     struct judgement made = made_by(&m, "keep", code, code);
     assert_true(made.fault && made.fault->code == E516);
     arena_free(&t.arena);
@@ -390,14 +391,15 @@ static void codes_are_gathered_and_decompressed(void **state) {
     assert_true(!all.fault && !all.own);
     sum = made_by(&m, "receive", all, g);
     assert_true(!sum.fault && sum.form == g.form && sum.partial == 0);
-    for (int clean = 0; clean < 2; clean++) { // its type and its padding are the gradient's
+    for (padding_id padding = PADDING_ANY; padding <= PADDING_OF_STATES;
+         padding++) { // its type and its padding are the gradient's
         struct judgement part = g, kept = r;
-        part.clean = kept.clean = clean;
+        part.padding = kept.padding = padding;
         left_of(&m, part, kept, &all);
         all = collective_apply(m.proof, BUILDER(m.world->terms), &gather, 2, &all, span_nowhere());
-        all.clean = !clean; // behind the codes' own elements
+        all.padding = padding + 1; // behind the codes' own elements
         sum = made_by(&m, "receive", all, g);
-        assert_int_equal(sum.clean, clean);
+        assert_int_equal(sum.padding, padding);
         assert_int_equal(sum.dtype, DTYPE_F32);
     }
     sum = made_by(&m, "receive", code, g);

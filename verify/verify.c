@@ -152,6 +152,7 @@ static void check_average(struct check *c) {
         mine[i]->proof->history = history;
     }
     average.final.proof->readings = average.reference.proof->readings;
+    average.final.proof->paddings = c->final.proof->paddings;
     if (c->final.proof->sought)
         average.final.proof->sought = &average.reference.proof->outcomes;
     islands_begin_average(&average.final);
@@ -285,6 +286,7 @@ static struct check *examine(const struct program *reference, const struct progr
         run_reference(c);
         run_final(c);
         check_average(c);
+        padding_check(c);
     }
     for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
         check_add_fault(c, c->reference.proof->insisted[i]);

@@ -110,8 +110,9 @@ form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
     return form_intern(digits, &key);
 }
 
-form_id form_of_codes(struct digits *digits, form_id of, int64_t words, int64_t codes, bool clean) {
-    struct form_key key = {.rank = 1, .codes = (uint32_t)codes, .of = of, .clean = clean};
+form_id form_of_codes(struct digits *digits, form_id of, int64_t words, int64_t codes,
+                      uint32_t padding) {
+    struct form_key key = {.rank = 1, .codes = (uint32_t)codes, .of = of, .padding = padding};
     key.dims[0] = dim_cut(digits, &(struct axis_list){0}, -1, 1, size_times(words, codes));
     return form_intern(digits, &key);
 }

@@ -59,7 +59,7 @@ struct form_key {
     // none.
     uint32_t codes;
     form_id of;
-    uint32_t clean; // the padding of that tensor is zeros
+    uint32_t padding; // what that tensor's padding is (judgement.h)
 };
 struct form_info {
     const struct form_key *key;
@@ -92,7 +92,7 @@ static inline const struct form_info *form_get(const struct digits *d, form_id i
 }
 // The form of so many codes, each of so many words, that hold tensors of this form. No other
 // function here takes it for what is cut: codes are neither joined nor taken apart.
-form_id form_of_codes(struct digits *, form_id of, int64_t words, int64_t codes, bool clean);
+form_id form_of_codes(struct digits *, form_id of, int64_t words, int64_t codes, uint32_t padding);
 bool form_is_code(const struct digits *, form_id form);
 bool form_is_flat(const struct digits *, form_id form);
 // Whether the local part has these sizes.

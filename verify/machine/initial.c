@@ -37,10 +37,24 @@ form_id form_declared(struct abstract_machine *m, const struct buffer *buffer) {
     return form;
 }
 
-// Each device has its own of a residual, its padding zeros.
-static void begin_residual(struct abstract_machine *m, struct judgement *residual) {
-    residual->own = residual->partial = wire_mask(m->proof);
-    residual->clean = form_is_flat(&m->world->digits, residual->form);
+// Whether flat shards lie in it, the last of which may reach beyond its elements.
+static bool has_flat_windows(const struct program *program, const struct buffer *whole) {
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = buffer_of(program, id);
+        if (buffer->window_of != NO_ID && buffer_of(program, buffer->window_of) == whole &&
+            buffer->layout.flat.n)
+            return true;
+    }
+    return false;
+}
+
+// Residuals end each step with zeros there (residuals.c).
+static padding_id padding_before(const struct abstract_machine *m, const struct buffer *buffer,
+                                 form_id form) {
+    if (!class_persistent[buffer->class] ||
+        (!form_is_flat(&m->world->digits, form) && !has_flat_windows(m->program, buffer)))
+        return PADDING_ANY;
+    return buffer->class == CLASS_RESIDUAL ? PADDING_ZEROS : PADDING_OF_STATES + buffer->tensor;
 }
 
 // Where sums do not commute a parameter that has a wider master copy is that, rounded.
@@ -82,8 +96,9 @@ static struct judgement first_judgement(struct abstract_machine *m, buffer_id id
     if (fault)
         return judgement_fault(fault);
     struct judgement made = judgement_of(m->world, value, form, buffer->dtype);
-    if (buffer->class == CLASS_RESIDUAL)
-        begin_residual(m, &made);
+    made.padding = padding_before(m, buffer, form);
+    if (buffer->class == CLASS_RESIDUAL) // each device has its own
+        made.own = made.partial = wire_mask(m->proof);
     if (m->proof->is_reference)
         readings_made(m->proof->readings, value.of.node, ALL_LAYERS, made.width);
     return made;

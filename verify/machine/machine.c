@@ -31,7 +31,8 @@ void abstract_machine_init(struct abstract_machine *m, const struct program *pro
                                .diagnostics = diagnostics,
                                .is_reference = kind.is_reference,
                                .ordered = kind.ordered,
-                               .readings = ARENA_NEW(arena, struct readings)};
+                               .readings = ARENA_NEW(arena, struct readings),
+                               .paddings = paddings_new(arena, program->job->n_tensors)};
     readings_init(m->proof->readings, arena);
     initials_init(m);
     m->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);

@@ -12,7 +12,7 @@
 
 struct key_operand { // fields of one width: keys have no padding
     uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest,
-        widths, narrowed, rounded;
+        padding, widths, narrowed, rounded;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -109,7 +109,8 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .coverage = from->coverage,
             .leaves = from->leaves,
             .fault = from->fault ? from->fault->order : 0,
-            .rest = from->dtype | (uint32_t)from->clean << 8 | (uint32_t)from->sent << 9,
+            .rest = from->dtype | (uint32_t)from->sent << 8,
+            .padding = from->padding,
             .widths = from->width.types | (uint32_t)from->before.types << 8 |
                       (uint32_t)from->fills.types << 16,
             .narrowed = from->narrowed ? (uint32_t)from->narrowed->begin + 1 : 0, // for messages

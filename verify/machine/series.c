@@ -102,7 +102,7 @@ static bool joins_at(const struct world *w, const struct run *left, const struct
                      uint32_t i) {
     const struct held *a = &left->held[i], *b = &right->held[i];
     const struct judgement *x = &a->value, *y = &b->value;
-    if (!judgement_alike(x, y) || x->value.of.node != y->value.of.node)
+    if (!judgement_alike(x, y) || x->value.of.node != y->value.of.node || a->behind != b->behind)
         return false;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++) {
         int32_t grown = growth(a, b, which);

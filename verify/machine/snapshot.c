@@ -109,7 +109,7 @@ static struct term generalise_sum(struct change *c, struct term before, struct t
 
 static void generalise_held(struct change *c, const struct held *before, struct held *held) {
     struct held old = *before;
-    c->fits = judgement_alike(&old.value, &held->value);
+    c->fits = judgement_alike(&old.value, &held->value) && old.behind == held->behind;
     for (unsigned which = HELD_MICROBATCH; which < N_HELD_NUMBERS; which++) {
         int32_t *number = held_number(held, which);
         *number = generalise(c, *held_number(&old, which), *number);
@@ -214,8 +214,8 @@ void store_replace(struct abstract_machine *m, int32_t by) {
 // different.
 static bool held_equal(const struct held *a, const struct held *b) {
     struct held x = *a, y = *b;
-    bool equal =
-        judgement_alike(&x.value, &y.value) && x.value.value.of.node == y.value.value.of.node;
+    bool equal = judgement_alike(&x.value, &y.value) &&
+                 x.value.value.of.node == y.value.value.of.node && x.behind == y.behind;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
         equal = equal && *held_number(&x, which) == *held_number(&y, which);
     return equal;

@@ -132,7 +132,7 @@ static struct judgement zeros(struct abstract_machine *m, const struct buffer *b
     struct builder builder = statement_builder(m);
     struct scaled zero = {term_constant(&builder, NODE_ZERO), SCALE_ONE};
     struct judgement value = judgement_of(m->world, zero, FORM_ANY, buffer->dtype);
-    value.clean = true;
+    value.padding = PADDING_ZEROS;
     return value;
 }
 

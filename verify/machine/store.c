@@ -245,12 +245,25 @@ const struct fault *store_touch(struct abstract_machine *m, struct place place, 
     return disturb_flights(m, place, span);
 }
 
+padding_id store_padding(struct abstract_machine *m, struct place place) {
+    struct look look = look_at(m, place);
+    if (look.state != ITEM_READY && look.state != ITEM_WINDOW)
+        return PADDING_ANY;
+    struct held held = run_held(m->world, look.run, 0, place.item);
+    if (held.value.fault)
+        return PADDING_ANY;
+    return look.state == ITEM_READY ? held.value.padding
+                                    : padding_both(held.behind, held.value.padding);
+}
+
 void store_write(struct abstract_machine *m, struct reference reference, struct judgement value,
                  struct span span) {
     struct place place = place_of(m, reference);
+    padding_id behind = store_padding(m, place);
     const struct fault *spoilt = store_touch(m, place, span);
-    struct held held = {.value = spoilt ? judgement_fault(spoilt) : value};
     bool window = place.buffer != reference.buffer;
+    struct held held = {.value = spoilt ? judgement_fault(spoilt) : value,
+                        .behind = window ? behind : PADDING_ANY};
     store_set(m, place,
               (struct run){.state = window ? ITEM_WINDOW : ITEM_READY,
                            .window = window ? reference.buffer : 0,

@@ -31,6 +31,8 @@ enum item_state {
 // skips: what is kept of each group of layers, or of layers that take turns, is of every n-th.
 struct held {
     struct judgement value;
+    padding_id
+        behind; // of a window: what is behind the whole's elements, where its own part is not
     int32_t from, to;
     uint8_t moves; // bits: 1 << enum held_number
 };
@@ -170,6 +172,8 @@ void store_clobber(struct abstract_machine *, struct reference, enum item_state 
                    struct span span);
 void store_set(struct abstract_machine *, struct place,
                struct run content); // state, held, window, by
+// What is behind the elements of an item of a buffer in which windows lie, on all devices.
+padding_id store_padding(struct abstract_machine *, struct place);
 // Takes the place's bytes from whoever has them. NULL, or why what is written there is spoilt.
 const struct fault *store_touch(struct abstract_machine *, struct place, struct span span);
 // Whether `inner` is where the axes, inside `outer`, find each device's shard.

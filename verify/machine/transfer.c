@@ -29,8 +29,12 @@ static struct judgement piece_value(struct abstract_machine *m, const struct sta
                                  ? copy_apply(m->world, &from)
                                  : collective_apply(m->proof, &builder, exchange,
                                                     type_elements(part), &from, statement->span);
-    if (exchange->kind == COLLECTIVE_ALL_REDUCE && in_place)
-        value.clean = from.clean; // nothing touches the padding
+    // What works in place touches nothing behind a whole's elements.
+    if (in_place && exchange->kind == COLLECTIVE_ALL_REDUCE)
+        value.padding = from.padding;
+    else if (in_place && gather && value.form != FORM_ANY &&
+             !form_is_flat(&m->world->digits, value.form))
+        value.padding = store_padding(m, place_of(m, piece->to));
     keep_history(m, piece, &value);
     if (!value.fault && !form_fits(&m->world->digits, value.form, &m->types[piece->to.buffer]))
         value =
@@ -70,6 +74,7 @@ static struct held start_piece(struct abstract_machine *m, const struct statemen
     bool in_place = same_place(m->world, from, to);
     struct held made = {
         .value = piece_value(m, statement, piece, in_place), .from = from.item, .to = to.item};
+    made.behind = in_place ? store_padding(m, to) : PADDING_ANY;
     note_gather(m, &statement->start, from.buffer, &made.value);
     if (in_place ? !in_place_fits(m, &statement->start.exchange, piece)
                  : bytes_intersect(m, from, to))
@@ -166,9 +171,10 @@ void store_start(struct abstract_machine *m, const struct statement *statement) 
 static void deliver(struct abstract_machine *m, const struct run *flight, uint32_t i,
                     int32_t slot) {
     buffer_id to = flight->start->start.pieces[i].to.buffer;
-    struct held piece = run_held(m->world, flight, i, slot), held = {.value = piece.value};
+    struct held piece = run_held(m->world, flight, i, slot);
     struct place place = {owner_of(m->program, to), piece.to};
     bool window = place.buffer != to;
+    struct held held = {.value = piece.value, .behind = window ? piece.behind : PADDING_ANY};
     bytes_take(m, place.buffer, place.item, place.item + 1, &flight->start->span);
     store_set(m, place,
               (struct run){.state = window ? ITEM_WINDOW : ITEM_READY,

@@ -274,6 +274,8 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
         v->values[op->results[0]] = slice_apply(
             v->machine->proof, &exchange.axes, exchange.dim,
             type_elements(&v->unit->values[op->results[0]].type), &operands[0], op->span);
+        v->values[op->results[0]].padding =
+            PADDING_ZEROS; // a value has nothing behind its elements
     } else {
         op_apply(v->machine->proof, v->builder, v->unit, op, operands, results);
         for (unsigned i = 0; i < op->n_results; i++)
@@ -346,7 +348,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         bool untouched = op_has(made->kind, LEAVES_PADDING);
         if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&m->world->digits, results[i].form)))
-            results[i].clean = v->values[place].clean;
+            results[i].padding = v->values[place].padding;
     }
 }
 

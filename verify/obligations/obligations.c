@@ -155,6 +155,25 @@ static const struct fault *check_form(struct abstract_machine *m, const struct b
     return check_bits(m, buffer, found, what);
 }
 
+// Reported where some sum needs zeros there (padding_check).
+static void note_padding(struct abstract_machine *m, buffer_id id, const struct judgement *found,
+                         const char *what) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    const struct fault **spoilt = &m->proof->paddings->spoilt[buffer->tensor];
+    if (!*spoilt && !padding_is_kept(m->initials[id].value.padding, found->padding))
+        *spoilt = fault_make(m->proof, E510, buffer->span, NULL,
+                             "%s may end the step with something else than zeros in its padding, "
+                             "which a sum over it takes for zeros",
+                             what);
+}
+
+void padding_check(struct check *c) {
+    const struct paddings *paddings = c->final.proof->paddings;
+    for (uint32_t t = 0; t < paddings->n; t++)
+        if (paddings->needed[t] && paddings->spoilt[t])
+            check_add_fault(c, paddings->spoilt[t]);
+}
+
 // What was rounded further than one device does; what is sent narrower than it is kept is no state.
 static const struct fault *check_digits(struct abstract_machine *m, const struct judgement *found,
                                         struct width has, struct width least, const char *what,
@@ -176,10 +195,12 @@ static const struct fault *check_item(struct abstract_machine *m, buffer_id id, 
     struct expectation expectation = {
         .value = expected, .what = state_text(m, buffer, item), .span = buffer->span};
     struct judgement before = initial_judgement(m, id, item);
+    struct judgement found = store_at_end(m, id, item, expectation.what);
     *lost = false;
+    if (!found.fault)
+        note_padding(m, id, &found, expectation.what);
     if (m->summands && scaled_same(m->world->terms, before.value, expected))
         return islands_check_kept(m, id, item, expectation.what);
-    struct judgement found = store_at_end(m, id, item, expectation.what);
     *lost = found.fault != NULL;
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
     if (!fault)

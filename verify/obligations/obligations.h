@@ -22,6 +22,8 @@ void host_check(struct check *);  // that the host is told what it is by the ref
 // O1, O2 and O7, when a step of the final program has ended; `reference`: what that of the
 // reference left behind, NULL where states must be what they began as.
 void states_check(struct check *, const struct store *reference);
+// Behind all steps: what a sum took for zeros in the padding of states every one of them leaves zeros.
+void padding_check(struct check *);
 void outputs_check(struct check *, const struct store *reference, enum step_kind); // O4
 
 // residuals.c: what a residual must be when the step has ended, if `gradient` is what it is of;

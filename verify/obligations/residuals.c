@@ -9,7 +9,8 @@
 static bool lies_as_before(const struct world *w, const struct judgement *found,
                            const struct judgement *before) {
     return found->form == before->form && found->partial == before->partial &&
-           found->own == before->own && found->bits == w->all_axes && found->clean >= before->clean;
+           found->own == before->own && found->bits == w->all_axes &&
+           (before->padding == PADDING_ANY || found->padding == before->padding);
 }
 
 // What compress makes, beside the code, of the gradient and of the residual that the step found.

@@ -23,7 +23,7 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
            a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
            a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
-           a->clean == b->clean && a->sent == b->sent && a->rounded == b->rounded &&
+           a->padding == b->padding && a->sent == b->sent && a->rounded == b->rounded &&
            width_equal(a->width, b->width) && width_equal(a->fills, b->fills) &&
            width_equal(a->before, b->before);
 }

@@ -4,6 +4,7 @@
 
 #include "verify/algebra/width.h"
 #include "verify/algebra/world.h"
+#include "verify/proof/padding.h"
 
 struct fault; // why nothing is (fault.h)
 
@@ -25,7 +26,7 @@ struct judgement {
     leaves_id leaves;     // in terms that are ordered: which digits are still to be summed
     uint32_t made;        // how, where that is kept (history.h); else 0
     uint8_t dtype;
-    bool clean; // bytes behind or between its elements that are padding are zeros
+    padding_id padding;
     // What is left of its digits, which may be less than the type has room for (precision.c):
     bool sent;                   // in a type in which it may be sent
     struct width width;          // what all types that it has been in since it was made have

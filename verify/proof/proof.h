@@ -29,6 +29,7 @@ struct proof {
     bool is_reference, ordered; // its kind
     uint32_t first_own_node;    // terms before it are the reference's
     struct readings *readings;  // of the reference
+    struct paddings *paddings;
     uint32_t n_faults;
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;

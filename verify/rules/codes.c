@@ -135,13 +135,13 @@ static void compress(struct proof *p, struct builder *builder, const struct unit
         }
         results[i] = *g;
         results[i].value = codes_made(builder, op, i, g->value, r->value);
-        results[i].clean = g->clean && r->clean && keeps_zeros(op);
+        results[i].padding = keeps_zeros(op) ? padding_both(g->padding, r->padding) : PADDING_ANY;
         results[i].own = i ? r->own : 0;
     }
     if (fault)
         return;
     int64_t words = wire_words(op_wire(op), form_get(&p->world->digits, g->form)->elements);
-    results[0].form = form_of_codes(&p->world->digits, g->form, words, 1, results[0].clean);
+    results[0].form = form_of_codes(&p->world->digits, g->form, words, 1, results[0].padding);
     results[0].dtype = DTYPE_I32;
 }
 
@@ -174,7 +174,8 @@ const struct fault *codes_gather(struct proof *p, const struct exchange *exchang
                           "codes of summands over %s are brought together over %s",
                           mask_text(p->world, value->partial), mask_text(p->world, axes));
     int64_t words = form_get(&p->world->digits, value->form)->elements;
-    value->form = form_of_codes(&p->world->digits, key->of, words, members(p->program), key->clean);
+    value->form =
+        form_of_codes(&p->world->digits, key->of, words, members(p->program), key->padding);
     value->partial = 0;
     value->bits |= axes;
     return NULL;
@@ -217,7 +218,7 @@ static void decompress(struct proof *p, struct builder *builder, const struct op
     result->dtype = operands[1].dtype;
     result->width = result->fills = result->before =
         width_meet(codes->width, width_of(result->dtype));
-    result->clean = key->clean;
+    result->padding = key->padding;
 }
 
 bool codes_apply(struct proof *p, struct builder *builder, const struct unit *unit,

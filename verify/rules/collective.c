@@ -75,9 +75,12 @@ static const struct fault *add_maxima(struct proof *p, struct builder *builder,
 
 // Chunks of a flat tensor so large that the first device of the axis has all: the others have
 // zeros, so each has a summand.
-static bool parts_are_summands(struct world *w, struct judgement *value, unsigned axis) {
-    if (!value->clean || !form_leave_idle(&w->digits, &value->form, axis))
+static bool parts_are_summands(struct proof *p, struct judgement *value, unsigned axis) {
+    form_id form = value->form;
+    if (!form_leave_idle(&p->world->digits, &form, axis) ||
+        !padding_is_zeros(p->paddings, value->padding))
         return false;
+    value->form = form;
     value->partial |= 1u << axis;
     return true;
 }
@@ -86,7 +89,7 @@ static bool parts_are_summands(struct world *w, struct judgement *value, unsigne
 static const struct fault *add_over(struct proof *p, struct builder *builder,
                                     enum collective_kind kind, unsigned axis,
                                     struct judgement *value, struct span span) {
-    if (is_cut(p->world, value, axis) && !parts_are_summands(p->world, value, axis))
+    if (is_cut(p->world, value, axis) && !parts_are_summands(p, value, axis))
         return different_parts_fault(p, collective_names[kind], "add up", axis, value, span);
     if (is_maximum(value, axis))
         return add_maxima(p, builder, kind, axis, value, span);
@@ -144,13 +147,13 @@ static const struct fault *cut_over(struct proof *p, const char *what, const str
     if (dim < 0) {
         why = form_cut_flat(&p->world->digits, &value->form, axes, chunk);
         if (!why && !form_is_padded(p->world, value->form))
-            value->clean = true;
+            value->padding = PADDING_ZEROS;
         return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
     }
     for (unsigned i = 0; i < axes->n && !why; i++)
         if (p->program->job->mesh.axes[axes->axes[i]].size > 1)
             why = form_cut(&p->world->digits, &value->form, dim, axes->axes[i]);
-    value->clean = false;
+    value->padding = PADDING_ANY;
     return why ? shape_fault(p, what, axes->axes[0], &before, why, span) : NULL;
 }
 
@@ -159,7 +162,7 @@ static const struct fault *join_over(struct proof *p, const char *what,
                                      struct judgement *value, struct span span) {
     const char *why = NULL;
     struct judgement before = *value;
-    value->clean = false;
+    value->padding = PADDING_ANY;
     for (unsigned i = 0; i < axes->n; i++) {
         if (is_partial(value, axes->axes[i]) || is_maximum(value, axes->axes[i]))
             return cut_partial_fault(p, what, axes->axes[i], span);
@@ -169,6 +172,8 @@ static const struct fault *join_over(struct proof *p, const char *what,
         return NULL;
     if (dim < 0)
         why = form_join_flat(&p->world->digits, &value->form, axes, chunk);
+    if (dim < 0 && !why && form_is_flat(&p->world->digits, value->form))
+        value->padding = before.padding; // of the outer parts those of the inner ones make
     for (unsigned i = axes->n; dim >= 0 && i-- > 0 && !why;)
         if (p->program->job->mesh.axes[axes->axes[i]].size > 1)
             why = form_join(&p->world->digits, &value->form, dim, axes->axes[i]);
@@ -271,7 +276,7 @@ static const struct fault *reduce_over(struct proof *p, struct builder *builder,
 // shard stands among them.
 static void forget_padding(const struct world *w, struct judgement *value) {
     if (value->form != FORM_ANY && !form_is_flat(&w->digits, value->form))
-        value->clean = false;
+        value->padding = PADDING_ANY;
 }
 
 // What one has becomes what all have.
@@ -313,7 +318,7 @@ static const struct fault *apply(struct proof *p, struct builder *builder,
     case COLLECTIVE_REDUCE_SCATTER:
         // What stands behind the source's elements is never read: zeros arrive in its place.
         if (!form_is_padded(p->world, value->form))
-            value->clean = true;
+            value->padding = PADDING_ZEROS;
         fault = reduce_over(p, builder, exchange, value, span);
         return fault ? fault
                      : cut_over(p, "reduce_scatter", axes, exchange->dim, chunk, value, span);

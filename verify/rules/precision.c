@@ -419,8 +419,8 @@ struct judgement precision_cast(struct proof *p, struct builder *builder, const 
     value.dtype = (uint8_t)to;
     value.own = 0; // a copy
     // Elements only: what stands behind them in another place is unknown.
-    value.clean =
-        from->clean && from->form != FORM_ANY && form_is_flat(&p->world->digits, from->form);
+    if (from->form == FORM_ANY || !form_is_flat(&p->world->digits, from->form))
+        value.padding = PADDING_ANY;
     return value;
 }
 

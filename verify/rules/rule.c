@@ -259,7 +259,7 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
 // What stands behind the elements of a part takes part, too.
 static const struct fault *padding_fault(struct context *c, unsigned i) {
     bool harmless = op_is_silent(c->op->kind, i);
-    if (harmless && c->operands[i].clean)
+    if (harmless && padding_is_zeros(c->proof->paddings, c->operands[i].padding))
         return NULL;
     return fault_make(c->proof, E412, c->op->span, NULL,
                       harmless ? "`%s` sums `%s` with its padding, which is not known to be zeros"
@@ -336,16 +336,19 @@ static form_id result_form(struct context *c, unsigned result) {
 }
 
 // Padding of flat shards stays zero in ops that make zeros of zeros.
-static bool keeps_zeros(const struct context *c) {
-    bool keeps = op_has(c->op->kind, KEEPS_ZEROS);
+static padding_id padding_of_operands(const struct context *c) {
+    padding_id all = op_has(c->op->kind, KEEPS_ZEROS) ? PADDING_ZEROS : PADDING_ANY;
     for (unsigned i = 0; i < c->op->n_operands; i++)
-        keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
-    return keeps;
+        if (c->labels.operands[i][0])
+            all = padding_both(all, c->operands[i].padding);
+    return all;
 }
 
-static bool result_clean(const struct context *c, form_id form) {
+static padding_id result_padding(const struct context *c, form_id form) {
     const struct digits *digits = &c->proof->world->digits;
-    return form_is_flat(digits, form) && (!form_get(digits, form)->padded || keeps_zeros(c));
+    if (!form_is_flat(digits, form))
+        return PADDING_ANY;
+    return form_get(digits, form)->padded ? padding_of_operands(c) : PADDING_ZEROS;
 }
 
 // Operands that are cut by time are of one microbatch (check_microbatches).
@@ -432,7 +435,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
     if (c->fault)
         return judgement_fault(c->fault);
     made.bits = result_bits(c, result, &made);
-    made.clean = result_clean(c, made.form);
+    made.padding = result_padding(c, made.form);
     return made;
 }
 
