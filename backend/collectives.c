@@ -128,8 +128,35 @@ void emit_collective(struct emitter *e, const struct op *op) {
 
 // ---- slices -----------------------------------------------------------------------------------
 
+static LLVMValueRef smaller(struct emitter *e, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef is_less = LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
+    return LLVMBuildSelect(e->builder, is_less, a, b, "");
+}
+
+// A flat part that is padded has what the whole has left, and zeros behind it.
+static void emit_padded_slice(struct emitter *e, const struct op *op) {
+    struct axis_list axes = op_axes(op);
+    LLVMValueRef all = constant_i64(e, type_bytes(value_type(e, op->operands[0])));
+    LLVMValueRef run = constant_i64(e, type_bytes(value_type(e, op->results[0])));
+    LLVMValueRef begin = smaller(e, LLVMBuildMul(e->builder, coordinate(e, &axes), run, ""), all);
+    LLVMValueRef count = smaller(e, LLVMBuildSub(e->builder, all, begin, ""), run);
+    LLVMValueRef to = place_of(e, op->results[0]);
+    CALL_RUNTIME(e, copy, op->id, count, to,
+                 element_pointer(e, e->i8, operand_place(e, op, 0), begin));
+    CALL_RUNTIME(e, fill_zero, op->id, LLVMBuildSub(e->builder, run, count, ""),
+                 element_pointer(e, e->i8, to, count));
+}
+
+static bool is_padded_slice(const struct emitter *e, const struct op *op) {
+    struct axis_list axes = op_axes(op);
+    int64_t part = type_elements(value_type(e, op->results[0]));
+    return op_integer(op, ATTRIBUTE_DIM, -1) < 0 &&
+           part * mesh_group_size(&e->job->mesh, &axes) !=
+               type_elements(value_type(e, op->operands[0]));
+}
+
 // One run of bytes for every index of the dimensions before the one that is cut.
-void emit_slice(struct emitter *e, const struct op *op) {
+static void emit_whole_slice(struct emitter *e, const struct op *op) {
     const struct tensor_type *x = value_type(e, op->operands[0]);
     struct axis_list axes = op_axes(op);
     int64_t outer = elements_before(x, (int)op_integer(op, ATTRIBUTE_DIM, -1));
@@ -144,4 +171,11 @@ void emit_slice(struct emitter *e, const struct op *op) {
                  element_pointer(e, e->i8, place_of(e, op->results[0]), to_at),
                  element_pointer(e, e->i8, from, from_at));
     loop_end(e, &loop, false);
+}
+
+void emit_slice(struct emitter *e, const struct op *op) {
+    if (is_padded_slice(e, op))
+        emit_padded_slice(e, op);
+    else
+        emit_whole_slice(e, op);
 }

@@ -68,6 +68,8 @@ static float wanted(int32_t member, int32_t p, int64_t i) {
     switch (collective.kind) {
     case PLACE_ALL_GATHER: {
         int64_t row = i / (n * chunk), owner = i / chunk % n;
+        if (i >= piece->valid) /* a whole has no place for padding */
+            return -5;
         return given((int32_t)owner, p, row * chunk + i % chunk);
     }
     case PLACE_ALL_TO_ALL: { /* chunk `member` of each member's rows, side by side */

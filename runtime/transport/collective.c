@@ -145,8 +145,9 @@ struct chunk_range collective_range(const struct collective *collective, int32_t
 struct chunk_range collective_result_range(const struct collective *collective, int32_t piece,
                                            int64_t n, int64_t number) {
     const struct place_piece *p = &collective->pieces[piece];
-    int64_t rows = collective->kind == PLACE_ALL_TO_ALL ? p->dst_outer : p->outer;
-    return chunk_range_of(rows, p->outer * p->chunk / rows, n, number);
+    if (collective->kind != PLACE_ALL_TO_ALL)
+        return collective_range(collective, piece, n, number);
+    return chunk_range_of(p->dst_outer, p->outer * p->chunk / p->dst_outer, n, number);
 }
 
 static int64_t place_in(const struct chunk_range *range, int64_t i) {

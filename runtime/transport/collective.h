@@ -50,8 +50,7 @@ struct chunk_range {
 };
 struct chunk_range collective_range(const struct collective *collective, int32_t piece, int64_t n,
                                     int64_t number);
-/* Where in a result what comes from member `number` lies, of a kind that gathers: padding and all.
- */
+/* Where in a result what comes from member `number` lies: a whole has no place for padding. */
 struct chunk_range collective_result_range(const struct collective *collective, int32_t piece,
                                            int64_t n, int64_t number);
 /* Chunk `number` of n, where each has `outer` rows of `row` elements and none has padding. */

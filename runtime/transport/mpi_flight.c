@@ -180,9 +180,7 @@ static void unpack_chunks(const struct flight *flight, int32_t number) {
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         if (is_direct(flight, i))
             continue;
-        struct chunk_range range = collective->kind == PLACE_ALL_REDUCE
-                                       ? collective_range(collective, i, n, number)
-                                       : collective_result_range(collective, i, n, number);
+        struct chunk_range range = collective_result_range(collective, i, n, number);
         int64_t count = range.outer * range.row;
         struct chunk_copy copy = {collective->pieces[i].dst, from, range, packed_range(count),
                                   flight->element,           false};

@@ -126,8 +126,9 @@ static void give_part(const struct portions *portions, int32_t giver, int32_t ta
         .element = element_bytes(portions),
         .streams = portions->streams,
     };
+    int64_t padding = copy.to.outer * copy.to.row; /* begins here */
     if (copy.dst + copy.to.begin * copy.element != copy.src + copy.from.begin * copy.element)
-        chunk_copy_part(&copy, begin, end);
+        chunk_copy_part(&copy, begin, end < padding ? end : padding);
     if (giver != taker)
         count_sent(portions, giver, end - begin);
 }
