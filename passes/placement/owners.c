@@ -131,10 +131,6 @@ static const char *missing_with(const struct placing *p, const struct storage *s
     return storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 
-bool may_have_owners(const struct placing *p, const struct storage *storage) {
-    return !missing_beside(p, storage);
-}
-
 static void check_storage(struct placing *p, const struct storage *storage) {
     const struct mode_statement *mode = first_by_tensor(storage);
     const char *missing = NULL;

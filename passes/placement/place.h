@@ -87,8 +87,6 @@ void check_along(struct placing *);
 // Whether layers' tensors have owners; then which strategies that say so have a meaning.
 void place_owners(struct storage *, bool layered);
 void check_owners(struct placing *);
-// Whether the optimizer's states and gradients could have owners, were parameters whole.
-bool may_have_owners(const struct placing *, const struct storage *);
 void check_whole(struct placing *); // what an update needs whole is
 // The order of the axes that cut a tensor's states; then whether it is the one that products say.
 void order_shards(struct placing *, struct storage *);

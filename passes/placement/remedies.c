@@ -136,14 +136,6 @@ void propose_extent(struct placing *p, struct diagnostic *d, const struct storag
     propose_mode(p, d, old, &proposed, beside);
 }
 
-void propose_owners(struct placing *p, struct diagnostic *d, const struct storage *storage,
-                    enum state state, const struct axis_list *axes,
-                    const struct mode_statement *beside) {
-    const struct proposal proposed = {
-        .state = state, .extent = EXTENT_SHARDED, .by = " by tensor", .axes = axes, .options = ""};
-    propose_mode(p, d, storage->modes[state][axes->axes[0]], &proposed, beside);
-}
-
 // Whether the state is kept over all axes as over the first.
 static bool is_uniform(const struct storage *storage, enum state state,
                        const struct axis_list *axes) {

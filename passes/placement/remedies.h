@@ -14,9 +14,6 @@ const char *subject_text(struct placing *, enum state state, const struct mode_s
 void propose_extent(struct placing *, struct diagnostic *, const struct storage *, enum state state,
                     enum extent extent, const struct axis_list *axes,
                     const struct mode_statement *beside);
-// A state cut by whole tensors, likewise.
-void propose_owners(struct placing *, struct diagnostic *, const struct storage *, enum state state,
-                    const struct axis_list *axes, const struct mode_statement *beside);
 // A state of `odd` kept over the axes as that of `like`, where one statement says so.
 void propose_alike(struct placing *, struct diagnostic *, const struct storage *odd,
                    const struct storage *like, enum state state, const struct axis_list *axes);

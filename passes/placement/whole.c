@@ -16,12 +16,6 @@ static uint32_t index_of(const struct placing *p, uint32_t range, uint32_t tenso
     return range * p->placement->n_tensors + tensor;
 }
 
-// What updates need of tensors in ranges of layers.
-struct needs {
-    bool *whole; // all of it, as it has rows and columns
-    bool *sums;  // sums over all of it, which parts add to
-};
-
 // The update of a range of layers is a loop over these; a call in none is of all ranges.
 static void mark_tensor(const struct placing *p, const struct loop *layers, uint32_t tensor,
                         bool *marks) {
@@ -41,16 +35,10 @@ static bool updates_state(const struct placing *p, const struct call *call) {
     return false;
 }
 
-// Does the op make a number of a tensor's elements?
-static bool makes_sum(const struct unit *unit, const struct op *op) {
-    return unit->values[op->results[0]].type.rank == 0 &&
-           unit->values[op->operands[0]].type.rank > 0;
-}
-
-// Marks what a call of an update's unit needs of tensors: a value is of the tensor that the first of
-// its operands is of.
+// Marks the tensors of which a call of an update's unit needs all, with rows and columns: a value is of the
+// tensor that the first of its operands is of.
 static void mark_call(const struct placing *p, const struct call *call, const struct loop *layers,
-                      const struct needs *needs) {
+                      bool *whole) {
     const struct unit *unit = &p->program->job->units[call->unit];
     uint32_t *tensors = ARENA_ARRAY(p->arena, uint32_t, unit->n_values);
     memset(tensors, 0xff, unit->n_values * sizeof *tensors); // NO_ID
@@ -64,21 +52,19 @@ static void mark_call(const struct placing *p, const struct call *call, const st
         for (unsigned k = 0; k < op->n_results; k++)
             tensors[op->results[k]] = of;
         if (of != NO_ID && !op_works_on_shards(op))
-            mark_tensor(p, layers, of, needs->whole);
-        else if (of != NO_ID && makes_sum(unit, op))
-            mark_tensor(p, layers, of, needs->sums);
+            mark_tensor(p, layers, of, whole);
     }
 }
 
-static struct needs needs_of_updates(const struct placing *p) {
+static const bool *needed_whole(const struct placing *p) {
     size_t n = (size_t)p->placement->n_tensors * p->placement->n_ranges;
-    struct needs needs = {ARENA_ARRAY(p->arena, bool, n), ARENA_ARRAY(p->arena, bool, n)};
+    bool *whole = ARENA_ARRAY(p->arena, bool, n);
     struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
     const struct call *call;
     while ((call = walk_next_call(&walk)))
         if (p->program->job->units[call->unit].phase == PHASE_UPDATE && updates_state(p, call))
-            mark_call(p, call, walk_loop(&walk, 0), &needs);
-    return needs;
+            mark_call(p, call, walk_loop(&walk, 0), whole);
+    return whole;
 }
 
 // Whether a state has fewer dimensions than the tensor, so that it may lack the one that is cut.
@@ -90,64 +76,6 @@ static bool has_sides(const struct placing *p, const struct tensor *tensor) {
             return true;
     }
     return false;
-}
-
-// Whether shards of something that the update gathers are padded: of the tensor, or of a state that has
-// one of its sides.
-static bool has_padding(const struct placing *p, const struct tensor *tensor,
-                        const struct placed_tensor *placed) {
-    int64_t parts = mesh_group_size(&p->config->mesh, &placed->storage->shards[STATE_OPTIMIZER]);
-    for (buffer_id id = 0; id < p->program->n_buffers; id++) {
-        struct buffer buffer = p->program->buffers[id];
-        if (!buffer_is_persistent(&buffer) || &p->program->job->tensors[buffer.tensor] != tensor)
-            continue;
-        placed_cuts(placed, tensor, buffer.class, buffer.layout.cuts);
-        struct tensor_type type = buffer_type_on(&p->config->mesh, &buffer);
-        if (type_elements(&type) % parts != 0)
-            return true;
-    }
-    return false;
-}
-
-// Padded shards are not gathered yet. An owner has no padding, nor has what is whole; and neither reads
-// flat shards of other states.
-static void help_padded(struct placing *p, struct diagnostic *d, const struct tensor *tensor,
-                        const struct storage *storage) {
-    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
-    const struct mode_statement *behind = storage->modes[STATE_OPTIMIZER][shards->axes[0]];
-    bool owned = tensor->layers && may_have_owners(p, storage);
-    const char *axes = axes_text(p, shards), *cut = "", *whole = "";
-    for (enum state state = 0; state < STATE_ACTIVATIONS; state++) {
-        const struct axis_list *of = &storage->shards[state];
-        const char **names = owned && state != STATE_PARAMETERS ? &cut : &whole;
-        if (of->n == 0)
-            continue;
-        *names = arena_format(p->arena, "%s%s%s", *names, **names ? ", " : "", state_names[state]);
-        if (names == &cut)
-            propose_owners(p, d, storage, state, of, behind);
-        else
-            propose_extent(p, d, storage, state, EXTENT_REPLICATED, of, behind);
-    }
-    if (!owned)
-        diagnostic_help(d, "keep whole what its update needs: `%s : replicated(%s)`", whole, axes);
-    else if (*whole)
-        diagnostic_help(d,
-                        "let an owner update it, `%s : sharded(%s by tensor)`, with `%s : "
-                        "replicated(%s)`",
-                        cut, axes, whole, axes);
-    else
-        diagnostic_help(d, "let an owner update it: `%s : sharded(%s by tensor)`", cut, axes);
-}
-
-static void report_padding(struct placing *p, const struct tensor *tensor,
-                           const struct storage *storage, const char *how) {
-    unsigned axis = storage->shards[STATE_OPTIMIZER].axes[0];
-    struct diagnostic *d =
-        not_yet(p, stored_origin(storage, STATE_OPTIMIZER, axis),
-                arena_format(p->arena, "%s `%s`, whose shards are padded, in its update", how,
-                             tensor_model_name(tensor)),
-                "");
-    help_padded(p, d, tensor, storage);
 }
 
 static void report_shards(struct placing *p, const struct tensor *tensor, int64_t layer,
@@ -164,10 +92,6 @@ static void report_shards(struct placing *p, const struct tensor *tensor, int64_
                tensor_model_name(tensor));
     diagnostic_label(d, origin_span(&rule->origin), "the update mixes rows and columns");
     diagnostic_origin(d, origin);
-    if (!storage->along && has_padding(p, tensor, placed)) {
-        help_padded(p, d, tensor, storage);
-        return;
-    }
     diagnostic_help(d, "gather at the update what it needs whole");
     propose_extent(p, d, storage, STATE_OPTIMIZER, EXTENT_GATHERED, &axes,
                    storage->modes[STATE_OPTIMIZER][axis]);
@@ -189,17 +113,6 @@ static void check_shards(struct placing *p, const struct tensor *tensor, int64_t
                              "cutting by a dimension what has rows and columns of its own",
                              "leave `by` out: shards are then flat"),
                      CUT_DIMENSION);
-    else if (!storage->along && has_padding(p, tensor, placed))
-        report_padding(p, tensor, storage, "gathering");
-}
-
-// What padding holds is no part of a sum.
-static void check_summed(struct placing *p, const struct tensor *tensor,
-                         const struct placed_tensor *placed) {
-    const struct storage *storage = placed->storage;
-    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
-    if (shards->n && !storage->along && has_padding(p, tensor, placed))
-        report_padding(p, tensor, storage, "adding up");
 }
 
 // Is there a tensor for whose update the statement gathers?
@@ -226,16 +139,14 @@ static void check_gathered(struct placing *p, const struct mode_statement *mode,
 }
 
 void check_whole(struct placing *p) {
-    const struct needs needs = needs_of_updates(p);
+    const bool *whole = needed_whole(p);
     uint32_t errors = p->diagnostics->n_errors, n = p->placement->n_tensors;
     for (uint32_t i = 0; i < n * p->placement->n_ranges && p->diagnostics->n_errors == errors; i++)
         if (p->placement->tensors[i].storage->by_tensor)
             continue; // its owner has it whole
-        else if (needs.whole[i])
+        else if (whole[i])
             check_shards(p, &p->program->job->tensors[i % n], p->placement->ranges[i / n].begin,
                          &p->placement->tensors[i]);
-        else if (needs.sums[i])
-            check_summed(p, &p->program->job->tensors[i % n], &p->placement->tensors[i]);
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++)
-        check_gathered(p, &p->config->strategy.modes[m], needs.whole);
+        check_gathered(p, &p->config->strategy.modes[m], whole);
 }
