@@ -1,3 +1,4 @@
+// What is known of padding (see padding.h).
 #include "verify/proof/padding.h"
 
 #include "ir/arena.h"
