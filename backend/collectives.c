@@ -7,38 +7,7 @@
 #include "ir/limits.h"
 #include "runtime/place.h"
 
-_Static_assert((int)LIMIT_SMALL_ALL_REDUCE_BYTES == PLACE_SMALL_ALL_REDUCE_BYTES,
-               "limits.def and place.h agree: what is accounted is what is sent");
-
 // ---- pieces -----------------------------------------------------------------------------------
-
-// How many runs a cut along the dimension makes.
-static int64_t elements_before(const struct tensor_type *type, int dim) {
-    int64_t elements = 1;
-    for (int i = 0; i < dim; i++)
-        elements *= type->dims[i].size;
-    return elements;
-}
-
-// The whole is what an all_gather writes, and what others read. A flat whole may have fewer
-// elements than its parts together; `valid` tells the runtime where padding begins.
-struct piece piece_of(const struct exchange *exchange, const struct mesh *mesh,
-                      const struct tensor_type *from, const struct tensor_type *to) {
-    enum collective_kind kind = exchange->kind;
-    const struct tensor_type *whole = kind == COLLECTIVE_ALL_GATHER ? to : from;
-    const struct tensor_type *part = kind == COLLECTIVE_ALL_GATHER ? from : to;
-    struct piece piece = {.outer = 1, .valid = type_elements(whole)};
-    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE || exchange_has_owner(exchange))
-        return piece;
-    if (exchange->dim > 0)
-        piece.outer = elements_before(whole, exchange->dim);
-    piece.chunk = type_elements(part) / piece.outer;
-    if (kind == COLLECTIVE_ALL_TO_ALL) { // what arrives has as many elements as what leaves
-        piece.chunk /= mesh_group_size(mesh, &exchange->axes);
-        piece.dst_outer = elements_before(to, exchange->concat_dim);
-    }
-    return piece;
-}
 
 enum { N_PIECE_MEMBERS = 6 };
 
@@ -55,10 +24,10 @@ static LLVMValueRef store_pieces(struct emitter *e, const struct piece *pieces, 
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef members[] = {pieces[i].from,
                                   pieces[i].to,
-                                  constant_i64(e, pieces[i].outer),
-                                  constant_i64(e, pieces[i].chunk),
-                                  constant_i64(e, pieces[i].valid),
-                                  constant_i64(e, pieces[i].dst_outer)};
+                                  constant_i64(e, pieces[i].shape.outer),
+                                  constant_i64(e, pieces[i].shape.chunk),
+                                  constant_i64(e, pieces[i].shape.valid),
+                                  constant_i64(e, pieces[i].shape.dst_outer)};
         LLVMValueRef slot = element_pointer(e, type, array, constant_i64(e, i));
         for (unsigned k = 0; k < N_PIECE_MEMBERS; k++)
             LLVMBuildStore(e->builder, members[k],
@@ -120,9 +89,8 @@ void emit_collective(struct emitter *e, const struct op *op) {
     CHECK(op_exchange(op, &exchange));
     const struct tensor_type *from = value_type(e, op->operands[0]);
     const struct tensor_type *to = value_type(e, op->results[0]);
-    struct piece piece = piece_of(&exchange, &e->job->mesh, from, to);
-    piece.from = operand_place(e, op, 0);
-    piece.to = place_of(e, op->results[0]);
+    struct piece piece = {operand_place(e, op, 0), place_of(e, op->results[0]),
+                          piece_shape_of(&exchange, &e->job->mesh, from, to)};
     start_collective(e, op->id, unit_handle(e, op), &exchange, NULL, from->dtype, &piece, 1);
 }
 

@@ -11,6 +11,7 @@
 #include "backend/effects.h"
 #include "backend/handles.h"
 #include "backend/installation.h"
+#include "backend/pieces.h"
 #include "backend/products.h"
 #include "ir/config.h"
 #include "ir/diagnostic.h"
@@ -406,6 +407,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct job *job
         .config_lacks = facts->config_lacks,
         .n_handles = (int32_t)handle_count(job),
         .direct_members = LIMIT_DIRECT_MEMBERS,
+        .message_bytes = message_room(job),
         .n_parts = (int32_t)job->n_programs,
         .parts = parts,
         .batch = job->sizes.batch,

@@ -252,8 +252,8 @@ static void print_parts(FILE *to, const struct place_program *p, const struct jo
 static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to,
             "    .n_axes = %d, .axes = axes, .devices = %" PRId64
-            ", .n_handles = %d, .direct_members = %d,\n",
-            p->n_axes, p->devices, p->n_handles, p->direct_members);
+            ", .n_handles = %d, .direct_members = %d, .message_bytes = %" PRId64 ",\n",
+            p->n_axes, p->devices, p->n_handles, p->direct_members, p->message_bytes);
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
     fprintf(to, "    .n_parts = %d, .parts = parts,\n", p->n_parts);

@@ -10,6 +10,7 @@
 
 #include <llvm-c/Core.h>
 
+#include "backend/pieces.h"
 #include "ir/check.h"
 #include "ir/ir.h"
 
@@ -181,10 +182,8 @@ void emit_steps(struct emitter *, uint32_t program);                           /
 // collectives.c: one tensor of a collective, and the call that starts it.
 struct piece {
     LLVMValueRef from, to;
-    int64_t outer, chunk, valid, dst_outer; // as in struct place_piece
+    struct piece_shape shape;
 };
-struct piece piece_of(const struct exchange *, const struct mesh *, const struct tensor_type *from,
-                      const struct tensor_type *to);
 // `owner`: the place of the member to which it goes, or from which it comes; NULL: it has none.
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *, LLVMValueRef owner, enum dtype,

@@ -160,9 +160,9 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
-        pieces[i] = piece_of(&transfer->exchange, &e->job->mesh, &from, &to);
-        pieces[i].from = reference_pointer(s, piece->from);
-        pieces[i].to = reference_pointer(s, piece->to);
+        pieces[i] =
+            (struct piece){reference_pointer(s, piece->from), reference_pointer(s, piece->to),
+                           piece_shape_of(&transfer->exchange, &e->job->mesh, &from, &to)};
     }
     enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
     struct ownership owner = statement_ownership(program, statement);

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 31
+#define PLACE_ABI_VERSION 32
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -294,6 +294,11 @@ struct place_statement {
  * it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
+/* A piece of a collective of which a member gives at least this much to another goes between processes as it
+ * is; the rest is packed behind a header. */
+#define PLACE_DIRECT_PIECE_BYTES   (16 << 10)
+#define PLACE_MESSAGE_HEADER_BYTES 48
+
 /* Most blocks that are joined as a tree. */
 #define PLACE_BLOCKS_LIMIT 64
 
@@ -399,6 +404,9 @@ struct place_program {
     const struct place_group *groups;
     int32_t n_handles; /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
     int32_t direct_members; /* of a group whose small all_reduces go from each to all others */
+    /* What the messages of a collective between processes take of a rank's memory beside its arena, of
+     * the one that takes most, if each rank is a process of its own. */
+    int64_t message_bytes;
     int32_t n_tensors;
     const struct place_tensor *tensors;
     int32_t n_statements;

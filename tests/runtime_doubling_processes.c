@@ -35,6 +35,7 @@ static struct place_program program = {.n_parts = 1,
                                        .n_groups = GROUPS,
                                        .groups = groups,
                                        .n_handles = GROUPS * KINDS,
+                                       .message_bytes = INT64_C(64) << 20,
                                        .n_statements = 2,
                                        .statements = statements};
 

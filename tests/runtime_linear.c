@@ -338,6 +338,7 @@ int main(int argc, char **argv) {
         .n_parts = 1,
         .parts = &part,
         .n_handles = 1,
+        .message_bytes = INT64_C(64) << 20,
         .direct_members = (int32_t)(axes[0].size * axes[1].size), /* as group_bytes has it */
         .n_statements = 4,
         .statements = statements,

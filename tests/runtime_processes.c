@@ -33,6 +33,7 @@ static struct place_program program = {.n_parts = 1,
                                        .n_groups = GROUPS,
                                        .groups = groups,
                                        .n_handles = FLIGHTS,
+                                       .message_bytes = INT64_C(64) << 20,
                                        .direct_members = RANKS,
                                        .n_statements = 2,
                                        .statements = statements};
@@ -158,6 +159,9 @@ static void prepare_piece(struct trial *trial, int32_t i) {
         want_all(trial, i, group_before(&trial->members, 1));
     else
         want_chunks(trial, i, part, row);
+    if (trial->kind == PLACE_ALL_GATHER) /* what lies behind the whole is nobody's */
+        memcpy(trial->wanted[i] + valid, (float *)trial->memory[i][1] + valid,
+               (size_t)form.missing * sizeof *dst);
     int64_t chunk = trial->kind == PLACE_ALL_REDUCE ? (valid + n - 1) / n : part;
     trial->message_bytes += 4 * (trial->kind == PLACE_PERMUTE ? valid : chunk);
 }

@@ -129,7 +129,7 @@ static const char *check_program(const struct place_program *program,
 }
 
 static int64_t message_bytes(const struct session *session) {
-    return session->processes > 1 ? PLACE_MESSAGE_BYTES_PER_RANK : 0;
+    return session->processes > 1 ? launch_message_bytes(session->program) : 0;
 }
 
 /* The stack of a thread that is given no other, by `ulimit -s`. */

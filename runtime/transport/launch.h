@@ -8,9 +8,12 @@
 #include <stdint.h>
 #include "runtime/context.h"
 
-/* What collectives between processes take of a rank's memory beside its arena, unless one alone
- * needs more. */
-#define PLACE_MESSAGE_BYTES_PER_RANK (INT64_C(64) << 20)
+/* What collectives between processes take of a rank's memory beside its arena: room for several at once, and for
+ * the one that needs most. */
+static inline int64_t launch_message_bytes(const struct place_program *program) {
+    const int64_t several = INT64_C(64) << 20;
+    return program->message_bytes > several ? program->message_bytes : several;
+}
 
 struct launch {
     int32_t first, ranks;                        /* of this process; without a launcher all */

@@ -59,18 +59,10 @@ static struct mpi_rank *rank_of(const struct place_context *context) {
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
-/* Null: it has to wait until others have given theirs back; or, where there are none, for ever. */
+/* Null: it has to wait until others have given theirs back. */
 static char *take_room(struct mpi_rank *self, size_t bytes) {
-    if (self->room_begin == self->room_end) {
+    if (self->room_begin == self->room_end)
         self->room_begin = self->room_end = 0;
-        if (bytes > self->room_bytes) {
-            const size_t usual = PLACE_MESSAGE_BYTES_PER_RANK;
-            size_t wanted = bytes > usual ? bytes : usual;
-            free(self->room);
-            self->room = malloc(wanted);
-            self->room_bytes = self->room ? wanted : 0;
-        }
-    }
     bool wrapped = self->room_end < self->room_begin;
     size_t at = self->room_end, end = wrapped ? self->room_begin : self->room_bytes + 1;
     if (!wrapped && at + bytes >= end)
@@ -97,11 +89,7 @@ static int32_t begin_flights(struct mpi_rank *self) {
             continue;
         flight->room = take_room(self, flight->room_bytes);
         if (!flight->room)
-            return flight != self->first
-                       ? PLACE_OK
-                       : context_fail(flight->context, flight->header.statement,
-                                      PLACE_ERROR_TRANSPORT, "no memory for messages of %zu bytes",
-                                      flight->room_bytes);
+            return PLACE_OK;
         flight->room_end = self->room_end;
         status = flight_begin(flight);
     }
@@ -193,6 +181,11 @@ static int32_t mpi_start(struct place_context *context, int32_t handle,
         return self->local->start(context, handle, collective);
     if (!flight_prepare(flight, context, collective, traffic->started++))
         return fail_start(context, collective->statement, "has no memory", handle);
+    if ((int64_t)flight->room_bytes > context->program->message_bytes)
+        return fail_start(context, collective->statement,
+                          "needs more room than the program says (an error of the compiler); "
+                          "report it",
+                          handle);
     flight->sent_bytes = &traffic->sent_bytes;
     flight->before = traffic->last;
     traffic->last = flight;
@@ -330,7 +323,9 @@ static bool open_rank(const struct place_program *program, struct mpi_rank *self
     self->sources = calloc(devices, sizeof *self->sources);
     self->flights = calloc((size_t)program->n_handles + 1, sizeof *self->flights);
     self->traffic = calloc((size_t)program->n_groups + 1, sizeof *self->traffic);
-    if (!self->host_parts || !self->sources || !self->flights || !self->traffic)
+    self->room_bytes = (size_t)launch_message_bytes(program);
+    self->room = malloc(self->room_bytes);
+    if (!self->host_parts || !self->sources || !self->flights || !self->traffic || !self->room)
         return false;
     for (int32_t i = 0; i < program->n_handles; i++) {
         self->flights[i].meeting = messages_of(rank, FLIGHT_SLOTS * i);

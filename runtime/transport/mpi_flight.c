@@ -9,9 +9,6 @@
 #include <string.h>
 #include "runtime/transport/mpi_flight.h"
 
-/* The size from which on a piece is worth a message of its own. */
-enum { DIRECT_BYTES = 16 << 10 };
-
 /* ---- what travels how ----------------------------------------------------------------------- */
 
 /* Elements of a piece in one message, padding and all. */
@@ -28,7 +25,7 @@ static size_t bytes_of(const struct flight *flight, int32_t i) {
 
 static bool is_direct(const struct flight *flight, int32_t i) {
     const struct place_piece *piece = &flight->collective.pieces[i];
-    if (bytes_of(flight, i) < DIRECT_BYTES)
+    if (bytes_of(flight, i) < PLACE_DIRECT_PIECE_BYTES)
         return false;
     bool in_rows =
         piece->outer > 1 || (flight->collective.kind == PLACE_ALL_TO_ALL && piece->dst_outer > 1);

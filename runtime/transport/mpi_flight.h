@@ -32,6 +32,8 @@ struct flight_header {
     uint64_t digest;      /* of the collective */
     int64_t packed_bytes; /* behind the header */
 };
+_Static_assert(sizeof(struct flight_header) == PLACE_MESSAGE_HEADER_BYTES,
+               "as the compiler counts");
 
 struct flight {
     int in_flight; /* started, and not waited for */
