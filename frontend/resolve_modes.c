@@ -601,11 +601,9 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         out.said = statement->mode.states.n > 1 ? said + i : 0;
         out.origin = origin_in_frame(r->arena, frame, ast->span);
         out.selector_span = frame->outer ? out.origin.span : path->span;
-        out.statement_span = statement->mode.states.n > 1 || statement->mode.modes.n > 1
-                                 ? span_nowhere()
-                                 : statement->span;
-        if (frame->outer)
-            out.statement_span = out.origin.span;
+        out.whole_span = frame->outer ? out.origin.span : statement->span;
+        bool alone = statement->mode.states.n == 1 && statement->mode.modes.n == 1;
+        out.statement_span = frame->outer || alone ? out.whole_span : span_nowhere();
         struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
         if (!find_mode(r, ast->name, base.state, &m.mode))
             continue;
@@ -671,6 +669,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     };
     out.selector_span = out.origin.span;
     out.statement_span = frame->outer ? out.origin.span : statement->span;
+    out.whole_span = out.statement_span;
     struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
     enum mode modes[2];
     if (!read_letter(&m, letter, &modes[0], &modes[1]))

@@ -252,6 +252,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     struct span axes_span;      // the product, or what a parameter was given for it
     struct span statement_span; // without which it is not said: the statement, or the `use`;
                                 // nowhere, where others of one line would go with it
+    struct span whole_span;     // that, with the others: what another statement can stand behind
     bool sets_extent, sets_residency;
     enum extent extent;
     enum residency residency;

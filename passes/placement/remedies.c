@@ -37,8 +37,11 @@ static const char *between_statements(const struct placing *p, struct span behin
     return arena_format(p->arena, "\n%.*s", indentation, text + line);
 }
 
-static void propose_behind(struct placing *p, struct diagnostic *d, struct span behind,
-                           const char *statement) {
+// A statement behind that of the mode: what else that says stays its own.
+static void propose_behind(struct placing *p, struct diagnostic *d,
+                           const struct mode_statement *mode, const char *statement) {
+    bool written = mode->origin.kind == ORIGIN_STATEMENT;
+    struct span behind = written ? mode->whole_span : origin_span(&mode->origin);
     struct span end = {behind.source, behind.end, behind.end};
     if (behind.source < p->diagnostics->sources->n_items)
         diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
@@ -82,12 +85,6 @@ static struct axis_list other_axes(const struct placing *p, const struct mode_st
     return axis_list_without(&said, axes);
 }
 
-// What a statement of its own can stand behind: a tuple, of a mode that is one of its letters.
-static struct span whole_span(const struct mode_statement *mode) {
-    bool tuple = !mode->own_text && mode->origin.kind == ORIGIN_STATEMENT;
-    return tuple ? mode->statement_span : origin_span(&mode->origin);
-}
-
 static bool is_letter(const struct mode_statement *mode) {
     struct span at = mode->origin.span;
     return at.end - at.begin <= MOST_LETTERS;
@@ -111,7 +108,7 @@ static void propose_mode(struct placing *p, struct diagnostic *d, const struct m
     }
     beside = beside ? beside : old;
     if (beside)
-        propose_behind(p, d, whole_span(beside),
+        propose_behind(p, d, beside,
                        arena_format(p->arena, "%s : %s", subject_text(p, proposed->state, beside),
                                     proposal_text(p, proposed, span_nowhere())));
 }
@@ -176,7 +173,7 @@ void propose_stored(struct placing *p, struct diagnostic *d, const struct mode_s
     else if (written && mode->own_text && !mode->said)
         diagnostic_edit(d, mode->origin.span, "stored");
     else if (!mode->own_text)
-        propose_behind(p, d, whole_span(mode),
+        propose_behind(p, d, mode,
                        arena_format(p->arena, "%s : stored", subject_text(p, mode->state, mode)));
 }
 
@@ -286,7 +283,7 @@ void propose_relaxed(struct placing *p, struct diagnostic *d, const struct mode_
         conditions[c] = relax->conditions[c] || c == (int)condition;
     if (!relax->conditions[condition])
         propose_head(p, d, relax, conditions, &relax->axes);
-    propose_behind(p, d, mode->origin.span, statement);
+    propose_behind(p, d, mode, statement);
 }
 
 void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
@@ -302,5 +299,5 @@ void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
 void propose_statement(struct placing *p, struct diagnostic *d, const struct mode_statement *behind,
                        const char *statement) {
     if (behind->own_text && behind->origin.kind == ORIGIN_STATEMENT)
-        propose_behind(p, d, behind->origin.span, statement);
+        propose_behind(p, d, behind, statement);
 }
