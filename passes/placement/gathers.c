@@ -6,6 +6,7 @@
 #include "passes/placement/place.h"
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
+#include "passes/routes/routes.h"
 
 // Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
 static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
@@ -17,22 +18,48 @@ static const struct origin *gather_origin(const struct storage *storage) {
     return moved_origin(storage, STATE_PARAMETERS, storage->shards[STATE_PARAMETERS].axes[0]);
 }
 
+// What is gathered for one use, of tensors with one outermost role.
+struct gathered {
+    int64_t unit_bytes, layer_bytes; // of tensors that are whole together
+    int64_t alone_bytes;             // of the largest that is gathered by itself
+    int64_t tensor_bytes;            // of the largest of all
+    const struct storage *largest;   // of those that are gathered most layers at once
+    const struct tensor *alone;
+    const struct storage *alone_storage;
+};
+
 // What a unit is to the user, in the plural.
-static const char *unit_text(const struct placing *p, const struct storage *storage,
+static const char *unit_text(const struct placing *p, const struct gathered *gathered,
                              enum role role) {
+    if (gathered->alone_bytes > gathered->unit_bytes)
+        return arena_format(p->arena, "the elements of `%s`", tensor_model_name(gathered->alone));
     if (role != ROLE_LAYERS)
         return arena_format(p->arena, "the parameters of `%s`", role_names[role]);
-    if (storage->gather_layers == 1)
+    if (gathered->largest->gather_layers == 1)
         return "the parameters of one layer";
-    return arena_format(p->arena, "the parameters of %" PRId64 " layers", storage->gather_layers);
+    return arena_format(p->arena, "the parameters of %" PRId64 " layers",
+                        gathered->largest->gather_layers);
 }
 
-// `layers`: how many layers' would fit.
-static void help_gather(struct placing *p, struct diagnostic *d, const struct storage *storage,
-                        int64_t layers) {
-    if (layers >= storage->gather_layers || layers == 0) {
-        diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
-                           "`heads`, `ffn` or `vocab`, over another axis");
+// What the whole of a role's parameters does not leave room for, each of them alone may.
+static bool helps_to_gather_alone(const struct placing *p, const struct gathered *gathered) {
+    int64_t memory = p->config->device.memory_bytes;
+    return gathered->unit_bytes > memory && gathered->tensor_bytes <= memory &&
+           !gathered->largest->kept_after_forward;
+}
+
+static void help_gather(struct placing *p, struct diagnostic *d, const struct gathered *gathered) {
+    const struct storage *storage = gathered->largest;
+    int64_t memory = p->config->device.memory_bytes;
+    bool several = gathered->unit_bytes > memory && storage->gather_layers > 1;
+    int64_t layers = several ? memory / gathered->layer_bytes : 0;
+    if (layers == 0) {
+        diagnostic_help(d,
+                        "no number of devices on these axes makes this smaller: split the work, "
+                        "`heads`, `ffn` or `vocab`, over another axis%s",
+                        helps_to_gather_alone(p, gathered)
+                            ? ", or gather each tensor by itself, `unit = tensor`"
+                            : "");
         return;
     }
     if (layers == 1)
@@ -45,29 +72,39 @@ static void help_gather(struct placing *p, struct diagnostic *d, const struct st
     propose_unit(p, d, storage->modes[STATE_PARAMETERS][shards->axes[0]], layers);
 }
 
-// What is gathered for one use, of tensors with one outermost role.
-struct gathered {
-    int64_t unit_bytes, layer_bytes;
-    const struct storage *largest; // of those that are gathered most layers at once
-};
+static int64_t most_at_once(const struct gathered *gathered) {
+    return gathered->alone_bytes > gathered->unit_bytes ? gathered->alone_bytes
+                                                        : gathered->unit_bytes;
+}
 
 static void report_gather(struct placing *p, const struct gathered *gathered, enum role role) {
-    const struct origin *origin = gather_origin(gathered->largest);
+    bool alone = gathered->alone_bytes > gathered->unit_bytes;
+    const struct origin *origin =
+        gather_origin(alone ? gathered->alone_storage : gathered->largest);
     const struct device_config *device = &p->config->device;
     struct diagnostic *d = report(
         p->diagnostics, E702, origin_span(origin), "%s gathered for one use take %s; `%s` has %s",
-        unit_text(p, gathered->largest, role), bytes_text(p->arena, (double)gathered->unit_bytes),
+        unit_text(p, gathered, role), bytes_text(p->arena, (double)most_at_once(gathered)),
         device->name, bytes_text(p->arena, (double)device->memory_bytes));
     diagnostic_say(d, "whole on every device while they are used");
     diagnostic_label(d, device->origin.span, "the device");
     diagnostic_origin(d, origin);
-    help_gather(p, d, gathered->largest, device->memory_bytes / gathered->layer_bytes);
+    help_gather(p, d, gathered);
 }
 
 static void add_gathered(const struct placing *p, struct gathered *sum, const struct tensor *tensor,
                          const struct placed_tensor *placed) {
     const struct storage *storage = placed->storage;
     int64_t bytes = gathered_bytes(p, tensor, placed);
+    sum->tensor_bytes = bytes > sum->tensor_bytes ? bytes : sum->tensor_bytes;
+    if (is_gathered_alone(storage)) {
+        if (bytes <= sum->alone_bytes)
+            return;
+        sum->alone_bytes = bytes;
+        sum->alone = tensor;
+        sum->alone_storage = storage;
+        return;
+    }
     sum->layer_bytes += bytes;
     sum->unit_bytes += bytes * storage->gather_layers;
     if (!sum->largest || sum->largest->gather_layers < storage->gather_layers)
@@ -87,7 +124,7 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
             add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
     }
     for (int role = 0; role < N_ROLES; role++)
-        if (gathered[role].unit_bytes > p->config->device.memory_bytes) {
+        if (most_at_once(&gathered[role]) > p->config->device.memory_bytes) {
             report_gather(p, &gathered[role], (enum role)role);
             return;
         }
