@@ -116,6 +116,13 @@ static const enum tier kept_away[AWAY][N_STATES] = {
            [STATE_PARAMETERS] = TIER_DISK,
            [STATE_ACTIVATIONS] = TIER_HOST,
            [STATE_GRADIENTS] = TIER_HOST},
+    // Where the host has no room for what the file keeps there.
+    [8] = {[STATE_GRADIENTS] = TIER_DISK},
+    [9] = {[STATE_ACTIVATIONS] = TIER_DISK},
+    [10] = {[STATE_OPTIMIZER] = TIER_DISK,
+            [STATE_PARAMETERS] = TIER_DISK,
+            [STATE_ACTIVATIONS] = TIER_DISK,
+            [STATE_GRADIENTS] = TIER_DISK},
 };
 
 static bool is_edited(const struct diagnostic *d, struct span span) {
@@ -196,6 +203,16 @@ static const char *away_statement(const struct editable *file, int away, enum st
     return arena_format(&file->c->arena, "%s : offloaded%s", state_names[state], how);
 }
 
+// Whether the row keeps on disk all states of which one statement says that they are on the host.
+static bool moves_all(const struct editable *file, int away, const struct mode_statement *said) {
+    const struct strategy_config *strategy = &file->c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (span_equal(strategy->modes[m].origin.span, said->origin.span) &&
+            kept_away[away][strategy->modes[m].state] != TIER_DISK)
+            return false;
+    return said->origin.kind == ORIGIN_STATEMENT;
+}
+
 // A statement of the same that keeps it nearer gives way.
 static bool keep_away(const struct editable *file, int away, struct diagnostic *d,
                       const char **added) {
@@ -208,8 +225,10 @@ static bool keep_away(const struct editable *file, int away, struct diagnostic *
             *added = arena_format(&file->c->arena, "%s\n  %s", *added, statement);
         else if (is_of_file(file->c, said->statement_span) && !is_edited(d, said->statement_span))
             diagnostic_edit(d, said->statement_span, "%s", statement);
-        else
+        else if (!is_of_file(file->c, said->origin.span) || !moves_all(file, away, said))
             return false;
+        else if (!is_edited(d, said->origin.span))
+            diagnostic_edit(d, said->origin.span, "offloaded(to = disk)");
     }
     return true;
 }

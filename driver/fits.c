@@ -135,6 +135,7 @@ static void try_stages(struct search *s, int away) {
 }
 
 static void try_all(struct search *s) {
+    try_edit(s, &(struct edit){0}); // what the file says may take less than all edits of it
     try_stages(s, 0);
     s->least_here = s->least;
     for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
