@@ -48,6 +48,19 @@ static const char *selected(const struct compilation *c, const struct mode_state
                : "parameters";
 }
 
+// The mode up to its bracket, with the options that its own text has: they are tried, too.
+static const char *said_of_gathering(const struct compilation *c, const struct mode_statement *mode,
+                                     struct arena *arena) {
+    const char *text =
+        arena_format(arena, "gathered(%s", mode_axes_text(&c->config.mesh, mode, arena));
+    for (uint32_t i = 0; mode->own_text && i < mode->n_options; i++) {
+        struct span span = mode->options[i].span;
+        text = arena_format(arena, "%s, %.*s", text, (int)(span.end - span.begin),
+                            c->sources.items[span.source].text + span.begin);
+    }
+    return text;
+}
+
 // Tries to keep parameters between their uses. The words go inside the brackets of the strategy's
 // own mode, or, against what `use` or a tuple brings, behind it.
 struct cheaper with_kept_parameters(struct compilation *c, const struct options *options) {
@@ -58,9 +71,8 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
     struct cheaper cheaper = {0};
     if (!mode || c->edited || !is_of_file(c, warning->span))
         return cheaper;
-    const char *words =
-        arena_format(&c->arena, "%s : gathered(%s, %s)", selected(c, mode, &c->arena),
-                     mode_axes_text(&c->config.mesh, mode, &c->arena), kept);
+    const char *words = arena_format(&c->arena, "%s : %s, %s)", selected(c, mode, &c->arena),
+                                     said_of_gathering(c, mode, &c->arena), kept);
     struct span end = mode->own_text ? warning->span : mode->statement_span;
     if (mode->own_text)
         end.end--; // in front of the bracket
