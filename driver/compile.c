@@ -106,8 +106,8 @@ static void check_memory(struct compilation *c, enum tier tier) {
     int64_t limit = tier_limit(device, tier), peak = c->account->arenas[tier].peak;
     if (!limit || peak <= limit / 10 * 8)
         return;
-    const char *needs = bytes_text(&c->arena, (double)peak);
-    const char *has = bytes_text(&c->arena, (double)limit);
+    const char *needs = bytes_text_beside(&c->arena, peak, limit);
+    const char *has = bytes_text_beside(&c->arena, limit, peak);
     const char *message =
         tier == TIER_DEVICE
             ? arena_format(&c->arena, "this strategy needs %s on every device; `%s` has %s", needs,

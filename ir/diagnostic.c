@@ -4,6 +4,7 @@
 #include "ir/check.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -321,4 +322,10 @@ const char *bytes_text(struct arena *arena, double bytes) {
         unit++;
     }
     return arena_format(arena, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+const char *bytes_text_beside(struct arena *arena, int64_t bytes, int64_t other) {
+    const char *text = bytes_text(arena, (double)bytes);
+    bool alike = bytes != other && strcmp(text, bytes_text(arena, (double)other)) == 0;
+    return alike ? arena_format(arena, "%" PRId64 " B", bytes) : text;
 }

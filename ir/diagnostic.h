@@ -143,6 +143,8 @@ char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, ui
                              size_t *length);
 
 const char *bytes_text(struct arena *, double bytes); // "12.30 MiB"
+// The same, beside that of another number: to the byte, where the two would read alike.
+const char *bytes_text_beside(struct arena *, int64_t bytes, int64_t other);
 
 // The candidates nearest to `text` by edit distance, equally near, if they are near enough to be
 // meant, in their order. Returns how many.

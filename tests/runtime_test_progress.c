@@ -125,12 +125,24 @@ static void every_tenth_line_stays(void **state) {
     assert_non_null(strstr(bytes, "\rstep 10/1000  loss 0.0000"));
 }
 
+/* A lack of a few bytes is told to the byte, any other as sizes are read. */
+static void what_is_lacking_reads_as_less(void **state) {
+    char need[32], room[32];
+    format_lack(need, room, 1092352, 1048576);
+    assert_string_equal(need, "1092352 B");
+    assert_string_equal(room, "1048576 B");
+    format_lack(need, room, 3 << 20, 1 << 20);
+    assert_string_equal(need, "3.0 MiB");
+    assert_string_equal(room, "1.0 MiB");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_time_that_is_left_follows_from_own_steps),
         cmocka_unit_test(a_line_fits_the_terminal),
         cmocka_unit_test(a_shorter_line_leaves_no_rests),
         cmocka_unit_test(every_tenth_line_stays),
+        cmocka_unit_test(what_is_lacking_reads_as_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,10 +82,11 @@ static void report_gather(struct placing *p, const struct gathered *gathered, en
     const struct origin *origin =
         gather_origin(alone ? gathered->alone_storage : gathered->largest);
     const struct device_config *device = &p->config->device;
+    int64_t bytes = most_at_once(gathered);
     struct diagnostic *d = report(
         p->diagnostics, E702, origin_span(origin), "%s gathered for one use take %s; `%s` has %s",
-        unit_text(p, gathered, role), bytes_text(p->arena, (double)most_at_once(gathered)),
-        device->name, bytes_text(p->arena, (double)device->memory_bytes));
+        unit_text(p, gathered, role), bytes_text_beside(p->arena, bytes, device->memory_bytes),
+        device->name, bytes_text_beside(p->arena, device->memory_bytes, bytes));
     diagnostic_say(d, "whole on every device while they are used");
     diagnostic_label(d, device->origin.span, "the device");
     diagnostic_origin(d, origin);

@@ -73,11 +73,11 @@ static int check_room(const struct session *session, char *message, size_t messa
             format_bytes(need, sizeof need, bytes), (long long)more);
     if (fitting > 0)
         return 0;
+    format_lack(need, room, bytes, there);
     snprintf(message, message_bytes,
              "%s: a checkpoint has %s, but its disk has only %s left; make room, or name a folder "
              "elsewhere",
-             checkpoints->folder.path, format_bytes(need, sizeof need, bytes),
-             format_bytes(room, sizeof room, there));
+             checkpoints->folder.path, need, room);
     return -1;
 }
 

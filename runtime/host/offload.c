@@ -37,6 +37,11 @@ int offload_check(const struct session *session, int ranks, char *message, size_
     char need[32], room[32];
     if (each == 0)
         return 0;
+    if (!*folder) {
+        snprintf(message, message_bytes,
+                 "--offload names no folder; give it a name, or leave it out");
+        return -1;
+    }
     int obstacle = obstacle_of(folder, each);
     if (obstacle) {
         snprintf(message, message_bytes,
@@ -48,11 +53,11 @@ int offload_check(const struct session *session, int ranks, char *message, size_
     int64_t there = disk_room(folder);
     if (each <= there / ranks)
         return 0;
+    format_lack(need, room, each * ranks, there);
     snprintf(message, message_bytes,
              "%s: what is kept on disk takes %s (%d rank%s here), but only %s are left there; make "
              "room, or name a folder elsewhere with --offload DIR",
-             folder, format_bytes(need, sizeof need, each * ranks), ranks, plural_s(ranks),
-             format_bytes(room, sizeof room, there));
+             folder, need, ranks, plural_s(ranks), room);
     return -1;
 }
 

@@ -71,11 +71,11 @@ static int check_room(const struct named_file *file, const char *place, char *me
     int64_t there = disk_room(parent_of(place, copy, sizeof copy));
     if (file->bytes <= there)
         return 0;
+    format_lack(need, room, file->bytes, there);
     snprintf(message, bytes,
              "%s: it will have %s, but its disk has only %s left; make room, or name a folder "
              "elsewhere",
-             file->path, format_bytes(need, sizeof need, file->bytes),
-             format_bytes(room, sizeof room, there));
+             file->path, need, room);
     return -1;
 }
 

@@ -28,6 +28,15 @@ const char *format_bytes(char *text, size_t bytes, int64_t value) {
     return text;
 }
 
+void format_lack(char need[32], char room[32], int64_t needed, int64_t there) {
+    format_bytes(need, 32, needed);
+    format_bytes(room, 32, there);
+    if (strcmp(need, room) != 0)
+        return;
+    snprintf(need, 32, "%lld B", (long long)needed);
+    snprintf(room, 32, "%lld B", (long long)there);
+}
+
 double unsigned_nan(double value) {
     return isnan(value) ? fabs(value) : value;
 }

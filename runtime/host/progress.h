@@ -19,6 +19,8 @@ struct progress {
 double clock_ticks_per_second(void);
 /* "12.3 MiB" */
 const char *format_bytes(char *text, size_t bytes, int64_t value);
+/* What is needed and what is there, as texts of 32 bytes: to the byte, where they would read alike. */
+void format_lack(char need[32], char room[32], int64_t needed, int64_t there);
 
 /* What a word has behind so many of what it names. */
 static inline const char *plural_s(int64_t n) {

@@ -182,12 +182,12 @@ static int check_memory(const struct session *session, int ranks, char *message)
     if (each <= free_bytes / ranks)
         return 0;
     char total[32], one[32], there[32];
+    format_lack(total, there, each * ranks, free_bytes);
     snprintf(message, MESSAGE_BYTES,
              "%d rank%s %s of memory (%s each), but this machine has %s free; use fewer "
              "ranks here, a smaller model or microbatch, or a strategy that shards more",
-             ranks, ranks == 1 ? " needs" : "s need",
-             format_bytes(total, sizeof total, each * ranks), format_bytes(one, sizeof one, each),
-             format_bytes(there, sizeof there, free_bytes));
+             ranks, ranks == 1 ? " needs" : "s need", total, format_bytes(one, sizeof one, each),
+             there);
     return -1;
 }
 
