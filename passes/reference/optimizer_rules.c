@@ -124,7 +124,15 @@ static bool decides_of(const struct rules *r, const struct optimizer_rule *rule,
     return false;
 }
 
-// Others hold for all that it selects, and take nothing from it.
+static bool selects_matrices(const struct rules *r, const struct optimizer_rule *rule) {
+    for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
+        if (selects(rule, &r->program->job->tensors[t]) &&
+            is_muon_matrix(&r->program->job->tensors[t]))
+            return true;
+    return false;
+}
+
+// Others hold for all that it selects, and take nothing from it. No selector makes matrices of gains.
 static void check_decides(const struct rules *r, const struct optimizer_rule *rule) {
     const struct optimizer_rule *instead = NULL;
     for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
@@ -134,9 +142,14 @@ static void check_decides(const struct rules *r, const struct optimizer_rule *ru
         return;
     struct diagnostic *d =
         report(r->diagnostics, W830, origin_span(&rule->origin), "this optimizer updates nothing");
-    diagnostic_say(d, "others hold for all that it selects");
-    diagnostic_label(d, origin_span(&instead->origin), "this one, among them");
-    diagnostic_help(d, "leave it out, or give it a longer selector");
+    bool for_others = rule->optimizer.kind == OPTIMIZER_MUON && !selects_matrices(r, rule);
+    diagnostic_say(d, for_others ? "`muon` is for matrices of layers, and it selects none"
+                                 : "others hold for all that it selects");
+    diagnostic_label(d, origin_span(&instead->origin),
+                     for_others ? "what it selects has this one" : "this one, among them");
+    diagnostic_help(d, for_others
+                           ? "leave it out, or select matrices: `optimizer.layers = muon(...)`"
+                           : "leave it out, or give it a longer selector");
 }
 
 // ---- Muon -------------------------------------------------------------------------------------
