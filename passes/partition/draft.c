@@ -28,6 +28,7 @@ enum tier operands_tier(const struct draft *draft, const struct reference *opera
     return TIER_DEVICE;
 }
 
+// A part along a dimension is not one of a flat shard, though both may have as many elements.
 static bool has_types(const struct draft *draft, const struct unit *unit,
                       const struct reference *operands, uint32_t n) {
     bool equal = unit->n_parameters == n;
@@ -35,6 +36,8 @@ static bool has_types(const struct draft *draft, const struct unit *unit,
         struct tensor_type type =
             buffer_type(draft->program, &draft->program->buffers[operands[i].buffer]);
         equal = type_equal(&type, &unit->values[i].type);
+        for (unsigned d = 0; equal && d < type.rank; d++)
+            equal = type.dims[d].dimension == unit->values[i].type.dims[d].dimension;
     }
     return equal;
 }
