@@ -13,12 +13,23 @@ static uint32_t result_of(const struct unit *whole, value_id v) {
     return NO_ID;
 }
 
+// A number that is made of numbers that the unit is given, as what a rate is at this step.
+static bool is_of_scalars(const struct unit *unit, const struct op *op, const bool *repeated) {
+    for (unsigned k = 0; k < op->n_operands; k++) {
+        const struct op *from = unit_producer(unit, op->operands[k]);
+        if (unit->values[op->operands[k]].type.rank > 0 || (from && !repeated[from - unit->ops]))
+            return false;
+    }
+    return op->n_operands > 0 && unit->values[op->results[0]].type.rank == 0;
+}
+
 static const bool *repeated_ops(struct arena *arena, const struct unit *unit) {
     bool *repeated = ARENA_ARRAY(arena, bool, unit->n_ops + 1);
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
         bool casts = op->kind == OP_CAST && op->operands[0] < unit->n_parameters;
-        repeated[i] = op->kind == OP_IOTA || (casts && result_of(unit, op->results[0]) == NO_ID);
+        bool given = casts || is_of_scalars(unit, op, repeated);
+        repeated[i] = op->kind == OP_IOTA || (given && result_of(unit, op->results[0]) == NO_ID);
     }
     return repeated;
 }
@@ -29,12 +40,18 @@ static const struct op *repeated_op(const struct unit_cutter *c, value_id v) {
     return op && c->is_repeated[op - c->whole.ops] ? op : NULL;
 }
 
+// Pieces follow each other by their numbers, their ops in the whole need not.
+static void note_piece(struct unit_cutter *c, value_id v, uint32_t piece) {
+    if (c->last_in[v] == NO_ID || c->last_in[v] < piece)
+        c->last_in[v] = piece;
+}
+
 // A piece reads what it makes anew something of, too.
 static void note_read(struct unit_cutter *c, value_id v, uint32_t piece) {
     const struct op *op = repeated_op(c, v);
-    c->last_in[v] = piece;
+    note_piece(c, v, piece);
     for (unsigned k = 0; op && k < op->n_operands; k++)
-        c->last_in[op->operands[k]] = piece;
+        note_read(c, op->operands[k], piece);
 }
 
 // The pieces that make and read each value. What is repeated is made in all of them.
