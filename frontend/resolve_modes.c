@@ -493,6 +493,28 @@ static bool find_mode(struct resolver *r, struct ast_name name, enum state state
     return false;
 }
 
+static bool takes_options(enum mode mode) {
+    for (int i = 0; i < N_OPTION_ROWS; i++)
+        if (option_rows[i].mode == mode)
+            return true;
+    return false;
+}
+
+// What is neither an option nor the axes of an extent.
+static void report_unnamed_argument(const struct mode_reader *m, const struct ast_mode *ast,
+                                    const struct ast_argument *argument) {
+    bool takes_axes = mode_rows[m->mode].takes_axes, options = takes_options(m->mode);
+    struct diagnostic *d = report(m->r->diagnostics, E105, argument->span,
+                                  takes_axes ? "`%s` takes one product of axes; join axes with `*`"
+                                  : options  ? "`%s` takes no axis, only options by name"
+                                             : "`%s` takes no argument",
+                                  ast->name.text);
+    if (options || ast->arguments.n > 1)
+        return;
+    diagnostic_help(d, "over which axes a state is cut another mode of it says");
+    diagnostic_edit(d, ast->span, "%s", ast->name.text);
+}
+
 // The first argument of an extent is its axes; all others are options by name.
 static void read_arguments(const struct mode_reader *m, const struct ast_mode *ast) {
     const struct ast_arguments *arguments = &ast->arguments;
@@ -510,10 +532,7 @@ static void read_arguments(const struct mode_reader *m, const struct ast_mode *a
         if (i == 0 && has_axes) {
             read_axes(m, argument);
         } else if (!argument->name.text) {
-            report(m->r->diagnostics, E105, argument->span,
-                   takes_axes ? "`%s` takes one product of axes; join axes with `*`"
-                              : "`%s` takes no axis, only options by name",
-                   ast->name.text);
+            report_unnamed_argument(m, ast, argument);
         } else {
             read_option(m, argument);
             for (uint32_t k = 0; k < i; k++)

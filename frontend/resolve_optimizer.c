@@ -114,6 +114,15 @@ static void report_unnamed(struct resolver *r, const struct ast_argument *argume
     diagnostic_edit(d, argument->span, "%s", named);
 }
 
+// The argument of this name that stands first.
+static const struct ast_argument *first_named(const struct ast_arguments *arguments,
+                                              const char *name) {
+    uint32_t i = 0;
+    while (!arguments->items[i].name.text || strcmp(arguments->items[i].name.text, name) != 0)
+        i++;
+    return &arguments->items[i];
+}
+
 // Whatever no reader took: a second time, misspelt, or without a name.
 static void report_untaken(const struct taking *t) {
     struct resolver *r = t->r;
@@ -127,8 +136,8 @@ static void report_untaken(const struct taking *t) {
         if (i < 64 && t->taken >> i & 1)
             continue;
         if (argument->name.text && table_find(names, (int)n, argument->name.text) >= 0)
-            report(r->diagnostics, E108, argument->span, "`%s` is given twice",
-                   argument->name.text);
+            report_twice(r, argument->span, first_named(t->arguments, argument->name.text)->span,
+                         arena_format(r->arena, "`%s`", argument->name.text));
         else if (argument->name.text)
             report_unknown(r, E104, argument->name,
                            arena_format(r->arena, "argument of `%s`", t->call), names, n);
