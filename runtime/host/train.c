@@ -34,6 +34,7 @@ struct training {
     struct agreed agreed;
     double waited;                /* seconds, for the last checkpoint */
     bool has_idled;               /* a step had no target */
+    bool has_updated;             /* a step was not skipped */
     struct evaluation evaluation; /* behind the last step; not whole: there was none */
 };
 
@@ -303,6 +304,18 @@ static void warn_of_idle_step(struct session *session, struct training *training
             (long long)record->step, (long long)session->program->batch);
 }
 
+/* A scale that makes all gradients infinite trains nothing, however many steps it takes. */
+static void warn_of_skipped_steps(struct session *session, const struct training *training) {
+    int64_t steps = training->step - steps_before(session);
+    if (training->has_updated || steps == 0 || is_poisoned(&training->agreed))
+        return;
+    progress_end(&session->progress);
+    fprintf(stderr,
+            "warning: the model is what it was: %s %lld step%s skipped, since gradients were not "
+            "finite at the loss scale; a smaller train.loss_scale may help\n",
+            steps == 1 ? "the" : "all", (long long)steps, steps == 1 ? " was" : "s were");
+}
+
 static int32_t share_reports(struct session *session, struct place_context *context,
                              struct training *training, double begin) {
     struct reports *reports = &training->reports;
@@ -318,6 +331,7 @@ static int32_t share_reports(struct session *session, struct place_context *cont
     reports_carried(session->program, reports, training->of_islands);
     atomic_store(&session->trained, training->step);
     if (context->rank == 0) {
+        training->has_updated |= !record.skipped;
         show_step(session, context, &record);
         warn_of_idle_step(session, training, &record);
     }
@@ -411,6 +425,8 @@ int32_t train_steps(struct session *session, struct place_context *context) {
         status = train_step(session, context, &training);
     if (!status)
         status = end_steps(session, context, &training);
+    if (!status && context->rank == 0)
+        warn_of_skipped_steps(session, &training);
     checkpoint_abandon(&training.writer);
     reports_free(&training.reports);
     free(training.of_islands);
