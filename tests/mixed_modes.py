@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Where states are, drawn at random, of all and of parts of the model, by every extent, cut, unit and residency: what
+the front end and the placement let through is proved equal to one device (proved.py), and some of it trains as one.
+
+usage: mixed_modes.py PLACEC ROOT
+300 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000, with PLACE_TEST_EVERY=N an N-th."""
+import os
+import random
+import sys
+
+from proved import check_all
+
+PLACEC, ROOT = sys.argv[1:]
+N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 300 // int(os.environ.get("PLACE_TEST_EVERY", 1))
+TRAINED_EVERY = 12  # of those that are accepted
+SELECTORS = ["", "", "", "", ".mlp", ".attention", ".norm", ".embedding", ".head", ".attention.qkv", ".layers",
+             ".layers[0:2]", ".layers[-1]", ".layers[::2]", ".layers[1::2].mlp", ".layers[2:].attention", ".layers[:3].norm"]
+SIZES = "heads = 4  vocab = 256"
+MODELS = [
+    f"llama {{ layers = 4  hidden = 32  kv_heads = 2  ffn = 48  {SIZES} }}",
+    f"gpt2 {{ layers = 5  hidden = 32  ffn = 64  {SIZES}  biases = mlp  sequence_limit = 16 }}",
+    f"llama {{ layers = 6  hidden = 20  head_dim = 6  kv_heads = 4  ffn = 34  {SIZES}  tied = true }}",
+]
+OPTIMIZERS = ["adamw(lr = 1e-3)", "adamw(lr = 1e-3)", "adam(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)",
+              "lion(lr = 1e-4)", "adafactor(lr = 1e-2)"]
+OF_PARTS = ["layers = muon(lr = 0.02)", "mlp = adafactor(lr = 1e-2)", "layers[0:2] = lion(lr = 1e-4)",
+            "attention = muon(lr = 0.02)", "layers[1:3].mlp = sgd(lr = 1e-2)"]
+UNITS = ["layer", "tensor", "layers(2)", "layers(3)", "layers(4)"]
+EXTENTS = {"parameters": ["gathered", "gathered", "replicated"],
+           "optimizer": ["sharded", "sharded", "gathered", "replicated"],
+           "gradients": ["sharded", "sharded", "replicated"]}
+CUTS = ["", "", "", "", " by tensor", " by hidden", " by ffn", " by vocab"]
+
+
+def option(drawn, word, values, share=0.3):
+    return [f"{word} = {drawn.choice(values)}"] if drawn.random() < share else []
+
+
+def with_options(word, options):
+    return f"{word}({', '.join(options)})" if options else word
+
+
+def residency(drawn, state):
+    if state in ("parameters", "gradients") and drawn.random() < 0.3:
+        return "materialized"
+    options = option(drawn, "to", ["host", "disk"], 0.5) + option(drawn, "unit", UNITS) + option(drawn, "prefetch", [0, 1, 2])
+    if state == "optimizer":
+        options += option(drawn, "update", ["host", "device"])
+    return with_options("offloaded", options)
+
+
+def activations(drawn):
+    recomputed = with_options("recomputed", option(drawn, "unit", ["layer", "layers(2)", "layers(3)"]))
+    offloaded = residency(drawn, "activations")
+    return drawn.choice([recomputed, offloaded, f"{recomputed}, {offloaded}", "stored"])
+
+
+def extent(drawn, state, axes):
+    kind = drawn.choice(EXTENTS[state])
+    options = []
+    if state == "parameters" and kind == "gathered":
+        options = (option(drawn, "unit", UNITS) + option(drawn, "prefetch", [0, 1, 2])
+                   + option(drawn, "after_forward", ["freed", "kept"]))
+    elif state == "gradients" and kind == "replicated":
+        options = option(drawn, "reduce", ["last", "each"])
+    cut = drawn.choice(CUTS) if kind != "replicated" else ""
+    return with_options(kind, [axes + cut, *options])
+
+
+def mode(drawn, state, axes):
+    if state == "activations":
+        return activations(drawn)
+    kept = [extent(drawn, state, axes)] if drawn.random() < 0.8 else []
+    if not kept or drawn.random() < 0.4:
+        kept.append(residency(drawn, state))
+    return ", ".join(kept)
+
+
+def statements(drawn, axes):
+    said = [f"use zero{drawn.choice([1, 2, 3])}({axes})"] if drawn.random() < 0.6 else []
+    for state in (*EXTENTS, "activations"):
+        for i in range(drawn.choice([0, 1, 1, 2])):
+            selector = drawn.choice(SELECTORS) if i or drawn.random() < 0.3 else ""
+            said.append(f"{state}{selector} : {mode(drawn, state, axes)}")
+    return said
+
+
+def split(drawn):
+    """The mesh, what is split over it, and the axes over which states are kept."""
+    kind = drawn.random()
+    if kind < 0.6:
+        return drawn.choice(["dp = 2", "dp = 3", "dp = 4"]), "split batch over dp", "dp"
+    mesh = drawn.choice(["dp = 2  tp = 2", "tp = 2  dp = 2"])
+    if kind < 0.8:
+        return mesh, "split batch over dp * tp", drawn.choice(["dp * tp", "dp", "tp"])
+    return mesh, f"split batch over dp  split heads, kv_heads, ffn{drawn.choice(['', ', vocab'])} over tp", "dp"
+
+
+def file_of(model, train, mesh, said):
+    return (f'import "lib/strategies.place"\nmodel m : {model}\ndevice d {{ memory = 4 GiB  host_memory = 4 GiB }}\n'
+            f"mesh g of d {{ {mesh} }}\ntrain {{ batch = 12  sequence = 16  {train} }}\n"
+            "strategy main {\n  " + "\n  ".join(said) + "\n}\n")
+
+
+def drawn_file(drawn):
+    """The file, and the one of one device."""
+    mesh, work, axes = split(drawn)
+    model = drawn.choice(MODELS)
+    optimizer = f"optimizer = {drawn.choice(OPTIMIZERS)}"
+    if drawn.random() < 0.4:
+        optimizer += f"  optimizer.{drawn.choice(OF_PARTS)}"
+    train = f"microbatch = {drawn.choice([1, 3])}  {optimizer}{drawn.choice(['', '  clip = 1.0'])}"
+    return file_of(model, train, mesh, [work, *statements(drawn, axes)]), file_of(model, train, "dp = 1", ["split batch over dp"])
+
+
+drawn = random.Random(1)
+sys.exit(check_all(PLACEC, [drawn_file(drawn) for _ in range(N_DRAWN)], TRAINED_EVERY))
