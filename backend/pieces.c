@@ -51,7 +51,7 @@ struct room {
     int64_t packed, direct;   // bytes that a member gives to another
 };
 
-// Of every piece each member gives all, not a chunk.
+// Whether each member gives all of every piece, not a chunk.
 static bool gives_all(const struct room *room) {
     enum collective_kind kind = room->exchange->kind;
     bool small = kind == COLLECTIVE_ALL_REDUCE &&
