@@ -15,6 +15,12 @@ static bool selects(const struct optimizer_rule *rule, const struct tensor *tens
     return selector_matches(&rule->selector, tensor->roles, tensor->n_roles);
 }
 
+// Muon holds for the matrices of what it selects; for the rest what would hold without it does.
+static bool may_update(const struct optimizer_rule *rule, const struct tensor *tensor) {
+    return selects(rule, tensor) &&
+           (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor));
+}
+
 // A range of layers has a loop and an update of its own; layers that take turns would need a loop over
 // turns.
 static void check_layers(const struct rules *r, const struct optimizer_rule *rule) {
@@ -80,10 +86,10 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
                                          &second->selector));
 }
 
-// Whether both select the tensor in a layer in which no longer selector settles it.
+// Whether both would update the tensor in a layer in which no longer selector settles it.
 static bool tie_of(const struct rules *r, const struct optimizer_rule *first,
                    const struct optimizer_rule *second, const struct tensor *tensor) {
-    if (!selects(first, tensor) || !selects(second, tensor))
+    if (!may_update(first, tensor) || !may_update(second, tensor))
         return false;
     for (int64_t layer = 0; has_layer(r, tensor, layer);
          layer = first_layer_behind(r, tensor, layer))
@@ -126,8 +132,7 @@ static bool decides_of(const struct rules *r, const struct optimizer_rule *rule,
 
 static bool selects_matrices(const struct rules *r, const struct optimizer_rule *rule) {
     for (uint32_t t = 0; t < r->program->job->n_tensors; t++)
-        if (selects(rule, &r->program->job->tensors[t]) &&
-            is_muon_matrix(&r->program->job->tensors[t]))
+        if (may_update(rule, &r->program->job->tensors[t]))
             return true;
     return false;
 }
