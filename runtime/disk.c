@@ -18,7 +18,7 @@ enum { PAGE_BYTES = 4096, STAGING_BYTES = 1 << 20 };
 struct disk {
     int file, direct; /* direct -1: the cache is in use */
     char *staging;
-    int64_t written, cached;
+    int64_t written;
 };
 
 /* One direction of a transfer: both are the same but for who gives. */
@@ -175,7 +175,6 @@ static int move_range(struct disk *disk, struct range range, int64_t bytes) {
                            : move_some(disk->file, &range, range.to, range.from, next);
         if (n < 0)
             return errno;
-        disk->cached += direct ? 0 : n;
         range.to += range.to ? n : 0;
         range.from += range.from ? n : 0;
         range.at += n;
@@ -199,8 +198,4 @@ int disk_write(struct disk *disk, const void *from, int64_t at, int64_t bytes) {
 
 int64_t disk_written_bytes(const struct disk *disk) {
     return disk ? disk->written : 0;
-}
-
-int64_t disk_cached_bytes(const struct disk *disk) {
-    return disk->cached;
 }

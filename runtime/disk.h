@@ -23,5 +23,3 @@ int disk_write(struct disk *disk, const void *from, int64_t at, int64_t bytes);
 
 /* End of the last byte that was written. */
 int64_t disk_written_bytes(const struct disk *disk);
-/* How many bytes were read or written by way of the system's cache. */
-int64_t disk_cached_bytes(const struct disk *disk);

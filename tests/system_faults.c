@@ -5,10 +5,14 @@
  * FAULT_FSYNC_FOLDER       every flush of a folder fails, with this errno
  * FAULT_FSYNC_NAME         ... only of those whose paths end so
  * FAULT_FLOCK              every lock fails, with this errno
- * FAULT_PWRITE_SECONDS     every write at a place of a file takes so long */
+ * FAULT_PWRITE_SECONDS     every write at a place of a file takes so long
+ *
+ * They also count what is written by way of the system's cache. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "tests/system_faults.h"
+
+static _Atomic int64_t cached_bytes;
 
 static double number_of(const char *name) {
     const char *text = getenv(name);
@@ -60,5 +67,23 @@ int flock(int descriptor, int operation) {
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t n, off_t at) {
     tarry("FAULT_PWRITE_SECONDS");
-    return syscall(SYS_pwrite64, descriptor, bytes, n, at);
+    ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, n, at);
+    if (written > 0 && !(fcntl(descriptor, F_GETFL) & O_DIRECT))
+        atomic_fetch_add(&cached_bytes, written);
+    return written;
+}
+
+bool system_passes_cache(const char *folder) {
+    enum { PAGE = 4096 };
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_DIRECT, 0600);
+    void *page = aligned_alloc(PAGE, PAGE);
+    bool passes = file >= 0 && page && pwrite(file, memset(page, 0, PAGE), PAGE, 0) == PAGE;
+    free(page);
+    if (file >= 0)
+        close(file);
+    return passes;
+}
+
+int64_t system_cached_bytes(void) {
+    return atomic_load(&cached_bytes);
 }
