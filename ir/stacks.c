@@ -114,7 +114,9 @@ struct index index_moved(struct index index, int64_t by) {
 }
 
 struct index index_in_slots(struct index index, int64_t slots) {
-    if (index.variable < 0 || slots == 1)
+    if (slots <= 1)
+        return index_constant(0);
+    if (index.variable < 0)
         return index_constant(index.offset % slots);
     return index_variable(index.variable, index.offset, slots);
 }

@@ -244,9 +244,9 @@ static void push_group(const struct group_cutter *c, struct block *to, const str
     int64_t end = first + n < cut ? first + n : cut;
     struct statement input = loop_in_group(from, cut, first, first + 1);
     struct reference kept = reference_at(c->kept[number], index_variable(GROUP, 0, 0));
-    struct reference hidden =
-        reference_at(c->group->hidden, index_variable(LAYER, -c->group->begin, 2));
-    struct reference again = reference_at(c->again, index_variable(LAYER, -c->group->begin, n));
+    struct index layer = index_variable(LAYER, -c->group->begin, 0);
+    struct reference hidden = reference_at(c->group->hidden, index_in_slots(layer, 2));
+    struct reference again = reference_at(c->again, index_in_slots(layer, n));
     if (backward) {
         push_copy(c, to, input, c->take_unit, kept, again);
         push_recomputing(c, to, loop_in_group(from, cut, first, end - 1), c->group->again);

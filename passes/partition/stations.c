@@ -140,16 +140,6 @@ struct routed routed_way(const struct draft *draft, const struct buffer *buffer)
 
 // ---- items ------------------------------------------------------------------------------------
 
-// A window has as many slots as what it is in.
-static void make_room(struct program *program, buffer_id whole, int64_t slots) {
-    slots = slots_of_owners(&program->job->mesh, &program->buffers[whole].layout.owners, slots);
-    if (buffer_items(&program->buffers[whole]) >= slots)
-        return;
-    for (buffer_id id = 0; id < program->n_buffers; id++)
-        if (id == whole || program->buffers[id].window_of == whole)
-            program->buffers[id].stacks = stacked_in_slots(slots);
-}
-
 buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way, int station,
                          struct reference of, uint32_t unit) {
     const struct plan *plan = draft->plan;
@@ -170,7 +160,7 @@ buffer_id station_buffer(struct draft *draft, struct cursor at, struct way *way,
         struct station_buffers *all = &way->of_units[station];
         ARENA_PUSH(draft->arena, all->items, all->n, all->capacity, made[unit]);
     }
-    make_room(draft->program, buffer_whole(draft->program, made[unit]), slots);
+    make_room_for_slots(draft->program, buffer_whole(draft->program, made[unit]), slots);
     return made[unit];
 }
 

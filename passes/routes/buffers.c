@@ -84,6 +84,15 @@ struct buffer route_buffer(const struct stationed *s, int station, const struct 
     return buffer;
 }
 
+void make_room_for_slots(struct program *program, buffer_id whole, int64_t slots) {
+    slots = slots_of_owners(&program->job->mesh, &program->buffers[whole].layout.owners, slots);
+    if (buffer_items(&program->buffers[whole]) >= slots)
+        return;
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        if (id == whole || program->buffers[id].window_of == whole)
+            program->buffers[id].stacks = stacked_in_slots(slots);
+}
+
 static struct station_size size_of(int64_t elements, int64_t pad, enum dtype dtype) {
     int64_t bytes = size_times(round_up(elements, pad), dtype_bytes[dtype]);
     return (struct station_size){elements, bytes, dtype};

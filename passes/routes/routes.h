@@ -33,6 +33,9 @@ struct stationed {
 // items.
 struct buffer route_buffer(const struct stationed *, int station, const struct buffer *reference,
                            const struct axis_list cuts[MAX_RANK], int64_t slots);
+// Gives a buffer at least so many slots, a multiple of its owners where it has any, and its windows as
+// many as it.
+void make_room_for_slots(struct program *, buffer_id whole, int64_t slots);
 // How large an item of that buffer is. `whole`: elements of the tensor that is cut by nothing but the
 // dimensions' axes.
 struct station_size {

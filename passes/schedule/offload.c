@@ -226,8 +226,7 @@ static void push_copy(struct offloader *o, const char *verb, const struct copyin
     static const struct axis_list none = {0};
     struct arena *arena = o->program->arena;
     const char *name = arena_format(arena, "%s.%s", verb, of->name);
-    struct index index =
-        flight.n > 1 ? index_variable(flight.variable, 0, flight.n) : index_constant(0);
+    struct index index = index_in_slots(index_variable(flight.variable, 0, 0), flight.n);
     uint32_t handle =
         step_add_handle(arena, o->step, names_fresh(&o->step->handle_names, name, '.'), flight.n);
     block_push(arena, starts,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "passes/routes/routes.h"
 
 bool has_slots(const struct overlapper *o, buffer_id buffer) {
     return !buffer_stack(&o->program->buffers[buffer], STACK_LAYERS);
@@ -384,19 +385,16 @@ void count_slots(struct overlapper *o, const struct units *units) {
     }
 }
 
-static struct index index_of_slot(int variable, int64_t offset, int64_t slots) {
-    return slots > 1 ? index_variable(variable, offset, slots) : index_constant(0);
-}
-
 struct index slot_of(const struct overlapper *o, const struct reference *at, int variable,
                      int64_t offset) {
     if (has_slots_of_owners(o, at->buffer)) // the item's number says whose it is, too
         offset += at->indices[0].offset;
-    return index_of_slot(variable, offset, o->slots[buffer_whole(o->program, at->buffer)]);
+    return index_in_slots(index_variable(variable, offset, 0),
+                          o->slots[buffer_whole(o->program, at->buffer)]);
 }
 
 struct index flight_of(const struct overlapper *o, uint32_t handle, int variable, int64_t offset) {
-    return index_of_slot(variable, offset, o->step->handles[handle].slots);
+    return index_in_slots(index_variable(variable, offset, 0), o->step->handles[handle].slots);
 }
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
@@ -418,20 +416,10 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
     }
 }
 
-// Windows in what is gathered go with it.
-static void set_slots(struct overlapper *o, buffer_id gathered, int64_t slots) {
-    for (buffer_id id = 0; id < o->program->n_buffers; id++) {
-        struct buffer *buffer = &o->program->buffers[id];
-        if (id != gathered && buffer->window_of != gathered)
-            continue;
-        buffer->stacks = stacked(STACK_SLOTS, slots);
-    }
-}
-
 // Other loops may go round in more of them.
 static void make_slots(struct overlapper *o, buffer_id buffer) {
-    if (has_slots(o, buffer) && buffer_items(&o->program->buffers[buffer]) < o->slots[buffer])
-        set_slots(o, buffer, o->slots[buffer]);
+    if (has_slots(o, buffer))
+        make_room_for_slots(o->program, buffer, o->slots[buffer]);
 }
 
 // Each slot is a copy of what is gathered for a layer: this is what prefetching costs. As many of a
