@@ -57,7 +57,7 @@ static bool has_both(const struct unit *unit, const uint8_t *shares) {
     return all == (OF_FLAT | OF_OWNED);
 }
 
-// By ops, as their results are. By these alone what is cut once is known again.
+// An op is whose its results are; by this a unit that was cut so before is known again.
 static const uint32_t *shares_of_ops(struct arena *arena, const struct unit *unit,
                                      const uint8_t *shares) {
     uint32_t *of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1);
@@ -81,12 +81,6 @@ static bool passes_on(const struct part *p, const struct op *op) {
     return op->kind == OP_ACCUMULATE && of && !(of & p->share);
 }
 
-static bool is_result_of(const struct part *p, uint32_t result) {
-    value_id v = p->whole->results[result].value;
-    return p->shares[v] & p->share || p->whole->results[result].in_parameter != NO_ID;
-}
-
-// Results that are the share's, or sums to which it may add; a sum to which it does not is left out.
 static bool adds_to(const struct part *p, value_id v) {
     const struct op *op = unit_producer(p->whole, v);
     for (; op && op->kind == OP_ACCUMULATE; op = unit_producer(p->whole, op->operands[0]))
@@ -95,9 +89,10 @@ static bool adds_to(const struct part *p, value_id v) {
     return false;
 }
 
+// Results that are the share's, and sums to which it adds and another share behind it.
 static bool is_wanted(const struct part *p, uint32_t result) {
-    value_id v = p->whole->results[result].value;
-    return is_result_of(p, result) && (p->shares[v] & p->share || adds_to(p, v));
+    const struct unit_result *r = &p->whole->results[result];
+    return p->shares[r->value] & p->share || (r->in_parameter != NO_ID && adds_to(p, r->value));
 }
 
 static bool is_needed(const struct part *p, const struct op *op) {

@@ -2,9 +2,10 @@
 // one piece makes and another reads gets a buffer, unless the whole unit has one for it.
 //
 // Who cuts says to which piece each op belongs, in the order of the text, and makes the pieces one
-// by one, all of it or (a ring's) in parts. Positions are counted anew in every piece that reads
-// them, and casts of what the unit is given are made anew, since it may come in their type; so are
-// numbers that are made of numbers alone, since a piece may run where its owner is, or on the host.
+// by one, all of it or (a ring's, what owners update) in parts. Positions are counted anew in every
+// piece that reads them, and casts of what the unit is given are made anew, since it may come in
+// their type; so are numbers that are made of numbers alone, since a piece may run where its owner
+// is, or on the host.
 #ifndef PLACE_PASSES_CUT_UNIT_H
 #define PLACE_PASSES_CUT_UNIT_H
 
