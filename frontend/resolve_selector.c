@@ -101,7 +101,9 @@ static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
     }
     if (begin >= end) {
         struct diagnostic *d = report(r->diagnostics, E119, slice->span,
-                                      "this slice has no layer of %lld", (long long)layers);
+                                      slice->is_index ? "no layer of %lld has this number"
+                                                      : "this slice has no layer of %lld",
+                                      (long long)layers);
         diagnostic_help(d, "layers are numbered from 0 to %lld", (long long)layers - 1);
         return false;
     }

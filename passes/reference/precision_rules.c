@@ -206,8 +206,9 @@ static bool check_gather(const struct rules *r, const struct subject *of) {
     if (dtype_holds(gather, parameters) || dtype_holds(gather, work))
         return false;
     enum dtype least = dtype_narrower(work, parameters);
+    enum precision_use decides = least == work ? work_use(r, of) : PRECISION_PARAMETERS;
     struct diagnostic *d = report_types(
-        r, E320, PRECISION_GATHER, work_use(r, of), of,
+        r, E320, PRECISION_GATHER, decides, of,
         arena_format(r->program->arena,
                      "parameters gathered in %s are not those that one device computes with, in %s",
                      dtype_word(gather), dtype_word(least)));
