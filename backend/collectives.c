@@ -4,7 +4,6 @@
 #include "backend/emitter.h"
 #include "backend/handles.h"
 
-#include "ir/limits.h"
 #include "runtime/place.h"
 
 // ---- pieces -----------------------------------------------------------------------------------

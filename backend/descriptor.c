@@ -407,7 +407,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct job *job
         .config_lacks = facts->config_lacks,
         .n_handles = (int32_t)handle_count(job),
         .direct_members = LIMIT_DIRECT_MEMBERS,
-        .message_bytes = message_room(job),
+        .message_bytes = message_room(arena, job),
         .n_parts = (int32_t)job->n_programs,
         .parts = parts,
         .batch = job->sizes.batch,

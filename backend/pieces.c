@@ -3,9 +3,6 @@
 // need.
 #include "backend/pieces.h"
 
-#include <stdlib.h>
-
-#include "ir/check.h"
 #include "ir/limits.h"
 #include "runtime/place.h"
 
@@ -109,29 +106,28 @@ static int64_t room_of(const struct job *job, const struct exchange *exchange, e
     return room.members > 1 ? bytes_of(&room) : 0;
 }
 
-static int64_t room_of_start(const struct program *program, const struct transfer *start) {
+static int64_t room_of_start(struct arena *arena, const struct program *program,
+                             const struct transfer *start) {
     const struct buffer *first = &program->buffers[start->pieces[0].from.buffer];
-    struct piece_shape *shapes = malloc(start->n_pieces * sizeof *shapes);
-    CHECK(shapes);
+    struct piece_shape *shapes = ARENA_ARRAY(arena, struct piece_shape, start->n_pieces);
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         struct tensor_type from =
             buffer_type(program, &program->buffers[start->pieces[i].from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[start->pieces[i].to.buffer]);
         shapes[i] = piece_shape_of(&start->exchange, &program->job->mesh, &from, &to);
     }
-    int64_t bytes = room_of(program->job, &start->exchange, first->dtype, shapes, start->n_pieces);
-    free(shapes);
-    return bytes;
+    return room_of(program->job, &start->exchange, first->dtype, shapes, start->n_pieces);
 }
 
-static int64_t room_of_step(const struct program *program, const struct step *step) {
+static int64_t room_of_step(struct arena *arena, const struct program *program,
+                            const struct step *step) {
     int64_t most = 0;
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
         if (statement->kind != STATEMENT_START || is_copy(&statement->start))
             continue;
-        int64_t bytes = room_of_start(program, &statement->start);
+        int64_t bytes = room_of_start(arena, program, &statement->start);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -153,14 +149,14 @@ static int64_t room_of_unit(const struct job *job, const struct unit *unit) {
     return most;
 }
 
-int64_t message_room(const struct job *job) {
+int64_t message_room(struct arena *arena, const struct job *job) {
     int64_t most = 0, bytes;
     for (uint32_t u = 0; u < job->n_units; u++)
         most = (bytes = room_of_unit(job, &job->units[u])) > most ? bytes : most;
     for (uint32_t i = 0; i < job->n_programs; i++)
         for (int s = 0; s < N_STEPS; s++)
             if (job->programs[i]->steps[s].present) {
-                bytes = room_of_step(job->programs[i], &job->programs[i]->steps[s]);
+                bytes = room_of_step(arena, job->programs[i], &job->programs[i]->steps[s]);
                 most = bytes > most ? bytes : most;
             }
     return most;

@@ -13,6 +13,6 @@ struct piece_shape piece_shape_of(const struct exchange *, const struct mesh *,
                                   const struct tensor_type *from, const struct tensor_type *to);
 
 // Bytes, as place_program.message_bytes: of the collective of the job's steps and units that takes most.
-int64_t message_room(const struct job *);
+int64_t message_room(struct arena *, const struct job *);
 
 #endif
