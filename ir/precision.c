@@ -123,11 +123,8 @@ enum dtype precision_of_tied(const struct precision_config *precision, const uin
 int64_t precision_next(const struct precision_config *precision, int64_t layer) {
     int64_t next = INT64_MAX;
     for (uint32_t i = 0; i < precision->n_rules; i++) {
-        const struct selector *of = &precision->rules[i].selector;
-        if (of->has_slice && of->slice_begin > layer && of->slice_begin < next)
-            next = of->slice_begin;
-        if (of->has_slice && of->slice_end > layer && of->slice_end < next)
-            next = of->slice_end;
+        int64_t of_rule = selector_next(&precision->rules[i].selector, layer);
+        next = of_rule < next ? of_rule : next;
     }
     return next;
 }

@@ -24,10 +24,11 @@ MODELS = [
 ]
 MUON = "adamw(lr = 1e-3)  optimizer.layers = muon(lr = 0.02)"
 OPTIMIZERS = ["adamw(lr = 1e-3)", "sgd(lr = 1e-2)", "sgd(lr = 1e-2, momentum = 0.9)", "lion(lr = 1e-4)",
-              "adam(lr = 1e-3, weight_decay = 0.1)", MUON, "adafactor(lr = 1e-3)"]
+              "adam(lr = 1e-3, weight_decay = 0.1)", MUON, "adafactor(lr = 1e-3)",
+              "adamw(lr = 1e-3)  optimizer.layers[1::2] = lion(lr = 1e-4)"]
 USES = ["parameters", "master", "moments", "gradients", "activations", "compute", "gather", "reduce"]
 OF_PARTS = [use for use in USES if use != "activations"]
-SLICES = ["", "", "", "[:1]", "[1:]", "[-1:]"]
+SLICES = ["", "", "", "[:1]", "[1:]", "[-1:]", "[::2]", "[1::2]"]
 PARTS = ["norm", "mlp", "attention", "attention.qkv", "embedding", "head", "layers", "attention.norm"]
 TYPES = ["bf16", "bf16", "fp16", "fp32", "fp32", "fp64"]
 STORED = ["", "use zero1(dp)", "use zero2(dp)", "use zero3(dp)",
@@ -82,6 +83,7 @@ FOUND = [
     ("gradients = fp16  reduce = bf16", 3, "optimizer.layers : sharded(dp by tensor)", MUON),
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
     ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept
+    ("compute = bf16  compute.layers[::2] = fp32  moments.layers[1::2] = bf16", 3, "use zero3(dp)  activations.layers[::2] : recomputed"),
     ("reduce = fp64", 3, "activations : sharded(tp by sequence)  in head { split vocab over tp }"),  # summed by a unit
 ]
 

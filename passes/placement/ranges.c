@@ -1,8 +1,9 @@
 // place, ranges: which layers are placed alike, updated alike, and compute in the same element types.
 //
-// Ranges begin and end where the slice of some statement does, or of a selector of an optimizer or of
-// `precision`. Where a slice takes every n-th layer, layers take turns: n ranges, each of every n-th
-// layer, that end together. What then turns out to be placed alike is one range again.
+// Ranges begin and end where the slice of some statement does, or where another optimizer or another type
+// holds. Where a slice of a statement takes every n-th layer, layers take turns: n ranges, each of every
+// n-th layer, that end together; those that have other optimizers or types stand one by one. What then
+// turns out to be placed alike is one range again.
 #include <string.h>
 
 #include "ir/check.h"
@@ -48,33 +49,38 @@ static void add_ranges(struct placing *p, uint32_t *capacity, int64_t begin, int
     }
 }
 
-// The stretches into which all slices divide the layers.
+// The stretches into which the slices of the strategy divide the layers.
 static struct by_layer find_stretches(const struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    const struct train_config *train = &p->config->train;
-    size_t most = (size_t)strategy->n_modes + strategy->n_splits + train->n_optimizers +
-                  train->precision.n_rules;
+    size_t most = (size_t)strategy->n_modes + strategy->n_splits;
     const struct selector **selectors = ARENA_ARRAY(p->arena, const struct selector *, most + 1);
     uint32_t n = 0;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         selectors[n++] = &strategy->modes[m].selector;
     for (uint32_t s = 0; s < strategy->n_splits; s++)
         selectors[n++] = &strategy->splits[s].scope;
-    for (uint32_t i = 0; i < train->n_optimizers; i++)
-        selectors[n++] = &train->optimizers[i].selector;
-    for (uint32_t i = 0; i < train->precision.n_rules; i++)
-        selectors[n++] = &train->precision.rules[i].selector;
     return selectors_by_layer(p->arena, selectors, n);
+}
+
+// Where the range ends that begins with this layer: with the stretch, or in front of the first layer of
+// which something else may be said in `train`.
+static int64_t range_end(const struct placing *p, const struct by_layer *by_layer, int64_t begin) {
+    const struct train_config *train = &p->config->train;
+    const int64_t ends[] = {stretch_end(by_layer, stretch_at(by_layer, begin)),
+                            optimizer_next(train, begin), precision_next(&train->precision, begin)};
+    int64_t end = p->program->job->sizes.layers;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        end = ends[i] < end ? ends[i] : end;
+    return end;
 }
 
 void find_ranges(struct placing *p) {
     struct placement *placement = p->placement;
     struct by_layer by_layer = find_stretches(p);
-    int64_t layers = p->program->job->sizes.layers;
     uint32_t capacity = 0;
-    for (uint32_t i = 0; i < by_layer.n && by_layer.stretches[i].begin < layers; i++) {
-        int64_t end = stretch_end(&by_layer, &by_layer.stretches[i]);
-        add_ranges(p, &capacity, by_layer.stretches[i].begin, end < layers ? end : layers);
+    for (int64_t begin = 0, end; begin < p->program->job->sizes.layers; begin = end) {
+        end = range_end(p, &by_layer, begin);
+        add_ranges(p, &capacity, begin, end);
     }
     placement->n_tensors = p->program->job->n_tensors;
     placement->tensors =

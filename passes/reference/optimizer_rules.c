@@ -8,7 +8,6 @@ struct rules {
     const struct program *program;
     const struct config *config;
     struct diagnostics *diagnostics;
-    struct by_layer by_layer; // the selectors of all rules
 };
 
 static bool selects(const struct optimizer_rule *rule, const struct tensor *tensor) {
@@ -21,20 +20,11 @@ static bool may_update(const struct optimizer_rule *rule, const struct tensor *t
            (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor));
 }
 
-// A range of layers has a loop and an update of its own; layers that take turns would need a loop over
-// turns.
-static void check_layers(const struct rules *r, const struct optimizer_rule *rule) {
-    if (selector_is_partial(&rule->selector, r->config->model.layers) &&
-        rule->selector.slice_step > 1)
-        report_not_built(r->diagnostics, &rule->origin, "an optimizer for every n-th layer",
-                         "select a range of layers, as in `layers[0:4]`");
-}
-
 // The layers in which a tensor may have different optimizers: the first, then the next of each; at last
 // one that the model has not.
 static int64_t first_layer_behind(const struct rules *r, const struct tensor *tensor,
                                   int64_t layer) {
-    return tensor->layers ? stretch_end(&r->by_layer, stretch_at(&r->by_layer, layer)) : INT64_MAX;
+    return tensor->layers ? optimizer_next(&r->config->train, layer) : INT64_MAX;
 }
 
 static bool has_layer(const struct rules *r, const struct tensor *tensor, int64_t layer) {
@@ -196,11 +186,9 @@ static void check_trains(const struct rules *r) {
 bool check_optimizers(const struct program *program, const struct config *config,
                       struct diagnostics *diagnostics) {
     const struct train_config *train = &config->train;
-    const struct rules r = {program, config, diagnostics,
-                            optimizers_by_layer(program->arena, train)};
+    const struct rules r = {program, config, diagnostics};
     uint32_t errors = r.diagnostics->n_errors;
     for (uint32_t i = 0; i < train->n_optimizers; i++) {
-        check_layers(&r, &train->optimizers[i]);
         check_selects(&r, &train->optimizers[i]);
         for (uint32_t k = 0; k < i; k++)
             check_tie(&r, &train->optimizers[k], &train->optimizers[i]);

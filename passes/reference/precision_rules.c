@@ -79,14 +79,6 @@ static const struct subject *subjects_of(const struct rules *r, enum precision_u
     return is_of_parts(use) ? r->parts : r->tensors;
 }
 
-// Tensors and units are of ranges of layers; layers that take turns would need a loop over turns.
-static void check_slice(const struct rules *r, const struct precision_rule *rule) {
-    if (selector_is_partial(&rule->selector, r->config->model.layers) &&
-        rule->selector.slice_step > 1)
-        report_not_built(r->diagnostics, &rule->origin, "a precision for every n-th layer",
-                         "select a range of layers, as in `layers[0:4]`");
-}
-
 // What layers hand on is of one type.
 static void check_selector(const struct rules *r, const struct precision_rule *rule) {
     const char *use = precision_names[rule->use];
@@ -97,7 +89,6 @@ static void check_selector(const struct rules *r, const struct precision_rule *r
         diagnostic_help(d, "say what a part works in by `compute`, as in `compute.norm = fp32`");
         return;
     }
-    check_slice(r, rule);
     uint32_t n;
     const struct subject *subjects = subjects_of(r, rule->use, &n);
     for (uint32_t i = 0; i < n; i++)

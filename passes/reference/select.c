@@ -1,6 +1,7 @@
 // Selectors against tensors; see select.h and docs/language.md.
 #include "passes/reference/select.h"
 
+#include "ir/limits.h"
 #include "passes/reference/muon.h"
 
 bool selectors_overlap(const struct selector *a, const struct selector *b) {
@@ -78,12 +79,56 @@ bool optimizers_alike(const struct train_config *train, const struct job *job, i
     return alike;
 }
 
-struct by_layer optimizers_by_layer(struct arena *arena, const struct train_config *train) {
-    const struct selector **selectors =
-        ARENA_ARRAY(arena, const struct selector *, train->n_optimizers + 1);
+int64_t optimizer_next(const struct train_config *train, int64_t layer) {
+    int64_t next = INT64_MAX;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        int64_t of_rule = selector_next(&train->optimizers[i].selector, layer);
+        next = of_rule < next ? of_rule : next;
+    }
+    return next;
+}
+
+static int64_t borders_of(const struct selector *selector, int64_t layers) {
+    int64_t n = 0;
+    for (int64_t layer = 0; (layer = selector_next(selector, layer)) < layers;)
+        n++;
+    return n;
+}
+
+// Where what changes with the layer most often is said.
+static const struct origin *most_borders(const struct train_config *train, int64_t layers) {
+    const struct origin *origin = NULL;
+    int64_t most = 0, n;
     for (uint32_t i = 0; i < train->n_optimizers; i++)
-        selectors[i] = &train->optimizers[i].selector;
-    return selectors_by_layer(arena, selectors, train->n_optimizers);
+        if ((n = borders_of(&train->optimizers[i].selector, layers)) > most) {
+            most = n;
+            origin = &train->optimizers[i].origin;
+        }
+    for (uint32_t i = 0; i < train->precision.n_rules; i++)
+        if ((n = borders_of(&train->precision.rules[i].selector, layers)) > most) {
+            most = n;
+            origin = &train->precision.rules[i].origin;
+        }
+    return origin;
+}
+
+bool check_layer_ranges(struct arena *arena, const struct train_config *train, int64_t layers,
+                        struct diagnostics *diagnostics) {
+    int64_t ranges = 0, next = 0;
+    for (int64_t layer = 0; layer < layers && ranges <= LIMIT_LAYER_RANGES; layer = next) {
+        int64_t types = precision_next(&train->precision, layer);
+        next = optimizer_next(train, layer);
+        next = types < next ? types : next;
+        ranges++;
+    }
+    if (ranges <= LIMIT_LAYER_RANGES)
+        return true;
+    const char *what =
+        arena_format(arena, "saying other types or optimizers of more than %d ranges of layers",
+                     LIMIT_LAYER_RANGES);
+    report_not_built(diagnostics, most_borders(train, layers), what,
+                     "say the same of layers that follow one another, as in `layers[0:4]`");
+    return false;
 }
 
 struct layer_ranges precision_ranges(struct arena *arena, const struct precision_config *precision,
@@ -113,7 +158,6 @@ static int64_t next_tensors(const struct job *job, int64_t layer) {
 
 struct layer_ranges optimizer_ranges(struct arena *arena, const struct train_config *train,
                                      const struct job *job) {
-    struct by_layer index = optimizers_by_layer(arena, train);
     struct layer_ranges ranges = {0};
     uint32_t cap = 0;
     int64_t tensors = 0; // where the present ones end
@@ -121,7 +165,7 @@ struct layer_ranges optimizer_ranges(struct arena *arena, const struct train_con
         bool apart = begin == tensors;
         if (apart)
             tensors = next_tensors(job, begin);
-        int64_t next = stretch_end(&index, stretch_at(&index, begin));
+        int64_t next = optimizer_next(train, begin);
         end = next < tensors ? next : tensors;
         struct layer_range *last = ranges.n ? &ranges.list[ranges.n - 1] : NULL;
         if (!apart && optimizers_alike(train, job, last->begin, begin))

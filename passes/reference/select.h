@@ -28,14 +28,18 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor, int64_t layer);
 // Whether all tensors have optimizers in one layer that do what those in another do.
 bool optimizers_alike(const struct train_config *, const struct job *, int64_t a, int64_t b);
-// Their selectors, by layer.
-struct by_layer optimizers_by_layer(struct arena *, const struct train_config *);
+// The first layer behind this one in which another rule may hold; INT64_MAX: none.
+int64_t optimizer_next(const struct train_config *, int64_t layer);
 // The layers, in ranges which have the same tensors and in which none of these has different optimizers, or
 // of which `precision` says the same: at least one range.
 struct layer_ranges {
     struct layer_range *list;
     uint32_t n;
 };
+// E199: `train` says something else of layers so often that there would be too many of these ranges. False:
+// reported.
+bool check_layer_ranges(struct arena *, const struct train_config *, int64_t layers,
+                        struct diagnostics *);
 struct layer_ranges optimizer_ranges(struct arena *, const struct train_config *,
                                      const struct job *);
 struct layer_ranges precision_ranges(struct arena *, const struct precision_config *,
