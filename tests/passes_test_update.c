@@ -202,14 +202,6 @@ static void test_E199_training_some_layers(void **state) {
     expect_refusal(&trial, E199);
 }
 
-static void test_E199_optimizer_of_every_other_layer(void **state) {
-    struct trial trial;
-    begin(&trial, FAMILY_GPT2);
-    trial.config.model.layers = 4;
-    add_slice(&trial, 0, 4, 2)->optimizer.weight_decay = 0.3;
-    expect_refusal(&trial, E199);
-}
-
 static int64_t first_layer_of(const struct trial *trial, const char *buffer) {
     buffer_id id = program_find_buffer(trial->program, buffer);
     assert_int_not_equal(id, NO_ID);
@@ -235,6 +227,27 @@ static void test_optimizers_by_layer(void **state) {
     assert_int_equal(first_layer_of(&trial, "block.mlp.up.weight.momentum.1_4"), 1);
     assert_int_equal(program_find_buffer(trial.program, "block.mlp.up.weight.moment2.1_4"), NO_ID);
     assert_int_equal(job_find_unit(trial.program->job, "norm_block_0_1"), NO_ID);
+    arena_free(&trial.arena);
+}
+
+// Of every n-th layer each that has another optimizer than the one before it is a range; what the same is
+// said of is none.
+static void test_optimizer_of_every_other_layer(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.model.layers = 5;
+    add_slice(&trial, 1, 5, 2)->optimizer.weight_decay = 0.3;
+    struct optimizer_rule *same = add_slice(&trial, 0, 5, 2);
+    same->optimizer = trial.config.train.optimizers[0].optimizer;
+    assert_true(run(&trial));
+    static const char *const units[] = {"update_block_0_1", "update_block_1_2", "update_block_2_3",
+                                        "update_block_3_4", "update_block_4_5"};
+    for (int layer = 0; layer < 5; layer++) {
+        const struct op *op = update_of(&trial, units[layer], "mlp.up.weight");
+        double decay = op_attribute(op, ATTRIBUTE_WEIGHT_DECAY)->real;
+        assert_true(decay ==
+                    (layer % 2 ? 0.3 : trial.config.train.optimizers[0].optimizer.weight_decay));
+    }
     arena_free(&trial.arena);
 }
 
@@ -287,8 +300,8 @@ int main(void) {
         cmocka_unit_test(test_E121_everything_frozen),
         cmocka_unit_test(test_E199_freezing_some_layers),
         cmocka_unit_test(test_E199_training_some_layers),
-        cmocka_unit_test(test_E199_optimizer_of_every_other_layer),
         cmocka_unit_test(test_optimizers_by_layer),
+        cmocka_unit_test(test_optimizer_of_every_other_layer),
         cmocka_unit_test(test_E305_overlapping_slices),
         cmocka_unit_test(test_longer_selector_settles_slices),
         cmocka_unit_test(test_slice_of_all_layers),

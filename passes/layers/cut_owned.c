@@ -1,47 +1,61 @@
 // Cut owned: updates of a layer of which some tensors have owners (`by tensor`), and others are cut
-// flat, become two, and so do sums of squares: owners execute theirs alone.
+// flat or have other owners, become several, and so do sums of squares: owners execute theirs alone.
 //
 // Input: the reference program. Output: the same program, in which such a call has become one of what
-// it does with the tensors that are cut flat, and one of what it does with the others. What it makes of
-// scalars alone each of them makes for itself; a sum to which both add is added to by one behind the
-// other.
+// it does with the tensors that are cut flat, and one for each list of axes over which others have
+// owners. What it makes of scalars alone each of them makes for itself; a sum to which several add is
+// added to by one behind the other.
 //
 //   call update_block(step = step, gain = ..., weight = ...)
 // becomes
 //   call update_block_flat(step = step, gain = ...)
 //   call update_block_owned(step = step, weight = ...)
+#include "ir/check.h"
 #include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
 
-enum share { SHARE_FLAT, SHARE_OWNED, N_SHARES };
-enum { OF_FLAT = 1 << SHARE_FLAT, OF_OWNED = 1 << SHARE_OWNED };
-static const char *const share_names[N_SHARES] = {"flat", "owned"};
+// Shares of a call: that of tensors without an owner, and behind it one for each list of axes. A set of
+// them is a mask.
+enum { SHARE_FLAT, MOST_SHARES = 32 };
 
 struct cutter {
     struct program *program;
     struct placement placement;
     struct unit_cuts cuts;
+    // Of the call at hand, by share: the axes of its owners; of SHARE_FLAT none.
+    struct axis_list owners[MOST_SHARES];
+    unsigned n_shares;
 };
 
 // ---- which values are whose -------------------------------------------------------------------
 
-static uint8_t share_of(const struct cutter *c, struct reference at) {
+// All states of a tensor that are at owners are at the same (placement/owners.c).
+static uint32_t share_of(struct cutter *c, struct reference at) {
     const struct buffer *buffer = &c->program->buffers[at.buffer];
     enum state state = class_states[buffer->class];
     if (buffer->tensor == NO_ID || state >= STATE_ACTIVATIONS)
         return 0;
-    return storage_of(&c->placement, buffer)->by_tensor ? OF_OWNED : OF_FLAT;
+    const struct storage *storage = storage_of(&c->placement, buffer);
+    struct axis_list owners = owner_axes(storage, &storage->shards[STATE_OPTIMIZER]);
+    unsigned share = 0;
+    while (share < c->n_shares && !axis_list_equal(&c->owners[share], &owners))
+        share++;
+    CHECK(share < MOST_SHARES); // a layer has fewer tensors
+    if (share == c->n_shares)
+        c->owners[c->n_shares++] = owners;
+    return UINT32_C(1) << share;
 }
 
 // A sum is of whoever adds to it last; what is made of scalars is of nobody.
-static const uint8_t *shares_of(const struct cutter *c, const struct call *call) {
+static const uint32_t *shares_of(struct cutter *c, const struct call *call) {
     const struct unit *unit = &c->program->job->units[call->unit];
-    uint8_t *shares = ARENA_ARRAY(c->program->arena, uint8_t, unit->n_values + 1);
+    c->n_shares = 1;
+    uint32_t *shares = ARENA_ARRAY(c->program->arena, uint32_t, unit->n_values + 1);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         shares[i] = share_of(c, call->operands[i]);
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
-        uint8_t of = 0;
+        uint32_t of = 0;
         for (unsigned k = op->kind == OP_ACCUMULATE; k < op->n_operands; k++)
             of |= shares[op->operands[k]];
         for (unsigned k = 0; k < op->n_results; k++)
@@ -50,16 +64,16 @@ static const uint8_t *shares_of(const struct cutter *c, const struct call *call)
     return shares;
 }
 
-static bool has_both(const struct unit *unit, const uint8_t *shares) {
-    uint8_t all = 0;
+static uint32_t shares_in(const struct unit *unit, const uint32_t *shares) {
+    uint32_t all = 0;
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         all |= shares[i];
-    return all == (OF_FLAT | OF_OWNED);
+    return all;
 }
 
 // An op is whose its results are; by this a unit that was cut so before is known again.
 static const uint32_t *shares_of_ops(struct arena *arena, const struct unit *unit,
-                                     const uint8_t *shares) {
+                                     const uint32_t *shares) {
     uint32_t *of = ARENA_ARRAY(arena, uint32_t, unit->n_ops + 1);
     for (uint32_t i = 0; i < unit->n_ops; i++)
         of[i] = shares[unit->ops[i].results[0]];
@@ -71,13 +85,13 @@ static const uint32_t *shares_of_ops(struct arena *arena, const struct unit *uni
 // What one share has of a unit: its ops, and of those on scalars as many as they read.
 struct part {
     const struct unit *whole;
-    const uint8_t *shares;
-    uint8_t share;
+    const uint32_t *shares;
+    uint32_t share;
     bool *needed; // values
 };
 
 static bool passes_on(const struct part *p, const struct op *op) {
-    uint8_t of = p->shares[op->results[0]];
+    uint32_t of = p->shares[op->results[0]];
     return op->kind == OP_ACCUMULATE && of && !(of & p->share);
 }
 
@@ -134,14 +148,22 @@ static void add_results(struct unit_cutter *c, struct unit_piece *piece, const s
     }
 }
 
-static struct unit_piece make_share(struct unit_cutter *c, const uint8_t *shares,
-                                    enum share share) {
+// `update_block_flat`, `update_block_owned`, and of more owners `update_block_owned_2`.
+static const char *share_name(const struct unit_cutter *c, unsigned share) {
+    struct arena *arena = c->program->arena;
+    if (share == SHARE_FLAT)
+        return arena_format(arena, "%s_flat", c->whole.name);
+    return share == 1 ? arena_format(arena, "%s_owned", c->whole.name)
+                      : arena_format(arena, "%s_owned_%u", c->whole.name, share);
+}
+
+static struct unit_piece make_share(struct unit_cutter *c, const uint32_t *shares, unsigned share) {
     struct arena *arena = c->program->arena;
     struct unit_piece piece = {0};
-    struct part p = {&c->whole, shares, (uint8_t)(1u << share),
+    struct part p = {&c->whole, shares, UINT32_C(1) << share,
                      ARENA_ARRAY(arena, bool, c->whole.n_values + 1)};
     find_needed(&p);
-    begin_piece(c, arena_format(arena, "%s_%s", c->whole.name, share_names[share]));
+    begin_piece(c, share_name(c, share));
     piece.unit = piece_unit(c);
     add_parameters(c, &piece, &p);
     for (uint32_t i = 0; i < c->whole.n_ops; i++) {
@@ -162,13 +184,16 @@ static const struct unit_cut *cut_update(void *data, const struct call *call) {
     const struct unit *unit = &c->program->job->units[call->unit];
     if (unit->phase != PHASE_UPDATE)
         return NULL;
-    const uint8_t *shares = shares_of(c, call);
-    if (!has_both(unit, shares))
+    const uint32_t *shares = shares_of(c, call);
+    uint32_t all = shares_in(unit, shares);
+    if ((all & (all - 1)) == 0) // one at most
         return NULL;
     const uint32_t *of_ops = shares_of_ops(c->program->arena, unit, shares);
-    struct unit_cut *cut = unit_cut_by(&c->cuts, c->program, call->unit, of_ops, N_SHARES);
-    for (; cut->n_pieces < N_SHARES; cut->n_pieces++)
-        cut->pieces[cut->n_pieces] = make_share(&cut->cutter, shares, (enum share)cut->n_pieces);
+    struct unit_cut *cut = unit_cut_by(&c->cuts, c->program, call->unit, of_ops, c->n_shares);
+    bool is_new = cut->n_pieces == 0;
+    for (unsigned share = 0; is_new && share < c->n_shares; share++)
+        if (all >> share & 1)
+            cut->pieces[cut->n_pieces++] = make_share(&cut->cutter, shares, share);
     return cut;
 }
 

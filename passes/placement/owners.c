@@ -87,15 +87,6 @@ static bool check_alike(struct placing *p, const struct storage *storage) {
     return true;
 }
 
-// Whether a state is not kept; parameters may be cast from their owner's master copy.
-static bool is_made_anew(const struct storage *storage) {
-    for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
-        if (stored_residency(storage, state) == RESIDENCY_MATERIALIZED &&
-            !(state == STATE_PARAMETERS && makes_parameters(storage)))
-            return true;
-    return false;
-}
-
 // Whether gradients would have to be summed over other axes of the batch than the owners' where their owner
 // has added up microbatches, alone or in front of the next.
 static bool sums_between_owners(const struct placing *p, const struct storage *storage) {
@@ -112,15 +103,17 @@ static bool sums_between_owners(const struct placing *p, const struct storage *s
 static const char *missing_beside(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list model = axis_list_without(owners, &p->placement->tokens);
-    if (model.n)
-        return "over axes of the model";
+    if (model.n && storage->shards[STATE_GRADIENTS].n)
+        return "of gradients over axes of the model";
+    if (model.n && p->placement->ordered)
+        return "over axes of the model, where training is `reproducible`,";
     if (sums_between_owners(p, storage))
         return "over some of the axes that split the batch, beside gradients that go to owners in "
                "each microbatch,";
-    if (p->placement->islands.n || storage->wire.n)
-        return "beside `relax`";
-    if (is_made_anew(storage))
-        return "of gradients or an optimizer that are materialized,";
+    if (storage->wire.n)
+        return "of gradients that travel compressed";
+    if (p->placement->islands.n && storage->shards[STATE_PARAMETERS].n)
+        return "of parameters that islands average";
     return NULL;
 }
 
