@@ -230,8 +230,8 @@ static void test_optimizers_by_layer(void **state) {
     arena_free(&trial.arena);
 }
 
-// Of every n-th layer each that has another optimizer than the one before it is a range; what the same is
-// said of is none.
+// Where every n-th layer has another optimizer, each layer that differs from the one before it is a
+// range by itself; a rule that says what holds anyway makes none.
 static void test_optimizer_of_every_other_layer(void **state) {
     struct trial trial;
     begin(&trial, FAMILY_GPT2);

@@ -22,7 +22,7 @@ struct cutter {
     struct program *program;
     struct placement placement;
     struct unit_cuts cuts;
-    // Of the call at hand, by share: the axes of its owners; of SHARE_FLAT none.
+    // By share of the call at hand: the axes of its owners; of SHARE_FLAT none.
     struct axis_list owners[MOST_SHARES];
     unsigned n_shares;
 };
