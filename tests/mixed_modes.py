@@ -76,24 +76,27 @@ def mode(drawn, state, axes):
     return ", ".join(kept)
 
 
-def statements(drawn, axes):
+def statements(drawn, axes, others):
+    """`axes`: over which most are; `others`: over which some."""
     said = [f"use zero{drawn.choice([1, 2, 3])}({axes})"] if drawn.random() < 0.6 else []
     for state in (*EXTENTS, "activations"):
         for i in range(drawn.choice([0, 1, 1, 2])):
             selector = drawn.choice(SELECTORS) if i or drawn.random() < 0.3 else ""
-            said.append(f"{state}{selector} : {mode(drawn, state, axes)}")
+            over = drawn.choice(others) if drawn.random() < 0.2 else axes
+            said.append(f"{state}{selector} : {mode(drawn, state, over)}")
     return said
 
 
 def split(drawn):
-    """The mesh, what is split over it, and the axes over which states are kept."""
+    """The mesh, what is split over it, the axes over which most states are kept, and those over which some are."""
     kind = drawn.random()
-    if kind < 0.6:
-        return drawn.choice(["dp = 2", "dp = 3", "dp = 4"]), "split batch over dp", "dp"
-    mesh = drawn.choice(["dp = 2  tp = 2", "tp = 2  dp = 2"])
-    if kind < 0.8:
-        return mesh, "split batch over dp * tp", drawn.choice(["dp * tp", "dp", "tp"])
-    return mesh, f"split batch over dp  split heads, kv_heads, ffn{drawn.choice(['', ', vocab'])} over tp", "dp"
+    if kind < 0.5:
+        return drawn.choice(["dp = 2", "dp = 3", "dp = 4"]), "split batch over dp", "dp", ["dp"]
+    mesh, others = drawn.choice(["dp = 2  tp = 2", "tp = 2  dp = 2"]), ["dp * tp", "tp * dp", "dp", "tp"]
+    if kind < 0.75:
+        return mesh, "split batch over dp * tp", drawn.choice(others), others
+    work = drawn.choice(["heads, kv_heads, ffn", "heads, kv_heads, ffn, vocab", "vocab", "sequence"])
+    return mesh, f"split batch over dp  split {work} over tp", drawn.choice(["dp", "dp", "tp", "dp * tp"]), others
 
 
 def file_of(model, train, mesh, said):
@@ -104,13 +107,13 @@ def file_of(model, train, mesh, said):
 
 def drawn_file(drawn):
     """The file, and the one of one device."""
-    mesh, work, axes = split(drawn)
+    mesh, work, axes, others = split(drawn)
     model = drawn.choice(MODELS)
     optimizer = f"optimizer = {drawn.choice(OPTIMIZERS)}"
     if drawn.random() < 0.4:
         optimizer += f"  optimizer.{drawn.choice(OF_PARTS)}"
     train = f"microbatch = {drawn.choice([1, 3])}  {optimizer}{drawn.choice(['', '  clip = 1.0'])}"
-    return file_of(model, train, mesh, [work, *statements(drawn, axes)]), file_of(model, train, "dp = 1", ["split batch over dp"])
+    return file_of(model, train, mesh, [work, *statements(drawn, axes, others)]), file_of(model, train, "dp = 1", ["split batch over dp"])
 
 
 drawn = random.Random(1)

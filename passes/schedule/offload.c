@@ -200,12 +200,12 @@ static bool is_away(const struct offloader *o, buffer_id id) {
     return id < o->n && o->kept[id].away;
 }
 
-// How many items that a loop over a group's layers uses, by its variable, are copied together; 1: each is by
-// itself.
+// How many items that a loop over a group's layers uses, by its variable, are copied together: all of the
+// group's, which has fewer layers than another range's may have; 1: each is by itself.
 static int64_t copied_together(const struct offloader *o, buffer_id id, int variable) {
     const struct loop *loop = o->loops[variable];
-    int64_t at_once = o->kept[id].at_once;
-    return loop->stride && loop->end - loop->begin <= at_once ? at_once : 1;
+    int64_t layers = loop->end - loop->begin;
+    return loop->stride && layers <= o->kept[id].at_once ? layers : 1;
 }
 
 static void add_piece(struct offloader *o, struct copying *to, struct reference from,
