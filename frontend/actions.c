@@ -5,6 +5,8 @@
 // are in the arena of the parse, so an action that bison never reaches leaks nothing. Lists are
 // passed and returned by value; their items grow in the arena.
 #include "frontend/actions.h"
+
+#include <math.h>
 #include "frontend/tokens.h"
 
 // ---- lists ------------------------------------------------------------------------------------
@@ -93,27 +95,36 @@ void ast_skip(struct parser *p) {
 
 // ---- slices -----------------------------------------------------------------------------------
 
+// A number that no integer holds is beyond all layers; one with a fraction is no layer's.
+static int64_t whole_number(struct parser *p, const struct ast_number *number, struct span span) {
+    if (number->is_integer || fabs(number->value) >= 0x1p53)
+        return number->integer;
+    report(p->diagnostics, E105, span, "layers have whole numbers, and %s is none", number->text);
+    return (int64_t)number->value;
+}
+
 // The lexer has no negative numbers: `-4` is a sign and a number, here and in values.
-static int64_t bound_value(struct ast_bound bound) {
-    return bound.negative ? -bound.number.integer : bound.number.integer;
+static int64_t bound_value(struct parser *p, struct ast_bound bound) {
+    int64_t value = bound.said ? whole_number(p, &bound.number, bound.span) : 0;
+    return bound.negative ? -value : value;
 }
 
 // `layers[3]`, and the empty `layers[]`, which resolution refuses.
-struct ast_slice ast_slice_index(struct ast_bound bound) {
+struct ast_slice ast_slice_index(struct parser *p, struct ast_bound bound) {
     return (struct ast_slice){
-        .has_begin = bound.said, .is_index = true, .begin = bound_value(bound), .step = 1};
+        .has_begin = bound.said, .is_index = true, .begin = bound_value(p, bound), .step = 1};
 }
 
 // `[begin:end:step]`; a bound that is not said stays so, since what it means depends on the model.
 struct ast_slice ast_slice_range(struct parser *p, struct ast_bound begin, struct ast_bound end,
-                                 const struct ast_number *step) {
+                                 const struct ast_number *step, struct span step_span) {
     return (struct ast_slice){
         .has_begin = begin.said,
         .has_end = end.said,
         .has_step = step != NULL,
-        .begin = bound_value(begin),
-        .end = bound_value(end),
-        .step = step ? step->integer : 1,
+        .begin = bound_value(p, begin),
+        .end = bound_value(p, end),
+        .step = step ? whole_number(p, step, step_span) : 1,
     };
 }
 

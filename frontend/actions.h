@@ -14,9 +14,9 @@ struct ast_bound { // of a slice
 struct ast_names ast_names_add(struct parser *p, struct ast_names list, struct ast_name name);
 struct ast_path ast_path_add(struct parser *p, struct ast_path list, struct ast_step step);
 struct ast_paths ast_paths_add(struct parser *p, struct ast_paths list, struct ast_path path);
-struct ast_slice ast_slice_index(struct ast_bound bound);
+struct ast_slice ast_slice_index(struct parser *p, struct ast_bound bound);
 struct ast_slice ast_slice_range(struct parser *p, struct ast_bound begin, struct ast_bound end,
-                                 const struct ast_number *step);
+                                 const struct ast_number *step, struct span step_span);
 
 struct ast_value *ast_number(struct parser *p, struct span span, struct ast_number number,
                              bool negative);

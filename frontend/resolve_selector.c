@@ -100,10 +100,12 @@ static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
         end = end < selector->slice_end ? end : selector->slice_end;
     }
     if (begin >= end) {
-        struct diagnostic *d = report(r->diagnostics, E119, slice->span,
-                                      slice->is_index ? "no layer of %lld has this number"
-                                                      : "this slice has no layer of %lld",
-                                      (long long)layers);
+        struct diagnostic *d =
+            report(r->diagnostics, E119, slice->span,
+                   !slice->is_index   ? "this slice has no layer of %lld"
+                   : slice->has_begin ? "no layer of %lld has this number"
+                                      : "there is no number of one of %lld layers",
+                   (long long)layers);
         diagnostic_help(d, "layers are numbered from 0 to %lld", (long long)layers - 1);
         return false;
     }

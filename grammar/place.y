@@ -243,9 +243,9 @@ path: step { $$ = ast_path_add(p, (struct ast_path){0}, $1); }
 step: NAME { $$ = (struct ast_step){.name = $1}; }
     | NAME '[' slice ']' { $$ = (struct ast_step){$1, true, $3}; $$.slice.span = @3; }
     ;
-slice: bound { $$ = ast_slice_index($1); }
-    | bound ':' bound { $$ = ast_slice_range(p, $1, $3, NULL); }
-    | bound ':' bound ':' NUMBER { $$ = ast_slice_range(p, $1, $3, &$5); }
+slice: bound { $$ = ast_slice_index(p, $1); }
+    | bound ':' bound { $$ = ast_slice_range(p, $1, $3, NULL, span_nowhere()); }
+    | bound ':' bound ':' NUMBER { $$ = ast_slice_range(p, $1, $3, &$5, @5); }
     ;
 bound: %empty { $$ = (struct ast_bound){0}; }
     | NUMBER { $$ = (struct ast_bound){.said = true, .number = $1, .span = @$}; }

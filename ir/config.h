@@ -152,8 +152,8 @@ bool selector_matches(const struct selector *selector, const uint8_t *roles, uns
 bool selector_equal(const struct selector *a, const struct selector *b);
 // Is a layer among those that the selector's slice selects?
 bool selector_covers(const struct selector *, int64_t layer);
-// The first layer behind this one from which on it covers what it did not, or no more what it did;
-// INT64_MAX: none.
+// The first layer behind this one, perhaps behind the model's last, that it covers and not the one before,
+// or the other way round; INT64_MAX: none. The slice is not empty.
 int64_t selector_next(const struct selector *, int64_t layer);
 
 struct optimizer_rule { // the longest selector wins; rule 0 has the empty selector

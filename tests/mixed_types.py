@@ -83,7 +83,6 @@ FOUND = [
     ("gradients = fp16  reduce = bf16", 3, "optimizer.layers : sharded(dp by tensor)", MUON),
     ("compute = bf16", 0, "split heads, kv_heads, ffn over tp  optimizer : sharded(dp * tp)"),
     ("reduce = fp64", 0, "gradients : replicated(dp, reduce = each), offloaded"),  # summed as it is kept
-    ("compute = bf16  compute.layers[::2] = fp32  moments.layers[1::2] = bf16", 3, "use zero3(dp)  activations.layers[::2] : recomputed"),
     ("reduce = fp64", 3, "activations : sharded(tp by sequence)  in head { split vocab over tp }"),  # summed by a unit
 ]
 

@@ -46,6 +46,22 @@ static void check_layer(const struct by_layer *index, const struct selector *sel
         assert_true(stretch->numbers[i - 1] < stretch->numbers[i]);
 }
 
+// The next layer that is covered and the one before it not, or the other way round, as found by asking each.
+static void test_next_layer_of_a_slice(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (int i = 0; i < 2000; i++) {
+        struct selector selector = random_selector(&random);
+        for (int64_t layer = 0; layer < LAYERS; layer++) {
+            int64_t next = layer + 1;
+            while (next <= LAYERS &&
+                   selector_covers(&selector, next) == selector_covers(&selector, next - 1))
+                next++;
+            assert_int_equal(selector_next(&selector, layer), next <= LAYERS ? next : INT64_MAX);
+        }
+    }
+}
+
 static void test_all_that_cover_a_layer_are_found(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -75,6 +91,7 @@ static void test_without_selectors_nothing_reaches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_next_layer_of_a_slice),
         cmocka_unit_test(test_all_that_cover_a_layer_are_found),
         cmocka_unit_test(test_without_selectors_nothing_reaches),
     };

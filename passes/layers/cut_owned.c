@@ -40,14 +40,15 @@ static uint32_t share_of(struct cutter *c, struct reference at) {
     unsigned share = 0;
     while (share < c->n_shares && !axis_list_equal(&c->owners[share], &owners))
         share++;
-    CHECK(share < MOST_SHARES); // a layer has fewer tensors
+    CHECK(share < MOST_SHARES); // a layer has some dozen tensors (reference/parameters.def)
     if (share == c->n_shares)
         c->owners[c->n_shares++] = owners;
     return UINT32_C(1) << share;
 }
 
-// A sum is of whoever adds to it last; what is made of scalars is of nobody.
-static const uint32_t *shares_of(struct cutter *c, const struct call *call) {
+// Shares of the call's values, which the cutter then knows the owners of. A sum is of whoever adds to it
+// last; what is made of scalars is of nobody.
+static const uint32_t *find_shares(struct cutter *c, const struct call *call) {
     const struct unit *unit = &c->program->job->units[call->unit];
     c->n_shares = 1;
     uint32_t *shares = ARENA_ARRAY(c->program->arena, uint32_t, unit->n_values + 1);
@@ -184,7 +185,7 @@ static const struct unit_cut *cut_update(void *data, const struct call *call) {
     const struct unit *unit = &c->program->job->units[call->unit];
     if (unit->phase != PHASE_UPDATE)
         return NULL;
-    const uint32_t *shares = shares_of(c, call);
+    const uint32_t *shares = find_shares(c, call);
     uint32_t all = shares_in(unit, shares);
     if ((all & (all - 1)) == 0) // one at most
         return NULL;

@@ -110,18 +110,19 @@ static const char *missing_beside(const struct placing *p, const struct storage 
     if (sums_between_owners(p, storage))
         return "over some of the axes that split the batch, beside gradients that go to owners in "
                "each microbatch,";
-    if (storage->wire.n)
-        return "of gradients that travel compressed";
-    if (p->placement->islands.n && storage->shards[STATE_PARAMETERS].n)
-        return "of parameters that islands average";
-    return NULL;
+    return storage->wire.n ? "of gradients that travel compressed" : NULL;
 }
 
 static const char *missing_with(const struct placing *p, const struct storage *storage) {
     const char *missing = missing_beside(p, storage);
-    if (missing || storage->shards[STATE_PARAMETERS].n == 0)
+    bool at_owners = storage->shards[STATE_PARAMETERS].n > 0;
+    if (missing)
         return missing;
-    return storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
+    if (p->placement->islands.n && storage->types.master != DTYPE_NONE)
+        return "of a master copy that islands average";
+    if (p->placement->islands.n && at_owners)
+        return "of parameters that islands average";
+    return at_owners && storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 
 static void check_storage(struct placing *p, const struct storage *storage) {

@@ -273,8 +273,7 @@ bool build(struct job *job, const struct pass_context *context) {
     struct span model_span = config->model.origin.span, train_span = config->train.origin.span;
     struct builder b = {.program = program, .config = config, .model = &config->model};
     CHECK(config->model.heads % config->model.kv_heads == 0);
-    if (!check_layer_ranges(program->arena, &config->train, config->model.layers,
-                            context->diagnostics))
+    if (!check_precision_ranges(program->arena, config, context->diagnostics))
         return false;
     set_sizes(program, config);
 

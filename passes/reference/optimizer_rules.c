@@ -1,6 +1,7 @@
 // What the optimizers of a `train` block say of a model, asked once there are tensors: each selects
 // some of them, of two that select the same the longer selector wins, and something is trained. An
 // optimizer for which that does not hold would be said and not heard.
+#include "ir/limits.h"
 #include "passes/reference/muon.h"
 #include "passes/reference/select.h"
 
@@ -18,6 +19,31 @@ static bool selects(const struct optimizer_rule *rule, const struct tensor *tens
 static bool may_update(const struct optimizer_rule *rule, const struct tensor *tensor) {
     return selects(rule, tensor) &&
            (rule->optimizer.kind != OPTIMIZER_MUON || is_muon_matrix(tensor));
+}
+
+// The rule that may hold for a layer and not for the one before it, or the other way round.
+static const struct origin *changed_at(const struct train_config *train, int64_t layer) {
+    for (uint32_t i = 0; i < train->n_optimizers; i++)
+        if (selector_next(&train->optimizers[i].selector, layer - 1) == layer)
+            return &train->optimizers[i].origin;
+    return NULL;
+}
+
+// Each range of layers with optimizers of its own has a text of its own. False: reported.
+static bool check_ranges(const struct rules *r) {
+    const struct train_config *train = &r->config->train;
+    int64_t ranges = 1, begin = 0, next = 0;
+    while ((next = optimizer_next(train, next)) < r->config->model.layers) {
+        if (optimizers_alike(train, r->program->job, begin, next))
+            continue;
+        begin = next;
+        if (++ranges <= LIMIT_LAYER_RANGES)
+            continue;
+        report_layer_ranges(r->diagnostics, r->program->arena, "optimizers",
+                            changed_at(train, begin));
+        return false;
+    }
+    return true;
 }
 
 // The layers in which a tensor may have different optimizers: the first, then the next of each; at last
@@ -68,8 +94,9 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
     diagnostic_say(d, "the other says this, of the same tensors");
     diagnostic_label(d, origin_span(&first->origin), "one says this");
     diagnostic_origin(d, &second->origin);
-    if (first->selector.has_slice != second->selector.has_slice)
-        diagnostic_help(d, "keep one of them");
+    const char *settles = settles_slices(&first->selector, &second->selector);
+    if (settles)
+        diagnostic_help(d, "%s", settles);
     else
         diagnostic_help(d, "keep one of them, or say which holds for what both select: `%s = ...`",
                         selectors_joined(r->program->arena, "optimizer", tensor, &first->selector,
@@ -188,6 +215,8 @@ bool check_optimizers(const struct program *program, const struct config *config
     const struct train_config *train = &config->train;
     const struct rules r = {program, config, diagnostics};
     uint32_t errors = r.diagnostics->n_errors;
+    if (!check_ranges(&r))
+        return false;
     for (uint32_t i = 0; i < train->n_optimizers; i++) {
         check_selects(&r, &train->optimizers[i]);
         for (uint32_t k = 0; k < i; k++)

@@ -3,6 +3,7 @@
 // together. Of what is said in vain a warning speaks.
 #include <string.h>
 
+#include "ir/limits.h"
 #include "passes/reference/select.h"
 
 // What a type is said of: a tensor, or the ops of one part of the model, in layers of which the same is
@@ -118,7 +119,10 @@ static void check_tie(const struct rules *r, const struct precision_rule *first,
         diagnostic_say(d, "the other says this, of the same");
         diagnostic_label(d, origin_span(&first->origin), "one says this");
         diagnostic_origin(d, &second->origin);
-        diagnostic_help(d, "keep one of them, or say which holds for what both select");
+        const char *settles = settles_slices(&first->selector, &second->selector);
+        diagnostic_help(d, "%s",
+                        settles ? settles
+                                : "keep one of them, or say which holds for what both select");
         return;
     }
 }
@@ -304,6 +308,32 @@ static void check_each_part(const struct rules *r,
     for (uint32_t i = 0; i < r->n_parts; i++)
         if (check(r, &r->parts[i]))
             return;
+}
+
+// ---- ranges of layers -------------------------------------------------------------------------
+
+// The rule that says something else of a layer than of the one before it.
+static const struct origin *changed_at(const struct precision_config *precision, int64_t layer) {
+    for (uint32_t i = 0; i < precision->n_rules; i++)
+        if (selector_next(&precision->rules[i].selector, layer - 1) == layer)
+            return &precision->rules[i].origin;
+    return NULL;
+}
+
+bool check_precision_ranges(struct arena *arena, const struct config *config,
+                            struct diagnostics *diagnostics) {
+    const struct precision_config *precision = &config->train.precision;
+    int64_t ranges = 1, begin = 0, next = 0;
+    while ((next = precision_next(precision, next)) < config->model.layers) {
+        if (precision_alike(precision, begin, next))
+            continue;
+        begin = next;
+        if (++ranges <= LIMIT_LAYER_RANGES)
+            continue;
+        report_layer_ranges(diagnostics, arena, "types", changed_at(precision, begin));
+        return false;
+    }
+    return true;
 }
 
 // ---- the whole --------------------------------------------------------------------------------

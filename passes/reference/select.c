@@ -1,16 +1,18 @@
 // Selectors against tensors; see select.h and docs/language.md.
 #include "passes/reference/select.h"
 
+#include <string.h>
+
 #include "ir/limits.h"
 #include "passes/reference/muon.h"
 
 bool selectors_overlap(const struct selector *a, const struct selector *b) {
     if (!a->has_slice || !b->has_slice)
         return true;
-    for (int64_t layer = a->slice_begin; layer < a->slice_end; layer += a->slice_step)
-        if (selector_covers(b, layer))
-            return true;
-    return false;
+    for (int64_t layer = a->slice_begin; !selector_covers(b, layer); layer += a->slice_step)
+        if (a->slice_step >= a->slice_end - layer)
+            return false;
+    return true;
 }
 
 bool selector_is_partial(const struct selector *selector, int64_t layers) {
@@ -35,6 +37,15 @@ struct diagnostic *report_selects_no(const char *words, struct diagnostics *diag
     if (tied && of)
         diagnostic_edit(d, at, "%s.embedding", of);
     return d;
+}
+
+const char *settles_slices(const struct selector *a, const struct selector *b) {
+    if (a->has_slice != b->has_slice)
+        return "keep one of them: a slice makes no selector longer";
+    bool same = a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0;
+    return a->has_slice && same
+               ? "keep one of them, or let the layers of one leave out those of the other"
+               : NULL;
 }
 
 const char *selectors_joined(struct arena *arena, const char *text, const struct tensor *tensor,
@@ -88,49 +99,6 @@ int64_t optimizer_next(const struct train_config *train, int64_t layer) {
     return next;
 }
 
-static int64_t borders_of(const struct selector *selector, int64_t layers) {
-    int64_t n = 0;
-    for (int64_t layer = 0; (layer = selector_next(selector, layer)) < layers;)
-        n++;
-    return n;
-}
-
-// Where what changes with the layer most often is said.
-static const struct origin *most_borders(const struct train_config *train, int64_t layers) {
-    const struct origin *origin = NULL;
-    int64_t most = 0, n;
-    for (uint32_t i = 0; i < train->n_optimizers; i++)
-        if ((n = borders_of(&train->optimizers[i].selector, layers)) > most) {
-            most = n;
-            origin = &train->optimizers[i].origin;
-        }
-    for (uint32_t i = 0; i < train->precision.n_rules; i++)
-        if ((n = borders_of(&train->precision.rules[i].selector, layers)) > most) {
-            most = n;
-            origin = &train->precision.rules[i].origin;
-        }
-    return origin;
-}
-
-bool check_layer_ranges(struct arena *arena, const struct train_config *train, int64_t layers,
-                        struct diagnostics *diagnostics) {
-    int64_t ranges = 0, next = 0;
-    for (int64_t layer = 0; layer < layers && ranges <= LIMIT_LAYER_RANGES; layer = next) {
-        int64_t types = precision_next(&train->precision, layer);
-        next = optimizer_next(train, layer);
-        next = types < next ? types : next;
-        ranges++;
-    }
-    if (ranges <= LIMIT_LAYER_RANGES)
-        return true;
-    const char *what =
-        arena_format(arena, "saying other types or optimizers of more than %d ranges of layers",
-                     LIMIT_LAYER_RANGES);
-    report_not_built(diagnostics, most_borders(train, layers), what,
-                     "say the same of layers that follow one another, as in `layers[0:4]`");
-    return false;
-}
-
 struct layer_ranges precision_ranges(struct arena *arena, const struct precision_config *precision,
                                      int64_t layers) {
     struct layer_ranges ranges = {0};
@@ -145,6 +113,14 @@ struct layer_ranges precision_ranges(struct arena *arena, const struct precision
             ARENA_PUSH(arena, ranges.list, ranges.n, cap, (struct layer_range){begin, end, 1});
     }
     return ranges;
+}
+
+void report_layer_ranges(struct diagnostics *diagnostics, struct arena *arena, const char *use,
+                         const struct origin *origin) {
+    report_not_built(diagnostics, origin,
+                     arena_format(arena, "saying other %s of more than %d ranges of layers", use,
+                                  LIMIT_LAYER_RANGES),
+                     "say the same of layers that follow one another, as in `layers[0:4]`");
 }
 
 // The first layer behind this one in which other tensors begin.

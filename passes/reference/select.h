@@ -36,14 +36,13 @@ struct layer_ranges {
     struct layer_range *list;
     uint32_t n;
 };
-// E199: `train` says something else of layers so often that there would be too many of these ranges. False:
-// reported.
-bool check_layer_ranges(struct arena *, const struct train_config *, int64_t layers,
-                        struct diagnostics *);
 struct layer_ranges optimizer_ranges(struct arena *, const struct train_config *,
                                      const struct job *);
 struct layer_ranges precision_ranges(struct arena *, const struct precision_config *,
                                      int64_t layers);
+// E199: of more of these ranges than are compiled other types (`use`) are said, last at `origin`.
+void report_layer_ranges(struct diagnostics *, struct arena *, const char *use,
+                         const struct origin *origin);
 
 // Which of two statements about the same wins: > 0 `a`, < 0 `b`, 0 neither. The longer selector
 // comes first, then the strategy's own text over what `use` or a tuple brought. A slice makes no
@@ -88,12 +87,17 @@ int64_t layers_recomputed_at_once(const struct modes_by_layer *, int64_t layer);
 // What the optimizers of the `train` block say of the tensors that are there. False: reported.
 bool check_optimizers(const struct program *, const struct config *, struct diagnostics *);
 
+// How two of equal length that both select something are set apart other than by a longer one; NULL: by that.
+const char *settles_slices(const struct selector *, const struct selector *);
 // The steps of a tensor's path that one of two selectors names, behind `text`: a longer selector than
 // both, which wins over them where they meet.
 const char *selectors_joined(struct arena *, const char *text, const struct tensor *,
                              const struct selector *, const struct selector *);
 
 // ---- precision_rules.c ------------------------------------------------------------------------
+// Whether there are as many ranges of layers with types of their own as are compiled, or fewer. False:
+// reported. Asked before there are tensors and units for each.
+bool check_precision_ranges(struct arena *, const struct config *, struct diagnostics *);
 // What `precision` says of the tensors and ops of the forward program. False: reported.
 bool check_precision(const struct program *, const struct config *, struct diagnostics *);
 

@@ -43,7 +43,7 @@ struct kept {
     const struct op *made_by;    // in a forward unit; NULL: none of its ops
     bool written;                // by a forward call
     int64_t layer, read_layer;   // the first that forward writes, and reads, it for
-    int64_t at_once;             // layers that are copied at once
+    int64_t at_once;             // layers that are copied at once, the most of any range
     int64_t written_at, read_at; // which item forward does in loops, counted from the variable
     const struct mode_statement *away; // the statement that keeps it elsewhere; NULL: none does
     buffer_id left;                    // the place on the device that forward leaves it in
@@ -201,11 +201,13 @@ static bool is_away(const struct offloader *o, buffer_id id) {
 }
 
 // How many items that a loop over a group's layers uses, by its variable, are copied together: all of the
-// group's, which has fewer layers than another range's may have; 1: each is by itself.
+// group's, if its range copies as many at once; 1: each is by itself.
 static int64_t copied_together(const struct offloader *o, buffer_id id, int variable) {
     const struct loop *loop = o->loops[variable];
     int64_t layers = loop->end - loop->begin;
-    return loop->stride && layers <= o->kept[id].at_once ? layers : 1;
+    uint32_t range = placement_range(&o->placement, loop->begin);
+    bool together = layers <= o->kept[id].at_once && layers <= o->placement.kept_at_once[range];
+    return loop->stride && together ? layers : 1;
 }
 
 static void add_piece(struct offloader *o, struct copying *to, struct reference from,
