@@ -2,6 +2,7 @@
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
 #include "passes/placement/reports.h"
+#include "passes/reference/select.h"
 
 static bool is_offloaded(const struct storage *storage, enum state state) {
     return stored_tier(storage, state) != TIER_DEVICE;
@@ -25,6 +26,43 @@ static void check_averaged(struct placing *p, const struct storage *storage) {
         not_yet(p, &storage->lives[STATE_OPTIMIZER]->origin,
                 "averaging parameters by a master copy that is offloaded",
                 "keep the optimizer's states `stored`");
+}
+
+// Whether the update of a tensor in a range of layers adds up over shards of which the last is padded.
+static bool adds_up_padding(const struct placing *p, const struct tensor *tensor,
+                            const struct placed_tensor *placed, int64_t layer) {
+    const struct storage *storage = placed->storage;
+    const struct axis_list *shards = &storage->shards[STATE_OPTIMIZER];
+    const struct optimizer_rule *rule = optimizer_rule_of(&p->config->train, tensor, layer);
+    bool adds_up =
+        rule->optimizer.kind == OPTIMIZER_ADAFACTOR || rule->optimizer.kind == OPTIMIZER_MUON;
+    bool is_flat = shards->n > 0 && !storage->along && !storage->by_tensor;
+    return adds_up && is_flat &&
+           divided_elements(p, tensor, placed) % mesh_group_size(&p->config->mesh, shards) != 0;
+}
+
+// What is gathered behind an update, to be copied out, has anything behind its elements, and the next update's
+// shards lie in that.
+static void check_padding(struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct placed_tensor *placed = &placement->tensors[i];
+        const struct storage *storage = placed->storage;
+        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
+        if (!placement_has(placement, p->program->job, i) || !storage->trained ||
+            !is_offloaded(storage, STATE_PARAMETERS) ||
+            axis_list_equal(&storage->shards[STATE_PARAMETERS],
+                            &storage->shards[STATE_OPTIMIZER]) ||
+            !adds_up_padding(p, tensor, placed, placement->ranges[i / placement->n_tensors].begin))
+            continue;
+        not_yet(p, &storage->lives[STATE_PARAMETERS]->origin,
+                arena_format(p->arena,
+                             "offloading `%s`, whose update adds up shards that are padded,",
+                             tensor_model_name(tensor)),
+                "cut the parameters as their optimizer's states, by `gathered`, or keep them "
+                "`stored`");
+        return;
+    }
 }
 
 // What comes in for a layer does so together: as far ahead as all of it asks for.
@@ -96,6 +134,8 @@ void check_offloading(struct placing *p) {
         if (p->diagnostics->n_errors == errors)
             check_averaged(p, storage);
     }
+    if (p->diagnostics->n_errors == errors)
+        check_padding(p);
     if (p->diagnostics->n_errors == errors)
         check_activations(p);
 }

@@ -554,11 +554,11 @@ static bool run_training(struct comparison *c, int step) {
     return true;
 }
 
-// Before the first step nothing was left to be sent, of padding neither: codes are of that too.
-static void clear_residuals(struct comparison *c) {
+// Before the first step states have zeros behind their elements: updates add up what is there, too. Nothing
+// was left to be sent.
+static void clear_states(struct comparison *c) {
     for (buffer_id i = 0; i < c->final->n_buffers; i++)
-        for (int timing = 0; timing < N_TIMINGS && c->final->buffers[i].class == CLASS_RESIDUAL;
-             timing++)
+        for (int timing = 0; timing < N_TIMINGS && is_state(&c->final->buffers[i]); timing++)
             for (int64_t device = 0; device < c->d->n; device++)
                 memset(item_place(c->d, timing, device, i, 0), 0,
                        (size_t)buffer_bytes(c->final, &c->final->buffers[i]));
@@ -575,9 +575,9 @@ struct finding truth_judge(struct arena *arena, const struct expected *x,
     c.gradients = gradients_new(arena, final);
     c.d = devices_new(arena, final);
     c.d->observer = (struct observer){&c, see_op, see_arrival};
+    clear_states(&c);
     put_buffers(&c, x->initial, is_state);
     c.relaxed = final->job->policy.wire_axes.n > 0;
-    clear_residuals(&c);
     for (int step = 0; step < x->setup.steps && c.finding.outcome == OUTCOME_RIGHT; step++) {
         bool last = step == x->setup.steps - 1;
         if ((last && !run_evaluation(&c)) || !run_training(&c, step))
