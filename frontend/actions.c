@@ -7,6 +7,7 @@
 #include "frontend/actions.h"
 
 #include <math.h>
+
 #include "frontend/tokens.h"
 
 // ---- lists ------------------------------------------------------------------------------------
