@@ -1,0 +1,46 @@
+// The schedule of a pipeline: which rank computes what of which microbatch, in what order.
+//
+// A model that is split by layers is cut into *stages*, numbered in the order of the model, which are
+// computed by the ranks of the pipeline's axis: one stage each, or several (virtual stages, chunks). A
+// *task* is what a stage does for one microbatch. What each rank does is a list of tasks, in order;
+// messages follow from it: the forward pass of a stage needs that of the stage before, its backward pass
+// that of the stage behind.
+//
+// A method of methods.def makes these lists (passes/pipeline/), a file may say them
+// (frontend/schedule_file.c); nobody who reads them asks which of the two it was.
+#ifndef PLACE_IR_SCHEDULE_H
+#define PLACE_IR_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/span.h"
+
+enum task_kind {
+    TASK_FORWARD,
+    TASK_BACKWARD, // gradients of inputs and of weights together
+    TASK_INPUTS,   // the part of backward that the stage before waits for
+    TASK_WEIGHTS,  // the rest of it
+    N_TASK_KINDS,
+};
+extern const char task_letters[N_TASK_KINDS]; // F, B, I, W
+
+struct task {
+    enum task_kind kind;
+    bool overlapped; // side by side with the next one of the list, where the rank can
+    uint32_t stage, microbatch;
+};
+
+struct rank_tasks {
+    struct task *tasks;
+    uint32_t n, cap;
+};
+
+struct schedule {
+    uint32_t n_ranks, n_stages, n_microbatches;
+    uint32_t *rank_of;        // by stage
+    struct rank_tasks *ranks; // by rank
+    bool splits_backward;     // somewhere I and W stand apart
+};
+
+#endif
