@@ -274,6 +274,9 @@ static const char *statement_text(struct describer *d, const struct program *pro
         return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
     case STATEMENT_ZERO:
         return arena_format(d->arena, "zero %s", program->buffers[s->zero.buffer].name);
+    case STATEMENT_TASK:
+        return arena_format(d->arena, "task %c %" PRIu32, task_letters[s->task.kind],
+                            s->task.stage);
     default:
         return arena_format(d->arena, s->free.n_items > 1 ? "free %s, ..." : "free %s",
                             program->buffers[s->free.items[0].buffer].name);

@@ -5,7 +5,7 @@
 #include "backend/symbols.h"
 #include "ir/limits.h"
 
-struct schedule {
+struct step_emitter {
     struct emitter *e;
     enum step_kind kind;
     const struct step *step;
@@ -19,7 +19,7 @@ struct schedule {
 
 // The value that index_at gives: modulo means the remainder that is not negative. A constant stays
 // one.
-static LLVMValueRef index_value(struct schedule *s, struct index index) {
+static LLVMValueRef index_value(struct step_emitter *s, struct index index) {
     struct emitter *e = s->e;
     if (index.variable < 0)
         return constant_i64(e, index_at(index, NULL));
@@ -35,7 +35,7 @@ static LLVMValueRef index_value(struct schedule *s, struct index index) {
 }
 
 // The number of an item, row by row.
-static LLVMValueRef item_value(struct schedule *s, const struct reference *reference) {
+static LLVMValueRef item_value(struct step_emitter *s, const struct reference *reference) {
     struct emitter *e = s->e;
     const struct stacks *stacks = &e->program->buffers[reference->buffer].stacks;
     LLVMValueRef item = index_value(s, reference->indices[0]);
@@ -48,7 +48,7 @@ static LLVMValueRef item_value(struct schedule *s, const struct reference *refer
 }
 
 // Items are padded to the stride, which ir computes for the plan and for the runtime alike.
-static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer,
+static LLVMValueRef item_pointer(struct step_emitter *s, const struct buffer *buffer,
                                  LLVMValueRef item) {
     struct emitter *e = s->e;
     CHECK(buffer->offset_bytes >= 0);
@@ -58,7 +58,7 @@ static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer
     return element_pointer(e, e->i8, first, at);
 }
 
-static LLVMValueRef reference_pointer(struct schedule *s, struct reference reference) {
+static LLVMValueRef reference_pointer(struct step_emitter *s, struct reference reference) {
     struct emitter *e = s->e;
     const struct buffer *buffer = &e->program->buffers[reference.buffer];
     LLVMValueRef item = item_value(s, &reference);
@@ -79,14 +79,14 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
 // ---- owners -----------------------------------------------------------------------------------
 
 // The member that owns what a statement names, among those along the axes.
-static LLVMValueRef owner_value(struct schedule *s, const struct ownership *owner) {
+static LLVMValueRef owner_value(struct step_emitter *s, const struct ownership *owner) {
     struct emitter *e = s->e;
     int64_t members = mesh_group_size(&e->job->mesh, &owner->axes);
     return LLVMBuildURem(e->builder, index_value(s, owner->item), constant_i64(e, members), "");
 }
 
 // Whether this device is the owner; NULL: everybody has it.
-static LLVMValueRef is_owner_value(struct schedule *s, const struct ownership *owner) {
+static LLVMValueRef is_owner_value(struct step_emitter *s, const struct ownership *owner) {
     struct emitter *e = s->e;
     if (mesh_group_size(&e->job->mesh, &owner->axes) == 1)
         return NULL;
@@ -96,7 +96,7 @@ static LLVMValueRef is_owner_value(struct schedule *s, const struct ownership *o
 
 // What follows is executed by the owner alone, up to end_alone with the block that this returns; NULL:
 // by everybody.
-static LLVMBasicBlockRef begin_alone(struct schedule *s, const struct statement *statement) {
+static LLVMBasicBlockRef begin_alone(struct step_emitter *s, const struct statement *statement) {
     struct emitter *e = s->e;
     struct ownership owner = statement_ownership(e->program, statement);
     LLVMValueRef is_owner = is_owner_value(s, &owner);
@@ -109,7 +109,7 @@ static LLVMBasicBlockRef begin_alone(struct schedule *s, const struct statement 
     return all;
 }
 
-static void end_alone(struct schedule *s, LLVMBasicBlockRef all) {
+static void end_alone(struct step_emitter *s, LLVMBasicBlockRef all) {
     if (!all)
         return;
     LLVMBuildBr(s->e->builder, all);
@@ -120,7 +120,7 @@ static void end_alone(struct schedule *s, LLVMBasicBlockRef all) {
 
 // The unit tests its own calls and returns the first bad status, under the op's id; the call's id
 // is for people who read the schedule.
-static void emit_call(struct schedule *s, const struct statement *statement) {
+static void emit_call(struct step_emitter *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct call *call = &statement->call;
     const struct unit *unit = &e->job->units[call->unit];
@@ -142,7 +142,7 @@ static void emit_call(struct schedule *s, const struct statement *statement) {
 }
 
 // A handle with slots is as many numbers in a row.
-static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct index index) {
+static LLVMValueRef handle_value(struct step_emitter *s, uint32_t handle, struct index index) {
     struct emitter *e = s->e;
     int64_t first = step_handle(e->job, s->kind, s->step->handles[handle].name);
     LLVMValueRef value =
@@ -151,10 +151,12 @@ static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct ind
 }
 
 // Pieces of one transfer travel together, so that small tensors cost one synchronisation.
-static void emit_start(struct schedule *s, const struct statement *statement) {
+static void emit_start(struct step_emitter *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct program *program = e->program;
     const struct transfer *transfer = &statement->start;
+    CHECK(
+        !exchange_is_message(&transfer->exchange)); // parts are not compiled from files yet (E199)
     struct piece *pieces = ARENA_ARRAY(e->arena, struct piece, transfer->n_pieces);
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
@@ -173,7 +175,7 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
 }
 
 // Elements, without the padding behind an item: none of what another owns.
-static LLVMValueRef copied_bytes(struct schedule *s, const struct reference *from) {
+static LLVMValueRef copied_bytes(struct step_emitter *s, const struct reference *from) {
     struct emitter *e = s->e;
     struct tensor_type type = buffer_type(e->program, &e->program->buffers[from->buffer]);
     struct ownership owner = reference_ownership(e->program, from);
@@ -181,7 +183,7 @@ static LLVMValueRef copied_bytes(struct schedule *s, const struct reference *fro
     return is_owner ? LLVMBuildSelect(e->builder, is_owner, bytes, constant_i64(e, 0), "") : bytes;
 }
 
-static void emit_copy(struct schedule *s, const struct statement *statement) {
+static void emit_copy(struct step_emitter *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct transfer *transfer = &statement->start;
     struct copy *copies = ARENA_ARRAY(e->arena, struct copy, transfer->n_pieces);
@@ -206,7 +208,7 @@ static bool is_handle_of_copies(const struct step *step, uint32_t handle) {
     return false;
 }
 
-static void emit_wait(struct schedule *s, const struct statement *statement) {
+static void emit_wait(struct step_emitter *s, const struct statement *statement) {
     LLVMValueRef handle = handle_value(s, statement->wait.handle, statement->wait.index);
     if (is_handle_of_copies(s->step, statement->wait.handle))
         CALL_RUNTIME(s->e, copy_wait, statement->id, handle);
@@ -215,7 +217,7 @@ static void emit_wait(struct schedule *s, const struct statement *statement) {
 }
 
 // Padding too: what is gathered or reduced with it must be zero.
-static void emit_zero(struct schedule *s, const struct statement *statement) {
+static void emit_zero(struct step_emitter *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct buffer *buffer = &e->program->buffers[statement->zero.buffer];
     int64_t bytes = buffer_item_bytes(e->program, buffer);
@@ -223,9 +225,9 @@ static void emit_zero(struct schedule *s, const struct statement *statement) {
                  reference_pointer(s, statement->zero));
 }
 
-static void emit_block(struct schedule *, const struct block *);
+static void emit_block(struct step_emitter *, const struct block *);
 
-static LLVMValueRef loop_bound(struct schedule *s, const struct loop *loop, int64_t bound) {
+static LLVMValueRef loop_bound(struct step_emitter *s, const struct loop *loop, int64_t bound) {
     struct emitter *e = s->e;
     if (!loop->stride)
         return constant_i64(e, bound);
@@ -235,7 +237,7 @@ static LLVMValueRef loop_bound(struct schedule *s, const struct loop *loop, int6
 }
 
 // Rolled: the code does not grow with layers. The body is emitted once, its variable is a register.
-static void emit_loop(struct schedule *s, const struct loop *loop) {
+static void emit_loop(struct step_emitter *s, const struct loop *loop) {
     struct emitter *e = s->e;
     CHECK(s->depth < LIMIT_LOOP_DEPTH && loop->begin >= 0);
     struct counted_loop counted = loop_begin(e, loop_bound(s, loop, loop->begin),
@@ -248,7 +250,7 @@ static void emit_loop(struct schedule *s, const struct loop *loop) {
     loop_end(e, &counted, false);
 }
 
-static void emit_statement(struct schedule *s, const struct statement *statement) {
+static void emit_statement(struct step_emitter *s, const struct statement *statement) {
     if (statement->kind != STATEMENT_LOOP)
         CALL_RUNTIME(s->e, begin_statement, statement->id, s->depth ? s->told : null_pointer(s->e));
     LLVMBasicBlockRef all = NULL;
@@ -274,18 +276,19 @@ static void emit_statement(struct schedule *s, const struct statement *statement
         emit_zero(s, statement);
         break;
     case STATEMENT_FREE: // what is no longer alive is counted, not given back
+    case STATEMENT_TASK:
         break;
     }
     end_alone(s, all);
 }
 
-static void emit_block(struct schedule *s, const struct block *block) {
+static void emit_block(struct step_emitter *s, const struct block *block) {
     for (uint32_t i = 0; i < block->n; i++)
         emit_statement(s, &block->statements[i]);
 }
 
 // Arenas are loaded once; everything behind them is constant offsets.
-static void load_arenas(struct schedule *s) {
+static void load_arenas(struct step_emitter *s) {
     struct emitter *e = s->e;
     for (int tier = 0; tier < N_TIERS; tier++) {
         LLVMValueRef at =
@@ -295,7 +298,7 @@ static void load_arenas(struct schedule *s) {
 }
 
 static void emit_step(struct emitter *e, enum step_kind kind, const char *name) {
-    struct schedule schedule = {.e = e, .kind = kind, .step = &e->program->steps[kind]};
+    struct step_emitter schedule = {.e = e, .kind = kind, .step = &e->program->steps[kind]};
     function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
     load_arenas(&schedule);
     schedule.told = stack_array(e, e->i64, LIMIT_LOOP_DEPTH);

@@ -191,7 +191,8 @@ static bool handles_alike(const struct pair *p, uint32_t a, struct index at_a, u
 static bool starts_alike(const struct pair *p, const struct transfer *a, const struct transfer *b) {
     const struct exchange *x = &a->exchange, *y = &b->exchange;
     return x->kind == y->kind && axis_list_equal(&x->axes, &y->axes) && x->dim == y->dim &&
-           x->concat_dim == y->concat_dim && x->shift == y->shift && x->operation == y->operation &&
+           x->concat_dim == y->concat_dim && x->shift == y->shift && x->peer == y->peer &&
+           x->operation == y->operation &&
            handles_alike(p, a->handle, a->handle_index, b->handle, b->handle_index);
 }
 
@@ -216,6 +217,9 @@ static bool statements_alike(const struct pair *p, const struct statement *a,
         return starts_alike(p, &a->start, &b->start);
     case STATEMENT_WAIT:
         return handles_alike(p, a->wait.handle, a->wait.index, b->wait.handle, b->wait.index);
+    case STATEMENT_TASK:
+        return a->task.kind == b->task.kind && a->task.stage == b->task.stage &&
+               index_equal(a->task.microbatch, b->task.microbatch);
     case STATEMENT_ZERO:
     case STATEMENT_FREE:
         break;

@@ -135,6 +135,8 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     wrong = wrong ? wrong : check_ways(c, start, piece);
     if (wrong)
         return wrong;
+    if (exchange_is_message(&start->exchange))
+        return reference_equal(&piece->from, &piece->to) ? NULL : "a message with two ends here";
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
     int64_t parts = mesh_group_size(&c->job->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
@@ -147,14 +149,23 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
                               from->name, to->name, collective_names[start->exchange.kind]);
 }
 
-// A wait does not say what it waits for, so a handle is of one or the other.
+// A wait does not say what it waits for, so a handle is of one or the other; of messages in one direction.
 static const char *check_handle(struct checker *c, const struct transfer *start) {
-    enum { COLLECTIVES = 1, COPIES = 2 };
-    c->carries[start->handle] |= is_copy(start) ? COPIES : COLLECTIVES;
-    return c->carries[start->handle] != (COLLECTIVES | COPIES)
-               ? NULL
-               : arena_format(c->arena, "`%s` is of copies and of collectives",
-                              c->step->handles[start->handle].name);
+    static const char *const names[] = {"collectives", "copies", "sends", "receives"};
+    enum collective_kind kind = start->exchange.kind;
+    unsigned here = kind == COLLECTIVE_COPY      ? 1
+                    : kind == COLLECTIVE_SEND    ? 2
+                    : kind == COLLECTIVE_RECEIVE ? 3
+                                                 : 0;
+    unsigned other = 0;
+    c->carries[start->handle] |= (uint8_t)(1u << here);
+    while (other < 4 && (other == here || !(c->carries[start->handle] >> other & 1)))
+        other++;
+    return other == 4 ? NULL
+                      : arena_format(c->arena, "`%s` is of %s and of %s",
+                                     c->step->handles[start->handle].name,
+                                     names[here > other ? here : other],
+                                     names[here > other ? other : here]);
 }
 
 // Pieces travel side by side in one collective, so they have one element type; in a copy each goes by
@@ -213,6 +224,14 @@ static const char *check_zero(struct checker *c, struct reference at) {
                         buffer_at(c, &at)->name);
 }
 
+static const char *check_task(struct checker *c, const struct task_label *task) {
+    int64_t count = c->job->sizes.microbatches;
+    return (unsigned)task->kind < N_TASK_KINDS && index_fits(c, task->microbatch, count)
+               ? NULL
+               : arena_format(c->arena, "a task of a microbatch outside the %" PRId64 " of a step",
+                              count);
+}
+
 static const char *check_kind(struct checker *c, const struct statement *statement) {
     switch (statement->kind) {
     case STATEMENT_LOOP:
@@ -230,6 +249,8 @@ static const char *check_kind(struct checker *c, const struct statement *stateme
         return check_zero(c, statement->zero);
     case STATEMENT_FREE:
         return check_free(c, statement);
+    case STATEMENT_TASK:
+        return check_task(c, &statement->task);
     }
     return "a statement of no kind";
 }

@@ -21,7 +21,7 @@ struct checker {
         last[LIMIT_LOOP_DEPTH]; // ranges of the enclosing loops' variables
     int depth;
     const struct step *step;
-    uint8_t *carries; // of every handle of the step: a bit for collectives, one for copies
+    uint8_t *carries; // of every handle of the step: a bit for each kind of transfer
     uint8_t *runs_on; // of every unit: where the calls so far run, bits 1 << tier
     struct span at;   // of what is looked at
 };

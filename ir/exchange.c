@@ -7,7 +7,7 @@
 #include "ir/limits.h"
 
 struct exchange exchange_flat(enum collective_kind kind, const struct axis_list *axes) {
-    return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1};
+    return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1, .peer = -1};
 }
 
 enum collective_kind op_collective(enum op_kind kind) {
@@ -29,7 +29,8 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
     *exchange = (struct exchange){.axes = op_axes(op),
                                   .dim = (int)op_integer(op, ATTRIBUTE_DIM, -1),
                                   .concat_dim = (int)op_integer(op, ATTRIBUTE_CONCAT_DIM, -1),
-                                  .shift = op_integer(op, ATTRIBUTE_SHIFT, 0)};
+                                  .shift = op_integer(op, ATTRIBUTE_SHIFT, 0),
+                                  .peer = -1};
     if (operation) {
         int found = table_find(operation_names, N_OPERATIONS, operation->word);
         exchange->operation = found < 0 ? N_OPERATIONS : (enum operation)found;
@@ -50,6 +51,8 @@ const char *exchange_check(const struct exchange *exchange, enum dtype dtype) {
         return "an all_reduce changes no dimension: it takes no `dim`";
     if (of_owner && exchange->dim >= 0)
         return "what goes to an owner, or from it, is whole: it takes no `dim`";
+    if (exchange_is_message(exchange) && exchange->dim >= 0)
+        return "a message arrives as it was sent: it takes no `dim`";
     if (exchange->kind == COLLECTIVE_PERMUTE && exchange->dim >= 0)
         return "a permute changes no dimension: it takes no `dim`";
     if (joins != (exchange->concat_dim >= 0) || (joins && exchange->dim < 0))
@@ -123,6 +126,8 @@ enum algorithm exchange_algorithm(const struct exchange *exchange, int64_t membe
     case COLLECTIVE_PERMUTE:
     case COLLECTIVE_REDUCE:
     case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_SEND:
+    case COLLECTIVE_RECEIVE:
         return ALGORITHM_DIRECT;
     default:
         return ALGORITHM_RING;
@@ -183,7 +188,10 @@ int64_t exchange_sent_bytes(const struct exchange *exchange, enum algorithm algo
     case COLLECTIVE_PERMUTE:
         return exchange->shift % members ? unpadded : 0;
     case COLLECTIVE_REDUCE:
+    case COLLECTIVE_SEND:
         return unpadded;
+    case COLLECTIVE_RECEIVE:
+        return 0;
     case COLLECTIVE_BROADCAST:
         return size_times(unpadded, members - 1);
     default:

@@ -24,6 +24,7 @@
 #include "ir/arena.h"
 #include "ir/limits.h"
 #include "ir/names.h"
+#include "ir/schedule.h"
 #include "ir/sizes.h"
 #include "ir/source.h"
 #include "ir/span.h"
@@ -326,6 +327,7 @@ enum statement_kind {
     STATEMENT_WAIT,
     STATEMENT_ZERO,
     STATEMENT_FREE,
+    STATEMENT_TASK,
 };
 enum collective_kind {
 #define COLLECTIVE(name, text, does, op) COLLECTIVE_##name,
@@ -372,13 +374,16 @@ extern const char *const rate_names[N_RATES];
 enum rate_curve op_rate(const struct op *); // N_RATES: it says none
 int64_t op_rate_decay(const struct op *);   // steps that it falls; said, or all behind the warm-up
 
-// What a collective does with the values that the members of its group give it. A copy has no group.
+// What a collective does with the values that the members of its group give it. A copy has no group. A
+// message is between two of the group: a device and the one that has the number `peer` on the axis, and
+// otherwise the same numbers.
 struct exchange {
     enum collective_kind kind;
     struct axis_list axes;    // COPY: none
     int dim;                  // that is gathered, scattered or split; -1: flat, or not cut
     int concat_dim;           // ALL_TO_ALL: that is joined; else -1
     int64_t shift;            // PERMUTE: member i gives to member i + shift, modulo the group
+    int64_t peer;             // SEND: who receives it, RECEIVE: who sends it; else -1
     enum operation operation; // ALL_REDUCE; N_OPERATIONS: a word that is none
 };
 
@@ -399,9 +404,9 @@ struct call {
     struct reference *results;  // one per result; of an in-place result the operand's again
 };
 struct transfer_piece {
-    struct reference from, to; // equal: in place
+    struct reference from, to; // equal: in place. A message has one end here, and both are that
 };
-struct transfer { // one collective, or copy, of several pieces side by side
+struct transfer { // one collective, message or copy, of several pieces side by side
     struct exchange exchange;
     uint32_t handle; // into the step's handles; in flight from start to wait
     struct index handle_index;
@@ -411,6 +416,12 @@ struct transfer { // one collective, or copy, of several pieces side by side
 static inline bool is_copy(const struct transfer *transfer) {
     return transfer->exchange.kind == COLLECTIVE_COPY;
 }
+// A label, which does nothing: what the rank works on from here to the next one.
+struct task_label {
+    enum task_kind kind;
+    uint32_t stage;
+    struct index microbatch;
+};
 struct statement {
     enum statement_kind kind;
     uint32_t id;
@@ -428,6 +439,7 @@ struct statement {
             struct reference *items;
             uint32_t n_items;
         } free;
+        struct task_label task;
     };
 };
 struct handle {
@@ -630,14 +642,17 @@ int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
 // Is the loop's variable, of this number, the microbatch: does it index what is stacked so?
 bool loop_counts_microbatches(const struct program *, const struct loop *, int variable);
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
-// then writes its results; each piece of a transfer is read, then written; a zero writes, a free
-// reads each. A wait names what its start does, and a loop nothing itself: they have none. Whoever
-// may change the statement may change what is at `at`.
+// then writes its results; each piece of a transfer is read, then written, of a send only read and of a
+// receive only written; a zero writes, a free reads each. A wait names what its start does, and a loop
+// and a label nothing: they have none. Whoever may change the statement may change what is at `at`.
 struct access {
     struct reference *at;
     bool written;
 };
 struct access statement_access(const struct program *, const struct statement *, uint32_t i);
+// Who changed what a message names there has changed one of its ends, and both are one place. Of no
+// message: nothing.
+void message_join_ends(struct statement *);
 
 struct index index_constant(int64_t value);
 struct index index_variable(int variable, int64_t offset, int64_t modulus);
@@ -688,6 +703,10 @@ enum collective_kind op_collective(enum op_kind);
 // Is it between all and the owner of what it carries?
 static inline bool exchange_has_owner(const struct exchange *exchange) {
     return exchange->kind == COLLECTIVE_REDUCE || exchange->kind == COLLECTIVE_BROADCAST;
+}
+// Is it half of a message from one part to another?
+static inline bool exchange_is_message(const struct exchange *exchange) {
+    return exchange->kind == COLLECTIVE_SEND || exchange->kind == COLLECTIVE_RECEIVE;
 }
 // NULL, or what makes no sense for its kind.
 const char *exchange_check(const struct exchange *, enum dtype);

@@ -161,14 +161,29 @@ static int parse_place(struct parser *p) {
     return text_failed(p) ? 0 : (int)place;
 }
 
+// A message has one end here: `x`; what else travels goes from one place to another: `x -> y`.
+static struct transfer_piece parse_piece(struct parser *p, const struct exchange *exchange) {
+    struct reference from = parse_reference(p);
+    if (exchange_is_message(exchange))
+        return (struct transfer_piece){from, from};
+    text_expect(p, ARROW);
+    return (struct transfer_piece){from, parse_reference(p)};
+}
+
 static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
     struct exchange *exchange = &start->exchange;
-    exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective or a copy");
+    exchange->kind =
+        text_choice(p, collective_names, N_COLLECTIVES, "a collective, a message or a copy");
     if (!is_copy(start)) {
         text_expect_word(p, "over");
         exchange->axes = text_axes(p);
     }
     exchange->dim = exchange->concat_dim = -1;
+    exchange->peer = -1;
+    if (exchange_is_message(exchange)) {
+        text_expect_word(p, exchange->kind == COLLECTIVE_SEND ? "to" : "from");
+        exchange->peer = text_integer(p);
+    }
     if (text_accept_word(p, "dim"))
         exchange->dim = parse_place(p);
     if (text_accept_word(p, "concat_dim"))
@@ -182,12 +197,9 @@ static void parse_start(struct parser *p, struct step *step, struct transfer *st
     start->handle = parse_handle(p, step, &start->handle_index);
     text_expect(p, '{');
     uint32_t cap = 0;
-    do {
-        struct transfer_piece piece = {.from = parse_reference(p)};
-        text_expect(p, ARROW);
-        piece.to = parse_reference(p);
-        ARENA_PUSH(p->arena, start->pieces, start->n_pieces, cap, piece);
-    } while (!text_failed(p) && text_accept(p, ','));
+    do
+        ARENA_PUSH(p->arena, start->pieces, start->n_pieces, cap, parse_piece(p, exchange));
+    while (!text_failed(p) && text_accept(p, ','));
     text_expect(p, '}');
 }
 
@@ -197,6 +209,24 @@ static void parse_free(struct parser *p, struct statement *statement) {
         ARENA_PUSH(p->arena, statement->free.items, statement->free.n_items, cap,
                    parse_reference(p));
     while (!text_failed(p) && text_accept(p, ','));
+}
+
+// `F 3 m`: what it is, of which stage and which microbatch.
+static void parse_task(struct parser *p, struct task_label *task) {
+    int kind = 0;
+    while (kind < N_TASK_KINDS && (p->token.kind != TOKEN_WORD || strlen(p->token.text) != 1 ||
+                                   p->token.text[0] != task_letters[kind]))
+        kind++;
+    if (kind == N_TASK_KINDS) {
+        FAIL(p, "expected what a task is here: F, B, I or W");
+        return;
+    }
+    text_advance(p);
+    uint32_t begin = p->token.begin;
+    int64_t stage = text_integer(p);
+    if (stage < 0 || stage > LIMIT_COUNTED)
+        text_fail_at(p, begin, p->last_end, "stages are numbered from 0 to %d", LIMIT_COUNTED);
+    *task = (struct task_label){(enum task_kind)kind, (uint32_t)stage, parse_index(p)};
 }
 
 static void parse_block(struct parser *p, struct step *step, struct block *block);
@@ -253,9 +283,9 @@ static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
 }
 
 static void expect_statement(struct parser *p) {
-    static const char *const words[] = {"for", "call", "start", "wait", "zero", "free"};
+    static const char *const words[] = {"for", "call", "start", "wait", "zero", "free", "task"};
     text_meant(p, &p->token, TABLE(words, sizeof words / sizeof *words));
-    FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
+    FAIL(p, "expected a statement here: for, call, start, wait, zero, free or task");
 }
 
 // Parses up to the block's brace. A statement has the span of its text, a loop with its body.
@@ -281,6 +311,9 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
         } else if (text_accept_word(p, "free")) {
             statement.kind = STATEMENT_FREE;
             parse_free(p, &statement);
+        } else if (text_accept_word(p, "task")) {
+            statement.kind = STATEMENT_TASK;
+            parse_task(p, &statement.task);
         } else {
             expect_statement(p);
         }

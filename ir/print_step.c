@@ -55,6 +55,8 @@ static void print_start(struct printer *p, const struct step *step, const struct
     put(p, "start %s", collective_names[exchange->kind]);
     put(p, is_copy(start) ? "" : " over ");
     put_axes(p, &exchange->axes);
+    if (exchange_is_message(exchange))
+        put(p, " %s %" PRId64, exchange->kind == COLLECTIVE_SEND ? "to" : "from", exchange->peer);
     if (exchange->dim >= 0)
         put(p, " dim %d", exchange->dim);
     if (exchange->concat_dim >= 0)
@@ -68,6 +70,11 @@ static void print_start(struct printer *p, const struct step *step, const struct
         const char *from = reference_text(p, start->pieces[i].from);
         const char *to = reference_text(p, start->pieces[i].to);
         put(p, i ? "," : "");
+        if (exchange_is_message(exchange)) {
+            break_before(p, (int)strlen(from) + 4);
+            put(p, " %s", from);
+            continue;
+        }
         break_before(p, (int)(strlen(from) + strlen(to)) + 8);
         put(p, " %s -> %s", from, to);
     }
@@ -132,6 +139,10 @@ static void print_statement(struct printer *p, const struct step *step,
         break;
     case STATEMENT_FREE:
         print_free(p, statement);
+        break;
+    case STATEMENT_TASK:
+        put(p, "task %c %" PRIu32 " %s", task_letters[statement->task.kind], statement->task.stage,
+            index_text(p, statement->task.microbatch));
         break;
     }
     put_spanned_end(p, statement->span);

@@ -65,11 +65,13 @@ void program_remove_buffers(struct program *program, const bool *removed) {
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         struct access access;
-        while (walk_next(&walk))
+        while (walk_next(&walk)) {
             for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
                 access.at->buffer = renumbered[access.at->buffer];
                 CHECK(access.at->buffer != NO_ID);
             }
+            message_join_ends(walk.statement);
+        }
     }
     arena_free(&scratch);
 }

@@ -106,6 +106,25 @@ static struct access access_of_call(const struct unit *unit, const struct call *
     return (struct access){i < unit->n_results ? &call->results[i] : NULL, true};
 }
 
+static struct access access_of_start(const struct transfer *start, uint32_t i) {
+    uint32_t ends = exchange_is_message(&start->exchange) ? 1 : 2;
+    if (i / ends == start->n_pieces)
+        return (struct access){NULL, false};
+    bool written = ends == 2 ? i % 2 : start->exchange.kind == COLLECTIVE_RECEIVE;
+    struct transfer_piece *piece = &start->pieces[i / ends];
+    return (struct access){written ? &piece->to : &piece->from, written};
+}
+
+void message_join_ends(struct statement *statement) {
+    struct transfer *start = &statement->start;
+    if (statement->kind != STATEMENT_START || !exchange_is_message(&start->exchange))
+        return;
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        struct reference at = *access_of_start(start, i).at;
+        start->pieces[i] = (struct transfer_piece){at, at};
+    }
+}
+
 // Accesses stand in the order of the text; of each piece of a transfer the source comes first.
 struct access statement_access(const struct program *program, const struct statement *statement,
                                uint32_t i) {
@@ -113,12 +132,8 @@ struct access statement_access(const struct program *program, const struct state
     switch (statement->kind) {
     case STATEMENT_CALL:
         return access_of_call(&program->job->units[statement->call.unit], &statement->call, i);
-    case STATEMENT_START: {
-        struct transfer_piece *piece = &statement->start.pieces[i / 2];
-        if (i / 2 == statement->start.n_pieces)
-            return none;
-        return i % 2 ? (struct access){&piece->to, true} : (struct access){&piece->from, false};
-    }
+    case STATEMENT_START:
+        return access_of_start(&statement->start, i);
     case STATEMENT_ZERO:
         return i == 0 ? (struct access){(struct reference *)&statement->zero, true} : none;
     case STATEMENT_FREE:
@@ -126,6 +141,7 @@ struct access statement_access(const struct program *program, const struct state
                                            : none;
     case STATEMENT_LOOP:
     case STATEMENT_WAIT:
+    case STATEMENT_TASK:
         break;
     }
     return none;

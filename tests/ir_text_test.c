@@ -588,11 +588,11 @@ static void statements_of_parts_are_told_apart(void **state) {
     arena_free(&arena);
 }
 
-static void expect_part_error(const char *from, const char *to, const char *message,
+static void expect_plan_error(const char *of, const char *from, const char *to, const char *message,
                               const char *where) {
     struct arena arena = {0};
     struct text_error error = {0};
-    char *text = replaced(&arena, two_parts, from, to);
+    char *text = replaced(&arena, of, from, to);
     struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
     if (job && !(error.message = job_check_plan(job, &arena, &error.span)))
         fail_msg("expected `%s`, got a job", message);
@@ -601,6 +601,11 @@ static void expect_part_error(const char *from, const char *to, const char *mess
     if (strncmp(text + error.span.begin, where, strlen(where)) != 0)
         fail_msg("expected the error at `%s`, it is at `%.20s`", where, text + error.span.begin);
     arena_free(&arena);
+}
+
+static void expect_part_error(const char *from, const char *to, const char *message,
+                              const char *where) {
+    expect_plan_error(two_parts, from, to, message, where);
 }
 
 static void parts_leave_no_device_out(void **state) {
@@ -645,6 +650,149 @@ static void parts_leave_no_device_out(void **state) {
                       "does not say which buffer its frame is", "{\n  phase");
 }
 
+// ---- messages ---------------------------------------------------------------------------------
+
+static char *two_parts_with_messages(struct arena *arena) {
+    char *text = replaced(arena, two_parts, "      call double(x = part)\n",
+                          "      call double(x = part)\n"
+                          "      start send over stage to 2 as out[0] { part, part }\n"
+                          "      wait out[0]\n");
+    return replaced(arena, text, "      call double(x = train)\n",
+                    "      start receive over stage from 0 as in[0] { train }\n"
+                    "      wait in[0]\n"
+                    "      call double(x = train)\n");
+}
+
+// A send reads what it names and writes nothing, a receive the other way round.
+static void messages_have_one_end_here(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    char *text = two_parts_with_messages(&arena);
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    if (!job)
+        fail_msg("%s at %.40s", error.message, text + error.span.begin);
+    assert_string_equal(job_text(job, &arena), text);
+    const struct program *first = job->programs[0], *last = job->programs[1];
+    const struct statement *send = &first->steps[STEP_TRAIN].body.statements[3];
+    const struct statement *receive = &last->steps[STEP_TRAIN].body.statements[0];
+    assert_int_equal(send->start.exchange.peer, 2);
+    assert_int_equal(receive->start.exchange.peer, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_ptr_equal(statement_access(first, send, i).at, &send->start.pieces[i].from);
+        assert_false(statement_access(first, send, i).written);
+    }
+    assert_null(statement_access(first, send, 2).at);
+    assert_ptr_equal(statement_access(last, receive, 0).at, &receive->start.pieces[0].to);
+    assert_true(statement_access(last, receive, 0).written);
+    assert_null(statement_access(last, receive, 1).at);
+    assert_int_equal(
+        exchange_sent_bytes(&send->start.exchange, ALGORITHM_DIRECT, DTYPE_F64, 3, 66, 64), 64);
+    assert_int_equal(
+        exchange_sent_bytes(&receive->start.exchange, ALGORITHM_DIRECT, DTYPE_F64, 3, 66, 64), 0);
+    struct job *copy = job_clone(&arena, job);
+    assert_string_equal(job_text(copy, &arena), text);
+    assert_true(job_is_alike(job, copy));
+    copy->programs[0]->steps[STEP_TRAIN].body.statements[3].start.exchange.peer = 1;
+    assert_false(job_is_alike(job, copy));
+    arena_free(&arena);
+}
+
+// Where buffers are renumbered both ends of a message are, which are one place.
+static void messages_follow_their_buffers(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    char *text = two_parts_with_messages(&arena);
+    text = replaced(&arena, text, "    buffer frame",
+                    "    buffer idle : transient f64[hidden=4] at 96\n    buffer frame");
+    text = replaced(&arena, text, "    buffer part",
+                    "    buffer unused : transient f64[hidden=4] at 192\n    buffer part");
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    struct program *first = job->programs[0];
+    bool *removed = ARENA_ARRAY(&arena, bool, first->n_buffers);
+    removed[program_find_buffer(first, "unused")] = removed[program_find_buffer(first, "idle")] =
+        true;
+    program_remove_buffers(first, removed);
+    assert_null(job_check_plan(job, &arena, NULL));
+    assert_string_equal(job_text(job, &arena), two_parts_with_messages(&arena));
+    arena_free(&arena);
+}
+
+static void expect_message_error(const char *from, const char *to, const char *message,
+                                 const char *where) {
+    struct arena arena = {0};
+    expect_plan_error(two_parts_with_messages(&arena), from, to, message, where);
+    arena_free(&arena);
+}
+
+static void messages_are_between_parts(void **state) {
+    expect_message_error("send over stage to 2", "send over stage to 1", "of part first itself",
+                         "start send");
+    expect_message_error("send over stage to 2", "send over stage to 3", "no device 3 of 3 to send",
+                         "start send");
+    expect_message_error("receive over stage from 0", "receive over stage from -1",
+                         "no device -1 of 3 to receive", "start receive");
+    expect_message_error("send over stage to 2", "send over dp to 0", "over the one axis",
+                         "start send");
+    expect_message_error("send over stage to 2", "send over stage*dp to 2", "over the one axis",
+                         "start send");
+    expect_message_error("send over stage to 2", "send over stage from 2", "expected `to`", "from");
+    expect_message_error("receive over stage from 0", "receive over stage to 0", "expected `from`",
+                         "to 0");
+    expect_message_error("send over stage to 2", "send over stage to 2 dim 0", "takes no `dim`",
+                         "start send");
+    expect_message_error("send over stage to 2", "send over stage to 2 shift 1", "only a permute",
+                         "start send");
+    expect_message_error("out[0] { part, part }", "out[0] { part -> part }", "expected `}`",
+                         "-> part");
+    expect_message_error("      wait out[0]\n",
+                         "      wait out[0]\n"
+                         "      start receive over stage from 2 as out[0] { part }\n",
+                         "`out` is of receives and of sends", "start receive");
+    expect_message_error("as out[0] { part, part }\n      wait out[0]",
+                         "as gather[0] { part }\n      wait gather[0]",
+                         "`gather` is of sends and of collectives", "start send");
+    // What a part sends by this name is no collective in which it meets the other.
+    expect_message_error("      wait in[0]\n",
+                         "      wait in[0]\n"
+                         "      start all_reduce over stage as out[0] { train -> train }\n",
+                         "part first starts nothing as `out`", "start all_reduce");
+}
+
+static void messages_need_parts(void **state) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    char *text =
+        replaced(&arena, program_sample, "start copy as fetch[0] {",
+                 "start send over shard to 1 as away[0] { x }\n    start copy as fetch[0] {");
+    struct job *job = job_parse(&arena, text, strlen(text), 0, &error);
+    if (job)
+        error.message = job_check(job, &arena, &error.span);
+    assert_non_null(strstr(error.message, "a send is between parts, and this step has none"));
+    assert_memory_equal(text + error.span.begin, "start send", 10);
+    arena_free(&arena);
+}
+
+// A label is of a kind, a stage and one of the microbatches.
+static void tasks_are_labels(void **state) {
+    expect_error("task F 0 m", "task X 0 m", "expected what a task is", "X 0");
+    expect_error("task F 0 m", "task 0 F m", "expected what a task is", "0 F");
+    expect_error("task F 0 m", "task F -1 m", "numbered from 0", "-1");
+    expect_error("task F 0 m", "task F 0 m+1", "outside the 2 of a step", "task F");
+    expect_error("task W 3 1", "task W 3 2", "outside the 2 of a step", "task W");
+    struct arena arena = {0};
+    struct text_error error;
+    struct job *job = job_parse(&arena, program_sample, strlen(program_sample), 0, &error);
+    struct job *copy = job_clone(&arena, job);
+    struct statement_walk walk = walk_statements(&job_only(copy)->steps[STEP_TRAIN].body);
+    while (walk_next(&walk) && walk.statement->kind != STATEMENT_TASK)
+        ;
+    assert_null(statement_access(job_only(copy), walk.statement, 0).at);
+    assert_true(job_is_alike(job, copy));
+    walk.statement->task.stage++;
+    assert_false(job_is_alike(job, copy));
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
@@ -670,6 +818,11 @@ int main(void) {
         cmocka_unit_test(frames_are_of_parts_that_call),
         cmocka_unit_test(statements_of_parts_are_told_apart),
         cmocka_unit_test(parts_leave_no_device_out),
+        cmocka_unit_test(messages_have_one_end_here),
+        cmocka_unit_test(messages_follow_their_buffers),
+        cmocka_unit_test(messages_are_between_parts),
+        cmocka_unit_test(messages_need_parts),
+        cmocka_unit_test(tasks_are_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,11 @@
 #include "ir/ir.h"
 
 // Words of the grammar that stand in each other's place, and those of ops' attributes.
-static const char *const statements[] = {"call", "start", "wait", "zero", "free"};
+static const char *const statements[] = {"call", "start", "wait", "zero", "free", "task"};
 static const char *const places[] = {"inline", "out"};
 static const char *const clauses[] = {"every",  "way",  "kept", "over", "as",   "of",     "host",
                                       "around", "from", "by",   "pad",  "flat", "window", "on"};
+static const char *const tasks[] = {"F", "B", "I", "W"};
 static const char *const activations[] = {"tanh", "erf"};
 
 #define TABLE_OF(name, words)                                                                      \
@@ -33,6 +34,7 @@ static const struct word_table tables[] = {
     TABLE_OF("tier", tier_names),
     TABLE_OF("place", places),
     TABLE_OF("clause", clauses),
+    TABLE_OF("task", tasks),
     TABLE_OF("activation", activations),
     TABLE_OF("rate", rate_names),
 };

@@ -99,6 +99,7 @@ static void run_block(struct machine *machine, const struct block *block, int64_
                    (size_t)machine_item_elements(machine, statement->zero.buffer) * sizeof(double));
             break;
         case STATEMENT_FREE:
+        case STATEMENT_TASK:
             break;
         case STATEMENT_START:
         case STATEMENT_WAIT:

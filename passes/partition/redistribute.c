@@ -247,7 +247,7 @@ static void apply_move(struct sharding *type, const struct move *move) {
 // Bytes that a device sends for the move. Parts of a value are equal, so none is padded.
 static int64_t cost_of(const struct plan *plan, const struct tensor_type *logical,
                        const struct sharding *before, const struct move *move) {
-    const struct exchange exchange = {.kind = op_collective(move->kind), .axes = move->axes};
+    const struct exchange exchange = exchange_flat(op_collective(move->kind), &move->axes);
     struct sharding after = *before;
     struct tensor_type whole;
     apply_move(&after, move);

@@ -327,6 +327,8 @@ static bool run_statement(struct devices *d, const struct statement *s, int64_t 
             for (uint32_t i = 0; i < s->free.n_items; i++)
                 spoil_item(d, timing, fixed(s->free.items[i], variables));
         return true;
+    case STATEMENT_TASK:
+        return true;
     default:
         CHECK(!"a statement that is no loop");
         return false;

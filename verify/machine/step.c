@@ -181,6 +181,8 @@ static void execute(struct abstract_machine *m, const struct statement *statemen
         for (uint32_t i = 0; i < statement->free.n_items; i++)
             store_clobber(m, statement->free.items[i], ITEM_FREED, statement->span);
         break;
+    case STATEMENT_TASK: // a label
+        break;
     }
 }
 
