@@ -57,15 +57,9 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     return unsupported < 0;
 }
 
-static const char *const methods[] = {
-#define METHOD(name, other) name,
-#include "frontend/schedules.def"
-#undef METHOD
-};
-enum { N_METHODS = sizeof methods / sizeof *methods };
 static const char *const other_methods[N_METHODS] = {
-#define METHOD(name, other) other,
-#include "frontend/schedules.def"
+#define METHOD(ID, name, other, map, chunks, order, lead, splits) other,
+#include "ir/methods.def"
 #undef METHOD
 };
 
@@ -80,14 +74,14 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
     struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
     if (meant < 0) {
         if (!d)
-            report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", methods,
+            report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
                            N_METHODS);
         return;
     }
     if (!d)
         d = report(r->diagnostics, E103, name.span, "no schedule is called `%s`", text);
-    diagnostic_help(d, "did you mean `%s`?", methods[meant]);
-    diagnostic_edit(d, name.span, "%s", methods[meant]);
+    diagnostic_help(d, "did you mean `%s`?", method_names[meant]);
+    diagnostic_edit(d, name.span, "%s", method_names[meant]);
 }
 
 // The method is looked up even though none is built: a misspelt name is the better message.
@@ -98,7 +92,7 @@ static void check_schedule(struct resolver *r, const struct ast_schedule *schedu
             value->kind == AST_CALL
                 ? value->call.name
                 : (struct ast_name){value->kind == AST_NAME ? value->name : "", value->span};
-        if (table_find(methods, N_METHODS, name.text) < 0) {
+        if (table_find(method_names, N_METHODS, name.text) < 0) {
             report_method(r, value, name);
             return;
         }

@@ -6,7 +6,7 @@
 // messages follow from it: the forward pass of a stage needs that of the stage before, its backward pass
 // that of the stage behind.
 //
-// A method of methods.def makes these lists (passes/pipeline/), a file may say them
+// A method of ir/methods.def makes these lists (passes/pipeline/), a file may say them
 // (frontend/schedule_file.c); nobody who reads them asks which of the two it was.
 #ifndef PLACE_IR_SCHEDULE_H
 #define PLACE_IR_SCHEDULE_H
@@ -15,6 +15,14 @@
 #include <stdint.h>
 
 #include "ir/span.h"
+
+enum pipeline_method {
+#define METHOD(ID, name, other, map, chunks, order, lead, splits) METHOD_##ID,
+#include "ir/methods.def"
+#undef METHOD
+    N_METHODS
+};
+extern const char *const method_names[N_METHODS];
 
 enum task_kind {
     TASK_FORWARD,

@@ -31,7 +31,7 @@ TABLES = [
     ("frontend/optimizers.def", r'^(?:SCHEDULE_|SCALE_)?ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
     ("frontend/modes.def", r'^MODE\(\w+, "(\w+)"', "mode.{}"),
     ("frontend/modes.def", r'^(?:RELAXED_)?OPTION\((\w+), "(\w+)", \w+, "(\w+)"', "{}.{} of {}"),
-    ("frontend/schedules.def", r'^METHOD\("(\w+)"', "method.{}"),
+    ("ir/methods.def", r'^METHOD\(\w+, "(\w+)"', "method.{}"),
     ("frontend/units.def", r'^UNIT\(\w+, "([^"]+)"', "unit.{}"),
     ("frontend/config_json.def", r'^CONFIG_FIELD\((\w+), "(\w+)", (?!HARMLESS|KEPT)', "config.{}.{}"),
     ("ir/dimensions.def", r'^DIMENSION\(\w+, "(\w+)", 1\)', "split.{}"),

@@ -45,7 +45,7 @@ TABLES = [
     ("ir/precision_fields.def", r'\w+_FIELD\((?:\w+, )?"(\w+)"', "{}", EDITORS),
     ("ir/optimizers.def", r'OPTIMIZER\(\w+, "(\w+)"', "{}", EDITORS),
     ("frontend/optimizers.def", r'(?:OTHER_OPTIMIZER\(|SCHEDULE\(|ARGUMENT\("\w+", )"(\w+)"', "{}", EDITORS),
-    ("frontend/schedules.def", r'METHOD\("(\w+)"', "{}", EDITORS),
+    ("ir/methods.def", r'METHOD\(\w+, "(\w+)"', "{}", EDITORS),
     ("frontend/modes.def", r'(?:MODE|OPTION|RELAXED_OPTION)\(\w+, "(\w+)"', "{}", EDITORS),
     ("frontend/model_kinds.def", r'MODEL_KIND\(\w+, "(\w+)"', "{}", EDITORS),
     ("frontend/keywords.def", r'KEYWORD\(\w+, "(\w+)"', "{}", EDITORS),

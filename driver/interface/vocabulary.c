@@ -77,8 +77,8 @@ static const char *const values[] = {
 #define OTHER_OPTIMIZER(name) name,
 #define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
-#define METHOD(name, other) name,
-#include "frontend/schedules.def"
+#define METHOD(ID, name, other, map, chunks, order, lead, splits) name,
+#include "ir/methods.def"
 #undef METHOD
 #define WAY(name, text, travels) text,
 #include "ir/ways.def"

@@ -1,0 +1,52 @@
+// Schedules of the methods of ir/methods.def, what must hold of any schedule, and what one comes
+// to. Shared by order.c and simulate.c, and by who asks for a schedule.
+#ifndef PLACE_PASSES_PIPELINE_ORDER_H
+#define PLACE_PASSES_PIPELINE_ORDER_H
+
+#include "ir/arena.h"
+#include "ir/schedule.h"
+
+struct pipeline_shape {
+    enum pipeline_method method;
+    uint32_t n_ranks, n_chunks, n_microbatches; // at least one of each
+};
+
+// Why the method has no schedule of this shape; NULL: it has one. Allocates its text in `arena`.
+const char *shape_unfit(struct arena *, const struct pipeline_shape *);
+
+// The schedule of a shape that fits, in time linear in its tasks.
+struct schedule *schedule_of_shape(struct arena *, const struct pipeline_shape *);
+
+// What is wrong with a schedule: a task that is there twice or not at all, on a rank that does not
+// have the stage, or before what it reads on its own rank. NULL: nothing. That messages come in
+// time is for schedule_simulate to say.
+const char *schedule_wrong(struct arena *, const struct schedule *);
+
+struct fraction {
+    int64_t numerator, denominator; // lowest terms
+};
+
+struct rank_load {
+    uint32_t in_flight;    // most microbatches, times chunks, from F to the end of B or W
+    uint32_t until_inputs; // the same until B or I
+    uint32_t sends;        // most messages that are sent and that nobody reads yet
+};
+
+struct simulation {
+    double makespan;
+    double idle, span_idle, spans; // of all ranks; inside each one's span; the sum of spans
+    // The shares of idle time, where every stage takes as long as any other.
+    struct fraction bubble, span_bubble;
+    struct rank_load *ranks;
+    // Tasks of which each waits for a rank that is kept by the next one, the last for the first's.
+    // 0: the schedule runs.
+    struct task *cycle;
+    uint32_t n_cycle;
+};
+
+// Runs a schedule of which nothing is wrong: F, I and W take a unit of time, B two, times the
+// weight of the stage (NULL: 1 for all). False: it cannot run, as `cycle` says.
+bool schedule_simulate(struct arena *, const struct schedule *, const double *weights,
+                       struct simulation *out);
+
+#endif

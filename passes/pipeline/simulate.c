@@ -1,0 +1,217 @@
+// A schedule in time: every rank does its tasks in order, each as soon as what it reads is there;
+// messages take no time. So it is found what a schedule costs in idle time, how much a rank holds,
+// and whether it runs at all. Each task is looked at once, whatever the order of ranks.
+#include "ir/check.h"
+#include "ir/sizes.h"
+#include "passes/pipeline/order.h"
+
+static const double units[N_TASK_KINDS] = {
+    [TASK_FORWARD] = 1,
+    [TASK_BACKWARD] = 2,
+    [TASK_INPUTS] = 1,
+    [TASK_WEIGHTS] = 1,
+};
+
+struct rank_clock {
+    uint32_t next;     // of its tasks
+    double now, begin; // begin: of its first task
+    double busy;
+};
+
+struct run {
+    const struct schedule *s;
+    const double *weights;
+    struct rank_clock *clocks;
+    // By (forward or backward, stage, microbatch): when it began and ended, negative: not yet, and
+    // the rank that waits for it, from 1 on.
+    double *begins, *ends;
+    uint32_t *waiters;
+    uint32_t *ready, n_ready; // ranks whose next task may be able to run
+};
+
+// Where the task's times are; of weights nobody reads any.
+static size_t slot_of(const struct schedule *s, bool forward, uint32_t stage, uint32_t m) {
+    return ((size_t)!forward * s->n_stages + stage) * s->n_microbatches + m;
+}
+
+static size_t slot_of_task(const struct schedule *s, const struct task *task) {
+    return slot_of(s, task->kind == TASK_FORWARD, task->stage, task->microbatch);
+}
+
+// What a task reads of another stage, whose rank the result is; false: nothing.
+static bool task_reads(const struct schedule *s, const struct task *task, size_t *slot,
+                       uint32_t *rank) {
+    bool forward = task->kind == TASK_FORWARD;
+    if (task->kind == TASK_WEIGHTS || task->stage == (forward ? 0 : s->n_stages - 1))
+        return false;
+    uint32_t stage = forward ? task->stage - 1 : task->stage + 1;
+    *slot = slot_of(s, forward, stage, task->microbatch);
+    *rank = s->rank_of[stage];
+    return true;
+}
+
+// Runs a rank until it has to wait; ranks that waited for what it did may go on then.
+static void advance(struct run *run, uint32_t rank) {
+    struct rank_clock *clock = &run->clocks[rank];
+    const struct rank_tasks *list = &run->s->ranks[rank];
+    for (; clock->next < list->n; clock->next++) {
+        const struct task *task = &list->tasks[clock->next];
+        double begin = clock->now;
+        size_t read;
+        uint32_t of;
+        if (task_reads(run->s, task, &read, &of)) {
+            if (run->ends[read] < 0) {
+                run->waiters[read] = rank + 1;
+                return;
+            }
+            begin = run->ends[read] > begin ? run->ends[read] : begin;
+        }
+        double length = units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
+        if (clock->next == 0)
+            clock->begin = begin;
+        clock->busy += length;
+        clock->now = begin + length;
+        if (task->kind == TASK_WEIGHTS)
+            continue;
+        size_t slot = slot_of_task(run->s, task);
+        run->begins[slot] = begin;
+        run->ends[slot] = clock->now;
+        if (run->waiters[slot])
+            run->ready[run->n_ready++] = run->waiters[slot] - 1;
+    }
+}
+
+// From a rank that waits to the one that it waits for, until one comes again: from there on it is a
+// circle.
+static void find_cycle(struct arena *arena, const struct run *run, uint32_t rank,
+                       struct simulation *out) {
+    const struct schedule *s = run->s;
+    uint32_t *place = ARENA_ARRAY(arena, uint32_t, s->n_ranks), n = 0; // from 1 on
+    struct task *tasks = ARENA_ARRAY(arena, struct task, s->n_ranks);
+    while (place[rank] == 0) {
+        const struct task *task = &s->ranks[rank].tasks[run->clocks[rank].next];
+        size_t slot;
+        tasks[n++] = *task;
+        place[rank] = n;
+        CHECK(task_reads(s, task, &slot, &rank));
+    }
+    out->cycle = tasks + place[rank] - 1;
+    out->n_cycle = n - (place[rank] - 1);
+}
+
+// ---- what ranks hold ---------------------------------------------------------------------------
+
+static void count_held(const struct rank_tasks *list, struct rank_load *load) {
+    uint32_t held = 0, until_inputs = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        enum task_kind kind = list->tasks[i].kind;
+        held += kind == TASK_FORWARD;
+        until_inputs += kind == TASK_FORWARD;
+        load->in_flight = held > load->in_flight ? held : load->in_flight;
+        load->until_inputs = until_inputs > load->until_inputs ? until_inputs : load->until_inputs;
+        held -= kind == TASK_BACKWARD || kind == TASK_WEIGHTS;
+        until_inputs -= kind == TASK_BACKWARD || kind == TASK_INPUTS;
+    }
+}
+
+// Of messages that were sent, when they are read, the earliest first.
+static void heap_push(double *heap, uint32_t *n, double value) {
+    uint32_t at = (*n)++;
+    for (; at > 0 && heap[(at - 1) / 2] > value; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = value;
+}
+
+static void heap_pop(double *heap, uint32_t *n) {
+    double last = heap[--*n];
+    uint32_t at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < *n; at = child) {
+        child += child + 1 < *n && heap[child + 1] < heap[child];
+        if (heap[child] >= last)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+}
+
+// A message is sent when its task has ended, and read when the task that needs it begins.
+static void count_sends(const struct run *run, uint32_t rank, double *heap,
+                        struct rank_load *load) {
+    const struct schedule *s = run->s;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+        const struct task *task = &s->ranks[rank].tasks[i];
+        bool forward = task->kind == TASK_FORWARD;
+        if (task->kind == TASK_WEIGHTS || task->stage == (forward ? s->n_stages - 1 : 0))
+            continue;
+        uint32_t reader = forward ? task->stage + 1 : task->stage - 1;
+        if (s->rank_of[reader] == rank)
+            continue;
+        double sent = run->ends[slot_of_task(s, task)];
+        double begins = run->begins[slot_of(s, forward, reader, task->microbatch)];
+        while (n > 0 && heap[0] <= sent)
+            heap_pop(heap, &n);
+        if (begins > sent)
+            heap_push(heap, &n, begins);
+        load->sends = n > load->sends ? n : load->sends;
+    }
+}
+
+// ---- the whole ---------------------------------------------------------------------------------
+
+static struct fraction fraction_of(double numerator, double denominator) {
+    int64_t n = (int64_t)numerator, d = (int64_t)denominator;
+    if (n == 0 || d == 0)
+        return (struct fraction){0, 1};
+    int64_t common = greatest_common_divisor(n, d);
+    return (struct fraction){n / common, d / common};
+}
+
+static void count_idle(const struct run *run, struct simulation *out) {
+    uint32_t p = run->s->n_ranks;
+    double busy = 0;
+    for (uint32_t rank = 0; rank < p; rank++) {
+        const struct rank_clock *clock = &run->clocks[rank];
+        out->makespan = clock->now > out->makespan ? clock->now : out->makespan;
+        out->spans += clock->now - clock->begin;
+        busy += clock->busy;
+    }
+    out->idle = p * out->makespan - busy;
+    out->span_idle = out->spans - busy;
+    if (run->weights)
+        return;
+    out->bubble = fraction_of(out->idle, p * out->makespan);
+    out->span_bubble = fraction_of(out->span_idle, out->spans);
+}
+
+bool schedule_simulate(struct arena *arena, const struct schedule *s, const double *weights,
+                       struct simulation *out) {
+    size_t n_slots = (size_t)2 * s->n_stages * s->n_microbatches, most = 0;
+    struct run run = {.s = s, .weights = weights};
+    run.clocks = ARENA_ARRAY(arena, struct rank_clock, s->n_ranks);
+    run.begins = ARENA_ARRAY(arena, double, n_slots);
+    run.ends = ARENA_ARRAY(arena, double, n_slots);
+    run.waiters = ARENA_ARRAY(arena, uint32_t, n_slots);
+    run.ready = ARENA_ARRAY(arena, uint32_t, s->n_ranks);
+    *out = (struct simulation){.ranks = ARENA_ARRAY(arena, struct rank_load, s->n_ranks)};
+    for (size_t i = 0; i < n_slots; i++)
+        run.ends[i] = -1;
+    for (uint32_t rank = s->n_ranks; rank-- > 0;)
+        run.ready[run.n_ready++] = rank;
+    while (run.n_ready > 0)
+        advance(&run, run.ready[--run.n_ready]);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
+        most = s->ranks[rank].n > most ? s->ranks[rank].n : most;
+        if (run.clocks[rank].next < s->ranks[rank].n) {
+            find_cycle(arena, &run, rank, out);
+            return false;
+        }
+    }
+    double *heap = ARENA_ARRAY(arena, double, most);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
+        count_held(&s->ranks[rank], &out->ranks[rank]);
+        count_sends(&run, rank, heap, &out->ranks[rank]);
+    }
+    count_idle(&run, out);
+    return true;
+}
