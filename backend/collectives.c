@@ -42,7 +42,9 @@ _Static_assert((int)PLACE_ALL_REDUCE == (int)COLLECTIVE_ALL_REDUCE &&
                    (int)PLACE_ALL_TO_ALL == (int)COLLECTIVE_ALL_TO_ALL &&
                    (int)PLACE_PERMUTE == (int)COLLECTIVE_PERMUTE &&
                    (int)PLACE_REDUCE == (int)COLLECTIVE_REDUCE &&
-                   (int)PLACE_BROADCAST == (int)COLLECTIVE_BROADCAST,
+                   (int)PLACE_BROADCAST == (int)COLLECTIVE_BROADCAST &&
+                   (int)PLACE_SEND == (int)COLLECTIVE_SEND &&
+                   (int)PLACE_RECEIVE == (int)COLLECTIVE_RECEIVE,
                "enum place_collective follows ir/collectives.def");
 _Static_assert((int)PLACE_SUM == (int)OPERATION_SUM && (int)PLACE_MAX == (int)OPERATION_MAX,
                "enum place_operation is operation");
@@ -67,6 +69,14 @@ void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle
                  constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
                  constant_i32(e, exchange->operation), place, constant_i32(e, n),
                  store_pieces(e, pieces, n));
+}
+
+void start_message(struct emitter *e, uint32_t statement, LLVMValueRef handle,
+                   const struct exchange *exchange, enum dtype dtype, const struct piece *pieces,
+                   uint32_t n) {
+    CALL_RUNTIME(e, message_start, statement, handle, constant_i32(e, exchange->kind),
+                 constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
+                 constant_i32(e, exchange->peer), constant_i32(e, n), store_pieces(e, pieces, n));
 }
 
 // ---- handles ----------------------------------------------------------------------------------

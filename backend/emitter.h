@@ -188,6 +188,8 @@ struct piece {
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *, LLVMValueRef owner, enum dtype,
                       const struct piece *pieces, uint32_t n);
+void start_message(struct emitter *, uint32_t statement, LLVMValueRef handle,
+                   const struct exchange *, enum dtype, const struct piece *pieces, uint32_t n);
 
 // copies.c: a copy between tiers.
 struct copy {

@@ -26,7 +26,8 @@ struct piece_shape piece_shape_of(const struct exchange *exchange, const struct 
     const struct tensor_type *whole = kind == COLLECTIVE_ALL_GATHER ? to : from;
     const struct tensor_type *part = kind == COLLECTIVE_ALL_GATHER ? from : to;
     struct piece_shape shape = {.outer = 1, .valid = type_elements(whole)};
-    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE || exchange_has_owner(exchange))
+    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE ||
+        exchange_has_owner(exchange) || exchange_is_message(exchange))
         return shape;
     if (exchange->dim > 0)
         shape.outer = elements_before(whole, exchange->dim);
@@ -125,7 +126,8 @@ static int64_t room_of_step(struct arena *arena, const struct program *program,
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
-        if (statement->kind != STATEMENT_START || is_copy(&statement->start))
+        if (statement->kind != STATEMENT_START || is_copy(&statement->start) ||
+            exchange_is_message(&statement->start.exchange)) // it goes as it lies
             continue;
         int64_t bytes = room_of_start(arena, program, &statement->start);
         most = bytes > most ? bytes : most;

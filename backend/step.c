@@ -155,8 +155,6 @@ static void emit_start(struct step_emitter *s, const struct statement *statement
     struct emitter *e = s->e;
     const struct program *program = e->program;
     const struct transfer *transfer = &statement->start;
-    CHECK(
-        !exchange_is_message(&transfer->exchange)); // parts are not compiled from files yet (E199)
     struct piece *pieces = ARENA_ARRAY(e->arena, struct piece, transfer->n_pieces);
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
@@ -167,6 +165,11 @@ static void emit_start(struct step_emitter *s, const struct statement *statement
                            piece_shape_of(&transfer->exchange, &e->job->mesh, &from, &to)};
     }
     enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
+    if (exchange_is_message(&transfer->exchange)) {
+        start_message(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
+                      &transfer->exchange, dtype, pieces, transfer->n_pieces);
+        return;
+    }
     struct ownership owner = statement_ownership(program, statement);
     start_collective(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
                      &transfer->exchange,
@@ -199,19 +202,22 @@ static void emit_copy(struct step_emitter *s, const struct statement *statement)
                transfer->n_pieces);
 }
 
-// What the starts of a handle begin, which is one or the other.
-static bool is_handle_of_copies(const struct step *step, uint32_t handle) {
+// A start of the handle; all of them begin the same kind of transfer.
+static const struct transfer *start_of(const struct step *step, uint32_t handle) {
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_START && walk.statement->start.handle == handle)
-            return is_copy(&walk.statement->start);
-    return false;
+            return &walk.statement->start;
+    return NULL;
 }
 
 static void emit_wait(struct step_emitter *s, const struct statement *statement) {
     LLVMValueRef handle = handle_value(s, statement->wait.handle, statement->wait.index);
-    if (is_handle_of_copies(s->step, statement->wait.handle))
+    const struct transfer *start = start_of(s->step, statement->wait.handle);
+    if (start && is_copy(start))
         CALL_RUNTIME(s->e, copy_wait, statement->id, handle);
+    else if (start && exchange_is_message(&start->exchange))
+        CALL_RUNTIME(s->e, message_wait, statement->id, handle);
     else
         CALL_RUNTIME(s->e, collective_wait, statement->id, handle);
 }

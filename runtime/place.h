@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 32
+#define PLACE_ABI_VERSION 33
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -88,6 +88,9 @@ enum place_collective {
     PLACE_PERMUTE = 4,
     PLACE_REDUCE = 5,    /* the sum of what all give, to one member: the owner */
     PLACE_BROADCAST = 6, /* what the owner gives, to all */
+    /* Messages, from one member to another: each starts its own end. 7 is the compiler's for copies. */
+    PLACE_SEND = 8,
+    PLACE_RECEIVE = 9,
 };
 
 /* The operation by which an all_reduce makes one value of several. Not-a-number stays one. */
@@ -106,7 +109,8 @@ enum place_operation {
  * is 1. ALL_TO_ALL      src: whole, of which chunk j goes to member j; dst: as many elements, seen
  * as dst_outer x (N x ...), whose chunk i comes from member i. PERMUTE         src, dst: `valid`
  * elements each. outer is 1, chunk is not read. REDUCE and BROADCAST likewise; dst may be src. Of a
- * REDUCE dst is written at the owner alone, of a BROADCAST src is read there alone.
+ * REDUCE dst is written at the owner alone, of a BROADCAST src is read there alone. SEND reads src, and
+ * RECEIVE writes dst: `valid` elements each, as of a PERMUTE; the other address is not looked at.
  *
  * But where it is said, src and dst share no bytes.
  *

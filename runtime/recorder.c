@@ -11,7 +11,8 @@ const char *const recorded_names[N_RECORDED] = {
 };
 
 int is_waiting_call(enum recorded_call call) {
-    return call == RECORDED_collective_wait || call >= RECORDED_share;
+    return call == RECORDED_collective_wait || call == RECORDED_message_wait ||
+           call >= RECORDED_share;
 }
 
 /* The record of that number, whole; 0: it is gone. */

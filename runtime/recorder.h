@@ -50,7 +50,8 @@ struct recording {
 /* Reading the clock costs more than all else, so kernels have the time of their statement. */
 static inline int is_timed_call(enum recorded_call call) {
     return call == RECORDED_begin_statement || call == RECORDED_collective_start ||
-           call == RECORDED_collective_wait || call == RECORDED_copy_start ||
+           call == RECORDED_collective_wait || call == RECORDED_message_start ||
+           call == RECORDED_message_wait || call == RECORDED_copy_start ||
            call == RECORDED_copy_wait || call >= RECORDED_share;
 }
 
@@ -93,7 +94,7 @@ static inline void recorder_describe(const struct recording *recording, int64_t 
     __attribute__((cleanup(recorder_leave), unused)) const struct recording recording =            \
         recorder_enter(&context->recorder, statement, RECORDED_##name)
 
-/* The first detail of collective_start; its second is bytes. Of collective_wait it is the handle, and
+/* The first detail of collective_start and message_start; the second is bytes. Of their waits it is the handle, and
  * of copy_start and copy_wait; of send and receive the other rank, of begin_statement the details are loop variables. */
 static inline int64_t recorded_transfer(int32_t handle, enum place_collective kind, int32_t group) {
     return (int64_t)kind << 52 | (int64_t)(group & 0xfffff) << 32 | (uint32_t)handle;

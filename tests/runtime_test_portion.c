@@ -90,6 +90,8 @@ static float wanted(int32_t member, int32_t p, int64_t i) {
             return -5;
         break;
     case PLACE_ALL_REDUCE:
+    case PLACE_SEND: /* no collective */
+    case PLACE_RECEIVE:
         break;
     }
     for (int32_t k = 0; k < n; k++)

@@ -69,10 +69,14 @@ static void format_transfer(const struct place_program *program, const struct fl
     snprintf(text + used, bytes - used, ", %s", format_bytes(size, sizeof size, call->details[1]));
 }
 
+static int begins_transfer(enum recorded_call call) {
+    return call == RECORDED_collective_start || call == RECORDED_message_start;
+}
+
 /* The start that a wait ends, if it is still recorded. */
 static const struct flight_call *start_of(const struct flight_call *calls, int wait) {
     for (int i = wait; i-- > 0;)
-        if (calls[i].call == RECORDED_collective_start &&
+        if (begins_transfer(calls[i].call) &&
             recorded_handle(calls[i].details[0]) == (int32_t)calls[wait].details[0])
             return &calls[i];
     return NULL;
@@ -83,9 +87,10 @@ static void format_details(const struct place_program *program, const struct fli
     const struct flight_call *call = &calls[i], *start;
     char size[32];
     text[0] = 0;
-    if (call->call == RECORDED_collective_start && call->details[1]) {
+    bool waits = call->call == RECORDED_collective_wait || call->call == RECORDED_message_wait;
+    if (begins_transfer(call->call) && call->details[1]) {
         format_transfer(program, call, text, bytes);
-    } else if (call->call == RECORDED_collective_wait && (start = start_of(calls, i))) {
+    } else if (waits && (start = start_of(calls, i))) {
         format_transfer(program, start, text, bytes);
     } else if (call->call == RECORDED_send || call->call == RECORDED_receive) {
         snprintf(text, bytes, "rank %lld, %s", (long long)call->details[0],

@@ -40,6 +40,34 @@ int32_t place_collective_wait(struct place_context *context, int32_t statement, 
     return context->transport->wait(context, statement, handle);
 }
 
+int32_t place_message_start(struct place_context *context, int32_t statement, int32_t handle,
+                            int32_t kind, int32_t group, int32_t dtype, int32_t peer,
+                            int32_t n_pieces, const void *pieces) {
+    RECORD_CALL(message_start);
+    struct collective message = {
+        .statement = statement,
+        .kind = (enum place_collective)kind,
+        .group = group,
+        .dtype = (enum place_dtype)dtype,
+        .shift = peer,
+        .n_pieces = n_pieces,
+        .pieces = pieces,
+    };
+    const char *wrong = message_check(context->program, context->rank, &message);
+    if (wrong)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "%s: %s",
+                            collective_name(message.kind), wrong);
+    recorder_describe(&recording, recorded_transfer(handle, message.kind, group),
+                      whole_bytes(&message));
+    return context->transport->start(context, handle, &message);
+}
+
+int32_t place_message_wait(struct place_context *context, int32_t statement, int32_t handle) {
+    RECORD_CALL(message_wait);
+    recorder_describe(&recording, handle, 0);
+    return context->transport->wait(context, statement, handle);
+}
+
 enum { statement = -1 }; /* of what follows: none */
 
 int32_t host_share(struct place_context *context, const void *mine, void *all, size_t bytes) {

@@ -5,8 +5,9 @@
 
 const char *collective_name(enum place_collective kind) {
     static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                        "permute",    "reduce",         "broadcast"};
-    return (unsigned)kind <= PLACE_BROADCAST ? names[kind] : "unknown collective";
+                                        "permute",    "reduce",         "broadcast",  "copy",
+                                        "send",       "receive"};
+    return (unsigned)kind <= PLACE_RECEIVE ? names[kind] : "unknown collective";
 }
 
 int64_t dtype_size(enum place_dtype dtype) {
@@ -27,10 +28,14 @@ bool collective_has_owner(const struct collective *collective) {
     return collective->kind == PLACE_REDUCE || collective->kind == PLACE_BROADCAST;
 }
 
+bool collective_is_message(const struct collective *collective) {
+    return collective->kind == PLACE_SEND || collective->kind == PLACE_RECEIVE;
+}
+
 /* Whether pieces are not cut: each member that gives or gets has all of them. */
 static bool is_whole(const struct collective *collective) {
     return collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_PERMUTE ||
-           collective_has_owner(collective);
+           collective_has_owner(collective) || collective_is_message(collective);
 }
 
 const char *collective_check(const struct place_program *program,
@@ -65,6 +70,47 @@ const char *collective_check(const struct place_program *program,
             return "rows of other sizes";
     }
     return NULL;
+}
+
+const char *message_check(const struct place_program *program, int32_t rank,
+                          const struct collective *message) {
+    if (message->group < 0 || message->group >= program->n_groups)
+        return "unknown group";
+    if (!collective_is_message(message))
+        return "unknown kind";
+    struct group group = group_of(program, rank, &program->groups[message->group].axes);
+    if (message->shift < 0 || message->shift >= group.size || message->shift == group.place)
+        return "a peer that is no other member";
+    if (message->n_pieces < 1 || dtype_size(message->dtype) == 0)
+        return "nothing that can be sent";
+    for (int32_t i = 0; i < message->n_pieces; i++)
+        if (message->pieces[i].valid < 0)
+            return "a negative size";
+    return NULL;
+}
+
+int32_t collective_peer(const struct place_program *program, int32_t rank,
+                        const struct collective *message) {
+    struct group group = group_of(program, rank, &program->groups[message->group].axes);
+    return group_member(program, &group, message->shift);
+}
+
+/* As its sender and its receiver say it alike. */
+static struct collective seen_from_both(const struct collective *message) {
+    struct collective seen = *message;
+    seen.kind = PLACE_SEND;
+    seen.shift = 0;
+    return seen;
+}
+
+const char *message_difference(const struct collective *sent, const struct collective *received) {
+    struct collective a = seen_from_both(sent), b = seen_from_both(received);
+    return collective_difference(&a, &b);
+}
+
+uint64_t message_digest(const struct collective *message) {
+    struct collective seen = seen_from_both(message);
+    return collective_digest(&seen);
 }
 
 const char *collective_difference(const struct collective *a, const struct collective *b) {

@@ -17,13 +17,24 @@ struct collective {
     int32_t group; /* index into place_program.groups */
     enum place_dtype dtype;
     enum place_operation operation;
-    int32_t shift; /* of a permute; else the owner's place */
+    int32_t shift; /* of a permute; of a message the place of the other end; else the owner's */
     int32_t n_pieces;
     const struct place_piece *pieces;
 };
 
 const char *collective_name(enum place_collective kind);
 int64_t dtype_size(enum place_dtype dtype);
+
+/* Messages have the same description, but one end alone, and no member but the two takes part. */
+bool collective_is_message(const struct collective *collective);
+const char *message_check(const struct place_program *program, int32_t rank,
+                          const struct collective *message);
+/* The rank at the other end. */
+int32_t collective_peer(const struct place_program *program, int32_t rank,
+                        const struct collective *message);
+/* Null, or what is not the same at both ends; and what stands for all that has to be. */
+const char *message_difference(const struct collective *sent, const struct collective *received);
+uint64_t message_digest(const struct collective *message);
 
 /* Whether it is between all members and one. */
 bool collective_has_owner(const struct collective *collective);

@@ -136,6 +136,8 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     int32_t statement = collective->statement;
     if (atomic_load(&rank->world->aborted))
         return fail_aborted(context, statement);
+    if (collective_is_message(collective))
+        return local_message_start(context, handle, collective);
     struct flight *flight = flight_of(rank, handle);
     if (!flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "handle %d is out of range",
@@ -446,6 +448,8 @@ static int32_t run_meeting(struct meeting *meeting) {
 
 static int32_t local_wait(struct place_context *context, int32_t statement, int32_t handle) {
     struct local_rank *rank = rank_of(context);
+    if (local_is_message(rank, handle))
+        return local_message_wait(context, statement, handle);
     struct flight *flight = flight_of(rank, handle);
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
@@ -471,9 +475,11 @@ static int64_t local_sent_bytes(struct place_context *context, int32_t number) {
     const struct local_world *world = rank_of(context)->world;
     const struct place_program *program = context->program;
     struct group group = group_of(program, context->rank, &program->groups[number].axes);
-    int64_t sent = 0;
+    int64_t sent = rank_of(context)->message_bytes[number];
     for (int32_t i = 0; i < group.size; i++) {
         int32_t member = group_member(program, &group, i);
+        if (member < world->first || member >= world->first + world->n) /* it sends by MPI */
+            continue;
         sent += atomic_load_explicit(
             &rank_numbered(world, member)->sent_bytes[number * world->n + group.place],
             memory_order_relaxed);
@@ -521,8 +527,8 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank,
     rank->sent_bytes =
         lines_new((size_t)world->n * (size_t)(world->n_groups + 1), sizeof *rank->sent_bytes);
     rank->partials = doubles ? lines_new(2 * DOUBLING_SEATS, DOUBLING_PARTIAL_BYTES) : NULL;
-    return rank->peers && rank->flights && rank->queues && rank->sent_bytes &&
-           (rank->partials || !doubles);
+    return local_ends_open(world, rank) && rank->peers && rank->flights && rank->queues &&
+           rank->sent_bytes && (rank->partials || !doubles);
 }
 
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
@@ -538,7 +544,8 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
     world->spins = local_spins(ranks);
     world->ranks = lines_new((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
-    bool enough = world->ranks && world->channels;
+    world->lines = calloc((size_t)ranks * (size_t)ranks, sizeof *world->lines);
+    bool enough = world->ranks && world->channels && world->lines;
     for (int32_t i = 0; enough && i < ranks; i++)
         enough = rank_allocate(world, &world->ranks[i], program->direct_members);
     if (enough)
@@ -559,6 +566,7 @@ static void rank_free(struct local_rank *rank) {
     free(rank->partials);
     free(rank->shared);
     free(rank->flights);
+    local_ends_close(rank);
     free(rank->peers);
     free(rank->sources);
     free(rank->results);
@@ -571,6 +579,7 @@ void local_world_free(struct local_world *world) {
         rank_free(&world->ranks[i]);
     free(world->ranks);
     free(world->channels);
+    free(world->lines);
     free(world);
 }
 

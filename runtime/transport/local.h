@@ -1,5 +1,5 @@
 /* Ranks as threads of one process: what they know of each other, and how they wait. Shared by
- * local.c, local_host.c, local_waits.c. */
+ * local.c, local_host.c, local_messages.c, local_waits.c. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,6 +11,13 @@
 struct queue;
 struct flight;
 struct post;
+/* Private to local_messages.c. */
+struct local_end;
+
+struct local_line { /* messages of the program from one rank to another, counted where they start */
+    _Atomic uint64_t sent;
+    uint64_t received; /* the receiver's own */
+};
 
 struct channel { /* host messages from one rank to another */
     /* Opened: the last that the receiver has begun to read, or that a sender who fails took back.
@@ -25,6 +32,8 @@ struct local_rank {
     struct queue *queues;        /* one for each group of the program */
     _Atomic int64_t *sent_bytes; /* [group * n + place] what it has moved that a member has sent */
     struct flight *flights;      /* by handle */
+    struct local_end *ends;      /* of messages; by handle */
+    int64_t *message_bytes;      /* by group: of its messages that others have copied */
     struct post **peers;         /* scratch: posts of a group's members */
     const void **sources;        /* scratch: addresses in their pieces; n_addresses of them */
     void **results;
@@ -53,6 +62,7 @@ struct local_world {
     _Atomic int aborted;
     struct local_rank *ranks;
     struct channel *channels; /* [from * n + to] */
+    struct local_line *lines; /* the same */
 };
 
 static inline struct local_rank *rank_of(const struct place_context *context) {
@@ -83,6 +93,16 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
 int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer, const char *what,
                    _Atomic uint64_t *counter, uint64_t value);
 int32_t fail_aborted(struct place_context *context, int32_t statement);
+
+/* ---- messages of the program ---------------------------------------------------------------- */
+
+bool local_ends_open(struct local_world *world, struct local_rank *rank);
+void local_ends_close(struct local_rank *rank);
+/* Whether the handle is in flight with one. */
+bool local_is_message(const struct local_rank *rank, int32_t handle);
+int32_t local_message_start(struct place_context *context, int32_t handle,
+                            const struct collective *message);
+int32_t local_message_wait(struct place_context *context, int32_t statement, int32_t handle);
 
 /* ---- the host's messages (transport.h) ------------------------------------------------------ */
 

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "runtime/transport/launch.h"
-#include "runtime/transport/mpi_flight.h"
+#include "runtime/transport/mpi_ends.h"
 
 enum {
     LOOKED_AFTER = 4,             /* flights of a rank: the oldest, which the others wait for */
@@ -175,10 +175,16 @@ static int32_t mpi_start(struct place_context *context, int32_t handle,
         return fail_start(context, collective->statement, "is out of range", handle);
     if (flight->in_flight)
         return fail_start(context, collective->statement, "is still in flight", handle);
-    flight->is_local = traffic->is_local;
+    bool is_message = collective_is_message(collective);
+    flight->is_local =
+        is_message ? rank_is_here(collective_peer(context->program, context->rank, collective))
+                   : traffic->is_local;
     flight->in_flight = 1;
+    flight->is_message = is_message;
     if (flight->is_local)
         return self->local->start(context, handle, collective);
+    if (is_message)
+        return end_start(flight, context, collective, &traffic->sent_bytes);
     if (!flight_prepare(flight, context, collective, traffic->started++))
         return fail_start(context, collective->statement, "has no memory", handle);
     if ((int64_t)flight->room_bytes > context->program->message_bytes)
@@ -217,6 +223,30 @@ static int32_t finish_flight(struct place_context *context, int32_t statement,
     return status;
 }
 
+/* Others may need this rank for their collectives to go on, on which the other end may wait. */
+static int32_t finish_message(struct place_context *context, int32_t statement,
+                              struct flight *flight) {
+    struct profile *profile = context->recorder.profile;
+    struct patience patience = messages_patience();
+    int32_t status = context->status;
+    bool done = false;
+    while (!status && !done) {
+        uint64_t ticks = profile ? profile_clock() : 0;
+        bool moved = false;
+        status = end_poll(context, statement, flight, &done);
+        if (status || done)
+            break;
+        status = go_on(rank_of(context), NULL, &moved);
+        if (moved)
+            patience = messages_patience();
+        if (!status && !moved)
+            status = messages_be_patient(context, flight->meeting, statement, &patience);
+        if (profile)
+            profile_waited(profile, ticks);
+    }
+    return status;
+}
+
 static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_t handle) {
     struct flight *flight = flight_of(context, handle);
     if (!flight || !flight->in_flight)
@@ -225,7 +255,8 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
     flight->in_flight = 0;
     if (flight->is_local)
         return rank_of(context)->local->wait(context, statement, handle);
-    int32_t status = finish_flight(context, statement, flight);
+    int32_t status = flight->is_message ? finish_message(context, statement, flight)
+                                        : finish_flight(context, statement, flight);
     tell_profile(context);
     return status;
 }
@@ -235,7 +266,7 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
 static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
     const struct mpi_rank *self = rank_of(context);
     const struct traffic *traffic = &self->traffic[group];
-    return traffic->is_local ? self->local->sent_bytes(context, group) : traffic->sent_bytes;
+    return self->local->sent_bytes(context, group) + traffic->sent_bytes;
 }
 
 /* Waits for what the host has posted, if it could be. */

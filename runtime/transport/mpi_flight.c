@@ -517,6 +517,9 @@ static void use_what_came(const struct flight *flight) {
             copy_own_pieces(flight);
         unpack_results(flight, flight->collective.shift);
         break;
+    case PLACE_SEND:
+    case PLACE_RECEIVE:
+        break; /* is no collective (mpi_ends.c) */
     }
 }
 

@@ -1,6 +1,6 @@
 /* One collective between processes, from its start to where all that it brings is in its place:
  * what of it is on the way when, and what is done with what has come. Shared by mpi.c,
- * mpi_flight.c.
+ * mpi_ends.c, mpi_flight.c.
  *
  * What lies side by side in memory and is long goes as it is, without a copy on either side (a
  * piece is *direct*). All else is packed into one message for each peer, behind a header by which
@@ -22,7 +22,14 @@ enum flight_stage {
 
 /* What messages of a group are about. Rounds behind the first have a topic of their own, for what
  * was started later may have its first messages on the way by then. */
-enum flight_topic { TOPIC_MEETING, TOPIC_ROUNDS, TOPIC_MOVING, TOPIC_GATHERING, FLIGHT_TOPICS };
+enum flight_topic {
+    TOPIC_MEETING,
+    TOPIC_ROUNDS,
+    TOPIC_MOVING,
+    TOPIC_GATHERING,
+    TOPIC_PARTS,
+    FLIGHT_TOPICS
+};
 /* Sets of messages of one flight. */
 enum { FLIGHT_SLOTS = 2 };
 
@@ -38,6 +45,7 @@ _Static_assert(sizeof(struct flight_header) == PLACE_MESSAGE_HEADER_BYTES,
 struct flight {
     int in_flight; /* started, and not waited for */
     bool is_local; /* the local transport has all the rest */
+    bool is_message;
     enum flight_stage stage;
     struct place_context *context;
     struct collective collective;
@@ -47,6 +55,7 @@ struct flight {
     bool doubles;               /* in rounds of pairs: */
     int32_t round, rounds;      /* the one that is under way while it meets, else 0; all */
     struct flight_header header;
+    struct flight_header came; /* of a message that is received (mpi_ends.h) */
     struct group group;
     int64_t element;                   /* bytes */
     struct messages *meeting, *moving; /* packed messages; what comes behind them */

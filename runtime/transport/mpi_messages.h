@@ -1,5 +1,6 @@
 /* Messages between ranks of which a process has one or several: by memory inside a process, by MPI
- * between processes. Shared by mpi.c, mpi_flight.c, mpi_messages.c.
+ * between processes. Shared by mpi.c, mpi_ends.c, mpi_flight.c,
+ * mpi_messages.c.
  *
  * Ranks are dealt out in order, as many to each process. MPI is asked for MPI_THREAD_SERIALIZED,
  * and one lock of the process is around all its calls: none of them blocks, so they are short, and

@@ -196,6 +196,9 @@ static void do_part(const struct portions *portions, int32_t place, int32_t numb
     case PLACE_BROADCAST:
         give_owners(portions, piece, owned_run(portions, place, piece, begin, end));
         break;
+    case PLACE_SEND:
+    case PLACE_RECEIVE:
+        break; /* is no collective (local_messages.c) */
     }
 }
 
