@@ -45,6 +45,7 @@ struct mpi_rank {
     struct traffic *traffic; /* of every group */
     const void **sources;
     struct flight *first; /* that is not complete, in the order of their starts */
+    struct flight *ends;  /* of messages between parts, that are not waited for yet */
     uint64_t looked;      /* when it last looked after them */
     /* Room is given in a ring, in the order of starts: taken from room_begin to room_end. */
     char *room;
@@ -129,11 +130,13 @@ static int32_t go_on(struct mpi_rank *self, struct flight *wanted, bool *moved) 
 /* Called between two tiles of a kernel. What fails here is told by the next start or wait. */
 static void mpi_progress(struct place_context *context) {
     struct mpi_rank *self = rank_of(context);
-    uint64_t begin = self->first ? profile_clock() : 0;
-    if (!self->first || begin - self->looked < TICKS_BETWEEN_LOOKS || context->status)
+    bool waits = self->first || self->ends, moved = false;
+    uint64_t begin = waits ? profile_clock() : 0;
+    if (!waits || begin - self->looked < TICKS_BETWEEN_LOOKS || context->status)
         return;
-    bool moved = false;
     go_on(self, NULL, &moved);
+    if (self->ends) /* MPI goes on with all of them at once */
+        end_poll(context, self->ends->collective.statement, self->ends, &moved);
     self->looked = profile_clock();
     if (context->recorder.profile)
         profile_progressed(context->recorder.profile, begin, self->first != NULL);
@@ -183,8 +186,11 @@ static int32_t mpi_start(struct place_context *context, int32_t handle,
     flight->is_message = is_message;
     if (flight->is_local)
         return self->local->start(context, handle, collective);
-    if (is_message)
+    if (is_message) {
+        flight->next = self->ends;
+        self->ends = flight;
         return end_start(flight, context, collective, &traffic->sent_bytes);
+    }
     if (!flight_prepare(flight, context, collective, traffic->started++))
         return fail_start(context, collective->statement, "has no memory", handle);
     if ((int64_t)flight->room_bytes > context->program->message_bytes)
@@ -223,9 +229,17 @@ static int32_t finish_flight(struct place_context *context, int32_t statement,
     return status;
 }
 
+static void forget_end(struct mpi_rank *self, const struct flight *flight) {
+    struct flight **link = &self->ends;
+    while (*link != flight)
+        link = &(*link)->next;
+    *link = flight->next;
+}
+
 /* Others may need this rank for their collectives to go on, on which the other end may wait. */
 static int32_t finish_message(struct place_context *context, int32_t statement,
                               struct flight *flight) {
+    forget_end(rank_of(context), flight);
     struct profile *profile = context->recorder.profile;
     struct patience patience = messages_patience();
     int32_t status = context->status;
