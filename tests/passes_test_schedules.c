@@ -14,7 +14,7 @@
 
 enum { MOST_RANKS = 8, MOST_CHUNKS = 4, MOST_MICROBATCHES = 33 };
 
-// Of every shape that the method has.
+// Checks every shape that the method has.
 static void for_shapes(enum pipeline_method method,
                        void (*check)(struct arena *, const struct pipeline_shape *,
                                      const struct schedule *, const struct simulation *)) {

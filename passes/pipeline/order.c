@@ -127,7 +127,8 @@ struct block {
     bool early;                 // a microbatch begins early where nothing is due
 };
 
-// Of the paper; `most` leaves room for the weights of two microbatches beside what the block holds.
+// The blocks of the paper. What a rank may hold leaves room for some weights that wait, beside what
+// the block itself holds.
 static struct block block_of(enum pipeline_method method, uint32_t p) {
     switch (method) {
     case METHOD_V_MIN:

@@ -2,7 +2,7 @@
 // messages take no time. So it is found what a schedule costs in idle time, how much a rank holds,
 // and whether it runs at all. Each task is looked at once, whatever the order of ranks.
 #include "ir/check.h"
-#include "ir/sizes.h"
+#include "ir/ir.h"
 #include "passes/pipeline/order.h"
 
 static const double units[N_TASK_KINDS] = {
@@ -114,7 +114,7 @@ static void count_held(const struct rank_tasks *list, struct rank_load *load) {
     }
 }
 
-// Of messages that were sent, when they are read, the earliest first.
+// A heap of when messages that were sent are read, the earliest first.
 static void heap_push(double *heap, uint32_t *n, double value) {
     uint32_t at = (*n)++;
     for (; at > 0 && heap[(at - 1) / 2] > value; at = (at - 1) / 2)
