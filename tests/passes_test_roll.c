@@ -72,7 +72,7 @@ static void as_many_whatever_the_microbatches(void **state) {
     assert_in_range(most_parts(METHOD_ONE_F_ONE_B, 64, 1, 1024), 1, 7);
 }
 
-// Two small loops for each chunk in a round, and as many around all rounds: not the tasks of a round.
+// A round is some small loops for each chunk, not its tasks, however many ranks there are.
 static void rounds_are_a_few_loops_for_each_chunk(void **state) {
     (void)state;
     for (uint32_t v = 2; v <= 8; v++)

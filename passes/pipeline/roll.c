@@ -1,5 +1,5 @@
 // Loops of a list of tasks. Twice the same is done, to tasks and then to what came of them: where a
-// few neighbours are repeated, with other microbatches that all advance by one constant, they become
+// few neighbours are repeated, with other microbatches that all advance by one constant, they are
 // the body of a loop. Among the lengths that a body may have that one is taken whose loop covers
 // most, of equal ones the shortest. The first time finds turns like F B, the second one rounds.
 #include "passes/pipeline/roll.h"
