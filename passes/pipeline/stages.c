@@ -1,6 +1,6 @@
-// Stages that are as even as layers allow. All layers are alike, so it is best to give one after the
-// other to the stage that has least work then: were any of them elsewhere, that stage would not have
-// less. Of equal stages the last takes it, since it holds the fewest microbatches.
+// Stages that are as even as layers allow. All layers are alike, so it is best to give one after
+// the other to the stage that has least work then: were any of them elsewhere, that stage would not
+// have less. Where several have least the last one takes it, since it holds the fewest microbatches.
 #include "passes/pipeline/stages.h"
 
 void stages_balance(const struct parts_work *work, uint32_t n_layers, uint32_t n_stages,
