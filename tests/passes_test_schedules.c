@@ -121,7 +121,8 @@ static void check_v(struct arena *arena, const struct pipeline_shape *shape,
         assert_int_equal(s->span_bubble.numerator, 0);
         assert_int_equal(most, 2 * p);
         break;
-    case METHOD_DUALPIPE_V: // PP + 1 chunks, where PP counts stages, two on each device
+    case METHOD_DUALPIPE_V: // holds PP + 1 chunks of PP stages; its bubble is not the README's, as
+                            // pairs do not overlap here
         assert_bubble(s, p - 1, 6 * (int64_t)m + p - 1);
         assert_int_equal(most, p > 1 || m > 2 ? 2 * p + 1 : most);
         break;
