@@ -470,16 +470,22 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
     return status;
 }
 
-/* All that moves what a rank has sent are members of its group. */
+static bool is_here(const struct local_world *world, int32_t rank) {
+    return rank >= world->first && rank < world->first + world->n;
+}
+
+/* All that moves what a rank has sent are members of its group, and in this process. Of a group that
+ * is not, collectives are another transport's, but for messages between two that are here. */
 static int64_t local_sent_bytes(struct place_context *context, int32_t number) {
     const struct local_world *world = rank_of(context)->world;
     const struct place_program *program = context->program;
     struct group group = group_of(program, context->rank, &program->groups[number].axes);
     int64_t sent = rank_of(context)->message_bytes[number];
+    for (int32_t i = 0; i < group.size; i++)
+        if (!is_here(world, group_member(program, &group, i)))
+            return sent;
     for (int32_t i = 0; i < group.size; i++) {
         int32_t member = group_member(program, &group, i);
-        if (member < world->first || member >= world->first + world->n) /* it sends by MPI */
-            continue;
         sent += atomic_load_explicit(
             &rank_numbered(world, member)->sent_bytes[number * world->n + group.place],
             memory_order_relaxed);
