@@ -64,7 +64,9 @@ static uint32_t most_parts(enum pipeline_method method, uint32_t p, uint32_t v, 
 static void as_many_whatever_the_microbatches(void **state) {
     (void)state;
     for (int method = 0; method < N_METHODS; method++) {
-        bool one = shape_unfit(&(struct arena){0}, &(struct pipeline_shape){method, 4, 2, 64});
+        struct arena arena = {0};
+        bool one = shape_unfit(&arena, &(struct pipeline_shape){method, 4, 2, 64});
+        arena_free(&arena);
         uint32_t v = one ? 1 : 2;
         uint32_t few = most_parts(method, 4, v, 64), many = most_parts(method, 4, v, 1024);
         assert_int_equal(few, many);
