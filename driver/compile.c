@@ -142,7 +142,7 @@ static bool check_sent(struct compilation *c) {
 // The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
-    c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
+    c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
     c->account = account_followed(c->final, c->edited ? NULL : c->followed, &c->arena);
     followed_free(c->followed);
     c->followed = NULL;

@@ -206,7 +206,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                              : buffer->tier != TIER_DEVICE ? RESIDENCY_OFFLOADED
                                                            : RESIDENCY_STORED,
                 .buffer = buffer,
-                .found = &c->verdict.buffers[id],
+                .found = &c->verdict.buffers[0][id],
                 .bytes = buffer_bytes(c->final, buffer),
                 .stored_bytes = residual ? 0 : buffer_bytes(c->final, buffer)},
             (struct row_tensor){residual ? NO_ID : buffer->tensor,
@@ -399,7 +399,7 @@ struct placement_table placement_rows(struct compilation *c) {
                 add_buffer(c, &table, handed, consumed, id);
             if (state == STATE_PARAMETERS && is_made_of_master(c->final, id))
                 add_made(c, &table, STATE_PARAMETERS, c->final->buffers[id],
-                         &c->verdict.buffers[id]);
+                         &c->verdict.buffers[0][id]);
             if (state == STATE_OPTIMIZER)
                 add_stateless(c, &table, id);
         }
