@@ -432,11 +432,13 @@ static enum host_role given_next(enum host_role role) {
     }
 }
 
-// Whether the host looks for it in this part, or finds there what it gives to the part again.
+// Whether the host looks for it in this part, or finds there what it gives to the part again. That a
+// job leaves anything for the next step it asks the first.
 static bool is_needed(const struct check *c, enum host_role role) {
     enum host_role next = given_next(role);
-    return is_read(c) ||
-           (next != HOST_NONE && program_host_buffer(c->final->program, next) != NO_ID);
+    if (next == HOST_NONE)
+        return is_read(c);
+    return c->final->side == 0 || program_host_buffer(c->final->program, next) != NO_ID;
 }
 
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
