@@ -174,7 +174,7 @@ static void take_accounts(struct compilation *c) {
 // The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
-    c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
+    c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
     take_accounts(c);
     check_memory(c, TIER_DEVICE);
     check_memory(c, TIER_HOST);

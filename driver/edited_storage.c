@@ -84,11 +84,11 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
-            buffer_is_part(c->final, id) || !c->verdict.buffers[id].seen ||
+            buffer_is_part(c->final, id) || !c->verdict.buffers[0][id].seen ||
             buffer->class == CLASS_RESIDUAL) // nobody declares it: it lies as what is compressed
             continue;
         struct placement_row row = {
-            .state = state, .buffer = buffer, .found = &c->verdict.buffers[id]};
+            .state = state, .buffer = buffer, .found = &c->verdict.buffers[0][id]};
         if (!check_buffer_storage(c, placement, &row, axis))
             return;
     }
@@ -113,7 +113,7 @@ static void check_consumed(struct compilation *c, const struct placement *placem
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
-            buffer_is_part(c->final, id) || !c->verdict.buffers[id].seen)
+            buffer_is_part(c->final, id) || !c->verdict.buffers[0][id].seen)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         if (consumes_gradients(storage) == consumed[id])
@@ -129,7 +129,7 @@ static void check_made(struct compilation *c, const struct placement *placement)
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         bool kept = buffer->class == CLASS_PARAMETERS && buffer->window_of == NO_ID;
-        if ((!kept && !is_made_of_master(c->final, id)) || !c->verdict.buffers[id].seen)
+        if ((!kept && !is_made_of_master(c->final, id)) || !c->verdict.buffers[0][id].seen)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         if (makes_parameters(storage) == !kept)
@@ -159,7 +159,7 @@ static void check_tiers(struct compilation *c, const struct placement *placement
         const struct buffer *buffer = &c->final->buffers[id];
         enum state state = class_states[buffer->class];
         if (state >= STATE_ACTIVATIONS || buffer->tensor == NO_ID || buffer->window_of != NO_ID ||
-            !c->verdict.buffers[id].seen || buffer->class == CLASS_RESIDUAL)
+            !c->verdict.buffers[0][id].seen || buffer->class == CLASS_RESIDUAL)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         enum tier declared = stored_tier(storage, state);

@@ -40,12 +40,12 @@ void trial_read(struct trial *t, const char *text) {
 
 void trial_judge(struct trial *t) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    t->verdict = verify(t->reference, t->program, &t->arena, t->diagnostics);
+    t->verdict = verify(t->reference, t->program->job, &t->arena, t->diagnostics);
 }
 
 void trial_judge_one_by_one(struct trial *t) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    t->verdict = verify_one_by_one(t->reference, t->program, &t->arena, t->diagnostics);
+    t->verdict = verify_one_by_one(t->reference, t->program->job, &t->arena, t->diagnostics);
 }
 
 const char *trial_place(const struct trial *t) {

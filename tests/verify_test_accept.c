@@ -24,7 +24,7 @@ static bool expect_accepted(struct arena *arena, const struct config *config, en
         return false;
     struct source_files sources = {0};
     struct diagnostics *diagnostics = diagnostics_new(arena, &sources);
-    struct verdict verdict = verify(reference, final, arena, diagnostics);
+    struct verdict verdict = verify(reference, final->job, arena, diagnostics);
     if (verdict.kind != VERDICT_ACCEPTED) {
         diagnostics_print(diagnostics, stderr, false);
         if (getenv("PRINT"))

@@ -27,7 +27,7 @@ static unsigned collect_products(const struct step *step, struct transfer *found
 static enum verdict_kind judge(struct arena *arena, const struct program *reference,
                                const struct program *program) {
     struct source_files sources = {0};
-    return verify(reference, program, arena, diagnostics_new(arena, &sources)).kind;
+    return verify(reference, program->job, arena, diagnostics_new(arena, &sources)).kind;
 }
 
 static void swap_first_axes(struct transfer *transfer) {

@@ -660,7 +660,7 @@ static uint32_t judge_step(const char *statements) {
     assert_true(begin(&reference, known_step(&texts, "", NULL, NULL, 0)));
     assert_true(begin(&final, known_step(&texts, statements, NULL, NULL, 0)));
     enum verdict_kind kind =
-        verify(reference.program, final.program, &final.arena, final.diagnostics).kind;
+        verify(reference.program, final.program->job, &final.arena, final.diagnostics).kind;
     uint32_t n_told = final.diagnostics->n_items;
     assert_int_equal(kind == VERDICT_ACCEPTED, n_told == 0);
     arena_free(&reference.arena);

@@ -363,7 +363,7 @@ static uint32_t axes_gathered(const char *statements) {
     small_step_begin(&t, statements);
     trial_judge(&t);
     assert_int_equal(t.verdict.kind, VERDICT_ACCEPTED);
-    uint32_t axes = t.verdict.buffers[program_find_buffer(t.program, "v")].gathered;
+    uint32_t axes = t.verdict.buffers[0][program_find_buffer(t.program, "v")].gathered;
     arena_free(&t.arena);
     return axes;
 }

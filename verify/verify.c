@@ -1,7 +1,7 @@
-// The verdict. Both programs are executed on abstract stores over one table of
-// terms, the reference first; then every state of the final program must be what the reference's is
-// (obligations.c). What is not, is judged once more with what it takes to prove it all the same, or
-// to say why not; then it is reported.
+// The verdict. Both are executed on abstract stores over one table of terms, the reference first, and
+// then the programs of the final job's parts side by side; then every state of theirs must be what the
+// reference's is (obligations.c). What is not, is judged once more with what it takes to prove it all
+// the same, or to say why not; then it is reported.
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void run_reference(struct check *c) {
         step_execute(m, STEP_EVALUATE);
         c->evaluate = m->store;
     }
-    c->final.proof->first_own_node = m->world->terms->n_nodes;
+    c->sides->machines[0].proof->first_own_node = m->world->terms->n_nodes;
 }
 
 // ---- numbers ----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ static bool check_numbers(struct check *c, const struct program *program) {
     }
     if (!fit)
         check_add_fault(
-            c, fault_make(c->final.proof, E491, span, NULL,
+            c, fault_make(c->final->proof, E491, span, NULL,
                           "this step counts layers, microbatches, items or slots beyond %d",
                           MAX_NUMBER));
     return fit;
@@ -107,69 +107,110 @@ static bool check_numbers(struct check *c, const struct program *program) {
 
 // ---- the final program ------------------------------------------------------------------------
 
-static void run_final(struct check *c) {
-    struct abstract_machine *m = &c->final;
+// All parts have the same steps.
+static void check_steps(struct check *c) {
     for (int s = 0; s < N_STEPS; s++) {
-        const struct step *step = &m->program->steps[s];
+        const struct step *step = &c->final->program->steps[s];
         bool wanted = c->reference.program->steps[s].present;
         if (wanted && !step->present)
-            check_add_fault(c, fault_make(m->proof, E514, span_nowhere(), NULL,
+            check_add_fault(c, fault_make(c->final->proof, E514, span_nowhere(), NULL,
                                           "there is no step `%s`", step_names[s]));
         if (step->present && !wanted)
-            check_add_fault(c, fault_make(m->proof, E514, step->span, NULL,
+            check_add_fault(c, fault_make(c->final->proof, E514, step->span, NULL,
                                           "the training has no step `%s`", step_names[s]));
     }
+}
+
+static bool has_step(const struct check *c, enum step_kind kind) {
+    return c->job->programs[0]->steps[kind].present;
+}
+
+static void run_final(struct check *c) {
+    check_steps(c);
     host_check(c);
     types_check(c);
-    islands_check(m, c->all_islands);
-    if (m->program->steps[STEP_TRAIN].present && c->train.items && step_execute(m, STEP_TRAIN)) {
+    units_check(c);
+    for (uint32_t i = 0; check_look_at(c, i); i++)
+        islands_check(c->final, c->job->programs[i]);
+    if (has_step(c, STEP_TRAIN) && c->train.items && sides_execute(c->sides, STEP_TRAIN)) {
         states_check(c, &c->train);
         outputs_check(c, &c->train, STEP_TRAIN);
     }
-    if (m->program->steps[STEP_EVALUATE].present && c->evaluate.items &&
-        step_execute(m, STEP_EVALUATE)) {
+    if (has_step(c, STEP_EVALUATE) && c->evaluate.items && sides_execute(c->sides, STEP_EVALUATE)) {
         states_check(c, NULL);
         outputs_check(c, &c->evaluate, STEP_EVALUATE);
     }
 }
 
+static int64_t n_executed(const struct check *c) {
+    int64_t n = c->reference.cursor->n_statements;
+    for (uint32_t i = 0; i < c->sides->n; i++)
+        n += c->sides->machines[i].cursor->n_statements;
+    return n;
+}
+
+// A machine for the reference, and for each part of the job beside one another: for what it does on
+// one island, or on all of them at once.
+static void make_machines(struct check *c, const struct program *reference, struct terms *terms,
+                          struct arena *arena, struct diagnostics *diagnostics, bool ordered,
+                          bool one_island) {
+    uint32_t n = c->job->n_programs;
+    struct abstract_machine *machines = ARENA_ARRAY(arena, struct abstract_machine, n);
+    struct proof_kind kind = {.is_reference = true, .ordered = ordered};
+    abstract_machine_init(&c->reference, reference, terms, arena, diagnostics, kind);
+    kind.is_reference = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct program *program = c->job->programs[i];
+        program = one_island ? island_program(program, arena) : program;
+        if (i)
+            abstract_machine_init_beside(&machines[i], &machines[0], program);
+        else
+            abstract_machine_init(&machines[0], program, terms, arena, diagnostics, kind);
+    }
+    c->sides = sides_new(arena, machines, n);
+    check_look_at(c, 0);
+    c->final->proof->readings = c->reference.proof->readings;
+}
+
 // The step that averages is of all islands at once, so it has machines of its own; their faults
 // come behind the others.
 static void check_average(struct check *c) {
-    const struct program *all = c->all_islands;
-    struct check average = {.all_islands = all};
-    struct abstract_machine *mine[] = {&average.reference, &average.final};
-    struct history *history =
-        c->final.proof->history ? history_again(c->final.proof->history) : NULL;
-    if (!all->steps[STEP_AVERAGE].present || !c->reference.program->steps[STEP_AVERAGE].present)
+    struct proof *proof = c->final->proof;
+    struct check average = {.job = c->job};
+    struct history *history = proof->history ? history_again(proof->history) : NULL;
+    if (!has_step(c, STEP_AVERAGE) || !c->reference.program->steps[STEP_AVERAGE].present)
         return;
+    make_machines(&average, c->reference.program, proof->world->terms, proof->world->arena,
+                  proof->diagnostics, proof->ordered, false);
+    struct proof *mine[] = {average.reference.proof, average.final->proof};
     for (int i = 0; i < 2; i++) {
-        struct proof_kind kind = {.is_reference = i == 0, .ordered = c->final.proof->ordered};
-        abstract_machine_init(mine[i], i ? all : c->reference.program, c->final.world->terms,
-                              c->final.world->arena, c->final.proof->diagnostics, kind);
-        mine[i]->one_by_one = c->final.one_by_one;
-        mine[i]->proof->n_faults = c->final.proof->n_faults;
-        mine[i]->proof->history = history;
+        mine[i]->n_faults = proof->n_faults;
+        mine[i]->history = history;
     }
-    average.final.proof->readings = average.reference.proof->readings;
-    average.final.proof->paddings = c->final.proof->paddings;
-    if (c->final.proof->sought)
-        average.final.proof->sought = &average.reference.proof->outcomes;
-    islands_begin_average(&average.final);
+    mine[1]->paddings = proof->paddings;
+    if (proof->sought)
+        mine[1]->sought = &mine[0]->outcomes;
+    average.reference.one_by_one = c->reference.one_by_one;
+    for (uint32_t i = 0; check_look_at(&average, i); i++) {
+        average.final->one_by_one = c->sides->machines[i].one_by_one;
+        islands_begin_average(average.final);
+    }
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
-    average.final.proof->first_own_node = c->final.world->terms->n_nodes;
-    if (step_execute(&average.final, STEP_AVERAGE) && expected)
+    mine[1]->first_own_node = proof->world->terms->n_nodes;
+    if (sides_execute(average.sides, STEP_AVERAGE) && expected)
         states_check(&average, &average.reference.store);
-    c->final.cursor->n_statements +=
-        average.reference.cursor->n_statements + average.final.cursor->n_statements;
-    for (buffer_id i = 0; i < all->n_buffers; i++)
-        if (!c->final.found[i].seen)
-            c->final.found[i] = average.final.found[i];
+    c->reference.cursor->n_statements += n_executed(&average);
+    for (uint32_t i = 0; i < c->sides->n; i++) {
+        struct found *found = c->sides->machines[i].found;
+        for (buffer_id id = 0; id < c->job->programs[i]->n_buffers; id++)
+            if (!found[id].seen)
+                found[id] = average.sides->machines[i].found[id];
+    }
     for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < mine[i]->proof->n_insisted; k++)
-            check_add_fault(&average, mine[i]->proof->insisted[k]);
+        for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
+            check_add_fault(&average, mine[i]->insisted[k]);
     for (uint32_t i = 0; i < average.n_faults; i++)
-        check_add_fault(c, cause_tell(average.final.proof, average.faults[i]));
+        check_add_fault(c, cause_tell(mine[1], average.faults[i]));
 }
 
 // ---- reports ----------------------------------------------------------------------------------
@@ -184,32 +225,32 @@ static int by_order(const void *left, const void *right) {
 static const char *find_witness(struct check *c, const struct fault *cause) {
     unsigned n_tried = 0;
     if (!c->witness)
-        c->witness = witness_new(c->final.world, c->reference.program);
+        c->witness = witness_new(c->final->world, c->reference.program);
     for (uint32_t i = 0; i < c->n_faults && n_tried < MAX_TRIED; i++) {
         const struct fault *fault = c->faults[i];
         if (fault->reader && fault_same_cause(fault, cause))
-            return witness_share(c->final.world, c->reference.program, fault);
+            return witness_share(c->final->world, c->reference.program, fault);
         if (!fault->has_terms || !fault_same_cause(fault, cause))
             continue;
         n_tried++;
         const char *numbers = witness_difference(c->witness, fault->found, fault->expected);
         if (numbers)
-            return arena_format(c->final.world->arena, "%s: %s", fault->what, numbers);
+            return arena_format(c->final->world->arena, "%s: %s", fault->what, numbers);
     }
     return NULL;
 }
 
 static void report_fault(struct check *c, const struct fault *fault) {
-    struct diagnostic *d = fault_report(c->final.proof, fault);
+    struct diagnostic *d = fault_report(c->final->proof, fault);
     const char *witness = find_witness(c, fault);
     if (witness) {
         diagnostic_note(d, "%s", witness);
         c->refuted = true;
-    } else if (fault->has_terms && c->final.proof->given_up) {
+    } else if (fault->has_terms && c->final->proof->given_up) {
         diagnostic_note(d,
                         "%s may be equal all the same: the search for a proof by rewriting ended "
                         "after %d terms",
-                        c->final.proof->given_up, MAX_REWRITTEN);
+                        c->final->proof->given_up, MAX_REWRITTEN);
     }
 }
 
@@ -217,7 +258,7 @@ static void report_fault(struct check *c, const struct fault *fault) {
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
     for (uint32_t i = 0; i < c->n_faults; i++)
-        c->faults[i] = cause_tell(c->final.proof, c->faults[i]);
+        c->faults[i] = cause_tell(c->final->proof, c->faults[i]);
     if (c->n_faults)
         qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
@@ -231,9 +272,9 @@ static void report_faults(struct check *c) {
         else
             n_left++;
     }
-    if (n_left && c->final.proof->diagnostics->n_items)
+    if (n_left && c->final->proof->diagnostics->n_items)
         diagnostic_note(
-            c->final.proof->diagnostics->items[c->final.proof->diagnostics->n_items - 1],
+            c->final->proof->diagnostics->items[c->final->proof->diagnostics->n_items - 1],
             "%u more follow, maybe from the same cause", n_left);
 }
 
@@ -257,32 +298,30 @@ struct examination {
     bool ordered; // sums do not commute
 };
 
-static struct check *examine(const struct program *reference, const struct program *final,
+static struct check *examine(const struct program *reference, const struct job *final,
                              struct arena *arena, struct diagnostics *diagnostics,
                              struct examination how) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
-    terms_init(terms, arena, (int32_t) final->job->sizes.microbatches);
-    for (int i = 0; i < 2; i++) {
-        struct proof_kind kind = {.is_reference = i == 0, .ordered = how.ordered};
-        abstract_machine_init(i ? &c->final : &c->reference,
-                              i ? island_program(final, arena) : reference, terms, arena,
-                              diagnostics, kind);
-    }
-    c->all_islands = final;
-    c->final.proof->readings = c->reference.proof->readings;
+    c->job = final;
+    terms_init(terms, arena, (int32_t) final->sizes.microbatches);
+    make_machines(c, reference, terms, arena, diagnostics, how.ordered, true);
     c->reference.sends = final;
     if (how.history)
-        c->final.proof->sought = &c->reference.proof->outcomes;
-    for (int i = 0; i < 2; i++) {
-        struct abstract_machine *m = i ? &c->final : &c->reference;
+        c->final->proof->sought = &c->reference.proof->outcomes;
+    c->reference.one_by_one = c->reference.without_memo = how.one_by_one;
+    c->reference.proof->history = c->final->proof->history = how.history;
+    for (uint32_t i = 0; i < c->sides->n; i++) {
+        struct abstract_machine *m = &c->sides->machines[i];
         m->one_by_one = m->without_memo = how.one_by_one;
-        m->proof->history = how.history;
     }
-    if (how.ordered && final->job->policy.wire_axes.n)
-        check_add_fault(c, fault_make(c->final.proof, E416, final->job->policy_span, NULL,
+    if (how.ordered && final->policy.wire_axes.n)
+        check_add_fault(c, fault_make(c->final->proof, E416, final->policy_span, NULL,
                                       "gradients that travel as codes are added in another order"));
-    if (check_numbers(c, reference) && check_numbers(c, final) && c->n_faults == 0) {
+    bool fit = check_numbers(c, reference);
+    for (uint32_t i = 0; i < final->n_programs; i++)
+        fit = check_numbers(c, final->programs[i]) && fit;
+    if (fit && c->n_faults == 0) {
         run_reference(c);
         run_final(c);
         check_average(c);
@@ -290,19 +329,22 @@ static struct check *examine(const struct program *reference, const struct progr
     }
     for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
         check_add_fault(c, c->reference.proof->insisted[i]);
-    for (uint32_t i = 0; i < c->final.proof->n_insisted; i++)
-        check_add_fault(c, c->final.proof->insisted[i]);
+    for (uint32_t i = 0; i < c->final->proof->n_insisted; i++)
+        check_add_fault(c, c->final->proof->insisted[i]);
     return c;
 }
 
-static int64_t n_executed(const struct check *c) {
-    return c->reference.cursor->n_statements + c->final.cursor->n_statements;
+static struct found **found_of_parts(const struct check *c, struct arena *arena) {
+    struct found **found = ARENA_ARRAY(arena, struct found *, c->sides->n);
+    for (uint32_t i = 0; i < c->sides->n; i++)
+        found[i] = c->sides->machines[i].found;
+    return found;
 }
 
 // What is not accepted is examined once more, with laws that may yet prove it and for the reasons
 // if they do not, so that what is accepted as it stands costs no more. Not what took all memory:
 // again it would come less far.
-static struct verdict judge(const struct program *reference, const struct program *final,
+static struct verdict judge(const struct program *reference, const struct job *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct examination how = {.one_by_one = one_by_one};
     struct check *c = examine(reference, final, arena, diagnostics, how), *last = c;
@@ -320,19 +362,19 @@ static struct verdict judge(const struct program *reference, const struct progra
     report_faults(last);
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = last->n_faults == 0 ? VERDICT_ACCEPTED : refused,
-                            .buffers = c->final.found,
-                            .copies = c->final.proof->sums,
-                            .n_copies = keep_sums_of_copies(c->final.proof),
-                            .n_terms = c->final.world->terms->n_nodes,
+                            .buffers = found_of_parts(c, arena),
+                            .copies = c->final->proof->sums,
+                            .n_copies = keep_sums_of_copies(c->final->proof),
+                            .n_terms = c->final->world->terms->n_nodes,
                             .n_statements = n_statements};
 }
 
-struct verdict verify(const struct program *reference, const struct program *final,
-                      struct arena *arena, struct diagnostics *diagnostics) {
+struct verdict verify(const struct program *reference, const struct job *final, struct arena *arena,
+                      struct diagnostics *diagnostics) {
     return judge(reference, final, arena, diagnostics, false);
 }
 
-struct verdict verify_one_by_one(const struct program *reference, const struct program *final,
+struct verdict verify_one_by_one(const struct program *reference, const struct job *final,
                                  struct arena *arena, struct diagnostics *diagnostics) {
     return judge(reference, final, arena, diagnostics, true);
 }

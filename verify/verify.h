@@ -1,6 +1,6 @@
-// The verifier: does this program train as one device would?
+// The verifier: does this job train as one device would?
 //
-// It recomputes, from the ops and statements of the final program alone, what every value is about
+// It recomputes, from the ops and statements of the job's programs alone, what every value is about
 // and how it is spread over the devices, and compares what the step leaves behind with what the
 // reference program leaves behind. It never reads the placement that was declared, nor what passes
 // intended; the layouts of persistent and input buffers it takes as facts about who fills them.
@@ -43,7 +43,7 @@ struct copies_summed {
 
 struct verdict {
     enum verdict_kind kind;
-    struct found *buffers; // one for each of the final program, in its order
+    struct found **buffers; // of every part: one for each buffer, in its order
     struct copies_summed *copies;
     uint32_t n_copies;
     uint32_t n_terms;     // for reports
@@ -52,11 +52,11 @@ struct verdict {
 
 // Both programs must have passed job_check, and have been numbered. Everything that stays is
 // allocated in `arena`. Whatever keeps the program from being accepted is reported.
-struct verdict verify(const struct program *reference, const struct program *final,
-                      struct arena *arena, struct diagnostics *diagnostics);
+struct verdict verify(const struct program *reference, const struct job *final, struct arena *arena,
+                      struct diagnostics *diagnostics);
 // The same with every iteration of every loop executed and every call evaluated. Tests hold the
 // proof by induction, and what is remembered of calls, against it.
-struct verdict verify_one_by_one(const struct program *reference, const struct program *final,
+struct verdict verify_one_by_one(const struct program *reference, const struct job *final,
                                  struct arena *arena, struct diagnostics *diagnostics);
 
 #endif

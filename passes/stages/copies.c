@@ -6,11 +6,23 @@
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-static buffer_id add_copy(struct making_part *m, buffer_id of, struct buffer copy) {
+static buffer_id add_copy(struct making_part *m, struct buffer copy) {
     if (copy.window_of != NO_ID)
         copy.window_of = copy_on_rank(m, copy.window_of);
-    (void)of;
     return program_add_buffer(m->part, copy);
+}
+
+// The host reads what a step says of all in one part, that of the last stage, which has the logits, too; what it
+// gives to the next step again each part has.
+static struct buffer told_by_last(const struct making_part *m, struct buffer buffer) {
+    bool given_again = buffer.host == HOST_NEXT_LOSS_SCALE || buffer.host == HOST_NEXT_GOOD_STEPS ||
+                       buffer.host == HOST_NEXT_UPDATES;
+    bool is_last = m->rank == rank_of_stage(m->s, m->s->pipeline->n_stages - 1);
+    if (buffer.class == CLASS_OUTPUT && !given_again && !is_last) {
+        buffer.class = CLASS_TRANSIENT;
+        buffer.host = HOST_NONE;
+    }
+    return buffer;
 }
 
 buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
@@ -18,7 +30,7 @@ buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
     for (const struct rank_copy *copy = buffer->copies; copy; copy = copy->next)
         if (copy->rank == m->rank)
             return copy->copy;
-    const struct rank_copy made = {m->rank, add_copy(m, of, m->s->whole->buffers[of]),
+    const struct rank_copy made = {m->rank, add_copy(m, told_by_last(m, m->s->whole->buffers[of])),
                                    buffer->copies};
     buffer->copies = arena_copy(m->s->scratch, &made, sizeof made);
     return made.copy;
@@ -50,7 +62,7 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
         copy.stacks.list[0] = (struct stack){.kind = STACK_IN_FLIGHT, .count = use->in_flight};
         copy.stacks.n++;
     }
-    return use->copy = add_copy(m, of, copy);
+    return use->copy = add_copy(m, copy);
 }
 
 // ---- references -------------------------------------------------------------------------------

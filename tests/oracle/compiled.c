@@ -59,7 +59,7 @@ static struct program *derive(struct compiled *c, enum pass last) {
 
 enum judgement_kind judge_program(const struct program *reference, const struct program *final,
                                   struct arena *arena, struct diagnostics *diagnostics) {
-    struct verdict verdict = verify(reference, final, arena, diagnostics);
+    struct verdict verdict = verify(reference, final->job, arena, diagnostics);
     return verdict.kind == VERDICT_ACCEPTED  ? JUDGED_ACCEPTED
            : verdict.kind == VERDICT_REFUTED ? JUDGED_REFUTED
                                              : JUDGED_UNPROVED;

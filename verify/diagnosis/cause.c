@@ -469,7 +469,7 @@ const struct fault *cause_tell(struct proof *p, const struct fault *found) {
     struct fault *fault = arena_copy(p->world->arena, found, sizeof *found);
     fault->told = true;
     if (fault->is_never)
-        tell_empty_loop(p->program, fault);
+        tell_empty_loop(fault->program, fault);
     else if (fault->code == E610 && fault->by && !same_span(*fault->by, fault->span))
         tell_transfer(p, fault);
     else if (fault->made)

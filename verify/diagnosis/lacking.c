@@ -81,7 +81,7 @@ static struct fault *loop_fault(struct proof *p, const struct making *reader) {
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
         const struct making *added = last_added(p, operand, lacks.node);
-        const struct statement *loop = empty_loop(&p->program->steps[STEP_TRAIN].body);
+        const struct statement *loop = empty_loop(&reader->program->steps[STEP_TRAIN].body);
         if (!loop && added)
             loop = added->loop;
         if (!loop || goes_over(loop, layers_of(p->world, whole, lacks.node)))

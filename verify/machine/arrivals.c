@@ -17,13 +17,15 @@ static bool has_layer(struct world *w, const struct buffer *buffer, int32_t laye
 
 // Whether the final program keeps what codes of this layer's gradient of the tensor lack.
 static bool is_sent(struct abstract_machine *m, const char *tensor, int32_t layer) {
-    const struct program *final = m->sends;
-    for (buffer_id i = 0; final && i < final->n_buffers; i++) {
-        const struct buffer *buffer = &final->buffers[i];
-        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
-            strcmp(final->job->tensors[buffer->tensor].name, tensor) == 0 &&
-            has_layer(m->world, buffer, layer))
-            return true;
+    for (uint32_t k = 0; m->sends && k < m->sends->n_programs; k++) {
+        const struct program *final = m->sends->programs[k];
+        for (buffer_id i = 0; i < final->n_buffers; i++) {
+            const struct buffer *buffer = &final->buffers[i];
+            if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
+                strcmp(final->job->tensors[buffer->tensor].name, tensor) == 0 &&
+                has_layer(m->world, buffer, layer))
+                return true;
+        }
     }
     return false;
 }

@@ -135,7 +135,10 @@ static bool disturb_piece(struct abstract_machine *m, struct series *series, con
         touched_slots(m, run, from.buffer, from.item, held->moves >> HELD_FROM & 1, at);
     struct touched filled =
         touched_slots(m, run, to.buffer, to.item, held->moves >> HELD_TO & 1, at);
-    bool reads = read.begin != read.end, fills = filled.begin != filled.end;
+    // A message has its other end elsewhere.
+    enum collective_kind kind = run->start->start.exchange.kind;
+    bool reads = read.begin != read.end && kind != COLLECTIVE_RECEIVE;
+    bool fills = filled.begin != filled.end && kind != COLLECTIVE_SEND;
     if (!reads && !fills)
         return false;
     struct touched slots = reads ? read : filled;

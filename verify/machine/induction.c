@@ -98,6 +98,19 @@ static bool begins_anywhere(const struct course *c) {
     return c->loop->stride && number_is_symbolic(m->cursor->variables[m->cursor->depth - 1]);
 }
 
+// What goes on there is of other parts, too, each of which is somewhere else in its own loops.
+static bool goes_between(const struct course *c) {
+    const bool *between = c->machine->between;
+    struct statement_walk walk = walk_statements(&c->loop->body);
+    while (between && walk_next(&walk)) {
+        const struct statement *statement = walk.statement;
+        if ((statement->kind == STATEMENT_START && between[statement->start.handle]) ||
+            (statement->kind == STATEMENT_WAIT && between[statement->wait.handle]))
+            return true;
+    }
+    return false;
+}
+
 // ---- iterations -------------------------------------------------------------------------------
 
 static int64_t direction(const struct loop *loop) {
@@ -261,7 +274,7 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
     find_period(c);
     if (!m->one_by_one && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
         c->trips > ROUNDS_TO_GAIN * c->period &&
-        symbols_have_room(&m->world->terms->symbols, c->factor != 1))
+        symbols_have_room(&m->world->terms->symbols, c->factor != 1) && !goes_between(c))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
     m->cursor->time_loop[m->cursor->depth] =
         loop_counts_microbatches(m->program, loop, m->cursor->depth);

@@ -40,6 +40,8 @@ struct memo { // of calls
     uint32_t n_made, cap_made;
 };
 
+struct sides; // sides.h
+
 struct abstract_machine {
     struct world *world;
     struct cursor *cursor;
@@ -53,9 +55,9 @@ struct abstract_machine {
     uint32_t *region_of;           // of every buffer: the region in which it shares bytes, or NO_ID
     buffer_id *region_first;       // of every region: the buffer that begins it
     uint32_t n_regions;
-    uint32_t summands; // axes on which states are summands when the step begins (islands.h)
-    const struct program *sends; // of the reference: the program whose gradients may travel
-    bool recording;              // not evaluate: found is filled
+    uint32_t summands;       // axes on which states are summands when the step begins (islands.h)
+    const struct job *sends; // of the reference: the job whose gradients may travel
+    bool recording;          // not evaluate: found is filled
     struct found *found;
     struct memo memo;
     void *scratch; // of the unit that is being evaluated
@@ -65,6 +67,10 @@ struct abstract_machine {
     uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
     int64_t budget;               // statements and ops that may still be executed in the step
     bool overrun;
+    struct sides *sides; // of whose job it is one part; NULL: no other is executed beside it
+    uint32_t side;       // which
+    bool waits;          // for another part
+    bool *between;       // handles of the step whose transfers are between parts; NULL: none is
 };
 
 // Makes terms of the statement that is executed, and notes nothing.
@@ -76,6 +82,11 @@ static inline struct builder statement_builder(const struct abstract_machine *m)
 // One that executes nothing yet; all that it is made of lives in the arena.
 void abstract_machine_init(struct abstract_machine *, const struct program *, struct terms *,
                            struct arena *, struct diagnostics *, struct proof_kind);
+// The same of another part of its job, beside the first: in its world and its proof.
+void abstract_machine_init_beside(struct abstract_machine *, const struct abstract_machine *first,
+                                  const struct program *);
+// What is told from here on is of this part.
+void abstract_machine_take_turn(struct abstract_machine *);
 
 // memo.c: the judgements of a unit's results, and of its parameters' places behind the call.
 void call_evaluate(struct abstract_machine *, const struct unit *, uint32_t unit_id,
@@ -95,7 +106,8 @@ void codes_arrive(struct abstract_machine *, struct builder *, struct reference 
 bool step_execute(struct abstract_machine *, enum step_kind); // false: gave up, said why
 // The same statement by statement: between two others may be executed.
 void step_begin(struct abstract_machine *, enum step_kind);
-bool step_advance(struct abstract_machine *); // false: the step has ended
+bool step_advance(struct abstract_machine *); // false: the step has ended, or waits
+void step_end(struct abstract_machine *);     // insists that nothing is under way any more
 // The statements of the block come next, on the store as it stands.
 void step_enter(struct abstract_machine *, const struct block *);
 

@@ -4,10 +4,16 @@
 // induction.c's matter.
 #include "verify/machine/induction.h"
 #include "verify/machine/owned.h"
+#include "verify/machine/sides.h"
 
 #include <string.h>
 
-enum { MAX_STATEMENTS = 1000 * 1000 };
+// What is between parts is followed message by message.
+enum { MAX_STATEMENTS = 1000 * 1000, MAX_FOLLOWED = 20 * MAX_STATEMENTS };
+
+static int64_t most_statements(const struct abstract_machine *m) {
+    return m->between ? MAX_FOLLOWED : MAX_STATEMENTS;
+}
 
 // ---- calls ------------------------------------------------------------------------------------
 
@@ -142,7 +148,7 @@ static void execute_zero(struct abstract_machine *m, const struct statement *sta
     if (m->proof->history) {
         history_begin(m->proof, NULL, NULL, statement->span, NULL, 0);
         history_made(m->proof, &value, buffer->name);
-        store_note_place(m, statement->zero, &value);
+        store_note_place(m, statement->zero.buffer, place_of(m, statement->zero), &value);
         history_end(m->proof);
     }
     store_write(m, statement->zero, value, statement->span);
@@ -202,7 +208,7 @@ static bool is_affordable(struct abstract_machine *m, const struct statement *st
                      arena_format(m->world->arena,
                                   "this step has more than %d statements and ops to follow one "
                                   "by one: not all of its loops have an invariant that was found",
-                                  MAX_STATEMENTS));
+                                  (int)most_statements(m)));
     return !m->overrun;
 }
 
@@ -220,19 +226,30 @@ static struct frame *present_frame(struct abstract_machine *m) {
     return NULL;
 }
 
+// A wait for others that have not come so far.
+static bool has_to_wait(struct abstract_machine *m, const struct statement *statement) {
+    if (!m->between || statement->kind != STATEMENT_WAIT || !m->between[statement->wait.handle])
+        return false;
+    const struct end *end =
+        sides_end(m, statement->wait.handle, number_of(m, statement->wait.index));
+    return end && !sides_are_there(m, end);
+}
+
 bool step_advance(struct abstract_machine *m) {
     struct frame *frame = present_frame(m);
-    if (!frame)
+    m->waits = frame && has_to_wait(m, &frame->block->statements[frame->next]);
+    if (!frame || m->waits)
         return false;
     const struct statement *statement = &frame->block->statements[frame->next++];
     m->cursor->n_statements++;
+    m->proof->moment++;
     if (is_affordable(m, statement))
         execute(m, statement);
     return true;
 }
 
 // Transfers that nobody has waited for.
-static void check_all_waited(struct abstract_machine *m) {
+void step_end(struct abstract_machine *m) {
     for (uint32_t h = 0; h < m->store.n_handles; h++)
         for (uint32_t i = 0; i < m->store.flights[h].n; i++) {
             const struct run *run = &m->store.flights[h].runs[i];
@@ -252,10 +269,26 @@ void step_enter(struct abstract_machine *m, const struct block *block) {
     enter_block(m, block, NULL);
 }
 
+// By handle; NULL: nothing of this step is between parts.
+static bool *find_between(const struct abstract_machine *m, const struct step *step) {
+    struct statement_walk walk = walk_statements(&step->body);
+    bool *between = NULL;
+    while (walk_next(&walk)) {
+        const struct statement *start = walk.statement;
+        if (start->kind != STATEMENT_START || !sides_exchange(m, &start->start.exchange))
+            continue;
+        if (!between)
+            between = ARENA_ARRAY(m->world->arena, bool, step->n_handles);
+        between[start->start.handle] = true;
+    }
+    return between;
+}
+
 void step_begin(struct abstract_machine *m, enum step_kind kind) {
     m->cursor->step = &m->program->steps[kind];
     m->recording = kind != STEP_EVALUATE;
-    m->budget = MAX_STATEMENTS;
+    m->between = find_between(m, m->cursor->step);
+    m->budget = most_statements(m);
     m->overrun = false;
     store_init(m, m->cursor->step);
     step_enter(m, &m->cursor->step->body);
@@ -266,6 +299,6 @@ bool step_execute(struct abstract_machine *m, enum step_kind kind) {
     while (step_advance(m))
         continue;
     if (!m->overrun)
-        check_all_waited(m);
+        step_end(m);
     return !m->overrun;
 }

@@ -45,8 +45,10 @@ static struct look look_at(struct abstract_machine *m, struct place place) {
     return look;
 }
 
-static struct fault *never_fault(struct fault *fault, buffer_id buffer) {
+static struct fault *never_fault(const struct abstract_machine *m, struct fault *fault,
+                                 buffer_id buffer) {
     fault->is_never = true;
+    fault->program = m->program;
     fault->never = buffer;
     return fault;
 }
@@ -112,6 +114,7 @@ static const struct fault *state_fault(struct abstract_machine *m, struct place 
         break;
     default:
         return never_fault(
+            m,
             fault_make(m->proof, buffer->tensor == NO_ID ? E611 : E412, span, NULL,
                        "`%s` is read, but nothing was written there in this step: no call and "
                        "no collective before this has it as its target",
@@ -282,13 +285,12 @@ void store_clobber(struct abstract_machine *m, struct reference reference, enum 
 
 // ---- history ----------------------------------------------------------------------------------
 
-void store_note_place(struct abstract_machine *m, struct reference to,
+void store_note_place(struct abstract_machine *m, buffer_id to, struct place place,
                       const struct judgement *made) {
-    struct place place = place_of(m, to);
     struct judgement old;
     struct placed as = {.kept = buffer_stack(buffer_of(m->program, place.buffer), STACK_LAYERS)};
     as.misfit = made->form != FORM_ANY && form_at_a_time(&m->world->digits, made->form) !=
-                                              form_declared(m, buffer_of(m->program, to.buffer));
+                                              form_declared(m, buffer_of(m->program, to));
     history_place(m->proof, made, as, store_holds(m, place.buffer, place.item, &old) ? &old : NULL);
 }
 

@@ -166,7 +166,8 @@ struct judgement store_at_end(struct abstract_machine *, buffer_id, int64_t item
 void store_write(struct abstract_machine *, struct reference, struct judgement value,
                  struct span span);
 // A note for the history, where one is kept: what was made last goes there.
-void store_note_place(struct abstract_machine *, struct reference to, const struct judgement *made);
+void store_note_place(struct abstract_machine *, buffer_id to, struct place,
+                      const struct judgement *made);
 // The bytes are used for something that has no meaning; `state` says what.
 void store_clobber(struct abstract_machine *, struct reference, enum item_state state,
                    struct span span);

@@ -5,44 +5,65 @@
 
 #include <string.h>
 
+#include "verify/machine/sides.h"
 #include "verify/rules/rules.h"
 
 // ---- start ------------------------------------------------------------------------------------
 
-static void keep_history(struct abstract_machine *m, const struct transfer_piece *piece,
+// `at`: where it goes; of what is given to others, nowhere.
+static void keep_history(struct abstract_machine *m, buffer_id to, const struct place *at,
                          struct judgement *value) {
     if (!m->proof->history)
         return;
-    history_made(m->proof, value, m->program->buffers[piece->to.buffer].name);
-    store_note_place(m, piece->to, value);
+    history_made(m->proof, value, m->program->buffers[to].name);
+    if (at)
+        store_note_place(m, to, *at, value);
+}
+
+// What the bytes of a buffer are to hold must fit there.
+static struct judgement fitted(struct abstract_machine *m, buffer_id to, struct judgement value,
+                               struct span span) {
+    if (value.fault || form_fits(&m->world->digits, value.form, &m->types[to]))
+        return value;
+    return judgement_fault(fault_make(m->proof, E510, span, NULL,
+                                      "what arrives in `%s` is %s, for which it has "
+                                      "no room or too much",
+                                      m->program->buffers[to].name,
+                                      form_text(&m->world->digits, m->world->arena, value.form)));
+}
+
+static struct judgement exchanged(struct abstract_machine *m, const struct statement *statement,
+                                  const struct exchange *exchange, const struct tensor_type *part,
+                                  const struct judgement *from) {
+    struct builder builder = statement_builder(m);
+    if (is_copy(&statement->start))
+        return copy_apply(m->world, from);
+    if (exchange->kind == COLLECTIVE_SEND)
+        return message_apply(m->proof, exchange, from, statement->span);
+    return collective_apply(m->proof, &builder, exchange, type_elements(part), from,
+                            statement->span);
 }
 
 static struct judgement piece_value(struct abstract_machine *m, const struct statement *statement,
                                     const struct transfer_piece *piece, bool in_place) {
-    const struct exchange *exchange = &statement->start.exchange;
+    struct exchange exchange = statement->start.exchange;
+    bool gives = sides_exchange(m, &exchange); // to others, and what arrives is not known yet
     struct judgement from = store_read(m, piece->from, statement->span);
-    bool gather = exchange->kind == COLLECTIVE_ALL_GATHER;
+    bool gather = exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct tensor_type *part = &m->types[gather ? piece->from.buffer : piece->to.buffer];
-    struct builder builder = statement_builder(m);
-    history_begin(m->proof, NULL, exchange, statement->span, &from, 1);
-    struct judgement value = is_copy(&statement->start)
-                                 ? copy_apply(m->world, &from)
-                                 : collective_apply(m->proof, &builder, exchange,
-                                                    type_elements(part), &from, statement->span);
+    if (gives && !exchange_is_message(&exchange))
+        exchange = sides_own_exchange(m, &exchange);
+    history_begin(m->proof, NULL, &exchange, statement->span, &from, 1);
+    struct judgement value = exchanged(m, statement, &exchange, part, &from);
     // What works in place touches nothing behind a whole's elements.
-    if (in_place && exchange->kind == COLLECTIVE_ALL_REDUCE)
+    if (in_place && exchange.kind == COLLECTIVE_ALL_REDUCE)
         value.padding = from.padding;
     else if (in_place && gather && value.form != FORM_ANY &&
              !form_is_flat(&m->world->digits, value.form))
         value.padding = store_padding(m, place_of(m, piece->to));
-    keep_history(m, piece, &value);
-    if (!value.fault && !form_fits(&m->world->digits, value.form, &m->types[piece->to.buffer]))
-        value =
-            judgement_fault(fault_make(m->proof, E510, statement->span, NULL,
-                                       "what arrives in `%s` is %s, for which it has "
-                                       "no room or too much",
-                                       m->program->buffers[piece->to.buffer].name,
-                                       form_text(&m->world->digits, m->world->arena, value.form)));
+    struct place at = place_of(m, piece->to);
+    keep_history(m, piece->to.buffer, gives ? NULL : &at, &value);
+    value = gives ? value : fitted(m, piece->to.buffer, value, statement->span);
     history_end(m->proof);
     return value;
 }
@@ -68,14 +89,27 @@ static bool same_place(struct world *w, struct place a, struct place b) {
     return a.buffer == b.buffer && number_equal(&w->terms->symbols, a.item, b.item);
 }
 
+// What others are to bring. Until it is there nobody asks what it is, but whoever writes where it
+// goes spoils it (flights.c).
+static struct judgement nothing_yet(struct abstract_machine *m) {
+    struct builder builder = statement_builder(m);
+    struct scaled zero = {term_constant(&builder, NODE_ZERO), SCALE_ONE};
+    return judgement_of(m->world, zero, FORM_ANY, DTYPE_NONE);
+}
+
 static struct held start_piece(struct abstract_machine *m, const struct statement *statement,
                                const struct transfer_piece *piece) {
     struct place from = place_of(m, piece->from), to = place_of(m, piece->to);
     bool in_place = same_place(m->world, from, to);
-    struct held made = {
-        .value = piece_value(m, statement, piece, in_place), .from = from.item, .to = to.item};
+    bool receives = statement->start.exchange.kind == COLLECTIVE_RECEIVE;
+    struct held made = {.value =
+                            receives ? nothing_yet(m) : piece_value(m, statement, piece, in_place),
+                        .from = from.item,
+                        .to = to.item};
     made.behind = in_place ? store_padding(m, to) : PADDING_ANY;
     note_gather(m, &statement->start, from.buffer, &made.value);
+    if (exchange_is_message(&statement->start.exchange)) // of which one end is here
+        return made;
     if (in_place ? !in_place_fits(m, &statement->start.exchange, piece)
                  : bytes_intersect(m, from, to))
         made.value = judgement_fault(fault_make(m->proof, E610, statement->span, NULL,
@@ -142,19 +176,38 @@ static void claim_targets(struct abstract_machine *m, const struct statement *st
     }
 }
 
+// A part of a message or a meeting: what it gives is given, and the rest comes by others.
+static void start_side(struct abstract_machine *m, const struct statement *statement, int32_t slot,
+                       struct held *pieces) {
+    const struct transfer *start = &statement->start;
+    enum collective_kind kind = start->exchange.kind;
+    struct judgement *given = ARENA_ARRAY(m->world->arena, struct judgement, start->n_pieces);
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        given[i] = pieces[i].value;
+        if (kind != COLLECTIVE_SEND && !(kind == COLLECTIVE_RECEIVE && given[i].fault))
+            pieces[i].value = nothing_yet(m);
+    }
+    sides_start(m, statement, slot, given);
+}
+
 void store_start(struct abstract_machine *m, const struct statement *statement) {
     const struct transfer *start = &statement->start;
+    enum collective_kind kind = start->exchange.kind;
     int32_t slot = number_of(m, start->handle_index);
     check_slot(m, statement, slot);
-    const struct fault *mixed =
-        pieces_are_apart(m, start) ? NULL : shared_fault(m, start, statement->span);
+    const struct fault *mixed = kind == COLLECTIVE_SEND || pieces_are_apart(m, start)
+                                    ? NULL
+                                    : shared_fault(m, start, statement->span);
     struct held *pieces = ARENA_ARRAY(m->world->arena, struct held, start->n_pieces);
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         pieces[i] = start_piece(m, statement, &start->pieces[i]);
         if (mixed)
             pieces[i].value = judgement_fault(mixed);
     }
-    claim_targets(m, statement, pieces);
+    if (sides_exchange(m, &start->exchange))
+        start_side(m, statement, slot, pieces);
+    if (kind != COLLECTIVE_SEND)
+        claim_targets(m, statement, pieces);
     put_flights(m, start->handle,
                 (struct run){.begin = slot,
                              .end = slot + 1,
@@ -167,11 +220,38 @@ void store_start(struct abstract_machine *m, const struct statement *statement) 
 
 // ---- wait -------------------------------------------------------------------------------------
 
+// What is written meanwhile where a part still reads what it gives spoils what others get of it.
+static void check_given(struct abstract_machine *m, const struct run *flight) {
+    for (uint32_t i = 0; i < flight->n_held; i++) {
+        const struct fault *fault = flight->held[i].value.fault;
+        if (fault && fault->by == &flight->start->span)
+            fault_insist(m->proof, fault);
+    }
+}
+
+// What others have brought of a piece.
+static struct judgement arrived(struct abstract_machine *m, const struct run *flight,
+                                const struct end *end, uint32_t i, struct place place) {
+    const struct transfer *start = &flight->start->start;
+    const struct transfer_piece *piece = &start->pieces[i];
+    struct judgement value = sides_arrived(m, end, i);
+    history_begin(m->proof, NULL, &start->exchange, flight->start->span, &value, 1);
+    if (end->meeting && reference_equal(&piece->from, &piece->to) && !value.fault)
+        value.padding = end->meeting->given[m->side][i].padding;
+    keep_history(m, piece->to.buffer, &place, &value);
+    value = fitted(m, piece->to.buffer, value, flight->start->span);
+    history_end(m->proof);
+    return value;
+}
+
 // Nobody else has any bytes where these arrive.
-static void deliver(struct abstract_machine *m, const struct run *flight, uint32_t i,
-                    int32_t slot) {
+static void deliver(struct abstract_machine *m, const struct run *flight, const struct end *end,
+                    uint32_t i, int32_t slot) {
     buffer_id to = flight->start->start.pieces[i].to.buffer;
     struct held piece = run_held(m->world, flight, i, slot);
+    if (end && !piece.value.fault)
+        piece.value =
+            arrived(m, flight, end, i, (struct place){owner_of(m->program, to), piece.to});
     struct place place = {owner_of(m->program, to), piece.to};
     bool window = place.buffer != to;
     struct held held = {.value = piece.value, .behind = window ? piece.behind : PADDING_ANY};
@@ -195,7 +275,14 @@ void store_wait(struct abstract_machine *m, const struct statement *statement) {
                                           m->cursor->step->handles[statement->wait.handle].name));
         return;
     }
-    for (uint32_t i = 0; i < flight.n_held; i++)
-        deliver(m, &flight, i, slot);
+    struct end *end = sides_end(m, statement->wait.handle, slot);
+    bool gives = end && end->start->start.exchange.kind == COLLECTIVE_SEND;
+    for (uint32_t i = 0; i < flight.n_held && !gives; i++)
+        deliver(m, &flight, end, i, slot);
+    if (end) {
+        if (end->start->start.exchange.kind != COLLECTIVE_RECEIVE)
+            check_given(m, &flight);
+        sides_close(m, end);
+    }
     put_flights(m, statement->wait.handle, (struct run){.begin = slot, .end = slot + 1});
 }

@@ -19,7 +19,15 @@ void check_add_fault(struct check *c, const struct fault *fault) {
     for (uint32_t i = 0; i < c->n_faults && !has; i++)
         has = c->faults[i] == fault;
     if (!has)
-        ARENA_PUSH(c->final.world->arena, c->faults, c->n_faults, c->cap_faults, fault);
+        ARENA_PUSH(c->final->world->arena, c->faults, c->n_faults, c->cap_faults, fault);
+}
+
+bool check_look_at(struct check *c, uint32_t i) {
+    if (i == c->sides->n)
+        return false;
+    c->final = &c->sides->machines[i];
+    abstract_machine_take_turn(c->final);
+    return true;
 }
 
 // ---- pairs of buffers -------------------------------------------------------------------------
@@ -49,7 +57,7 @@ static buffer_id find_state(const struct program *in, enum buffer_class class, c
 // between layers. A master copy is one of the parameters also where one device keeps no second copy of
 // them; the other way round nothing stands in.
 static buffer_id expected_state(const struct check *c, const struct buffer *buffer, int64_t item) {
-    const char *tensor = c->final.program->job->tensors[buffer->tensor].name;
+    const char *tensor = c->final->program->job->tensors[buffer->tensor].name;
     int64_t layer = buffer_layer(buffer, item);
     buffer_id own = find_state(c->reference.program, buffer->class, tensor, layer);
     return own != NO_ID || buffer->class != CLASS_MASTER
@@ -120,8 +128,8 @@ static const struct fault *narrow_fault(struct abstract_machine *m, const struct
                : NULL;
 }
 
-void types_check(struct check *c) {
-    struct abstract_machine *m = &c->final;
+static void check_types(struct check *c) {
+    struct abstract_machine *m = c->final;
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
         enum dtype least = least_type(m->program->job, buffer);
@@ -132,6 +140,11 @@ void types_check(struct check *c) {
                                  "one device keeps");
         check_add_fault(c, fault);
     }
+}
+
+void types_check(struct check *c) {
+    for (uint32_t i = 0; check_look_at(c, i); i++)
+        check_types(c);
 }
 
 static const struct fault *check_bits(struct abstract_machine *m, const struct buffer *buffer,
@@ -168,7 +181,7 @@ static void note_padding(struct abstract_machine *m, buffer_id id, const struct 
 }
 
 void padding_check(struct check *c) {
-    const struct paddings *paddings = c->final.proof->paddings;
+    const struct paddings *paddings = c->final->proof->paddings;
     for (uint32_t t = 0; t < paddings->n; t++)
         if (paddings->needed[t] && paddings->spoilt[t])
             check_add_fault(c, paddings->spoilt[t]);
@@ -226,12 +239,12 @@ static struct run expected_run(struct check *c, const struct series *theirs, int
 // reference's store, of what it began with.
 static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffer_id whole,
                               const struct store *reference) {
-    const struct buffer *buffer = &c->final.program->buffers[id];
+    const struct buffer *buffer = &c->final->program->buffers[id];
     const struct buffer *theirs = &c->reference.program->buffers[whole];
     int32_t place = (int32_t)item_of_layer(theirs, buffer, item);
     return reference ? expected_run(c, &reference->items[whole], place, item,
                                     (int32_t)buffer_layer_step(buffer) - 1)
-                     : initial_run(&c->final, id);
+                     : initial_run(c->final, id);
 }
 
 // The items end there that are to the expected ones as this one is.
@@ -246,7 +259,7 @@ static int32_t alike_until(struct abstract_machine *m, buffer_id id, int32_t ite
 
 // One device has no residuals: it sends nothing. What they are of are its gradients.
 static void check_residual(struct check *c, buffer_id id, const struct store *reference) {
-    struct abstract_machine *m = &c->final;
+    struct abstract_machine *m = c->final;
     const struct buffer *buffer = &m->program->buffers[id];
     const struct program *theirs = c->reference.program;
     buffer_id other =
@@ -276,16 +289,16 @@ static buffer_id check_expected(struct check *c, const struct buffer *buffer, in
     buffer_id other = expected_state(c, buffer, item);
     if (other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]))
         return other;
-    check_add_fault(c, fault_make(c->final.proof, E514, buffer->span, NULL,
+    check_add_fault(c, fault_make(c->final->proof, E514, buffer->span, NULL,
                                   "%s is no state of the model's training on one device",
-                                  state_text(&c->final, buffer, item)));
+                                  state_text(c->final, buffer, item)));
     return NO_ID;
 }
 
 static void check_rounding(struct check *c, const struct buffer *buffer,
                            const struct buffer *whole) {
-    if (c->final.proof->ordered && buffer->dtype != whole->dtype)
-        check_add_fault(c, fault_make(c->final.proof, E416, buffer->span, NULL,
+    if (c->final->proof->ordered && buffer->dtype != whole->dtype)
+        check_add_fault(c, fault_make(c->final->proof, E416, buffer->span, NULL,
                                       "`%s` is kept in %s, on one device in %s: what is computed "
                                       "of it is rounded otherwise",
                                       buffer->name, dtype_names[buffer->dtype],
@@ -294,7 +307,7 @@ static void check_rounding(struct check *c, const struct buffer *buffer,
 
 // One difference per buffer is enough: the other layers' are alike.
 static void check_state(struct check *c, buffer_id id, const struct store *reference) {
-    struct abstract_machine *m = &c->final;
+    struct abstract_machine *m = c->final;
     const struct buffer *buffer = &m->program->buffers[id];
     for (int32_t i = 0; i < buffer_items(buffer);) {
         buffer_id other = check_expected(c, buffer, i);
@@ -313,7 +326,7 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     }
 }
 
-struct holders { // of one state, in the final program
+struct holders { // of one state, in all parts
     const struct buffer **list;
     uint32_t n, cap;
     uint32_t next; // the one that is asked first
@@ -322,17 +335,19 @@ struct holders { // of one state, in the final program
 // A parameter of which one device has a master copy is that, rounded: so it is also held by who has the
 // copy. What reads it must have as many digits as on one device, of whatever it is made (precision.c).
 static struct holders find_holders(struct check *c, const struct buffer *theirs) {
-    const struct program *ours = c->final.program;
     const char *tensor = c->reference.program->job->tensors[theirs->tensor].name;
     bool is_rounded =
         theirs->class == CLASS_PARAMETERS &&
         find_state(c->reference.program, CLASS_MASTER, tensor, buffer_layer(theirs, 0)) != NO_ID;
     struct holders holders = {0};
-    for (buffer_id i = 0; i < ours->n_buffers; i++)
-        if (is_state(ours, &ours->buffers[i], theirs->class, tensor) ||
-            (is_rounded && is_state(ours, &ours->buffers[i], CLASS_MASTER, tensor)))
-            ARENA_PUSH(c->final.world->arena, holders.list, holders.n, holders.cap,
-                       &ours->buffers[i]);
+    for (uint32_t i = 0; check_look_at(c, i); i++) {
+        const struct program *ours = c->final->program;
+        for (buffer_id id = 0; id < ours->n_buffers; id++)
+            if (is_state(ours, &ours->buffers[id], theirs->class, tensor) ||
+                (is_rounded && is_state(ours, &ours->buffers[id], CLASS_MASTER, tensor)))
+                ARENA_PUSH(c->final->world->arena, holders.list, holders.n, holders.cap,
+                           &ours->buffers[id]);
+    }
     return holders;
 }
 
@@ -357,18 +372,25 @@ static void check_held(struct check *c, const struct buffer *theirs) {
     while (item < buffer_items(theirs) && held > 0)
         item += held = held_from(&holders, theirs, item);
     if (held == 0)
-        check_add_fault(c, fault_make(c->final.proof, E514,
-                                      c->final.program->steps[STEP_TRAIN].span, NULL,
+        check_add_fault(c, fault_make(c->final->proof, E514,
+                                      c->final->program->steps[STEP_TRAIN].span, NULL,
                                       "nothing holds %s", state_text(&c->reference, theirs, item)));
 }
 
-void states_check(struct check *c, const struct store *reference) {
-    const struct program *ours = c->final.program, *theirs = c->reference.program;
+static void check_states(struct check *c, const struct store *reference) {
+    const struct program *ours = c->final->program;
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state_buffer(&ours->buffers[i]) && ours->buffers[i].class == CLASS_RESIDUAL)
-            check_residual(c, i, c->final.summands ? NULL : reference);
+            check_residual(c, i, c->final->summands ? NULL : reference);
         else if (is_state_buffer(&ours->buffers[i]))
             check_state(c, i, reference);
+}
+
+// What several parts hold, each of them updates as one device would, and so all alike.
+void states_check(struct check *c, const struct store *reference) {
+    const struct program *theirs = c->reference.program;
+    for (uint32_t i = 0; check_look_at(c, i); i++)
+        check_states(c, reference);
     for (buffer_id i = 0; i < theirs->n_buffers; i++)
         if (is_state_buffer(&theirs->buffers[i]))
             check_held(c, &theirs->buffers[i]);
@@ -387,17 +409,46 @@ static const struct fault *check_parts(struct abstract_machine *m, const struct 
                       form_text(&m->world->digits, m->world->arena, declared));
 }
 
-// The host gives it to the next step, as each device left it: a state in all but name.
-static bool is_carried(enum host_role role) {
-    return role == HOST_NEXT_LOSS_SCALE || role == HOST_NEXT_GOOD_STEPS ||
-           role == HOST_NEXT_UPDATES;
+// Whether the host looks for outputs in this part: it does in the first that has a loss.
+static bool is_read(const struct check *c) {
+    uint32_t i = 0;
+    while (i < c->sides->n &&
+           program_host_buffer(c->sides->machines[i].program, HOST_LOSS) == NO_ID)
+        i++;
+    return c->final->side == (i < c->sides->n ? i : 0);
+}
+
+// The role of what the host gives to the next step where this one has left a state in all but name.
+static enum host_role given_next(enum host_role role) {
+    switch (role) {
+    case HOST_NEXT_LOSS_SCALE:
+        return HOST_LOSS_SCALE;
+    case HOST_NEXT_GOOD_STEPS:
+        return HOST_GOOD_STEPS;
+    case HOST_NEXT_UPDATES:
+        return HOST_UPDATES;
+    default:
+        return HOST_NONE;
+    }
+}
+
+// Whether the host looks for it in this part, or finds there what it gives to the part again. That a
+// job leaves anything for the next step it asks the first.
+static bool is_needed(const struct check *c, enum host_role role) {
+    enum host_role next = given_next(role);
+    if (next == HOST_NONE)
+        return is_read(c);
+    return c->final->side == 0 || program_host_buffer(c->final->program, next) != NO_ID;
 }
 
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
                          enum step_kind kind) {
-    struct abstract_machine *m = &c->final;
-    const char *name = host_role_names[c->reference.program->buffers[theirs].host];
-    buffer_id id = program_host_buffer(m->program, c->reference.program->buffers[theirs].host);
+    struct abstract_machine *m = c->final;
+    enum host_role role = c->reference.program->buffers[theirs].host;
+    const char *name = host_role_names[role];
+    buffer_id id = program_host_buffer(m->program, role);
+    if (id == NO_ID && !is_needed(c, role))
+        return;
     if (id == NO_ID) {
         check_add_fault(c, fault_make(m->proof, E514, m->program->steps[kind].span, NULL,
                                       "nothing holds the output `%s`: no buffer is the `host %s`",
@@ -412,7 +463,7 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
     const struct fault *fault = diagnose(m->proof, &expectation, &found);
     if (!fault)
         fault = check_parts(m, buffer, found.form, expectation.what);
-    if (!fault && is_carried(buffer->host))
+    if (!fault && given_next(role) != HOST_NONE)
         fault = check_bits(m, buffer, &found, expectation.what);
     if (!fault)
         fault = check_digits(m, &found, found.sent ? found.before : found.width, expected->width,
@@ -430,16 +481,17 @@ static bool host_reads(const struct buffer *buffer, enum step_kind kind) {
 
 void outputs_check(struct check *c, const struct store *reference, enum step_kind kind) {
     const struct program *theirs = c->reference.program;
-    for (buffer_id i = 0; i < theirs->n_buffers; i++) {
-        const struct run *run = &reference->items[i].runs[0];
-        if (host_reads(&theirs->buffers[i], kind) && run->state == ITEM_READY)
-            check_output(c, i, &run->held[0].value, kind);
-    }
+    for (uint32_t part = 0; check_look_at(c, part); part++)
+        for (buffer_id i = 0; i < theirs->n_buffers; i++) {
+            const struct run *run = &reference->items[i].runs[0];
+            if (host_reads(&theirs->buffers[i], kind) && run->state == ITEM_READY)
+                check_output(c, i, &run->held[0].value, kind);
+        }
 }
 
 // The host writes what the reference reads, and reports what the reference does.
-void host_check(struct check *c) {
-    struct abstract_machine *m = &c->final;
+static void check_host(struct check *c) {
+    struct abstract_machine *m = c->final;
     for (buffer_id i = 0; i < m->program->n_buffers; i++) {
         const struct buffer *buffer = &m->program->buffers[i];
         // Who reads what nobody writes is told there; one device has no microbatches to count.
@@ -453,4 +505,9 @@ void host_check(struct check *c) {
                                           input ? "input" : "output", buffer->name,
                                           input ? "reads" : "reports"));
     }
+}
+
+void host_check(struct check *c) {
+    for (uint32_t i = 0; check_look_at(c, i); i++)
+        check_host(c);
 }

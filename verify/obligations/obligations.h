@@ -3,20 +3,27 @@
 #ifndef PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 #define PLACE_VERIFY_OBLIGATIONS_OBLIGATIONS_H
 
-#include "verify/machine/machine.h"
+#include "verify/machine/sides.h"
 
 struct check {
-    struct abstract_machine reference, final;
-    struct store train, evaluate; // of the reference, after its steps
-    const struct fault **faults;  // what keeps the program from being accepted
+    struct abstract_machine reference;
+    struct sides *sides;            // the final job's parts, each of them one machine,
+    struct abstract_machine *final; // and the one that is looked at
+    struct store train, evaluate;   // of the reference, after its steps
+    const struct fault **faults;    // what keeps the program from being accepted
     uint32_t n_faults, cap_faults;
-    bool refuted;                      // a difference was computed
-    struct witness *witness;           // what was computed to find one
-    const struct program *all_islands; // of which the final machine's program is one
+    bool refuted;            // a difference was computed
+    struct witness *witness; // what was computed to find one
+    const struct job *job;   // the final one; each machine's program is what one island does of it
 };
 
+// The parts of the final job, one after the other: i = 0, 1, ... until there are no more. What is
+// told then is of this part.
+bool check_look_at(struct check *, uint32_t i);
 // One that has spoilt several values is added once; NULL adds nothing.
 void check_add_fault(struct check *, const struct fault *);
+// All that follows is asked of every part.
+void units_check(struct check *); // parts.c: that no unit goes over the axes of parts
 void types_check(struct check *); // O6, of what is stored
 void host_check(struct check *);  // that the host is told what it is by the reference, and gives it
 // O1, O2 and O7, when a step of the final program has ended; `reference`: what that of the

@@ -55,6 +55,14 @@ void fault_also(struct fault *fault, struct span other, const char *said) {
     fault->other_said = said;
 }
 
+void fault_beside(struct proof *p, struct fault *fault, struct span at, const char *said) {
+    struct fault_note **last = &fault->beside;
+    while (*last)
+        last = &(*last)->next;
+    *last = ARENA_NEW(p->world->arena, struct fault_note);
+    **last = (struct fault_note){.at = at, .said = said};
+}
+
 struct fault *fault_caused_by(struct fault *fault, const struct span *start) {
     fault->by = start;
     return fault;
@@ -92,6 +100,8 @@ struct diagnostic *fault_report(struct proof *p, const struct fault *fault) {
         diagnostic_say(d, "%s", fault->said);
     if (fault->other_said)
         diagnostic_note_at(d, fault->other, "%s", fault->other_said);
+    for (const struct fault_note *note = fault->beside; note; note = note->next)
+        diagnostic_note_at(d, note->at, "%s", note->said);
     if (fault->when)
         diagnostic_note(d, "first so in the iteration with %s", fault->when);
     if (fault->effect)

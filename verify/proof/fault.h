@@ -7,6 +7,11 @@
 
 // A fault is the reason why a value has no meaning. It is not reported where it arises but when the
 // value matters: dead wrong code is no error, and of all that is wrong the first cause is told.
+struct fault_note { // another place of many
+    struct span at;
+    const char *said;
+    struct fault_note *next;
+};
 struct fault {
     enum diagnostic_code code;
     struct span span;
@@ -14,9 +19,10 @@ struct fault {
     const char *said;  // beside the carets; NULL: nothing
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
-    const char *effect; // what it spoils, where the message does not say
-    const char *help;   // what to do about it; NULL: what the message says is wrong
-    const char *when;   // the loops' variables; NULL: they are the first, or there are none
+    struct fault_note *beside; // more of them; NULL: none
+    const char *effect;        // what it spoils, where the message does not say
+    const char *help;          // what to do about it; NULL: what the message says is wrong
+    const char *when;          // the loops' variables; NULL: they are the first, or there are none
     const struct span
         *by;        // the statement that is the cause: it is told once, where it first does harm
     bool has_terms; // the two that differ, and of what:
@@ -32,8 +38,9 @@ struct fault {
     uint32_t made;  // what was being made, where that is kept (history.h); else 0
     bool has_odd;   // operand `odd` lies in another way than all others do
     unsigned odd;
-    bool is_never; // nobody has written the buffer `never`
+    bool is_never; // nobody has written the buffer `never` of the program
     buffer_id never;
+    const struct program *program;
     bool told; // where its cause is, if that is known
 };
 
@@ -42,6 +49,8 @@ struct proof;
 struct fault *fault_make(struct proof *, enum diagnostic_code, struct span, const char *said,
                          const char *format, ...) __attribute__((format(printf, 5, 6)));
 void fault_also(struct fault *, struct span other, const char *said); // a second place
+void fault_beside(struct proof *, struct fault *fault, struct span at,
+                  const char *said); // and more
 uint32_t next_order(struct proof *); // of faults and of what is made
 // Told behind all others: about what a transfer leaves behind that nobody ever waits for. Who
 // should have is missing, and that shows elsewhere.

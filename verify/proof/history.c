@@ -131,7 +131,8 @@ static uint32_t push(struct proof *p, struct making making) {
     making.loop = p->cursor->depth ? p->cursor->loops[p->cursor->depth - 1] : NULL;
     for (int i = 0; i < p->cursor->depth; i++)
         making.time_loop = p->cursor->time_loop[i] ? p->cursor->loops[i] : making.time_loop;
-    making.moment = p->cursor->n_statements;
+    making.moment = p->moment;
+    making.program = p->program;
     making.call = p->cursor->statement ? p->cursor->statement->span : making.span;
     making.when = iteration_text(p);
     ARENA_PUSH(history->arena, history->makings, history->n, history->cap, making);

@@ -16,7 +16,8 @@ struct making {                               // of one value; numbered from 1
     const char *name;                         // what it was called there
     const struct statement *loop, *time_loop; // the innermost around it, and over microbatches
     const char *when;                         // iteration_text
-    int64_t moment;                           // which statement was executed
+    const struct program *program;            // whose statement that is,
+    int64_t moment;                           // and which was executed
     uint32_t order;                           // among faults
     struct scaled value; // in the first of the iterations that were executed at once
     uint32_t partial;

@@ -1,5 +1,5 @@
-// What is proved of one program while its steps are executed: what its values are in its world, and
-// what was found against it.
+// What is proved of one program, or of all that a job has, while their steps are executed: what their
+// values are in their world, and what was found against them.
 #ifndef PLACE_VERIFY_PROOF_PROOF_H
 #define PLACE_VERIFY_PROOF_PROOF_H
 
@@ -23,8 +23,9 @@ struct proof_kind {
 
 struct proof {
     struct world *world;
-    const struct cursor *cursor;
-    const struct program *program;
+    const struct cursor *cursor;   // of the part that is executed, if there are several,
+    const struct program *program; // and what it executes
+    int64_t moment;                // statements that were executed, of all parts
     struct diagnostics *diagnostics;
     bool is_reference, ordered; // its kind
     uint32_t first_own_node;    // terms before it are the reference's

@@ -348,6 +348,21 @@ struct judgement collective_apply(struct proof *p, struct builder *builder,
     return fault ? judgement_fault(fault) : value;
 }
 
+struct judgement message_apply(struct proof *p, const struct exchange *exchange,
+                               const struct judgement *from, struct span span) {
+    struct judgement value = *from;
+    if (value.fault)
+        return value;
+    if (form_is_code(&p->world->digits, value.form))
+        return judgement_fault(fault_make(p, E516, span, NULL,
+                                          "a code of a gradient goes to devices that add it up, "
+                                          "and to no other part"));
+    value.own = 0; // a copy at best
+    precision_sent(p, exchange, &value, span);
+    forget_padding(p->world, &value);
+    return value;
+}
+
 struct judgement copy_apply(const struct world *w, const struct judgement *from) {
     struct judgement value = *from; // a fault stays one
     value.own = 0;                  // there may be several

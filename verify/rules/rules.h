@@ -13,6 +13,15 @@ void op_apply(struct proof *, struct builder *, const struct unit *, const struc
 // flat ones.
 struct judgement collective_apply(struct proof *, struct builder *, const struct exchange *,
                                   int64_t chunk, const struct judgement *, struct span span);
+// What arrives of a message: the same, at another device that has the same numbers along all other
+// axes.
+struct judgement message_apply(struct proof *, const struct exchange *, const struct judgement *,
+                               struct span span);
+// meeting.c: what is behind a collective that goes over the axes of parts, too: of each it is given
+// what that has made of its own, which so many of its devices give.
+struct judgement meeting_apply(struct proof *, struct builder *, const struct exchange *,
+                               uint32_t parts_axes, const struct judgement *given,
+                               const int64_t *devices, uint32_t n, struct span span);
 // What it is in another tier of its device: the same.
 struct judgement copy_apply(const struct world *, const struct judgement *);
 struct judgement slice_apply(struct proof *, const struct axis_list *, int dim, int64_t chunk,

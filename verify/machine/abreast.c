@@ -1,0 +1,123 @@
+// Executes a step of all parts of a job side by side. A part goes on until it has to wait for
+// another, then the next one does. Ends of messages have one partner each and what can go on once can
+// go on later, so whoever goes first, all come to the same end, or to the same standstill
+// (VERIFIER: one greedy execution decides for all).
+//
+// A standstill is told by its causes: who waits for a part that has ended waits for what is not in
+// the text. If there is no such, parts wait for each other in a circle.
+#include "verify/machine/sides.h"
+
+// ---- standstill -------------------------------------------------------------------------------
+
+static const struct statement *next_statement(const struct abstract_machine *m) {
+    const struct frame *frame = &m->cursor->frames[m->cursor->n_frames - 1];
+    return &frame->block->statements[frame->next];
+}
+
+// What a part that waits has in flight there, and the part that has to come.
+static struct end *awaited_end(struct abstract_machine *m) {
+    const struct statement *wait = next_statement(m);
+    return sides_end(m, wait->wait.handle, number_of(m, wait->wait.index));
+}
+
+static uint32_t awaited_by(struct sides *sides, uint32_t side) {
+    struct abstract_machine *m = &sides->machines[side];
+    return sides_awaited(m, awaited_end(m));
+}
+
+static const char *name_of(const struct sides *sides, uint32_t side) {
+    return sides->machines[side].program->part.name;
+}
+
+// "to send what this receives"
+static const char *wanted_text(const struct end *end) {
+    if (end->meeting)
+        return "to come to the same collective";
+    return end->start->start.exchange.kind == COLLECTIVE_SEND ? "to receive it" : "to send it";
+}
+
+static void tell_missing(struct sides *sides, uint32_t side) {
+    struct abstract_machine *m = &sides->machines[side];
+    const struct end *end = awaited_end(m);
+    const char *lacks = end->meeting                                         ? "coming to this"
+                        : end->start->start.exchange.kind == COLLECTIVE_SEND ? "receiving this"
+                                                                             : "sending this";
+    abstract_machine_take_turn(m);
+    struct fault *fault =
+        fault_make(m->proof, E518, end->start->span, NULL, "part `%s` ends its step without %s",
+                   name_of(sides, sides_awaited(m, end)), lacks);
+    fault_also(fault, next_statement(m)->span, "this waits for it");
+    fault_insist(m->proof, fault);
+}
+
+// The parts of the circle, from the first on: each waits for the next.
+static void tell_circle(struct sides *sides, uint32_t first) {
+    struct abstract_machine *m = &sides->machines[first];
+    abstract_machine_take_turn(m);
+    struct fault *fault = fault_make(
+        m->proof, E517, next_statement(m)->span, NULL,
+        "no part can go on: here part `%s` waits for part `%s` %s", name_of(sides, first),
+        name_of(sides, awaited_by(sides, first)), wanted_text(awaited_end(m)));
+    for (uint32_t side = awaited_by(sides, first); side != first; side = awaited_by(sides, side)) {
+        struct abstract_machine *other = &sides->machines[side];
+        fault_beside(m->proof, fault, next_statement(other)->span,
+                     arena_format(m->world->arena, "here part `%s` waits for part `%s` %s",
+                                  name_of(sides, side), name_of(sides, awaited_by(sides, side)),
+                                  wanted_text(awaited_end(other))));
+    }
+    fault_insist(m->proof, fault);
+}
+
+static void tell_standstill(struct sides *sides) {
+    bool missing = false;
+    uint32_t side = 0;
+    while (!sides->machines[side].waits)
+        side++;
+    for (uint32_t i = side; i < sides->n; i++)
+        if (sides->machines[i].waits && !sides->machines[awaited_by(sides, i)].waits) {
+            tell_missing(sides, i);
+            missing = true;
+        }
+    if (missing)
+        return;
+    for (uint32_t i = 0; i < sides->n; i++) // behind so many it is one of the circle
+        side = awaited_by(sides, side);
+    tell_circle(sides, side);
+}
+
+// ---- execution --------------------------------------------------------------------------------
+
+// Whether the part did anything. Who waits may not have to any more.
+static bool go_on(struct abstract_machine *m) {
+    bool went = false;
+    abstract_machine_take_turn(m);
+    while (step_advance(m))
+        went = true;
+    return went;
+}
+
+bool sides_execute(struct sides *sides, enum step_kind kind) {
+    bool went, waits = false, overrun = false;
+    sides_begin(sides);
+    for (uint32_t i = 0; i < sides->n; i++) {
+        abstract_machine_take_turn(&sides->machines[i]);
+        step_begin(&sides->machines[i], kind);
+    }
+    do {
+        went = waits = false;
+        for (uint32_t i = 0; i < sides->n && !overrun; i++) {
+            went = go_on(&sides->machines[i]) || went;
+            waits = waits || sides->machines[i].waits;
+            overrun = sides->machines[i].overrun;
+        }
+    } while (went && waits && !overrun);
+    if (waits && !overrun)
+        tell_standstill(sides);
+    for (uint32_t i = 0; i < sides->n && !waits && !overrun; i++) {
+        abstract_machine_take_turn(&sides->machines[i]);
+        step_end(&sides->machines[i]);
+    }
+    if (!waits && !overrun)
+        sides_check_met(sides);
+    return !waits && !overrun;
+}

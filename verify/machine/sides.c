@@ -1,0 +1,379 @@
+// What is between parts; see sides.h.
+#include "verify/machine/sides.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "verify/rules/rules.h"
+
+static const struct mesh_part *part_of_side(const struct abstract_machine *m) {
+    return &m->program->part;
+}
+
+static int64_t n_devices(const struct sides *sides) {
+    return mesh_group_size(&sides->machines[0].program->job->mesh,
+                           &part_of_side(&sides->machines[0])->axes);
+}
+
+struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, uint32_t n) {
+    struct sides *sides = ARENA_NEW(arena, struct sides);
+    *sides = (struct sides){.arena = arena, .machines = machines, .n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        machines[i].sides = sides;
+        machines[i].side = i;
+    }
+    sides_begin(sides);
+    return sides;
+}
+
+void sides_begin(struct sides *sides) {
+    sides->channels = ARENA_ARRAY(sides->arena, struct channels, n_devices(sides) + 1);
+    sides->ends = ARENA_ARRAY(sides->arena, struct ends, sides->n);
+    sides->n_open = 0;
+}
+
+bool sides_exchange(const struct abstract_machine *m, const struct exchange *exchange) {
+    return m->sides && m->sides->n > 1 &&
+           axis_list_mask(&exchange->axes) & axis_list_mask(&part_of_side(m)->axes);
+}
+
+struct exchange sides_own_exchange(const struct abstract_machine *m,
+                                   const struct exchange *exchange) {
+    struct exchange own = *exchange;
+    own.axes = axis_list_without(&exchange->axes, &part_of_side(m)->axes);
+    return own;
+}
+
+static uint32_t side_of_device(const struct sides *sides, int64_t device) {
+    uint32_t i = 0;
+    while (device >= part_of_side(&sides->machines[i])->end)
+        i++;
+    return i;
+}
+
+static const char *side_name(const struct sides *sides, uint32_t i) {
+    return part_of_side(&sides->machines[i])->name;
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+static struct channel *channel_between(struct sides *sides, int64_t from, int64_t to) {
+    struct channels *all = &sides->channels[from];
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->list[i].to == to)
+            return &all->list[i];
+    struct channel made = {.to = (uint32_t)to};
+    ARENA_PUSH(sides->arena, all->list, all->n, all->cap, made);
+    return &all->list[all->n - 1];
+}
+
+static struct message *message_of(struct sides *sides, struct channel *channel, uint32_t number) {
+    while (channel->n <= number)
+        ARENA_PUSH(sides->arena, channel->list, channel->n, channel->cap, (struct message){0});
+    return &channel->list[number];
+}
+
+static bool is_send(const struct statement *start) {
+    return start->start.exchange.kind == COLLECTIVE_SEND;
+}
+
+// The channel of a message between the device of the part and its peer.
+static struct channel *channel_of(const struct abstract_machine *m, const struct statement *start,
+                                  int64_t device) {
+    int64_t peer = start->start.exchange.peer;
+    return is_send(start) ? channel_between(m->sides, device, peer)
+                          : channel_between(m->sides, peer, device);
+}
+
+static const struct tensor_type *piece_type(const struct abstract_machine *m,
+                                            const struct statement *start, uint32_t i, bool gives) {
+    const struct transfer_piece *piece = &start->start.pieces[i];
+    return &m->types[gives ? piece->from.buffer : piece->to.buffer];
+}
+
+static const struct fault *unlike_fault(struct abstract_machine *m, const struct statement *here,
+                                        const struct statement *there, const char *what) {
+    struct fault *fault = fault_make(m->proof, E518, here->span, NULL, "%s", what);
+    fault_also(fault, there->span, "the other is started here");
+    fault_insist(m->proof, fault);
+    return fault;
+}
+
+// What the two ends differ in; NULL: nothing.
+static const char *message_difference(struct abstract_machine *m, const struct message *message) {
+    const struct transfer *send = &message->send->start, *receive = &message->receive->start;
+    struct arena *arena = m->world->arena;
+    if (send->n_pieces != receive->n_pieces)
+        return arena_format(arena, "this message has %u pieces at its other end, and %u here",
+                            m == message->to ? send->n_pieces : receive->n_pieces,
+                            m == message->to ? receive->n_pieces : send->n_pieces);
+    for (uint32_t i = 0; i < send->n_pieces; i++) {
+        const struct tensor_type *sent = piece_type(message->from, message->send, i, true);
+        const struct tensor_type *received = piece_type(message->to, message->receive, i, false);
+        if (!type_equal(sent, received))
+            return arena_format(arena, "%s is sent where %s is received",
+                                tensor_type_text(arena, sent), tensor_type_text(arena, received));
+    }
+    return NULL;
+}
+
+static void start_message(struct abstract_machine *m, const struct statement *start,
+                          const struct judgement *given, struct end *end) {
+    const struct mesh_part *part = part_of_side(m);
+    for (int64_t device = part->begin; device < part->end; device++) {
+        struct channel *channel = channel_of(m, start, device);
+        end->number = is_send(start) ? channel->n_sent++ : channel->n_received++;
+        struct message *message = message_of(m->sides, channel, end->number);
+        if (is_send(start)) {
+            message->send = start;
+            message->from = m;
+            message->values = given;
+        } else {
+            message->receive = start;
+            message->to = m;
+        }
+        const char *why = message->send && message->receive ? message_difference(m, message) : NULL;
+        if (why)
+            message->wrong =
+                unlike_fault(m, start, is_send(start) ? message->receive : message->send, why);
+    }
+}
+
+static struct message *message_at(const struct abstract_machine *m, const struct end *end,
+                                  int64_t device) {
+    return message_of(m->sides, channel_of(m, end->start, device), end->number);
+}
+
+static struct judgement message_value(const struct message *message, uint32_t i) {
+    return message->wrong ? judgement_fault(message->wrong) : message->values[i];
+}
+
+// Whether two devices of a part are given the same.
+static bool given_alike(const struct judgement *a, const struct judgement *b) {
+    return judgement_alike(a, b) &&
+           (a->fault || (scaled_equal(a->value, b->value) && a->microbatch == b->microbatch));
+}
+
+static struct judgement received(struct abstract_machine *m, const struct end *end, uint32_t i) {
+    const struct mesh_part *part = part_of_side(m);
+    struct judgement first = message_value(message_at(m, end, part->begin), i);
+    for (int64_t device = part->begin + 1; device < part->end; device++) {
+        struct judgement other = message_value(message_at(m, end, device), i);
+        if (!given_alike(&first, &other))
+            return judgement_fault(fault_make(m->proof, E518, end->start->span, NULL,
+                                              "devices of part `%s` receive different values",
+                                              part->name));
+    }
+    return first;
+}
+
+// ---- meetings ---------------------------------------------------------------------------------
+
+static struct meeting *meeting_to_join(const struct abstract_machine *m, const char *name,
+                                       int32_t slot) {
+    struct sides *sides = m->sides;
+    for (uint32_t i = 0; i < sides->n_open; i++) {
+        struct meeting *meeting = sides->open[i];
+        if (!meeting->starts[m->side] && meeting->slot == slot && strcmp(meeting->name, name) == 0)
+            return meeting;
+    }
+    struct meeting *made = ARENA_NEW(sides->arena, struct meeting);
+    *made =
+        (struct meeting){.name = name,
+                         .slot = slot,
+                         .starts = ARENA_ARRAY(sides->arena, const struct statement *, sides->n),
+                         .given = ARENA_ARRAY(sides->arena, const struct judgement *, sides->n)};
+    ARENA_PUSH(sides->arena, sides->open, sides->n_open, sides->cap_open, made);
+    return made;
+}
+
+static bool same_exchange(const struct exchange *a, const struct exchange *b) {
+    return a->kind == b->kind && axis_list_equal(&a->axes, &b->axes) && a->dim == b->dim &&
+           a->operation == b->operation;
+}
+
+static const char *meeting_difference(struct abstract_machine *m, const struct statement *start,
+                                      const struct abstract_machine *other,
+                                      const struct statement *theirs) {
+    const struct transfer *here = &start->start, *there = &theirs->start;
+    struct arena *arena = m->world->arena;
+    const char *name = part_of_side(other)->name;
+    if (!same_exchange(&here->exchange, &there->exchange))
+        return arena_format(arena, "part `%s` comes to this with another collective", name);
+    if (here->n_pieces != there->n_pieces)
+        return arena_format(arena, "part `%s` comes to this with %u pieces, and this has %u", name,
+                            there->n_pieces, here->n_pieces);
+    for (uint32_t i = 0; i < here->n_pieces; i++)
+        if (!type_equal(piece_type(m, start, i, true), piece_type(other, theirs, i, true)))
+            return arena_format(arena, "part `%s` comes to this with %s, and this has %s", name,
+                                tensor_type_text(arena, piece_type(other, theirs, i, true)),
+                                tensor_type_text(arena, piece_type(m, start, i, true)));
+    return NULL;
+}
+
+static void close_meeting(struct sides *sides, const struct meeting *meeting) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < sides->n_open; i++)
+        if (sides->open[i] != meeting)
+            sides->open[n++] = sides->open[i];
+    sides->n_open = n;
+}
+
+static void start_meeting(struct abstract_machine *m, const struct statement *start, int32_t slot,
+                          const struct judgement *given, struct end *end) {
+    const char *name = m->cursor->step->handles[start->start.handle].name;
+    struct meeting *meeting = meeting_to_join(m, name, slot);
+    struct sides *sides = m->sides;
+    for (uint32_t i = 0; i < sides->n && !meeting->wrong; i++) {
+        const struct statement *theirs = meeting->starts[i];
+        const char *why = theirs ? meeting_difference(m, start, &sides->machines[i], theirs) : NULL;
+        if (why)
+            meeting->wrong = unlike_fault(m, start, theirs, why);
+    }
+    meeting->starts[m->side] = start;
+    meeting->given[m->side] = given;
+    if (++meeting->n_started == sides->n)
+        close_meeting(sides, meeting);
+    end->meeting = meeting;
+}
+
+// How many devices of each part are in the group of this device: those that have its numbers along
+// the parts' axes over which the collective is not.
+static void count_members(const struct abstract_machine *m, const struct exchange *exchange,
+                          int64_t device, int64_t *members) {
+    const struct sides *sides = m->sides;
+    const struct axis_list *axes = &part_of_side(m)->axes;
+    const struct mesh *mesh = &m->program->job->mesh;
+    memset(members, 0, sides->n * sizeof *members);
+    for (int64_t other = 0, n = n_devices(sides); other < n; other++) {
+        int64_t a = device, b = other;
+        bool member = true;
+        for (unsigned i = axes->n; i-- > 0;) {
+            int64_t size = mesh->axes[axes->axes[i]].size;
+            member =
+                member && (axis_list_has(&exchange->axes, axes->axes[i]) || a % size == b % size);
+            a /= size;
+            b /= size;
+        }
+        members[side_of_device(sides, other)] += member;
+    }
+}
+
+static struct judgement met(struct abstract_machine *m, const struct end *end, uint32_t i) {
+    const struct meeting *meeting = end->meeting;
+    const struct exchange *exchange = &end->start->start.exchange;
+    const struct mesh_part *part = part_of_side(m);
+    uint32_t n = m->sides->n;
+    struct arena *arena = m->world->arena;
+    struct judgement *given = ARENA_ARRAY(arena, struct judgement, n);
+    int64_t *members = ARENA_ARRAY(arena, int64_t, n), *others = ARENA_ARRAY(arena, int64_t, n);
+    if (meeting->wrong)
+        return judgement_fault(meeting->wrong);
+    count_members(m, exchange, part->begin, members);
+    for (int64_t device = part->begin + 1; device < part->end; device++) {
+        count_members(m, exchange, device, others);
+        if (memcmp(members, others, n * sizeof *members) != 0)
+            return judgement_fault(fault_make(m->proof, E518, end->start->span, NULL,
+                                              "devices of part `%s` are in groups of other parts",
+                                              part->name));
+    }
+    for (uint32_t k = 0; k < n; k++)
+        given[k] = meeting->given[k][i];
+    struct builder builder = statement_builder(m);
+    return meeting_apply(m->proof, &builder, exchange, (uint32_t)axis_list_mask(&part->axes), given,
+                         members, n, end->start->span);
+}
+
+// ---- ends -------------------------------------------------------------------------------------
+
+void sides_start(struct abstract_machine *m, const struct statement *start, int32_t slot,
+                 const struct judgement *given) {
+    struct ends *ends = &m->sides->ends[m->side];
+    struct end end = {.handle = start->start.handle, .slot = slot, .start = start};
+    struct end *left = sides_end(m, end.handle, slot);
+    if (left) // in vain, as was told
+        *left = ends->list[--ends->n];
+    if (exchange_is_message(&start->start.exchange))
+        start_message(m, start, given, &end);
+    else
+        start_meeting(m, start, slot, given, &end);
+    ARENA_PUSH(m->sides->arena, ends->list, ends->n, ends->cap, end);
+}
+
+struct end *sides_end(const struct abstract_machine *m, uint32_t handle, int32_t slot) {
+    struct ends *ends = m->sides ? &m->sides->ends[m->side] : NULL;
+    for (uint32_t i = 0; ends && i < ends->n; i++)
+        if (ends->list[i].handle == handle && ends->list[i].slot == slot)
+            return &ends->list[i];
+    return NULL;
+}
+
+bool sides_are_there(const struct abstract_machine *m, const struct end *end) {
+    const struct mesh_part *part = part_of_side(m);
+    bool there = true;
+    if (end->meeting)
+        return end->meeting->n_started == m->sides->n;
+    for (int64_t device = part->begin; there && device < part->end; device++) {
+        const struct message *message = message_at(m, end, device);
+        there = is_send(end->start) ? message->taken : message->send != NULL;
+    }
+    return there;
+}
+
+struct judgement sides_arrived(struct abstract_machine *m, const struct end *end, uint32_t i) {
+    return end->meeting ? met(m, end, i) : received(m, end, i);
+}
+
+void sides_close(struct abstract_machine *m, struct end *end) {
+    const struct mesh_part *part = part_of_side(m);
+    struct ends *ends = &m->sides->ends[m->side];
+    for (int64_t device = part->begin; !end->meeting && device < part->end; device++)
+        message_at(m, end, device)->taken = true;
+    *end = ends->list[--ends->n];
+}
+
+uint32_t sides_awaited(const struct abstract_machine *m, const struct end *end) {
+    uint32_t i = 0;
+    if (!end->meeting)
+        return side_of_device(m->sides, end->start->start.exchange.peer);
+    while (end->meeting->starts[i])
+        i++;
+    return i;
+}
+
+static void check_channel(struct sides *sides, const struct channel *channel) {
+    for (uint32_t i = 0; i < channel->n; i++) {
+        const struct message *message = &channel->list[i];
+        if (message->send && message->receive)
+            continue;
+        const struct statement *start = message->send ? message->send : message->receive;
+        struct proof *p = sides->machines[0].proof;
+        uint32_t other = side_of_device(sides, start->start.exchange.peer);
+        fault_insist(p, fault_make(p, E518, start->span, NULL,
+                                   message->send ? "part `%s` ends its step without receiving this"
+                                                 : "part `%s` ends its step without sending this",
+                                   side_name(sides, other)));
+        return;
+    }
+}
+
+static void check_meeting(const struct sides *sides, const struct meeting *meeting) {
+    struct proof *p = sides->machines[0].proof;
+    const struct statement *start = NULL;
+    uint32_t lacking = 0;
+    for (uint32_t i = 0; i < sides->n; i++) {
+        start = start ? start : meeting->starts[i];
+        lacking = meeting->starts[lacking] ? lacking + 1 : lacking;
+    }
+    fault_insist(p, fault_make(p, E518, start->span, NULL,
+                               "part `%s` ends its step without coming to this",
+                               side_name(sides, lacking)));
+}
+
+void sides_check_met(struct sides *sides) {
+    for (uint32_t i = 0; i < sides->n_open; i++)
+        check_meeting(sides, sides->open[i]);
+    for (int64_t device = 0, n = n_devices(sides); device < n; device++)
+        for (uint32_t i = 0; i < sides->channels[device].n; i++)
+            check_channel(sides, &sides->channels[device].list[i]);
+}

@@ -1,0 +1,94 @@
+// What the parts of a job give each other while their steps are executed side by side (abreast.c),
+// each on a machine of its own, over one world and in one proof.
+//
+//   message    has two ends. From one device to another they are matched in the order of starts:
+//              the first receive gets what the first send gives. A receive's wait needs the send to
+//              be started, a send's wait the receive to have been waited for: so it is between
+//              threads, where nothing is kept in between, and whatever else keeps more waits less.
+//   meeting    is a collective over the parts' axes. Each part starts its own half of it, by one
+//              name and slot, and waits until all have.
+//
+// What is given is a judgement, and what arrives is made of that alone: nothing is said of a message
+// but that it was sent. Since both ends are of one place along all other axes, it lies as it did.
+#ifndef PLACE_VERIFY_MACHINE_SIDES_H
+#define PLACE_VERIFY_MACHINE_SIDES_H
+
+#include "verify/machine/machine.h"
+
+struct message {
+    const struct statement *send, *receive; // NULL: this end is not started yet
+    const struct abstract_machine *from, *to;
+    const struct judgement *values; // of the send's pieces
+    const struct fault *wrong;      // why the ends are not of one message; NULL: they are
+    bool taken;                     // the receive was waited for
+};
+struct channel { // from one device to another
+    uint32_t to; // its number along the parts' axis
+    struct message *list;
+    uint32_t n, cap;
+    uint32_t n_sent, n_received;
+};
+struct channels { // of one device that sends
+    struct channel *list;
+    uint32_t n, cap;
+};
+
+struct meeting {
+    const char *name;
+    int32_t slot;
+    const struct statement **starts; // of every part; NULL: it has not come yet
+    const struct judgement **given;  // by every part, of every piece
+    uint32_t n_started;
+    const struct fault *wrong; // why parts do not meet in one collective; NULL: they do
+};
+
+struct end { // of a message or a meeting, from its start to its wait
+    uint32_t handle;
+    int32_t slot;
+    const struct statement *start;
+    uint32_t number;         // of a message, among those of its channel
+    struct meeting *meeting; // NULL: it is a message
+};
+struct ends { // of a part
+    struct end *list;
+    uint32_t n, cap;
+};
+
+struct sides {
+    struct arena *arena;
+    struct abstract_machine *machines; // of every part
+    uint32_t n;
+    struct channels *channels; // of every number along the parts' axis
+    struct meeting **open;     // to which some parts have not come
+    uint32_t n_open, cap_open;
+    struct ends *ends; // of every part
+};
+
+// The sides of a job, of which each machine is one: nothing is under way.
+struct sides *sides_new(struct arena *, struct abstract_machine *machines, uint32_t n);
+void sides_begin(struct sides *); // of another step
+// Does the transfer go to other parts?
+bool sides_exchange(const struct abstract_machine *, const struct exchange *);
+// The collective without the parts' axes: what a part makes of its own before it meets others.
+struct exchange sides_own_exchange(const struct abstract_machine *, const struct exchange *);
+// One end is started; `given`: what a part gives, of each piece. A receive gives nothing.
+void sides_start(struct abstract_machine *, const struct statement *start, int32_t slot,
+                 const struct judgement *given);
+// The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
+// own.
+struct end *sides_end(const struct abstract_machine *, uint32_t handle, int32_t slot);
+bool sides_are_there(const struct abstract_machine *, const struct end *); // it can be waited for
+// What arrives of piece i of a receive, or of a meeting.
+struct judgement sides_arrived(struct abstract_machine *, const struct end *, uint32_t i);
+// The end was waited for. It is gone.
+void sides_close(struct abstract_machine *, struct end *);
+// The part for which the end waits; one of several.
+uint32_t sides_awaited(const struct abstract_machine *, const struct end *);
+// Insists that whatever was started met its other ends.
+void sides_check_met(struct sides *);
+
+// abreast.c: executes a step of all parts. False: some part gave up, or none could go on; it is said
+// why.
+bool sides_execute(struct sides *, enum step_kind);
+
+#endif
