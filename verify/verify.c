@@ -240,8 +240,18 @@ static const char *find_witness(struct check *c, const struct fault *cause) {
     return NULL;
 }
 
+// Parts call the same units: an op does not say which part's it is.
+static void tell_part(const struct check *c, const struct fault *fault, struct diagnostic *d) {
+    const struct history *history = c->final->proof->history;
+    const struct making *making = history && fault->made ? making_of(history, fault->made) : NULL;
+    if (c->sides->n > 1 && making && making->op && making->call.begin != fault->span.begin)
+        diagnostic_note_at(d, making->call, "by this call of part `%s`",
+                           making->program->part.name);
+}
+
 static void report_fault(struct check *c, const struct fault *fault) {
     struct diagnostic *d = fault_report(c->final->proof, fault);
+    tell_part(c, fault, d);
     const char *witness = find_witness(c, fault);
     if (witness) {
         diagnostic_note(d, "%s", witness);
@@ -298,6 +308,19 @@ struct examination {
     bool ordered; // sums do not commute
 };
 
+// What is refused for microbatches that are not those that belong there, or for parts that do not come
+// to each other, is told where a task is first given what is not its own.
+static void check_odd(struct check *c) {
+    struct proof *p = c->final->proof;
+    bool astray = false;
+    for (uint32_t i = 0; i < p->n_insisted; i++)
+        astray = astray || p->insisted[i]->code == E517 || p->insisted[i]->code == E518;
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        astray = astray || c->faults[i]->code == E512;
+    if (astray && p->odd)
+        check_add_fault(c, p->odd);
+}
+
 static struct check *examine(const struct program *reference, const struct job *final,
                              struct arena *arena, struct diagnostics *diagnostics,
                              struct examination how) {
@@ -327,6 +350,7 @@ static struct check *examine(const struct program *reference, const struct job *
         check_average(c);
         padding_check(c);
     }
+    check_odd(c);
     for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
         check_add_fault(c, c->reference.proof->insisted[i]);
     for (uint32_t i = 0; i < c->final->proof->n_insisted; i++)

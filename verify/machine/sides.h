@@ -62,6 +62,7 @@ struct sides {
     struct meeting **open;     // to which some parts have not come
     uint32_t n_open, cap_open;
     struct ends *ends; // of every part
+    bool lenient;      // a send may be waited for once the receive is started (abreast.c)
 };
 
 // The sides of a job, of which each machine is one: nothing is under way.
