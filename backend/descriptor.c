@@ -22,7 +22,8 @@
 _Static_assert((int)PLACE_N_CLASSES == (int)N_CLASSES && (int)PLACE_OUTPUT == (int)CLASS_OUTPUT,
                "enum place_class follows ir/classes.def");
 _Static_assert((int)PLACE_STACKS_LIMIT == (int)MAX_STACKS, "as many stacks");
-_Static_assert((int)PLACE_STACK_SLOTS == (int)STACK_SLOTS, "enum place_stack_kind is stack_kind");
+_Static_assert((int)PLACE_STACK_IN_FLIGHT == (int)STACK_IN_FLIGHT,
+               "enum place_stack_kind is stack_kind");
 _Static_assert((int)PLACE_INIT_ZEROS == (int)INIT_ZEROS, "enum place_init is init_kind");
 _Static_assert((int)PLACE_AXES_LIMIT >= (int)MAX_AXES && (int)PLACE_RANK_LIMIT >= (int)MAX_RANK,
                "limits of the runtime");

@@ -78,10 +78,13 @@ static bool run_final(struct compilation *c) {
                                          .diagnostics = c->diagnostics,
                                          .placement = &c->placement,
                                          .routes = &c->routes,
+                                         .unparted = &c->whole,
                                          .followed = &c->followed};
     c->final = job_only(job_clone(&c->arena, c->reference->job));
-    if (!passes_run(c->final->job, &context, PASS_AVERAGE + 1, N_PASSES - 1))
+    struct job *job = c->final->job;
+    if (!passes_run(job, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;
+    c->final = job->programs[0];
     if (!edited_replace(c))
         return false;
     job_number(c->final->job);
@@ -100,10 +103,20 @@ static const char *states_text(struct compilation *c, const struct account_arena
                         bytes_text(&c->arena, (double)held->transient));
 }
 
+// Of the program that has most of a tier.
+static const struct account *fullest_account(const struct compilation *c, enum tier tier) {
+    const struct account *most = c->accounts[0];
+    for (uint32_t i = 1; i < c->final->job->n_programs; i++)
+        if (c->accounts[i]->arenas[tier].peak > most->arenas[tier].peak)
+            most = c->accounts[i];
+    return most;
+}
+
 // E701, W801: what the plan needs against what the device has, and its host for each device.
 static void check_memory(struct compilation *c, enum tier tier) {
     const struct device_config *device = &c->config.device;
-    int64_t limit = tier_limit(device, tier), peak = c->account->arenas[tier].peak;
+    const struct account_arena *arena = &fullest_account(c, tier)->arenas[tier];
+    int64_t limit = tier_limit(device, tier), peak = arena->peak;
     if (!limit || peak <= limit / 10 * 8)
         return;
     const char *needs = bytes_text_beside(&c->arena, peak, limit);
@@ -119,12 +132,15 @@ static void check_memory(struct compilation *c, enum tier tier) {
     struct diagnostic *d = report(c->diagnostics, peak > limit ? E701 : W801,
                                   c->config.strategy.name_span, "%s", message);
     diagnostic_note_at(d, device->origin.span, "the device is declared here");
-    diagnostic_note(d, "%s", states_text(c, &c->account->arenas[tier]));
+    diagnostic_note(d, "%s", states_text(c, arena));
 }
 
 // E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.
 static bool check_sent(struct compilation *c) {
-    const struct account *account = c->account;
+    const struct account *account = c->accounts[0];
+    for (uint32_t i = 1; i < c->final->job->n_programs; i++)
+        if (c->accounts[i]->total_bytes > account->total_bytes)
+            account = c->accounts[i];
     const struct account_transfer *most = account->transfers;
     if (account->total_bytes <= (int64_t)LIMIT_DEVICE_BYTES)
         return true;
@@ -139,13 +155,27 @@ static bool check_sent(struct compilation *c) {
     return false;
 }
 
+static void take_accounts(struct compilation *c) {
+    const struct job *job = c->final->job;
+    c->accounts = ARENA_ARRAY(&c->arena, struct account *, job->n_programs);
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        c->accounts[i] =
+            account_followed(job->programs[i], c->edited ? NULL : c->followed, &c->arena);
+        if (i == 0 ||
+            c->accounts[i]->arenas[TIER_DEVICE].peak > c->account->arenas[TIER_DEVICE].peak) {
+            c->account = c->accounts[i];
+            c->final = job->programs[i];
+        }
+    }
+    followed_free(c->followed);
+    c->followed = NULL;
+}
+
 // The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
-    c->account = account_followed(c->final, c->edited ? NULL : c->followed, &c->arena);
-    followed_free(c->followed);
-    c->followed = NULL;
+    take_accounts(c);
     check_memory(c, TIER_DEVICE);
     check_memory(c, TIER_HOST);
     if (c->account->too_long.statements)

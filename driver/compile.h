@@ -43,13 +43,16 @@ struct compilation {
     bool resolved; // config is complete
     bool library;  // a file of strategies with parameters: nothing to compile
     bool edited;   // the file holds a step or units of this strategy
-    struct program *reference, *final;
+    // Of a pipeline, whose ranks have a program each, `final` is the one that holds most, and `whole` is of all
+    // ranks together, before each had its own; else NULL.
+    struct program *reference, *final, *whole;
     struct placement placement; // by which `final`, or `derived`, was made of the reference
     struct routes routes;       // of its training step
     struct program *derived;    // with `edited`: what `final` would be without the text
     struct followed *followed;  // until the account is taken
     struct verdict verdict;
-    struct account *account;
+    struct account *account;   // of `final`
+    struct account **accounts; // of the job's programs
 };
 
 // Compiles `options->operand`. True if the stage was reached without errors (a library is at the
@@ -63,6 +66,11 @@ bool compile_further(struct compilation *, const struct options *options, enum s
 void compilation_free(struct compilation *);
 
 enum reason compilation_reason(const struct compilation *);
+
+// The program that has all of the strategy's states: `final`, or of a pipeline `whole`.
+static inline const struct program *whole_program(const struct compilation *c) {
+    return c->whole ? c->whole : c->final;
+}
 
 // ---- fix.c ------------------------------------------------------------------------------------
 

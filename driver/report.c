@@ -79,8 +79,8 @@ static void find_kept(const struct program *program, struct handed_on *all) {
     }
 }
 
-static const struct handed_on *find_handed_on(struct compilation *c) {
-    const struct program *program = c->final;
+static const struct handed_on *find_handed_on(struct compilation *c,
+                                              const struct program *program) {
     struct handed_on *all = ARENA_ARRAY(&c->arena, struct handed_on, program->n_buffers + 1);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
@@ -180,19 +180,40 @@ static struct layers layers_held(const struct buffer *buffer) {
                            buffer_layer_step(buffer), 1};
 }
 
+// A program whose buffers are put into rows. Along the axes of a pipeline's parts each layer is at one device.
+struct part_rows {
+    const struct program *program;
+    const struct found *found;
+    const struct handed_on *handed;
+    const bool *consumed;
+};
+
+static struct part_rows rows_of_part(struct compilation *c, uint32_t number) {
+    const struct program *program = c->final->job->programs[number];
+    struct found *found = arena_copy(&c->arena, c->verdict.buffers[number],
+                                     program->n_buffers * sizeof *c->verdict.buffers[number]);
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        found[id].sharded |= (uint32_t)axis_list_mask(&program->part.axes);
+    const bool *consumed = program->part.axes.n ? ARENA_ARRAY(&c->arena, bool, program->n_buffers + 1)
+                                                : consumed_gradients(&c->arena, program);
+    return (struct part_rows){program, found, find_handed_on(c, program), consumed};
+}
+
 // A device's part of what has a buffer is in no row.
 static void add_buffer(struct compilation *c, struct placement_table *table,
-                       const struct handed_on *handed, const bool *consumed, buffer_id id) {
-    const struct buffer *buffer = &c->final->buffers[id];
+                       const struct part_rows *part, buffer_id id) {
+    const struct program *program = part->program;
+    const struct handed_on *handed = part->handed;
+    const struct buffer *buffer = &program->buffers[id];
     enum state state = class_states[buffer->class];
     bool activation =
         buffer->class == CLASS_ACTIVATIONS && handed[id].found && !handed[id].elsewhere;
     bool residual = buffer->class == CLASS_RESIDUAL;
-    if (state == N_STATES || buffer_is_part(c->final, id) ||
+    if (state == N_STATES || buffer_is_part(program, id) ||
         (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
-    const struct tensor *tensor = activation ? NULL : &c->final->job->tensors[buffer->tensor];
+    const struct tensor *tensor = activation ? NULL : &program->job->tensors[buffer->tensor];
     struct layers layers = activation
                                ? (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1}
                                : layers_held(buffer);
@@ -202,15 +223,15 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .role = activation ? role_number(c, table, whole_layer, 1)
                                    : role_number(c, table, tensor->roles, tensor->n_roles),
                 .layers = layers,
-                .residency = consumed[id]                  ? RESIDENCY_MATERIALIZED
+                .residency = part->consumed[id]            ? RESIDENCY_MATERIALIZED
                              : buffer->tier != TIER_DEVICE ? RESIDENCY_OFFLOADED
                                                            : RESIDENCY_STORED,
                 .buffer = buffer,
-                .found = &c->verdict.buffers[0][id],
-                .bytes = buffer_bytes(c->final, buffer),
-                .stored_bytes = residual ? 0 : buffer_bytes(c->final, buffer)},
+                .found = &part->found[id],
+                .bytes = buffer_bytes(program, buffer),
+                .stored_bytes = residual ? 0 : buffer_bytes(program, buffer)},
             (struct row_tensor){residual ? NO_ID : buffer->tensor,
-                                buffer_item_bytes(c->final, buffer)});
+                                buffer_item_bytes(program, buffer)});
 }
 
 // What is not kept has a row without bytes; its letters weigh what it would be.
@@ -244,15 +265,17 @@ bool is_made_of_master(const struct program *program, buffer_id master) {
 }
 
 // Optimizers that are declared to keep nothing; the placement has refused those that do.
-static void add_stateless(struct compilation *c, struct placement_table *table, buffer_id id) {
-    const struct buffer *buffer = &c->final->buffers[id];
+static void add_stateless(struct compilation *c, struct placement_table *table,
+                          const struct program *program, buffer_id id) {
+    const struct buffer *buffer = &program->buffers[id];
     if (buffer->class != CLASS_PARAMETERS || buffer->window_of != NO_ID || !c->placement.tensors)
         return;
     const struct storage *storage = storage_of(&c->placement, buffer);
     if (!storage->trained || stored_residency(storage, STATE_OPTIMIZER) != RESIDENCY_MATERIALIZED)
         return;
     struct found *found = ARENA_NEW(&c->arena, struct found);
-    found->sharded = (uint32_t)(storage->cut | axis_list_mask(&storage->shards[STATE_OPTIMIZER]));
+    found->sharded = (uint32_t)(storage->cut | axis_list_mask(&storage->shards[STATE_OPTIMIZER]) |
+                                axis_list_mask(&program->part.axes));
     add_made(c, table, STATE_OPTIMIZER, *buffer, found);
 }
 
@@ -342,11 +365,12 @@ static void add_work(struct compilation *c, struct placement_table *table, const
 }
 
 static void find_work(struct compilation *c, struct placement_table *table) {
-    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
+    const struct program *program = whole_program(c);
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
-        const struct unit *unit = &c->final->job->units[walk.statement->call.unit];
+        const struct unit *unit = &program->job->units[walk.statement->call.unit];
         for (uint32_t i = 0; i < unit->n_ops; i++) {
             enum op_kernel kernel = op_rows[unit->ops[i].kind].kernel;
             if (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL)
@@ -389,20 +413,28 @@ static void sort_roles(struct placement_table *table) {
     }
 }
 
+static void add_state(struct compilation *c, struct placement_table *table,
+                      const struct part_rows *part, enum state state) {
+    const struct program *program = part->program;
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        if (class_states[program->buffers[id].class] == state)
+            add_buffer(c, table, part, id);
+        if (state == STATE_PARAMETERS && is_made_of_master(program, id))
+            add_made(c, table, STATE_PARAMETERS, program->buffers[id], &part->found[id]);
+        if (state == STATE_OPTIMIZER)
+            add_stateless(c, table, program, id);
+    }
+}
+
 struct placement_table placement_rows(struct compilation *c) {
     struct placement_table table = {.row_of.arena = &c->arena, .role_of.arena = &c->arena};
-    const struct handed_on *handed = find_handed_on(c);
-    const bool *consumed = consumed_gradients(&c->arena, c->final);
+    struct part_rows *parts =
+        ARENA_ARRAY(&c->arena, struct part_rows, c->final->job->n_programs);
+    for (uint32_t i = 0; i < c->final->job->n_programs; i++)
+        parts[i] = rows_of_part(c, i);
     for (int state = 0; state < N_STATES; state++)
-        for (buffer_id id = 0; id < c->final->n_buffers; id++) {
-            if (class_states[c->final->buffers[id].class] == (enum state)state)
-                add_buffer(c, &table, handed, consumed, id);
-            if (state == STATE_PARAMETERS && is_made_of_master(c->final, id))
-                add_made(c, &table, STATE_PARAMETERS, c->final->buffers[id],
-                         &c->verdict.buffers[0][id]);
-            if (state == STATE_OPTIMIZER)
-                add_stateless(c, &table, id);
-        }
+        for (uint32_t i = 0; i < c->final->job->n_programs; i++)
+            add_state(c, &table, &parts[i], (enum state)state);
     find_work(c, &table);
     sort_roles(&table);
     for (int state = 0; state < N_STATES; state++)

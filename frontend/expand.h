@@ -53,4 +53,11 @@ void expand_mode(struct expansion *e, const struct frame *frame, const struct sc
 void expand_states(struct expansion *e, const struct frame *frame, const struct scope *scope,
                    const struct ast_statement *statement);
 
+// ---- resolve_schedule.c -----------------------------------------------------------------------
+// Takes a split that is a pipeline's, as its dimensions or its schedule say, for what it is. False: it
+// is none. `good`: its dimensions and axes are known.
+bool expand_pipeline(struct expansion *e, const struct frame *frame,
+                     const struct ast_statement *statement, const struct split_statement *split,
+                     bool good);
+
 #endif

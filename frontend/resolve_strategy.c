@@ -8,7 +8,6 @@
 #include "frontend/expand.h"
 
 #include <string.h>
-#include <strings.h>
 
 // Bounds what strategies that use each other several times can become.
 static bool has_room(struct expansion *e, struct span span) {
@@ -24,14 +23,7 @@ static bool has_room(struct expansion *e, struct span span) {
 
 // What refuses a split over this dimension; -1: nothing.
 static int split_unsupported(enum dimension dimension) {
-    switch (dimension) {
-    case DIM_LAYERS:
-        return UNSUPPORTED_SPLIT_LAYERS;
-    case DIM_EXPERTS:
-        return UNSUPPORTED_SPLIT_EXPERTS;
-    default:
-        return -1;
-    }
+    return dimension == DIM_EXPERTS ? UNSUPPORTED_SPLIT_EXPERTS : -1;
 }
 
 bool is_divisible(enum dimension dimension) {
@@ -55,50 +47,6 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     if (unsupported >= 0)
         report_unsupported(r, name.span, (enum unsupported)unsupported);
     return unsupported < 0;
-}
-
-static const char *const other_methods[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) other,
-#include "ir/methods.def"
-#undef METHOD
-};
-
-// `1f1b` has been told as a number in no unit, which the help then is of.
-static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
-    const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
-    const char *text =
-        arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
-    int meant = N_METHODS - 1;
-    while (meant >= 0 && strcasecmp(other_methods[meant], text) != 0)
-        meant--;
-    struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
-    if (meant < 0) {
-        if (!d)
-            report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
-                           N_METHODS);
-        return;
-    }
-    if (!d)
-        d = report(r->diagnostics, E103, name.span, "no schedule is called `%s`", text);
-    diagnostic_help(d, "did you mean `%s`?", method_names[meant]);
-    diagnostic_edit(d, name.span, "%s", method_names[meant]);
-}
-
-// The method is looked up even though none is built: a misspelt name is the better message.
-static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
-    if (schedule->kind == SCHEDULE_METHOD) {
-        const struct ast_value *value = schedule->value;
-        struct ast_name name =
-            value->kind == AST_CALL
-                ? value->call.name
-                : (struct ast_name){value->kind == AST_NAME ? value->name : "", value->span};
-        if (table_find(method_names, N_METHODS, name.text) < 0) {
-            report_method(r, value, name);
-            return;
-        }
-    }
-    if (!r->unsupported[UNSUPPORTED_SPLIT_LAYERS]) // which has told of the whole statement
-        report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE);
 }
 
 // A split that cannot be built is reported and left out; the rest of the strategy is still read.
@@ -128,8 +76,8 @@ static void expand_split(struct expansion *e, const struct frame *frame, const s
         split.dimension_spans[split.n_dimensions++] = names->items[i].span;
     }
     good &= resolve_product(r, frame, &statement->split.axes, &split.axes);
-    if (statement->split.schedule.kind != SCHEDULE_NONE)
-        check_schedule(r, &statement->split.schedule);
+    if (expand_pipeline(e, frame, statement, &split, good))
+        return;
     if (good)
         ARENA_PUSH(r->arena, e->strategy->splits, e->strategy->n_splits, e->splits_capacity, split);
 }

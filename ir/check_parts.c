@@ -105,9 +105,9 @@ static const char *check_message(struct checker *c, const struct program *progra
     const char *name = collective_names[message->kind];
     if (c->job->n_programs == 1)
         return arena_format(c->arena, "a %s is between parts, and this step has none", name);
-    if (part->axes.n != 1 || !axis_list_equal(&message->axes, &part->axes))
-        return arena_format(
-            c->arena, "a %s is between parts: it is over the one axis that these are over", name);
+    if (!axis_list_equal(&message->axes, &part->axes))
+        return arena_format(c->arena,
+                            "a %s is between parts: it is over the axes that these are over", name);
     int64_t devices = mesh_group_size(&c->job->mesh, &message->axes);
     if (message->peer < 0 || message->peer >= devices)
         return arena_format(c->arena, "there is no device %" PRId64 " of %" PRId64 " to %s",

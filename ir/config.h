@@ -288,8 +288,30 @@ static inline bool residencies_compose(const struct mode_statement *a,
            a->residency != RESIDENCY_STORED && b->residency != RESIDENCY_STORED;
 }
 
+struct stage_config { // `embedding + 7`
+    bool embedding, head;
+    int64_t layers;
+    struct span span;
+};
+
+// split layers over AXES schedule METHOD(chunks = v, stages = [...])
+struct pipeline_config {
+    struct axis_list axes; // none: there is no pipeline
+    enum pipeline_method method;
+    int64_t chunks;              // stages of a device; 0: not said
+    struct stage_config *stages; // in the order of the model
+    uint32_t n_stages;           // 0: not said, they are made as even as they can be
+    struct span method_span, stages_span;
+    struct origin origin; // of the statement
+};
+
+static inline bool has_pipeline(const struct pipeline_config *pipeline) {
+    return pipeline->axes.n > 0;
+}
+
 struct strategy_config {
     const char *name;
+    struct pipeline_config pipeline;
     struct split_statement *splits;
     uint32_t n_splits;
     struct mode_statement *modes;

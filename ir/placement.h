@@ -155,7 +155,19 @@ static inline struct stacks stacked_by_layers(const struct layer_range *range) {
     return stacks;
 }
 
+// A pipeline's stages, in the order of the model: the first has the embedding, too, the last the head.
+struct placed_stage {
+    int64_t begin, end; // layers
+};
+struct placed_pipeline {
+    struct axis_list axes; // none: there is no pipeline
+    struct placed_stage *stages;
+    uint32_t n_stages, n_chunks; // in all, of a device
+    const struct schedule *schedule;
+};
+
 struct placement {
+    struct placed_pipeline pipeline;
     struct axis_list batch;   // axes that split the batch, outermost first: the data axes
     bool ordered;             // training is reproducible: sums have one order on every mesh
     struct axis_list tokens;  // axes that split the batch or the sequence, everywhere: each device

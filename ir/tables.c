@@ -171,7 +171,7 @@ const char *const tier_names[N_TIERS] = {
 };
 const char *const phase_names[N_PHASES] = {"forward", "backward", "update"};
 const char *const step_names[N_STEPS] = {"train", "evaluate", "average"};
-const char *const stack_names[N_STACK_KINDS] = {"", "layers", "microbatches", "slots"};
+const char *const stack_names[N_STACK_KINDS] = {"", "layers", "microbatches", "slots", "in_flight"};
 const char *const init_names[N_INITS] = {"normal", "ones", "zeros"};
 
 // Words of the column `cost`.

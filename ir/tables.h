@@ -148,7 +148,14 @@ struct tier_row {
 };
 extern const struct tier_row tier_rows[N_TIERS];
 extern const char *const tier_names[N_TIERS];
-enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS, N_STACK_KINDS };
+enum stack_kind {
+    STACK_NONE,
+    STACK_LAYERS,
+    STACK_MICROBATCHES,
+    STACK_SLOTS,
+    STACK_IN_FLIGHT, // slots, of the microbatches between a stage's forward and its backward
+    N_STACK_KINDS
+};
 extern const char *const stack_names[N_STACK_KINDS]; // "" of NONE
 // A row of host_roles.def; that of HOST_NONE is empty.
 struct host_role_row {

@@ -28,6 +28,9 @@ struct pass_context {
     // Where `partition` leaves the routes of the training step, in the program's arena; NULL:
     // nobody asks.
     struct routes *routes;
+    // Where `stages` leaves the program of all ranks of a pipeline together, in a job of its own, before it makes
+    // theirs; NULL: nobody asks.
+    struct program **unparted;
     // Where `release` leaves how it followed the training step, for the account of the program; who
     // asks for it frees it. NULL: nobody does.
     struct followed **followed;

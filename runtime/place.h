@@ -233,6 +233,7 @@ enum place_stack_kind {
     PLACE_STACK_LAYERS,       /* place i is layer first_item + i * item_step */
     PLACE_STACK_MICROBATCHES, /* place i is microbatch i of the device */
     PLACE_STACK_SLOTS,        /* places are used in turn */
+    PLACE_STACK_IN_FLIGHT, /* the same, by microbatches of which a pipeline's stage has several */
 };
 struct place_stack {
     enum place_stack_kind kind;

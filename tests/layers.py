@@ -51,7 +51,7 @@ EXPOSED = {
 INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
 # The folders inside a folder, the lowest first. Files beside them are above all; what is exposed is below all.
 FLOORS = {
-    "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "schedule", "account", "price"],
+    "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "stages", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
 }
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.

@@ -174,7 +174,7 @@ static void wrong_schedules_are_told(void **state) {
                         "rank 0 does F of stage 0 and microbatch 0 a second time");
     s->ranks[0].tasks[0].stage = 1;
     assert_string_equal(schedule_wrong(&arena, s), "rank 0 has F of stage 1, which is rank 1's");
-    s->ranks[0].tasks[0] = (struct task){TASK_INPUTS, false, 0, 0};
+    s->ranks[0].tasks[0] = (struct task){.kind = TASK_INPUTS};
     assert_string_equal(schedule_wrong(&arena, s),
                         "rank 0 does I of stage 0 and microbatch 0 before F");
     s->ranks[0].tasks[0].microbatch = 3;
@@ -193,7 +193,7 @@ static void what_cannot_run_says_who_waits_for_whom(void **state) {
     memmove(&tasks[1], &tasks[2], 3 * sizeof *tasks); // B0 F2 B1 in front of F1
     tasks[4] = held;
     s->ranks[0].tasks[3] = held; // B0 F2 F1 B1
-    s->ranks[0].tasks[4] = (struct task){TASK_BACKWARD, false, 0, 1};
+    s->ranks[0].tasks[4] = (struct task){.kind = TASK_BACKWARD, .microbatch = 1};
     assert_null(schedule_wrong(&arena, s));
     assert_true(schedule_simulate(&arena, s, NULL, &simulation));
     tasks = s->ranks[1].tasks; // F0 F1 B0 ...

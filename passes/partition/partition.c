@@ -39,6 +39,7 @@ static bool make_plan(struct program *reference, const struct pass_context *cont
     plan->time = plan->config->mesh.n_axes;
     CHECK(plan->time < MAX_AXES);
     plan->token_axes = axis_list_mask(&plan->placement.tokens) | UINT64_C(1) << plan->time;
+    plan->pipeline_axes = axis_list_mask(&plan->placement.pipeline.axes);
     plan->cut_calls = cut_at_rings(plan, reference);
     plan->divisions = divide_values(plan);
     return true;

@@ -71,8 +71,9 @@ struct plan {
     const struct config *config;
     const struct program *reference;
     struct placement placement;
-    unsigned time;       // the microbatches' axis; its size is placement.microbatches
-    uint64_t token_axes; // axes on which sums over all tokens are summands, time among them
+    unsigned time;          // the microbatches' axis; its size is placement.microbatches
+    uint64_t token_axes;    // axes on which sums over all tokens are summands, time among them
+    uint64_t pipeline_axes; // axes along which devices have different layers
     struct cut_calls cut_calls;
     const struct division *divisions; // of the reference's buffers
 };

@@ -59,6 +59,8 @@ struct axis_list axes_of_sum(const struct plan *plan, uint64_t mask) {
 
 struct span split_span(const struct plan *plan, unsigned axis) {
     const struct split_statement *split = axis < MAX_AXES ? plan->placement.split_by[axis] : NULL;
+    if (axis < MAX_AXES && plan->pipeline_axes >> axis & 1)
+        return origin_span(&plan->config->strategy.pipeline.origin);
     return split ? origin_span(&split->origin) : plan->config->strategy.name_span;
 }
 

@@ -146,6 +146,100 @@ static void lower_block(struct draft *draft, struct cursor at, const struct bloc
                         &block->statements[i]);
 }
 
+// ---- tasks of a pipeline ----------------------------------------------------------------------
+
+// A layer of the reference's statement; -1: it is of none.
+static int64_t layer_of(const struct plan *plan, const struct statement *from) {
+    if (from->kind == STATEMENT_LOOP) {
+        int64_t layer = from->loop.begin;
+        for (const struct block *body = &from->loop.body;
+             body->statements[0].kind == STATEMENT_LOOP; body = &body->statements[0].loop.body)
+            layer = body->statements[0].loop.begin + layer * body->statements[0].loop.stride;
+        return layer;
+    }
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(plan->reference, from, i)).at; i++) {
+        const struct buffer *buffer = reference_buffer(plan, *access.at);
+        int64_t item = access.at->indices[0].offset;
+        if (has_way(buffer) && buffer_stack(buffer, STACK_LAYERS))
+            return buffer_layer(buffer, item);
+    }
+    return -1;
+}
+
+static bool has_role(const struct unit *unit, enum role role) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)
+            return true;
+    return false;
+}
+
+// The stage that a statement of the reference is of; what is of no part of the model is of the one
+// before it.
+static uint32_t stage_of(const struct plan *plan, const struct statement *from, uint32_t before) {
+    const struct placed_pipeline *pipeline = &plan->placement.pipeline;
+    int64_t layer = layer_of(plan, from);
+    for (uint32_t i = 0; i < pipeline->n_stages && layer >= 0; i++)
+        if (layer >= pipeline->stages[i].begin && layer < pipeline->stages[i].end)
+            return i;
+    if (from->kind != STATEMENT_CALL)
+        return before;
+    const struct unit *unit = &plan->reference->job->units[from->call.unit];
+    if (has_role(unit, ROLE_EMBEDDING))
+        return 0;
+    return has_role(unit, ROLE_HEAD) || has_role(unit, ROLE_NORM) ? pipeline->n_stages - 1 : before;
+}
+
+static bool is_backward(const struct plan *plan, const struct statement *from) {
+    if (from->kind == STATEMENT_CALL)
+        return plan->reference->job->units[from->call.unit].phase == PHASE_BACKWARD;
+    if (from->kind != STATEMENT_LOOP)
+        return false;
+    struct statement_walk walk = walk_statements(&from->loop.body);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        if (plan->reference->job->units[call->unit].phase == PHASE_BACKWARD)
+            return true;
+    return false;
+}
+
+// Writes in front of what a statement becomes whose task it is, where that is another than the one
+// before it. `passes/stages` makes the programs of the pipeline's ranks of it.
+static void push_label(struct draft *draft, struct cursor at, const struct statement *from,
+                       struct task_label *task) {
+    const struct task_label before = *task;
+    task->stage = stage_of(draft->plan, from, before.stage);
+    if (is_backward(draft->plan, from))
+        task->kind = TASK_BACKWARD;
+    if (at.block->n && task->stage == before.stage && task->kind == before.kind)
+        return;
+    push_statement(draft, at,
+                   (struct statement){.kind = STATEMENT_TASK, .span = from->span, .task = *task});
+}
+
+// Whether layers are computed there.
+static bool is_of_layers(const struct statement *statements, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (statements[i].kind == STATEMENT_LOOP)
+            return true;
+    return false;
+}
+
+// What a loop over microbatches adds up, beside gradients, the devices of one stage alone have.
+static void leave_to_stages(struct draft *draft, const struct statement *statements, uint32_t n) {
+    const struct plan *plan = draft->plan;
+    const struct block block = {(struct statement *)statements, n, n};
+    struct statement_walk walk = walk_statements(&block);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(plan->reference, walk.statement, i)).at;
+             i++) {
+            const struct buffer *buffer = reference_buffer(plan, *access.at);
+            if (access.written && !has_way(buffer) && !has_batch(buffer))
+                draft->states[access.at->buffer].type.partial |= plan->pipeline_axes;
+        }
+    }
+}
+
 // ---- microbatches -----------------------------------------------------------------------------
 
 // What was accumulated is whole once the loop has ended.
@@ -164,14 +258,20 @@ static void lower_microbatches(struct draft *draft, struct cursor at,
                              .loop = {.name = "m", .end = plan->placement.microbatches}};
     struct cursor inside = inside_loop(at, &made);
     inside.in_microbatch = true;
-    for (uint32_t i = 0; i < n; i++)
+    bool labels = plan->pipeline_axes && is_of_layers(statements, n);
+    struct task_label task = {.kind = TASK_FORWARD, .microbatch = index_variable(0, 0, 0)};
+    for (uint32_t i = 0; i < n; i++) {
+        if (labels)
+            push_label(draft, inside, &statements[i], &task);
         lower_statement(draft, at_statement(inside, statements, n, i), &statements[i]);
+    }
     if (levels_of_counter(plan))
         carry_scalars(draft, inside, span);
     push_zeroes(draft, at, span);
     before_microbatches(draft, at, statements, n);
     push_statement(draft, at, made);
     discharge_time(draft);
+    leave_to_stages(draft, statements, n);
     behind_microbatches(draft, at, statements, n);
 }
 
@@ -201,7 +301,7 @@ void partition_step(struct draft *draft, enum step_kind kind) {
         uint32_t end = i;
         while (end < from->body.n && is_per_microbatch(plan, &statements[end]))
             end++;
-        bool many = end > i && plan->placement.microbatches > 1;
+        bool many = end > i && (plan->placement.microbatches > 1 || plan->pipeline_axes);
         end = many ? end : i + 1;
         if (many)
             lower_microbatches(draft, at, &statements[i], end - i);

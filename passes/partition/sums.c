@@ -73,11 +73,13 @@ static void add_variant(struct draft *draft, struct cursor at, buffer_id of, uin
                    arena_copy(draft->arena, operands, sizeof operands[0]));
 }
 
+// What calls add up outside of the loop over microbatches they do for the layers that they are of.
 void finish_sum(struct draft *draft, struct cursor at, buffer_id of) {
     struct buffer_state *state = &draft->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++) {
         note_sum(draft, state->variants[i]);
-        sum_over_devices(draft, at, state->variants[i], state->variant_partial[i]);
+        sum_over_devices(draft, at, state->variants[i],
+                         state->variant_partial[i] | draft->plan->pipeline_axes);
         if (i > 0)
             add_variant(draft, at, of, i);
     }

@@ -37,6 +37,10 @@ static const struct method_row {
 #undef METHOD
 };
 
+uint32_t method_chunks(enum pipeline_method method) {
+    return rows[method].chunks;
+}
+
 const char *shape_unfit(struct arena *arena, const struct pipeline_shape *shape) {
     const struct method_row *row = &rows[shape->method];
     const char *name = method_names[shape->method];
@@ -58,7 +62,7 @@ static void add(struct schedule *s, uint32_t rank, enum task_kind kind, uint32_t
                 uint32_t microbatch) {
     struct rank_tasks *list = &s->ranks[rank];
     CHECK(list->n < list->cap);
-    list->tasks[list->n++] = (struct task){kind, false, stage, microbatch};
+    list->tasks[list->n++] = (struct task){.kind = kind, .stage = stage, .microbatch = microbatch};
 }
 
 // ---- rounds ------------------------------------------------------------------------------------
@@ -227,8 +231,8 @@ static void order_in_blocks(struct arena *arena, struct schedule *s, enum pipeli
                 ends[((size_t)!forward * s->n_stages + lane->stage) * m + lane->next] = now + 1;
                 worker->held += forward;
                 if (!forward)
-                    worker->waiting[worker->n_waiting++] =
-                        (struct task){TASK_WEIGHTS, false, lane->stage, lane->next};
+                    worker->waiting[worker->n_waiting++] = (struct task){
+                        .kind = TASK_WEIGHTS, .stage = lane->stage, .microbatch = lane->next};
                 lane->next++;
                 lane->due += PERIOD;
                 left--;
@@ -260,7 +264,8 @@ static void step_backward(struct steps *steps, uint32_t chunk, bool split) {
     uint32_t microbatch = steps->backward[chunk]++;
     add(steps->s, steps->rank, split ? TASK_INPUTS : TASK_BACKWARD, stage, microbatch);
     if (split)
-        steps->waiting[steps->n_waiting++] = (struct task){TASK_WEIGHTS, false, stage, microbatch};
+        steps->waiting[steps->n_waiting++] =
+            (struct task){.kind = TASK_WEIGHTS, .stage = stage, .microbatch = microbatch};
 }
 
 static void step_weights(struct steps *steps) {

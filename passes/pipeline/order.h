@@ -11,6 +11,9 @@ struct pipeline_shape {
     uint32_t n_ranks, n_chunks, n_microbatches; // at least one of each
 };
 
+// How many stages a device has with the method; 0: any number.
+uint32_t method_chunks(enum pipeline_method);
+
 // Why the method has no schedule of this shape; NULL: it has one. Allocates its text in `arena`.
 const char *shape_unfit(struct arena *, const struct pipeline_shape *);
 
@@ -33,6 +36,8 @@ struct rank_load {
 };
 
 struct simulation {
+    const struct schedule *of;
+    const double *begins; // by what simulation_begin knows
     double makespan;
     double idle, span_idle, spans; // of all ranks; inside each one's span; the sum of spans
     // The shares of idle time, where every stage takes as long as any other.
@@ -48,5 +53,8 @@ struct simulation {
 // weight of the stage (NULL: 1 for all). False: it cannot run, as `cycle` says.
 bool schedule_simulate(struct arena *, const struct schedule *, const double *weights,
                        struct simulation *out);
+
+// When a task of forward or backward (whole, or its inputs) began.
+double simulation_begin(const struct simulation *, const struct task *);
 
 #endif

@@ -193,7 +193,8 @@ bool schedule_simulate(struct arena *arena, const struct schedule *s, const doub
     run.ends = ARENA_ARRAY(arena, double, n_slots);
     run.waiters = ARENA_ARRAY(arena, uint32_t, n_slots);
     run.ready = ARENA_ARRAY(arena, uint32_t, s->n_ranks);
-    *out = (struct simulation){.ranks = ARENA_ARRAY(arena, struct rank_load, s->n_ranks)};
+    *out = (struct simulation){
+        .of = s, .begins = run.begins, .ranks = ARENA_ARRAY(arena, struct rank_load, s->n_ranks)};
     for (size_t i = 0; i < n_slots; i++)
         run.ends[i] = -1;
     for (uint32_t rank = s->n_ranks; rank-- > 0;)
@@ -214,4 +215,9 @@ bool schedule_simulate(struct arena *arena, const struct schedule *s, const doub
     }
     count_idle(&run, out);
     return true;
+}
+
+double simulation_begin(const struct simulation *simulation, const struct task *task) {
+    CHECK(task->kind != TASK_WEIGHTS);
+    return simulation->begins[slot_of_task(simulation->of, task)];
 }

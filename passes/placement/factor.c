@@ -98,6 +98,7 @@ static void factor_lists(struct config *config, unsigned axis) {
         mode->axes = factored_list(&mode->axes, axis);
         mode->kept_axes = factored_list(&mode->kept_axes, axis);
     }
+    strategy->pipeline.axes = factored_list(&strategy->pipeline.axes, axis);
     for (uint32_t i = 0; i < strategy->n_relaxations; i++)
         strategy->relaxations[i].axes = factored_list(&strategy->relaxations[i].axes, axis);
 }

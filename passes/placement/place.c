@@ -460,6 +460,7 @@ static void check_divided(struct placing *p) {
         return;
     check_microbatch_splits(p);
     check_sizes(p);
+    check_pipeline(p);
 }
 
 // What codes lack of a gradient is a state that a step which is skipped would have to leave as it was,
@@ -483,6 +484,7 @@ static bool derive(struct placing *p) {
     find_ring(p);
     check_work(p);
     find_wire(p);
+    find_pipeline(p);
     check_loss_scale(p);
     if (diagnostics->n_errors == errors && !p->work_is_right)
         check_ring(p); // of what has a meaning: what is not compiled yet

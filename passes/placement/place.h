@@ -5,6 +5,7 @@
 //   divide.c    the rules by which work is divided, and what they cut of the tensors
 //   splits.c    which divisions of work have a meaning together
 //   ranges.c    which layers are placed alike
+//   pipeline.c  which layers a pipeline's stages have, and when they are computed
 //   ring.c      the axis round which keys travel, and what it asks of the rest
 //   rules.c     which modes have a meaning, alone and together
 //   dimensions.c  which states are cut along which dimension
@@ -40,6 +41,13 @@ struct kept_walk {
 };
 bool next_kept(const struct placing *, uint32_t range, struct kept_walk *,
                const struct mode_statement **);
+
+// The stages of a pipeline; then, once the microbatches are known, its schedule.
+void find_pipeline(struct placing *);
+void check_pipeline(struct placing *);
+// Whether a stage begins with the layer; the first behind it with which one does, INT64_MAX: none.
+bool begins_stage(const struct placement *, int64_t layer);
+int64_t next_stage(const struct placement *, int64_t layer);
 
 // The rules by which work is divided, of any strategy; then, of one that has a meaning, what they
 // cut of the tensors.

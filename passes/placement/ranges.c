@@ -1,6 +1,6 @@
 // place, ranges: which layers are placed alike, updated alike, and compute in the same element types.
 //
-// Ranges begin and end where the slice of some statement does, or where another optimizer or another type
+// Ranges begin and end with the stages of a pipeline, and where the slice of some statement does, or where another optimizer or another type
 // holds. Where a slice of a statement takes every n-th layer, layers take turns: n ranges, each of every
 // n-th layer, that end together; those that have other optimizers or types stand one by one. What then
 // turns out to be placed alike is one range again.
@@ -67,7 +67,8 @@ static struct by_layer find_stretches(const struct placing *p) {
 static int64_t range_end(const struct placing *p, const struct by_layer *by_layer, int64_t begin) {
     const struct train_config *train = &p->config->train;
     const int64_t ends[] = {stretch_end(by_layer, stretch_at(by_layer, begin)),
-                            optimizer_next(train, begin), precision_next(&train->precision, begin)};
+                            optimizer_next(train, begin), precision_next(&train->precision, begin),
+                            next_stage(p->placement, begin)};
     int64_t end = p->program->job->sizes.layers;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         end = ends[i] < end ? ends[i] : end;
@@ -172,7 +173,8 @@ static void join_ranges(const struct placing *p) {
         bool one = turns_alike(p, r);
         if (one)
             placement->ranges[r].step = 1;
-        if (one && n > 0 && placement->ranges[n - 1].step == 1 && ranges_alike(p, n - 1, r)) {
+        if (one && n > 0 && placement->ranges[n - 1].step == 1 &&
+            !begins_stage(placement, placement->ranges[r].begin) && ranges_alike(p, n - 1, r)) {
             placement->ranges[n - 1].end = placement->ranges[r].end;
             continue;
         }

@@ -256,7 +256,8 @@ static void propose_batch(struct placing *p, struct diagnostic *d, const char *a
 // Storage modes alone do not make an axis worth its devices.
 static void check_idle_axis(struct placing *p, unsigned axis) {
     const struct mesh_axis *of = &p->config->mesh.axes[axis];
-    if (of->size == 1 || p->placement->split_by[axis])
+    if (of->size == 1 || p->placement->split_by[axis] ||
+        axis_list_has(&p->placement->pipeline.axes, axis))
         return;
     struct diagnostic *d =
         report(p->diagnostics, E301, of->span,

@@ -14,6 +14,8 @@
 //                 flight at once, as gradients are that are reduced in place. Where they are not
 //                 (an unreduced gradient that the next layer overwrites) the wait stays: moving it
 //                 would cost memory, which the mode's table does not allow.
+//   Messages between parts stay where they are: when a wait may stand is a matter of all ranks' orders
+//   (passes/stages/order.c).
 //   early starts  inside units, a sum starts where its last summand is made.
 //
 // A bucket is at most what one unit call makes (partition cuts it smaller where the mode says so):
@@ -377,6 +379,14 @@ static bool may_split(const struct overlapper *o, const struct loop *loop, uint3
     return true;
 }
 
+// Tasks of a pipeline keep their order: others wait for what they send.
+static bool has_tasks(const struct loop *loop) {
+    for (uint32_t i = 0; i < loop->body.n; i++)
+        if (loop->body.statements[i].kind == STATEMENT_TASK)
+            return true;
+    return false;
+}
+
 // Reductions whose sums are used at once in the iteration, as accumulated gradients are, and copies of what
 // is then freed: where every iteration has its own transients, what waits and uses them follows in a loop
 // behind.
@@ -385,6 +395,8 @@ static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
     int depth = k->depth;
     struct loop *loop = &spot->statement.loop;
     struct statement tail = spot->statement;
+    if (has_tasks(loop))
+        return false;
     for (uint32_t i = wait; i < loop->body.n; i++) {
         uint32_t start =
             loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
@@ -424,7 +436,8 @@ static void sink_from_loop(struct sinking *k, struct spot *spot) {
     for (uint32_t i = 0; i < loop->loop.body.n; i++) {
         struct block *body = &loop->loop.body;
         uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
-        if (wait == NO_ID || !sends_own(&loop->loop, &body->statements[i].start, k->depth))
+        if (wait == NO_ID || exchange_is_message(&body->statements[i].start.exchange) ||
+            !sends_own(&loop->loop, &body->statements[i].start, k->depth))
             continue;
         struct transfer transfer = body->statements[i].start;
         if (!touches_later(o, &loop->loop, i)) {
@@ -451,7 +464,8 @@ static void sink_block(struct overlapper *o, struct block *block, int depth) {
         struct spot *wait = spot->behind;
         if (spot->statement.kind == STATEMENT_LOOP) {
             sink_from_loop(&k, spot);
-        } else if (wait && are_pair(&spot->statement, &wait->statement)) {
+        } else if (wait && are_pair(&spot->statement, &wait->statement) &&
+                   !exchange_is_message(&spot->statement.start.exchange)) {
             remove_spot(&k.spots, wait);
             insert_spot(&k.spots, wait, first_touch(&k, &spot->statement.start));
         }

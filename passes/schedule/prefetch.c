@@ -37,7 +37,7 @@
 //   }
 #include <stdlib.h>
 
-#include "passes/schedule/pipeline.h"
+#include "passes/schedule/gather_pipeline.h"
 
 // ---- starts and waits -------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ static void keep_only(struct overlapper *o, struct block *block, enum statement_
     *block = kept;
 }
 
-static struct statement half_of_nest(struct overlapper *o, const struct pipeline *p,
+static struct statement half_of_nest(struct overlapper *o, const struct gather_pipeline *p,
                                      const struct statement *nest, enum statement_kind kind,
                                      int64_t offset) {
     struct statement half = statement_clone(o->program->arena, o->program, nest);
@@ -92,7 +92,7 @@ static struct statement half_of_nest(struct overlapper *o, const struct pipeline
 
 // The starts, or the waits, of a stage for the iteration `ahead` iterations later than the loop's
 // variable says.
-static void push_halves(struct overlapper *o, struct block *to, const struct pipeline *p,
+static void push_halves(struct overlapper *o, struct block *to, const struct gather_pipeline *p,
                         const struct stage *stage, enum statement_kind kind, int64_t ahead) {
     int64_t offset = p->loop->loop.descending ? -ahead : ahead;
     for (uint32_t i = 0; i < stage->gathers.n; i++) {
@@ -111,7 +111,7 @@ static void push_halves(struct overlapper *o, struct block *to, const struct pip
 }
 
 // Starts a stage, once what it reads is there: what the stage behind it has brought.
-static void push_starts(struct overlapper *o, struct block *to, const struct pipeline *p,
+static void push_starts(struct overlapper *o, struct block *to, const struct gather_pipeline *p,
                         uint32_t stage, int64_t ahead) {
     if (stage + 1 < p->n_stages)
         push_halves(o, to, p, &p->stages[stage + 1], STATEMENT_WAIT, ahead);
@@ -132,7 +132,7 @@ static bool is_of_other_layers(const struct statement *a, const struct statement
 }
 
 // The first of `rest` that touches what the nest gathers; NULL: nothing does.
-static struct statement *first_reader(const struct overlapper *o, const struct pipeline *p,
+static struct statement *first_reader(const struct overlapper *o, const struct gather_pipeline *p,
                                       struct statement *nest) {
     for (uint32_t i = 0; i < p->rest.n; i++) {
         if (is_of_other_layers(nest, &p->rest.statements[i]))
@@ -147,7 +147,7 @@ static struct statement *first_reader(const struct overlapper *o, const struct p
 
 // A layer's gathers are waited for where the layer is computed, if that is in a loop like the
 // nest's; else all of a group's are before what comes first.
-static void place_waits(struct overlapper *o, struct pipeline *p, struct statement *nest,
+static void place_waits(struct overlapper *o, struct gather_pipeline *p, struct statement *nest,
                         struct block *before) {
     struct statement waits = half_of_nest(o, p, nest, STATEMENT_WAIT, 0);
     struct statement *reader = first_reader(o, p, nest);
@@ -162,7 +162,7 @@ static void place_waits(struct overlapper *o, struct pipeline *p, struct stateme
 }
 
 // The waits for what an iteration's last stage gathers, at the front of what follows.
-static struct block waits_of(struct overlapper *o, struct pipeline *p) {
+static struct block waits_of(struct overlapper *o, struct gather_pipeline *p) {
     struct block waits = {0};
     for (uint32_t i = 0; p->n_stages && i < p->stages[0].gathers.n; i++) {
         struct statement *gather = &p->stages[0].gathers.statements[i];
@@ -196,14 +196,14 @@ static struct statement part_of_loop(const struct statement *loop, int64_t from,
 
 // What an iteration does, once its gathers have been started. A loop of gathers that could not
 // start ahead is one after all: its layers' travel together.
-static struct block rest_of(struct overlapper *o, struct pipeline *p) {
+static struct block rest_of(struct overlapper *o, struct gather_pipeline *p) {
     struct block rest = waits_of(o, p);
     for (uint32_t i = 0; i < p->rest.n; i++) {
         if (!is_nest(o, &p->rest.statements[i], &p->loop->loop.body, p->variable)) {
             block_push(o->program->arena, &rest, p->rest.statements[i]);
             continue;
         }
-        struct pipeline here = pipeline_of_nest(o, p, i);
+        struct gather_pipeline here = pipeline_of_nest(o, p, i);
         refer_and_give_slots(o, &here);
         push_starts(o, &rest, &here, 0, 0);
         struct block waits = waits_of(o, &here);
@@ -224,7 +224,7 @@ static uint32_t most_stages(struct units units) {
 static void push_starts_by(struct overlapper *o, struct block *to, struct units units,
                            uint32_t stage, uint32_t unit, uint32_t *started) {
     for (; *started < units.n; ++*started) {
-        const struct pipeline *p = &units.items[*started];
+        const struct gather_pipeline *p = &units.items[*started];
         if (stage >= p->n_stages)
             continue;
         if (*started > unit + p->stages[stage].ahead)
@@ -254,7 +254,7 @@ static void push_units(struct overlapper *o, struct block *to, struct statement 
 // What goes on between two times, counted in iterations that are computed: the stages that start
 // something then, each for the iteration that is so far ahead, and what is computed. The loop's
 // variable says the one that is the least ahead.
-static void push_time(struct overlapper *o, struct block *to, const struct pipeline *p,
+static void push_time(struct overlapper *o, struct block *to, const struct gather_pipeline *p,
                       const struct block *rest, int64_t from, int64_t until) {
     int64_t n = p->loop->loop.end - p->loop->loop.begin;
     bool computes = from >= 0;
@@ -280,7 +280,7 @@ static int by_time(const void *left, const void *right) {
 
 // Together these run every iteration once, and gather every layer once: a prologue for each stage,
 // the middle, and an epilogue for each.
-static void push_pipelined(struct overlapper *o, struct block *to, struct pipeline *p) {
+static void push_pipelined(struct overlapper *o, struct block *to, struct gather_pipeline *p) {
     int64_t n = p->loop->loop.end - p->loop->loop.begin;
     uint32_t n_times = 0;
     int64_t *times = ARENA_ARRAY(o->scratch, int64_t, 2 * p->n_stages + 2);
@@ -298,7 +298,7 @@ static void push_pipelined(struct overlapper *o, struct block *to, struct pipeli
 }
 
 // All gathers of a group's layers travel together, ahead or not.
-static bool is_pipelined(const struct pipeline *p) {
+static bool is_pipelined(const struct gather_pipeline *p) {
     bool ahead = false;
     for (uint32_t i = 0; i < p->n_stages; i++)
         ahead |=
@@ -316,7 +316,7 @@ void prefetch_block(struct overlapper *o, struct block *block, int depth) {
             continue;
         }
         prefetch_block(o, &s->loop.body, depth + 1);
-        struct pipeline p = find_pipeline(o, s, depth);
+        struct gather_pipeline p = find_gather_pipeline(o, s, depth);
         struct units units = find_units(o, s, depth);
         if (units.n < 2)
             units = (struct units){&p, 1};

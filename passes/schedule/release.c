@@ -143,7 +143,7 @@ static int64_t modulus_of(const struct releaser *r, buffer_id buffer, unsigned k
     const struct named_stack *named = loop == NO_ID ? NULL : find_named(&r->spots[loop], buffer, k);
     if (named && named->modulus)
         return named->modulus;
-    return stack->kind == STACK_SLOTS ? stack->count : 0;
+    return stack->kind == STACK_SLOTS || stack->kind == STACK_IN_FLIGHT ? stack->count : 0;
 }
 
 // An end may be named by the variable of the innermost loop; where that is executed once for each

@@ -166,7 +166,8 @@ static void tie_named(struct shortener *s, const struct named *named) {
                                            .last = offset});
     } else if (named->index->modulus) {
         loop->period = common_multiple(loop->period, named->index->modulus);
-        if (named->line < s->n_stacks && stack_of_line(s, named->line)->kind == STACK_SLOTS)
+        if (named->line < s->n_stacks && (stack_of_line(s, named->line)->kind == STACK_SLOTS ||
+                                          stack_of_line(s, named->line)->kind == STACK_IN_FLIGHT))
             loop->period = common_multiple(loop->period, line->end); // release names slots by it
     } else {
         s->rulers.lines[loop->top].stays = true;

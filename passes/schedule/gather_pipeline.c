@@ -1,6 +1,6 @@
 // Overlap, prefetch: which gathers an iteration of a loop begins with, and the slots that they bring
 // what they gather to; see pipeline.h.
-#include "passes/schedule/pipeline.h"
+#include "passes/schedule/gather_pipeline.h"
 
 #include <string.h>
 
@@ -190,8 +190,8 @@ static int64_t wanted_ahead(const struct overlapper *o, const struct block *all,
 
 // A stage starts ahead of the next, and so of the use by what that is ahead, too: at most so many
 // iterations, or units, that are `most`.
-static void set_ahead(const struct overlapper *o, struct pipeline *p, const struct block *all,
-                      int64_t most) {
+static void set_ahead(const struct overlapper *o, struct gather_pipeline *p,
+                      const struct block *all, int64_t most) {
     int64_t ahead = 0;
     for (uint32_t i = 0; i < p->n_stages; i++) {
         int64_t wanted = wanted_ahead(o, all, &p->stages[i].gathers);
@@ -200,7 +200,8 @@ static void set_ahead(const struct overlapper *o, struct pipeline *p, const stru
     }
 }
 
-static void add_stages(const struct overlapper *o, struct pipeline *p, const struct block *all) {
+static void add_stages(const struct overlapper *o, struct gather_pipeline *p,
+                       const struct block *all) {
     p->stages = ARENA_ARRAY(o->program->arena, struct stage, all->n + 1);
     for (uint32_t i = 0, n; i < all->n; i += n) {
         const struct block gather = next_gather(all, i);
@@ -213,11 +214,11 @@ static void add_stages(const struct overlapper *o, struct pipeline *p, const str
 }
 
 // Only gathers at the very front: what stands behind another statement may depend on it.
-static struct pipeline pipeline_ahead(const struct overlapper *o, struct statement *loop,
-                                      int variable, struct block body, int64_t most) {
+static struct gather_pipeline pipeline_ahead(const struct overlapper *o, struct statement *loop,
+                                             int variable, struct block body, int64_t most) {
     uint32_t n = count_gathers(o, &body, &loop->loop.body, variable);
     struct block gathers = {0};
-    struct pipeline p = {
+    struct gather_pipeline p = {
         .loop = loop, .variable = variable, .rest = {body.statements + n, body.n - n, 0}};
     for (uint32_t i = 0; i < n; i++)
         if (!statement_only_frees(&body.statements[i]))
@@ -227,21 +228,22 @@ static struct pipeline pipeline_ahead(const struct overlapper *o, struct stateme
     return p;
 }
 
-struct pipeline find_pipeline(const struct overlapper *o, struct statement *loop, int variable) {
+struct gather_pipeline find_gather_pipeline(const struct overlapper *o, struct statement *loop,
+                                            int variable) {
     int64_t trips = loop->loop.end - loop->loop.begin;
-    struct pipeline p = pipeline_ahead(o, loop, variable, loop->loop.body, trips);
+    struct gather_pipeline p = pipeline_ahead(o, loop, variable, loop->loop.body, trips);
     for (uint32_t i = 0; i < p.n_stages; i++)
         p.stages[i].slots = p.stages[i].ahead < trips ? p.stages[i].ahead + 1 : trips;
     return p;
 }
 
-struct pipeline pipeline_of_nest(const struct overlapper *o, const struct pipeline *p,
-                                 uint32_t at) {
-    struct pipeline made = {.loop = p->loop,
-                            .variable = p->variable,
-                            .stages = ARENA_ARRAY(o->program->arena, struct stage, 1),
-                            .n_stages = 1,
-                            .rest = {p->rest.statements + at + 1, p->rest.n - at - 1, 0}};
+struct gather_pipeline pipeline_of_nest(const struct overlapper *o, const struct gather_pipeline *p,
+                                        uint32_t at) {
+    struct gather_pipeline made = {.loop = p->loop,
+                                   .variable = p->variable,
+                                   .stages = ARENA_ARRAY(o->program->arena, struct stage, 1),
+                                   .n_stages = 1,
+                                   .rest = {p->rest.statements + at + 1, p->rest.n - at - 1, 0}};
     made.stages[0] = (struct stage){.gathers = {p->rest.statements + at, 1, 0}, .slots = 1};
     return made;
 }
@@ -264,13 +266,13 @@ static uint32_t end_of_unit(const struct overlapper *o, const struct block *body
 
 struct units find_units(const struct overlapper *o, struct statement *loop, int variable) {
     const struct block *body = &loop->loop.body;
-    struct units units = {ARENA_ARRAY(o->program->arena, struct pipeline, body->n + 1), 0};
+    struct units units = {ARENA_ARRAY(o->program->arena, struct gather_pipeline, body->n + 1), 0};
     uint32_t n = 0;
     for (uint32_t begin = 0; begin < body->n; begin = end_of_unit(o, body, begin, variable))
         n++;
     for (uint32_t begin = 0, end; begin < body->n; begin = end) {
         end = end_of_unit(o, body, begin, variable);
-        struct pipeline *p = &units.items[units.n++];
+        struct gather_pipeline *p = &units.items[units.n++];
         *p = pipeline_ahead(o, loop, variable,
                             (struct block){&body->statements[begin], end - begin, 0}, n - 1);
         for (uint32_t i = 0; i < p->n_stages; i++)
@@ -321,7 +323,7 @@ static void widen(const struct overlapper *o, struct layers *layers, const struc
 }
 
 static void widen_by_stages(const struct overlapper *o, struct layers *layers,
-                            const struct pipeline *p, int64_t later, buffer_id gathered) {
+                            const struct gather_pipeline *p, int64_t later, buffer_id gathered) {
     for (uint32_t i = 0; i < p->n_stages; i++) {
         const struct stage *stage = &p->stages[i];
         struct layers of = no_layers;
@@ -339,7 +341,7 @@ static void widen_by_stages(const struct overlapper *o, struct layers *layers,
 // and those of units, or iterations, that started ahead. A descending loop has as many.
 static int64_t layers_in_use(const struct overlapper *o, const struct units *units, uint32_t unit,
                              buffer_id gathered) {
-    const struct pipeline *p = &units->items[unit];
+    const struct gather_pipeline *p = &units->items[unit];
     struct layers layers = no_layers;
     for (uint32_t i = unit; i < units->n; i++)
         widen_by_stages(o, &layers, &units->items[i], i - unit, gathered);
@@ -376,7 +378,7 @@ void count_slots(struct overlapper *o, const struct units *units) {
         o->slots = ARENA_ARRAY(o->scratch, int64_t, o->program->n_buffers + 1);
     memset(o->slots, 0, o->program->n_buffers * sizeof *o->slots);
     for (uint32_t unit = 0; unit < units->n; unit++) {
-        const struct pipeline *p = &units->items[unit];
+        const struct gather_pipeline *p = &units->items[unit];
         for (uint32_t i = 0; i < p->n_stages; i++)
             count_slots_of(o, units, unit, &p->stages[i].gathers);
         for (uint32_t i = 0; i < p->rest.n; i++)
@@ -399,7 +401,7 @@ struct index flight_of(const struct overlapper *o, uint32_t handle, int variable
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
 // iteration.
-static void refer_to_slots(struct overlapper *o, const struct pipeline *p,
+static void refer_to_slots(struct overlapper *o, const struct gather_pipeline *p,
                            struct statement *gather) {
     const struct block gathers = {gather, 1, 0};
     struct transfer_walk first = walk_transfers(&gathers);
@@ -440,7 +442,7 @@ static void give_slots(struct overlapper *o, struct statement *gather) {
     }
 }
 
-void refer_and_give_slots(struct overlapper *o, const struct pipeline *p) {
+void refer_and_give_slots(struct overlapper *o, const struct gather_pipeline *p) {
     for (uint32_t i = 0; i < p->n_stages; i++)
         for (uint32_t k = 0; k < p->stages[i].gathers.n; k++) {
             refer_to_slots(o, p, &p->stages[i].gathers.statements[k]);

@@ -1,9 +1,9 @@
 // The gathers of what one iteration of a loop needs, and the slots of what they gather.
 //
-//   pipeline.c   which gathers there are, their slots, and references to these
-//   prefetch.c   starts them ahead, and waits for them
-#ifndef PLACE_PASSES_PIPELINE_H
-#define PLACE_PASSES_PIPELINE_H
+//   gather_pipeline.c  which gathers there are, their slots, and references to these
+//   prefetch.c  starts them ahead, and waits for them
+#ifndef PLACE_PASSES_GATHER_PIPELINE_H
+#define PLACE_PASSES_GATHER_PIPELINE_H
 
 #include "passes/schedule/overlap.h"
 
@@ -16,7 +16,7 @@ struct stage {
 };
 
 // Gathers of what one iteration needs, and what stands behind them.
-struct pipeline {
+struct gather_pipeline {
     struct statement *loop;
     int variable;         // the loop's, by its depth
     struct stage *stages; // the last to start first: each reads what those behind it have brought
@@ -26,7 +26,7 @@ struct pipeline {
 
 // The units of an iteration; one alone may start iterations ahead.
 struct units {
-    struct pipeline *items;
+    struct gather_pipeline *items;
     uint32_t n;
 };
 
@@ -37,9 +37,11 @@ bool is_nest(const struct overlapper *, const struct statement *, const struct b
              int variable);
 // The gathers at the very front of the loop, each stage as far ahead of the next, and the last of the
 // use, as all that are in it ask for.
-struct pipeline find_pipeline(const struct overlapper *, struct statement *loop, int variable);
+struct gather_pipeline find_gather_pipeline(const struct overlapper *, struct statement *loop,
+                                            int variable);
 // A loop of gathers that stands in what follows those of a pipeline, not ahead of its use.
-struct pipeline pipeline_of_nest(const struct overlapper *, const struct pipeline *, uint32_t at);
+struct gather_pipeline pipeline_of_nest(const struct overlapper *, const struct gather_pipeline *,
+                                        uint32_t at);
 struct units find_units(const struct overlapper *, struct statement *loop, int variable);
 
 // ---- slots ------------------------------------------------------------------------------------
@@ -58,6 +60,6 @@ struct index slot_of(const struct overlapper *, const struct reference *, int va
                      int64_t offset);
 struct index flight_of(const struct overlapper *, uint32_t handle, int variable, int64_t offset);
 // Gives what is gathered its slots, and refers to them in what stands behind the gathers.
-void refer_and_give_slots(struct overlapper *, const struct pipeline *);
+void refer_and_give_slots(struct overlapper *, const struct gather_pipeline *);
 
 #endif

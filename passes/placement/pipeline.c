@@ -1,0 +1,304 @@
+// place, pipeline: which layers each stage of a pipeline has, and who does what of it when.
+//
+// A pipeline's axes cut the layers, so no other split and no mode may name them: each layer's states lie on the
+// devices of its stage. Stages are whole layers, with the embedding in the first and the head in the last.
+#include <inttypes.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "ir/limits.h"
+#include "passes/pipeline/order.h"
+#include "passes/pipeline/stages.h"
+#include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+
+static const struct pipeline_config *said(const struct placing *p) {
+    return &p->config->strategy.pipeline;
+}
+
+static uint32_t n_ranks(const struct placing *p) {
+    return (uint32_t)mesh_group_size(&p->config->mesh, &p->placement->pipeline.axes);
+}
+
+// ---- statements about the axes ----------------------------------------------------------------
+
+// E332. The first split, mode or relaxation that names an axis of the pipeline, and what it does there.
+static void check_axes(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const struct axis_list *axes = &p->placement->pipeline.axes;
+    const struct origin *other = NULL;
+    const struct axis_list *named = NULL;
+    const char *does = "";
+    for (uint32_t i = strategy->n_relaxations; i-- > 0;)
+        if (axis_list_within(&strategy->relaxations[i].axes, axes).n) {
+            other = &strategy->relaxations[i].origin;
+            named = &strategy->relaxations[i].axes;
+            does = "relaxes conditions";
+        }
+    for (uint32_t i = strategy->n_modes; i-- > 0;)
+        if (axis_list_within(&strategy->modes[i].axes, axes).n) {
+            other = &strategy->modes[i].origin;
+            named = &strategy->modes[i].axes;
+            does = arena_format(p->arena, "places `%s`", state_names[strategy->modes[i].state]);
+        }
+    for (uint32_t i = strategy->n_splits; i-- > 0;)
+        if (axis_list_within(&strategy->splits[i].axes, axes).n) {
+            other = &strategy->splits[i].origin;
+            named = &strategy->splits[i].axes;
+            does = arena_format(p->arena, "splits `%s`",
+                                dimension_names[strategy->splits[i].dimensions[0]]);
+        }
+    if (!other)
+        return;
+    struct axis_list both = axis_list_within(named, axes);
+    struct diagnostic *d =
+        report(p->diagnostics, E332, origin_span(other),
+               "`%s` is the pipeline's, and this %s over it", axis_name(p, both.axes[0]), does);
+    diagnostic_say(d, "its devices have different layers");
+    diagnostic_label(d, origin_span(&said(p)->origin), "layers are split over it here");
+    diagnostic_origin(d, other);
+    diagnostic_help(d, "name other axes here, or give the pipeline an axis of its own");
+}
+
+// ---- stages -----------------------------------------------------------------------------------
+
+static bool has_role(const struct unit *unit, enum role role) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)
+            return true;
+    return false;
+}
+
+// FLOP of forward of the parts of the model; a layer's is that of the first.
+static struct parts_work work_of_parts(const struct placing *p) {
+    struct parts_work work = {0};
+    const struct job *job = p->program->job;
+    for (uint32_t u = 0; u < job->n_units; u++) {
+        const struct unit *unit = &job->units[u];
+        double flops = 0;
+        for (uint32_t i = 0; i < unit->n_ops; i++)
+            flops += op_flops(unit, &unit->ops[i]);
+        if (unit->phase != PHASE_FORWARD)
+            continue;
+        if (!has_role(unit, ROLE_LAYERS))
+            *(has_role(unit, ROLE_EMBEDDING) ? &work.embedding : &work.head) += flops;
+        else if (work.layer == 0)
+            work.layer = flops;
+    }
+    return work;
+}
+
+// E330, with `auto` as a way out.
+static struct diagnostic *report_stages(struct placing *p, struct span at, const char *message,
+                                        const char *says) {
+    struct diagnostic *d = report(p->diagnostics, E330, at, "%s", message);
+    diagnostic_say(d, "%s", says);
+    diagnostic_origin(d, &said(p)->origin);
+    diagnostic_help(d, "let the compiler choose: `stages = auto`");
+    diagnostic_edit(d, said(p)->stages_span, "auto");
+    return d;
+}
+
+// False, once reported: the list is not the model, once and in its order.
+static bool check_list(struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    int64_t layers = 0, all = p->program->job->sizes.layers;
+    uint32_t n = pipeline->n_stages;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct stage_config *stage = &pipeline->stages[i];
+        layers = size_plus(layers, stage->layers);
+        const char *misplaced = stage->embedding && i > 0  ? "embedding"
+                                : stage->head && i + 1 < n ? "head"
+                                                           : NULL;
+        if (misplaced) {
+            report_stages(p, stage->span,
+                          arena_format(p->arena, "`%s` in stage %u of %u", misplaced, i, n),
+                          i > 0 && stage->embedding ? "it comes before all layers"
+                                                    : "it comes behind all layers");
+            return false;
+        }
+        if (stage->layers == 0 && !stage->embedding && !stage->head) {
+            report_stages(p, stage->span, arena_format(p->arena, "stage %u has nothing to do", i),
+                          "no layer, nor the embedding, nor the head");
+            return false;
+        }
+    }
+    if (!pipeline->stages[0].embedding || !pipeline->stages[n - 1].head) {
+        bool first = !pipeline->stages[0].embedding;
+        report_stages(p, pipeline->stages[first ? 0 : n - 1].span,
+                      first ? "no stage has the embedding" : "no stage has the head",
+                      first ? "the first one must" : "the last one must");
+        return false;
+    }
+    if (layers != all) {
+        report_stages(p, pipeline->stages_span,
+                      arena_format(p->arena,
+                                   "the stages have %" PRId64 " layer%s, the model has %" PRId64,
+                                   layers, plural_s(layers), all),
+                      "each layer is in one stage");
+        return false;
+    }
+    return true;
+}
+
+// False, once reported: nothing for some stage, where nobody says what stages have.
+static bool choose_stages(struct placing *p, uint32_t n, struct placed_stage *stages) {
+    int64_t all = p->program->job->sizes.layers;
+    if (n > all + 2) {
+        struct diagnostic *d =
+            report(p->diagnostics, E331, said(p)->method_span,
+                   "%u stages, and the model has %" PRId64 " layer%s, an embedding and a head", n,
+                   all, plural_s(all));
+        diagnostic_say(d, "some stages would have nothing to do");
+        diagnostic_origin(d, &said(p)->origin);
+        diagnostic_help(d, "take fewer chunks, or fewer devices along the pipeline");
+        return false;
+    }
+    struct parts_work work = work_of_parts(p);
+    uint32_t *layers = ARENA_ARRAY(p->arena, uint32_t, n);
+    stages_balance(&work, (uint32_t)all, n, layers);
+    // A stage in the middle has at least one layer, which it takes from one that has most.
+    for (uint32_t i = 1; i + 1 < n; i++)
+        while (layers[i] == 0) {
+            uint32_t most = 0;
+            for (uint32_t k = 1; k < n; k++)
+                most = layers[k] > layers[most] ? k : most;
+            layers[most]--;
+            layers[i]++;
+        }
+    int64_t begin = 0;
+    for (uint32_t i = 0; i < n; begin = stages[i++].end)
+        stages[i] = (struct placed_stage){begin, begin + layers[i]};
+    return true;
+}
+
+// How many stages a device has, if that follows from the method or the list; 0: it is for the file to say.
+static uint32_t chunks_of(const struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    if (pipeline->chunks)
+        return (uint32_t)pipeline->chunks;
+    if (pipeline->n_stages && pipeline->n_stages % n_ranks(p) == 0)
+        return pipeline->n_stages / n_ranks(p);
+    return method_chunks(pipeline->method);
+}
+
+static bool find_stages(struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    uint32_t chunks = chunks_of(p);
+    if (chunks == 0) {
+        struct diagnostic *d = report(p->diagnostics, E109, pipeline->method_span,
+                                      "`%s` needs `chunks`", method_names[pipeline->method]);
+        diagnostic_say(d, "how many stages each device has");
+        diagnostic_help(d, "say it: `%s(chunks = 2)`", method_names[pipeline->method]);
+        if (!pipeline->stages_span.end)
+            diagnostic_edit(d, pipeline->method_span, "%s(chunks = 2)",
+                            method_names[pipeline->method]);
+        return false;
+    }
+    uint64_t n = (uint64_t)chunks * n_ranks(p);
+    if (pipeline->n_stages && pipeline->n_stages != n) {
+        struct diagnostic *d = report(p->diagnostics, E331, pipeline->stages_span,
+                                      "%u stages for %u devices with %u stage%s each",
+                                      pipeline->n_stages, n_ranks(p), chunks, plural_s(chunks));
+        diagnostic_say(d, "there must be %" PRIu64, n);
+        diagnostic_origin(d, &pipeline->origin);
+        diagnostic_help(d, "let the compiler choose: `stages = auto`");
+        diagnostic_edit(d, pipeline->stages_span, "auto");
+        return false;
+    }
+    if (n > (uint64_t)p->program->job->sizes.layers + 2)
+        n = (uint64_t)p->program->job->sizes.layers + 3; // more than can be, which is told
+    placed->n_stages = (uint32_t)n;
+    placed->n_chunks = chunks;
+    placed->stages = ARENA_ARRAY(p->arena, struct placed_stage, n);
+    if (!pipeline->n_stages)
+        return choose_stages(p, (uint32_t)n, placed->stages);
+    if (!check_list(p))
+        return false;
+    int64_t begin = 0;
+    for (uint32_t i = 0; i < n; begin = placed->stages[i++].end)
+        placed->stages[i] = (struct placed_stage){begin, begin + pipeline->stages[i].layers};
+    return true;
+}
+
+void find_pipeline(struct placing *p) {
+    p->placement->pipeline.axes = effective_axes(p, &said(p)->axes);
+    if (p->placement->pipeline.axes.n == 0)
+        return;
+    check_axes(p);
+    find_stages(p);
+}
+
+bool begins_stage(const struct placement *placement, int64_t layer) {
+    for (uint32_t i = 0; i < placement->pipeline.n_stages; i++)
+        if (placement->pipeline.stages[i].begin == layer)
+            return true;
+    return false;
+}
+
+int64_t next_stage(const struct placement *placement, int64_t layer) {
+    for (uint32_t i = 0; i < placement->pipeline.n_stages; i++)
+        if (placement->pipeline.stages[i].begin > layer)
+            return placement->pipeline.stages[i].begin;
+    return INT64_MAX;
+}
+
+// ---- the schedule -----------------------------------------------------------------------------
+
+// What pipelines are not compiled with yet.
+static void check_built(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const struct origin *origin = &said(p)->origin;
+    if (p->config->train.reproducible)
+        not_yet(p, origin, "a pipeline where training is `reproducible`",
+                "leave out `reproducible`, or the pipeline");
+    if (strategy->n_relaxations)
+        not_yet(p, origin, "a pipeline beside `relax`", "leave out one of both");
+    for (uint32_t i = 0; i < strategy->n_modes; i++) {
+        const struct mode_statement *mode = &strategy->modes[i];
+        if (mode->by == CUT_TENSOR && mode->sets_extent && mode->extent != EXTENT_REPLICATED)
+            not_yet(p, &mode->origin, "a pipeline beside states that are cut by whole tensors",
+                    "cut them flat");
+        if (mode->state == STATE_GRADIENTS && mode->residency == RESIDENCY_MATERIALIZED &&
+            mode->sets_residency)
+            not_yet(p, &mode->origin, "a pipeline beside gradients that are not kept", "keep them");
+    }
+}
+
+// E331, in the method's words.
+static void report_unfit(struct placing *p, const char *unfit) {
+    struct diagnostic *d = report(p->diagnostics, E331, said(p)->method_span, "%s", unfit);
+    diagnostic_say(d, "as it stands it has no order of tasks");
+    diagnostic_origin(d, &said(p)->origin);
+    diagnostic_help(d, "take another schedule, as `one_f_one_b`, or `interleaved(chunks = 2)`");
+}
+
+void check_pipeline(struct placing *p) {
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    const struct pipeline_shape shape = {said(p)->method, n_ranks(p), placed->n_chunks,
+                                         (uint32_t)p->placement->microbatches};
+    if (placed->axes.n == 0)
+        return;
+    uint32_t errors = p->diagnostics->n_errors;
+    check_built(p);
+    if (p->diagnostics->n_errors > errors)
+        return;
+    uint64_t tasks = 3 * (uint64_t)placed->n_stages * shape.n_microbatches;
+    if (tasks > LIMIT_TASKS) {
+        struct diagnostic *d =
+            report(p->diagnostics, E107, origin_span(&said(p)->origin),
+                   "%u stages of %u microbatches; at most %d tasks are put in order",
+                   placed->n_stages, shape.n_microbatches, (int)LIMIT_TASKS);
+        diagnostic_help(d, "raise `microbatch`, or take fewer chunks");
+        return;
+    }
+    const char *unfit = shape_unfit(p->arena, &shape);
+    if (unfit) {
+        report_unfit(p, unfit);
+        return;
+    }
+    struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    CHECK(!schedule_wrong(p->arena, schedule));
+    placed->schedule = schedule;
+}

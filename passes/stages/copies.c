@@ -1,0 +1,161 @@
+// Stages, copies: buffers and statements of the whole program as they are in a rank's.
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/stages/stages.h"
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static buffer_id add_copy(struct making_part *m, struct buffer copy) {
+    if (copy.window_of != NO_ID)
+        copy.window_of = copy_on_rank(m, copy.window_of);
+    return program_add_buffer(m->part, copy);
+}
+
+// The host reads what a step says of all in one part, that of the last stage, which has the logits, too; what it
+// gives to the next step again each part has.
+static struct buffer told_by_last(const struct making_part *m, struct buffer buffer) {
+    bool given_again = buffer.host == HOST_NEXT_LOSS_SCALE || buffer.host == HOST_NEXT_GOOD_STEPS ||
+                       buffer.host == HOST_NEXT_UPDATES;
+    bool is_last = m->rank == rank_of_stage(m->s, m->s->pipeline->n_stages - 1);
+    if (buffer.class == CLASS_OUTPUT && !given_again && !is_last) {
+        buffer.class = CLASS_TRANSIENT;
+        buffer.host = HOST_NONE;
+    }
+    return buffer;
+}
+
+buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
+    struct split_buffer *buffer = &m->s->buffers[of];
+    for (const struct rank_copy *copy = buffer->copies; copy; copy = copy->next)
+        if (copy->rank == m->rank)
+            return copy->copy;
+    const struct rank_copy made = {m->rank, add_copy(m, told_by_last(m, m->s->whole->buffers[of])),
+                                   buffer->copies};
+    buffer->copies = arena_copy(m->s->scratch, &made, sizeof made);
+    return made.copy;
+}
+
+// Whether another stage of the rank has one, too.
+static bool is_one_of_several(const struct making_part *m, buffer_id of, uint32_t stage) {
+    for (const struct stage_use *use = m->s->buffers[of].uses; use; use = use->next)
+        if (use->stage != stage && rank_of_stage(m->s, use->stage) == m->rank)
+            return true;
+    return false;
+}
+
+static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage_use *use) {
+    if (use->copy != NO_ID)
+        return use->copy;
+    struct buffer copy = m->s->whole->buffers[of];
+    int layers = buffer_find_stack(&copy, STACK_LAYERS);
+    if (is_one_of_several(m, of, use->stage))
+        copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
+    if (layers >= 0) {
+        struct stack *stack = &copy.stacks.list[layers];
+        stack->first_layer = buffer_layer(&copy, use->first);
+        stack->count = use->last - use->first + 1;
+    }
+    if (use->in_flight > 1) {
+        CHECK(copy.stacks.n < MAX_STACKS);
+        memmove(copy.stacks.list + 1, copy.stacks.list, copy.stacks.n * sizeof *copy.stacks.list);
+        copy.stacks.list[0] = (struct stack){.kind = STACK_IN_FLIGHT, .count = use->in_flight};
+        copy.stacks.n++;
+    }
+    return use->copy = add_copy(m, copy);
+}
+
+// ---- references -------------------------------------------------------------------------------
+
+static struct index index_in_task(const struct moment *at, struct index index) {
+    if (index.variable == 0)
+        return microbatch_at(at, index.offset, index.modulus);
+    if (index.variable > 0)
+        index.variable += at->depth - 1;
+    return index;
+}
+
+// A number alone needs no modulus.
+static struct index settled(struct index index) {
+    if (index.variable < 0 && index.modulus)
+        return index_constant(index.offset % index.modulus);
+    return index;
+}
+
+struct reference reference_in_task(struct making_part *m, uint32_t stage, const struct moment *at,
+                                   struct reference r) {
+    const struct buffer *of = &m->s->whole->buffers[r.buffer];
+    struct reference made = {.buffer = NO_ID};
+    unsigned n = 0;
+    struct stage_use *use =
+        passes_on(&m->s->buffers[r.buffer]) ? find_use(m->s, r.buffer, stage) : NULL;
+    for (unsigned i = 0; i < MAX_STACKS; i++)
+        made.indices[i] = index_constant(0);
+    made.buffer = use ? copy_of_stage(m, r.buffer, use) : copy_on_rank(m, r.buffer);
+    if (use && use->in_flight > 1)
+        made.indices[n++] = settled(microbatch_at(at, 0, use->in_flight));
+    for (unsigned i = 0; i < of->stacks.n; i++) {
+        struct index index = index_in_task(at, r.indices[i]);
+        if (use && of->stacks.list[i].kind == STACK_LAYERS)
+            index = index_moved(index, -use->first);
+        made.indices[n++] = settled(index);
+    }
+    return made;
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+uint32_t handle_in_part(struct making_part *m, const char *name, int64_t slots) {
+    uint32_t handle = step_find_handle(m->step, name);
+    return handle != NO_ID ? handle : step_add_handle(m->s->arena, m->step, name, slots);
+}
+
+static uint32_t handle_like(struct making_part *m, uint32_t of) {
+    const struct handle *handle = &m->s->whole->steps[m->kind].handles[of];
+    return handle_in_part(m, handle->name, handle->slots);
+}
+
+// Refers in a copy of a statement, and in what stands in it, to what the part has. `at`: of a task; NULL: outside.
+static void refer(struct making_part *m, uint32_t stage, const struct moment *at,
+                  struct statement *copy) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(m->s->whole, copy, i)).at; i++) {
+        if (copy->kind == STATEMENT_CALL && access.written) {
+            const struct unit *unit = &m->s->whole->job->units[copy->call.unit];
+            uint32_t in = unit->results[i - unit->n_parameters].in_parameter;
+            if (in != NO_ID) {
+                *access.at = copy->call.operands[in];
+                continue;
+            }
+        }
+        if (at)
+            *access.at = reference_in_task(m, stage, at, *access.at);
+        else
+            access.at->buffer = copy_on_rank(m, access.at->buffer);
+    }
+    if (copy->kind == STATEMENT_START) {
+        copy->start.handle = handle_like(m, copy->start.handle);
+        if (at)
+            copy->start.handle_index = settled(index_in_task(at, copy->start.handle_index));
+    }
+    if (copy->kind == STATEMENT_WAIT) {
+        copy->wait.handle = handle_like(m, copy->wait.handle);
+        if (at)
+            copy->wait.index = settled(index_in_task(at, copy->wait.index));
+    }
+    for (uint32_t i = 0; copy->kind == STATEMENT_LOOP && i < copy->loop.body.n; i++)
+        refer(m, stage, at, &copy->loop.body.statements[i]);
+}
+
+struct statement statement_in_task(struct making_part *m, uint32_t stage, const struct moment *at,
+                                   const struct statement *from) {
+    struct statement copy = statement_clone(m->s->arena, m->s->whole, from);
+    refer(m, stage, at, &copy);
+    return copy;
+}
+
+struct statement statement_outside(struct making_part *m, const struct statement *from) {
+    struct statement copy = statement_clone(m->s->arena, m->s->whole, from);
+    refer(m, 0, NULL, &copy);
+    return copy;
+}

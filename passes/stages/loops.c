@@ -1,0 +1,277 @@
+// Stages, loops: a rank's tasks in their order, in loops where that repeats (passes/pipeline/roll.c).
+//
+// A task begins with what it receives, and with the waits for what tasks like it have sent and others have received
+// by now; it ends with what it sends. What nothing like it comes behind is waited for behind all tasks.
+//
+//   for m = 3 .. 16 {
+//     task F 0 m
+//     wait down[m mod 2]
+//     ...
+//     start send over pp to 1 as down[m mod 2] { hidden[m mod 4][2] }
+//     task B 0 m-3
+//     start receive over pp from 1 as back[0] { dhidden[0] }
+//     wait back[0]
+//     ...
+//   }
+#include "ir/check.h"
+#include "passes/pipeline/roll.h"
+#include "passes/stages/stages.h"
+
+static struct task_loop *loop_of(const struct making_part *m) {
+    return &m->s->loops[m->kind];
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+static struct statement statement_of(const struct making_part *m, enum statement_kind kind) {
+    return (struct statement){.kind = kind, .span = m->s->span};
+}
+
+static void push(struct making_part *m, struct block *to, struct statement statement) {
+    block_push(m->s->arena, to, statement);
+}
+
+static const char *name_of_message(struct making_part *m, const struct message *message,
+                                   const char *verb) {
+    const struct task_block *from = &loop_of(m)->tasks[message->from];
+    const struct task_block *to = &loop_of(m)->tasks[message->to];
+    return arena_format(m->s->arena, "%s.%c%u.%c%u", verb, task_letters[from->kind], from->stage,
+                        task_letters[to->kind], to->stage);
+}
+
+static void push_half(struct making_part *m, struct block *to, const struct message *message,
+                      bool sends, uint32_t handle, struct index index, const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    uint32_t own = loop->tasks[sends ? message->from : message->to].stage;
+    uint32_t other = loop->tasks[sends ? message->to : message->from].stage;
+    struct statement start = statement_of(m, STATEMENT_START);
+    start.start =
+        (struct transfer){.exchange = exchange_flat(sends ? COLLECTIVE_SEND : COLLECTIVE_RECEIVE,
+                                                    &m->s->pipeline->axes),
+                          .handle = handle,
+                          .handle_index = index,
+                          .pieces = ARENA_ARRAY(m->s->arena, struct transfer_piece, message->n),
+                          .n_pieces = message->n};
+    start.start.exchange.peer = rank_of_stage(m->s, other);
+    for (uint32_t i = 0; i < message->n; i++) {
+        struct reference item = reference_in_task(m, own, at, message->items[i]);
+        start.start.pieces[i] = (struct transfer_piece){item, item};
+    }
+    push(m, to, start);
+}
+
+static void push_wait(struct making_part *m, struct block *to, uint32_t handle,
+                      struct index index) {
+    struct statement wait = statement_of(m, STATEMENT_WAIT);
+    wait.wait.handle = handle;
+    wait.wait.index = index;
+    push(m, to, wait);
+}
+
+static int64_t slots_of(const struct making_part *m, const struct message *message) {
+    return message->lag < m->s->microbatches ? message->lag : m->s->microbatches;
+}
+
+// The slot of the message that was sent `before` microbatches before the one at the moment.
+static struct index slot_of(const struct making_part *m, const struct message *message,
+                            const struct moment *at) {
+    int64_t slots = slots_of(m, message);
+    struct index index = microbatch_at(at, 0, slots);
+    if (slots == 1)
+        return index_constant(0);
+    return at->variable < 0 ? index_constant(at->offset % slots) : index;
+}
+
+static void push_receives(struct making_part *m, struct block *to, uint32_t task,
+                          const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_messages; i++) {
+        const struct message *message = &loop->messages[i];
+        if (message->to != task)
+            continue;
+        uint32_t handle = handle_in_part(m, name_of_message(m, message, "receive"), 1);
+        push_half(m, to, message, false, handle, index_constant(0), at);
+        push_wait(m, to, handle, index_constant(0));
+    }
+}
+
+static void push_sends(struct making_part *m, struct block *to, uint32_t task,
+                       const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_messages; i++) {
+        const struct message *message = &loop->messages[i];
+        if (message->from != task)
+            continue;
+        uint32_t handle =
+            handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message));
+        push_half(m, to, message, true, handle, slot_of(m, message, at), at);
+    }
+}
+
+static void push_settled(struct making_part *m, struct block *to, uint32_t task, uint32_t settles,
+                         const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_messages && settles; i++) {
+        const struct message *message = &loop->messages[i];
+        if (message->from == task && settles >> message->bit & 1)
+            push_wait(m, to,
+                      handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message)),
+                      slot_of(m, message, at));
+    }
+}
+
+// ---- a task -----------------------------------------------------------------------------------
+
+static uint32_t find_task(const struct task_loop *loop, const struct task *of) {
+    uint32_t i = 0;
+    while (loop->tasks[i].kind != of->kind || loop->tasks[i].stage != of->stage) {
+        i++;
+        CHECK(i < loop->n);
+    }
+    return i;
+}
+
+static void push_task(struct making_part *m, struct block *to, const struct task *of,
+                      const struct moment *at) {
+    uint32_t task = find_task(loop_of(m), of);
+    const struct task_block *block = &loop_of(m)->tasks[task];
+    struct statement label = {.kind = STATEMENT_TASK, .span = block->span};
+    label.task = (struct task_label){of->kind, of->stage, microbatch_at(at, 0, 0)};
+    push(m, to, label);
+    push_receives(m, to, task, at);
+    push_settled(m, to, task, of->settles, at);
+    for (uint32_t i = 0; i < block->n; i++)
+        push(m, to, statement_in_task(m, block->stage, at, &block->statements[i]));
+    push_sends(m, to, task, at);
+}
+
+// ---- loops of tasks ---------------------------------------------------------------------------
+
+// What stands around an item: the variable of the innermost loop, and what it is where the microbatch of the
+// item's task is its own. `counts`: the variable is no microbatch, but the number of an iteration.
+struct around {
+    int depth;
+    bool counts;
+    int64_t stride, first; // of the innermost loop: of a count; the microbatch of its first task
+};
+
+static void push_item(struct making_part *, struct block *, const struct rolled *,
+                      const struct around *);
+
+static void push_items(struct making_part *m, struct block *to, const struct rolled *items,
+                       uint32_t n, const struct around *around) {
+    for (uint32_t i = 0; i < n; i++)
+        push_item(m, to, &items[i], around);
+}
+
+static struct statement microbatch_loop(const struct making_part *m, int64_t begin, int64_t n,
+                                        int64_t stride) {
+    struct statement made = statement_of(m, STATEMENT_LOOP);
+    made.loop = (struct loop){.name = "m", .begin = begin, .end = begin + n, .stride = stride};
+    return made;
+}
+
+// A loop of which each iteration is the one before, a microbatch later.
+static void push_successive(struct making_part *m, struct block *to, const struct rolled *item,
+                            const struct around *around) {
+    int64_t begin = item->task.microbatch, stride = 0;
+    if (around->depth > 0 && around->counts)
+        stride = around->stride;
+    else if (around->depth > 0) {
+        begin -= around->first;
+        stride = 1;
+    }
+    struct statement made = microbatch_loop(m, begin, item->count, stride);
+    const struct around inside = {around->depth + 1, false, 0, item->task.microbatch};
+    push_items(m, &made.loop.body, item->body, item->n_body, &inside);
+    push(m, to, made);
+}
+
+// A loop whose iterations are several microbatches apart counts them.
+static void push_counted(struct making_part *m, struct block *to, const struct rolled *item) {
+    struct statement made = microbatch_loop(m, 0, item->count, 0);
+    made.loop.name = "r";
+    const struct around inside = {1, true, item->stride, 0};
+    push_items(m, &made.loop.body, item->body, item->n_body, &inside);
+    push(m, to, made);
+}
+
+// Every iteration by itself, where no variable could say which microbatches it has.
+static void push_unrolled(struct making_part *m, struct block *to, const struct rolled *item,
+                          const struct around *around) {
+    struct rank_tasks tasks = unroll_tasks(m->s->scratch, item, 1);
+    for (uint32_t i = 0; i < tasks.n; i++) {
+        const struct rolled one = {.task = tasks.tasks[i], .count = 1};
+        push_item(m, to, &one, around);
+    }
+}
+
+static void push_item(struct making_part *m, struct block *to, const struct rolled *item,
+                      const struct around *around) {
+    int64_t microbatch = item->task.microbatch;
+    if (item->n_body > 0) {
+        if (item->stride == 1)
+            push_successive(m, to, item, around);
+        else if (around->depth == 0 && item->stride > 1)
+            push_counted(m, to, item);
+        else
+            push_unrolled(m, to, item, around);
+        return;
+    }
+    if (around->depth > 0 && around->counts) { // a loop of one iteration, whose variable it is
+        const struct rolled body = {.task = item->task, .count = 1};
+        const struct rolled one = {item->task, 1, 1, (struct rolled *)&body, 1};
+        push_successive(m, to, &one, around);
+        return;
+    }
+    struct moment at = {-1, microbatch, around->depth};
+    if (around->depth > 0)
+        at = (struct moment){around->depth - 1, microbatch - around->first, around->depth};
+    push_task(m, to, &item->task, &at);
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+// Which of the messages that tasks like one send have arrived in time, for it.
+static uint32_t settled_by(const struct making_part *m, const struct task *of) {
+    const struct task_loop *loop = loop_of(m);
+    uint32_t settles = 0;
+    for (uint32_t i = 0; i < loop->n_messages; i++) {
+        const struct task_block *from = &loop->tasks[loop->messages[i].from];
+        if (from->kind == of->kind && from->stage == of->stage &&
+            of->microbatch >= loop->messages[i].lag)
+            settles |= 1u << loop->messages[i].bit;
+    }
+    return settles;
+}
+
+// What the last tasks have sent.
+static void push_last_waits(struct making_part *m, struct block *to) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_messages; i++) {
+        const struct message *message = &loop->messages[i];
+        int64_t slots = slots_of(m, message);
+        if (rank_of_stage(m->s, loop->tasks[message->from].stage) != m->rank)
+            continue;
+        uint32_t handle = handle_in_part(m, name_of_message(m, message, "send"), slots);
+        if (slots == 1) {
+            push_wait(m, to, handle, index_constant(0));
+            continue;
+        }
+        struct statement made = microbatch_loop(m, m->s->microbatches - slots, slots, 0);
+        push_wait(m, &made.loop.body, handle, index_variable(0, 0, slots));
+        push(m, to, made);
+    }
+}
+
+void push_tasks(struct making_part *m) {
+    const struct schedule *schedule = loop_of(m)->schedule;
+    struct rank_tasks list = schedule->ranks[m->rank];
+    uint32_t n;
+    list.tasks = arena_copy(m->s->scratch, list.tasks, list.n * sizeof *list.tasks);
+    for (uint32_t i = 0; i < list.n; i++)
+        list.tasks[i].settles = settled_by(m, &list.tasks[i]);
+    const struct rolled *items = roll_tasks(m->s->scratch, &list, m->s->pipeline->n_chunks, &n);
+    push_items(m, &m->step->body, items, n, &(struct around){0});
+    push_last_waits(m, &m->step->body);
+}

@@ -1,0 +1,225 @@
+// Stages, outside: what stands around the tasks of a step goes to the ranks that have what it names. A call that
+// updates several tensors, of which a rank has some, does what is about these there.
+#include "ir/check.h"
+#include "passes/reference/emit.h"
+#include "passes/stages/stages.h"
+
+// ---- whose -----------------------------------------------------------------------------------
+
+static bool has_all(struct splitter *s, const struct statement *from, uint32_t rank) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++)
+        if (!rank_set_has(ranks_of_buffer(s, access.at->buffer), rank))
+            return false;
+    return true;
+}
+
+// Whether a call makes something that is of no part of the model, of something that is.
+static bool adds_up(struct splitter *s, const struct statement *from) {
+    bool makes = false, of_part = false;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++) {
+        bool all = ranks_of_buffer(s, access.at->buffer)->all;
+        makes |= all && access.written;
+        of_part |= !all;
+    }
+    return from->kind == STATEMENT_CALL && makes && of_part;
+}
+
+static void add_ranks_of(struct splitter *s, const struct statement *from, struct rank_set *set) {
+    struct access access;
+    bool once = adds_up(s, from);
+    for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++) {
+        const struct rank_set *of = ranks_of_buffer(s, access.at->buffer);
+        for (uint32_t k = 0; k < of->n && !of->all; k++)
+            if (!once || has_all(s, from, of->ranks[k]))
+                rank_set_add(s, set, of->ranks[k]);
+        if (once && set->n > 0) { // it counts once
+            set->n = 1;
+            return;
+        }
+    }
+    for (uint32_t i = 0; from->kind == STATEMENT_LOOP && i < from->loop.body.n; i++)
+        add_ranks_of(s, &from->loop.body.statements[i], set);
+}
+
+// ---- parts of a call --------------------------------------------------------------------------
+
+// Marks the values of which those that are marked are made.
+static void mark_needed(const struct unit *unit, bool *needed) {
+    for (uint32_t i = unit->n_ops; i-- > 0;) {
+        const struct op *op = &unit->ops[i];
+        bool makes = false;
+        for (unsigned k = 0; k < op->n_results; k++)
+            makes |= needed[op->results[k]];
+        for (unsigned k = 0; k < op->n_operands && makes; k++)
+            needed[op->operands[k]] = true;
+    }
+}
+
+static bool is_made(const struct op *op, const bool *needed) {
+    for (unsigned k = 0; k < op->n_results; k++)
+        if (needed[op->results[k]])
+            return true;
+    return false;
+}
+
+// A unit that makes those of another's results that are marked; parameters that it does without are left out.
+static uint32_t unit_with(struct making_part *m, uint32_t of, const bool *needed,
+                          const bool *kept) {
+    struct job *job = m->part->job;
+    const char *name = arena_format(m->s->arena, "%s_rank%u", job->units[of].name, m->rank);
+    uint32_t found = job_find_unit(job, name);
+    if (found != NO_ID)
+        return found;
+    found = job_add_unit(job, name, job->units[of].span);
+    const struct unit *from = &job->units[of];
+    struct emitter to = {.arena = m->s->arena, .unit = &job->units[found]};
+    value_id *here = ARENA_ARRAY(m->s->scratch, value_id, from->n_values + 1);
+    uint32_t *parameters = ARENA_ARRAY(m->s->scratch, uint32_t, from->n_parameters + 1), n = 0;
+    to.unit->phase = from->phase;
+    for (uint32_t i = 0; i < from->n_parameters; i++)
+        if (needed[i]) {
+            parameters[i] = n++;
+            here[i] = unit_add_parameter(m->s->arena, to.unit, from->values[i].name,
+                                         from->values[i].type, from->consumed[i]);
+        }
+    for (uint32_t i = 0; i < from->n_ops; i++) {
+        const struct op *op = &from->ops[i];
+        value_id operands[MAX_OPERANDS];
+        if (!is_made(op, needed))
+            continue;
+        for (unsigned k = 0; k < op->n_operands; k++)
+            operands[k] = here[op->operands[k]];
+        const struct op *copy = emit_copy(&to, from, op, operands);
+        for (unsigned k = 0; k < op->n_results; k++)
+            here[op->results[k]] = copy->results[k];
+    }
+    for (uint32_t i = 0; i < from->n_results; i++) {
+        uint32_t in = from->results[i].in_parameter;
+        if (kept[i])
+            unit_add_result(m->s->arena, to.unit, here[from->results[i].value],
+                            in == NO_ID ? NO_ID : parameters[in]);
+    }
+    return found;
+}
+
+// False: nothing of the call is the rank's.
+static bool cut_call(struct making_part *m, const struct statement *from, struct statement *made) {
+    const struct unit *unit = &m->part->job->units[from->call.unit];
+    bool *needed = ARENA_ARRAY(m->s->scratch, bool, unit->n_values + 1);
+    bool *kept = ARENA_ARRAY(m->s->scratch, bool, unit->n_results + 1), any = false;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        kept[i] = rank_set_has(ranks_of_buffer(m->s, from->call.results[i].buffer), m->rank);
+        needed[result->value] |= kept[i];
+        if (kept[i] && result->in_parameter != NO_ID)
+            needed[result->in_parameter] = true;
+        any |= kept[i];
+    }
+    if (!any)
+        return false;
+    mark_needed(unit, needed);
+    *made = statement_clone(m->s->arena, m->s->whole, from);
+    uint32_t n = 0, n_results = 0;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (needed[i])
+            made->call.operands[n++] = made->call.operands[i];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (kept[i])
+            made->call.results[n_results++] = made->call.results[i];
+    made->call.unit = unit_with(m, from->call.unit, needed, kept);
+    return true;
+}
+
+// ---- parts of other statements ----------------------------------------------------------------
+
+static bool is_here(struct making_part *m, struct reference r) {
+    return rank_set_has(ranks_of_buffer(m->s, r.buffer), m->rank);
+}
+
+static bool cut_start(struct making_part *m, struct statement *made) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < made->start.n_pieces; i++)
+        if (is_here(m, made->start.pieces[i].from) && is_here(m, made->start.pieces[i].to))
+            made->start.pieces[n++] = made->start.pieces[i];
+    made->start.n_pieces = n;
+    return n > 0;
+}
+
+static bool cut_free(struct making_part *m, struct statement *made) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < made->free.n_items; i++)
+        if (is_here(m, made->free.items[i]))
+            made->free.items[n++] = made->free.items[i];
+    made->free.n_items = n;
+    return n > 0;
+}
+
+static void push_on_rank(struct making_part *m, const struct block *from, struct block *to);
+
+// `started`: of the start before, whether it is the rank's.
+static bool cut_statement(struct making_part *m, const struct statement *from, bool started,
+                          struct statement *made) {
+    *made = statement_clone(m->s->arena, m->s->whole, from);
+    switch (from->kind) {
+    case STATEMENT_CALL:
+        return has_all(m->s, from, m->rank) || cut_call(m, from, made);
+    case STATEMENT_START:
+        return cut_start(m, made);
+    case STATEMENT_WAIT:
+        return started;
+    case STATEMENT_ZERO:
+        return is_here(m, from->zero);
+    case STATEMENT_FREE:
+        return cut_free(m, made);
+    case STATEMENT_LOOP:
+    case STATEMENT_TASK:
+        break;
+    }
+    CHECK(false);
+    return false;
+}
+
+static void push_cut(struct making_part *m, const struct statement *from, struct block *to,
+                     bool *started) {
+    struct statement made;
+    if (from->kind == STATEMENT_LOOP) {
+        made = *from;
+        made.loop.body = (struct block){0};
+        push_on_rank(m, &from->loop.body, &made.loop.body);
+        if (made.loop.body.n)
+            block_push(m->s->arena, to, made);
+        return;
+    }
+    bool once = adds_up(m->s, from);
+    struct rank_set set = {0};
+    if (once)
+        add_ranks_of(m->s, from, &set);
+    bool here = (!once || rank_set_has(&set, m->rank)) && cut_statement(m, from, *started, &made);
+    if (from->kind == STATEMENT_START)
+        *started = here;
+    if (here)
+        block_push(m->s->arena, to, statement_outside(m, &made));
+}
+
+static void push_on_rank(struct making_part *m, const struct block *from, struct block *to) {
+    bool started = false;
+    for (uint32_t i = 0; i < from->n; i++)
+        push_cut(m, &from->statements[i], to, &started);
+}
+
+// A wait goes where its start, which stands in front of it, has gone.
+void push_outside(struct splitter *s, enum step_kind kind, const struct statement *from) {
+    struct rank_set set = {0};
+    const struct statement *of = from->kind == STATEMENT_WAIT ? from - 1 : from;
+    CHECK(from->kind != STATEMENT_WAIT || of->kind == STATEMENT_START);
+    add_ranks_of(s, of, &set);
+    uint32_t n = set.n ? set.n : s->pipeline->schedule->n_ranks;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rank = set.n ? set.ranks[i] : i;
+        struct making_part m = {s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind]};
+        bool started = true;
+        push_cut(&m, from, &m.step->body, &started);
+    }
+}

@@ -1,0 +1,156 @@
+// Between the files that make a program for each rank of a pipeline of one for all of them. The pass itself is
+// declared in passes/passes.h.
+//
+//   tasks.c    the tasks of a step, what they touch, and what goes from one to another
+//   order.c    when messages are known to have arrived, and how many microbatches are in flight
+//   copies.c   buffers and statements of the whole as they are in a part
+//   loops.c    a rank's tasks in their order
+//   outside.c  what stands around them, by whose it is
+//   tied.c     gradients of a table that two stages have
+//   stages.c   the pass
+#ifndef PLACE_PASSES_STAGES_H
+#define PLACE_PASSES_STAGES_H
+
+#include "passes/passes.h"
+#include "passes/pipeline/order.h"
+
+// ---- tasks ------------------------------------------------------------------------------------
+
+// What one stage does for one microbatch: statements of the loop over microbatches, between two labels.
+struct task_block {
+    enum task_kind kind;
+    uint32_t stage;
+    const struct statement *statements;
+    uint32_t n;
+    struct span span;
+};
+
+// Items that one task has made and another, on another rank, reads first.
+struct message {
+    uint32_t from, to;       // tasks
+    struct reference *items; // of the whole program, by constants
+    uint32_t n, cap;
+    int64_t lag;  // by when so many more tasks like the first begin, it has arrived
+    uint32_t bit; // among the messages of such tasks
+};
+
+struct task_loop {
+    const struct statement *loop; // NULL: the step has no tasks
+    struct task_block *tasks;
+    uint32_t n;
+    struct message *messages;
+    uint32_t n_messages, cap_messages;
+    const struct schedule *schedule; // what each rank does of them
+    struct simulation simulation;    // of it
+    uint32_t *positions;             // of tasks in their rank's list, by task_slot
+};
+
+// What the tasks of one stage touch of a buffer.
+struct stage_use {
+    uint32_t stage;
+    unsigned kinds; // of tasks, bits 1 << kind
+    bool written;
+    int64_t first, last; // places in its stack of layers; of others 0
+    int64_t in_flight;   // of how many microbatches there is something at once
+    buffer_id copy;      // in the stage's part; NO_ID: not made yet
+    struct stage_use *next;
+};
+
+struct rank_copy {
+    uint32_t rank;
+    buffer_id copy;
+    const struct rank_copy *next;
+};
+
+// A buffer of the whole program. What a task makes anew for each microbatch passes from task to task, and each
+// stage has a buffer for it; all else there is once on a rank.
+struct split_buffer {
+    bool is_made;         // by tasks, before any reads it
+    bool is_outside;      // statements around the tasks touch it
+    uint32_t last_writer; // of the tasks, from 1 on
+    struct stage_use *uses;
+    const struct rank_copy *copies;
+};
+
+// Ranks that have something, each once, or all of them.
+struct rank_set {
+    bool all;
+    uint32_t *ranks;
+    uint32_t n, cap;
+};
+
+struct splitter {
+    struct arena *arena; // the job's
+    struct arena *scratch;
+    const struct program *whole;
+    const struct placed_pipeline *pipeline;
+    int64_t microbatches;
+    struct span span; // of the split of layers
+    struct task_loop loops[N_STEPS];
+    struct split_buffer *buffers;
+    struct rank_set *of_tensors; // that is not repeated by layer
+    struct program **parts;      // by rank
+};
+
+static inline bool passes_on(const struct split_buffer *buffer) {
+    return buffer->is_made && !buffer->is_outside;
+}
+
+static inline uint32_t rank_of_stage(const struct splitter *s, uint32_t stage) {
+    return s->pipeline->schedule->rank_of[stage];
+}
+
+// Where what is known of a task of a microbatch is.
+static inline size_t task_slot(const struct splitter *s, enum task_kind kind, uint32_t stage,
+                               int64_t microbatch) {
+    size_t backward = kind != TASK_FORWARD;
+    return (backward * s->pipeline->n_stages + stage) * (size_t)s->microbatches +
+           (size_t)microbatch;
+}
+
+void find_tasks(struct splitter *);
+struct stage_use *find_use(const struct splitter *, buffer_id, uint32_t stage); // NULL: none
+void rank_set_add(struct splitter *, struct rank_set *, uint32_t rank);
+bool rank_set_has(const struct rank_set *, uint32_t rank);
+// Those that a buffer is of; what is of no part of the model is of all.
+const struct rank_set *ranks_of_buffer(struct splitter *, buffer_id);
+
+// ---- order ------------------------------------------------------------------------------------
+void order_tasks(struct splitter *);
+
+// ---- copies -----------------------------------------------------------------------------------
+// Where a copied statement stands: the number of its microbatch, and how many loops are around it.
+struct moment {
+    int variable; // -1: `offset` is the number
+    int64_t offset;
+    int depth;
+};
+static inline struct index microbatch_at(const struct moment *at, int64_t later, int64_t modulus) {
+    return index_variable(at->variable, at->offset + later, modulus);
+}
+
+// A rank's program that is made, and the step.
+struct making_part {
+    struct splitter *s;
+    uint32_t rank;
+    enum step_kind kind;
+    struct program *part;
+    struct step *step;
+};
+
+buffer_id copy_on_rank(struct making_part *, buffer_id);
+// An item of a stage's tasks, of the microbatch at the moment.
+struct reference reference_in_task(struct making_part *, uint32_t stage, const struct moment *,
+                                   struct reference);
+struct statement statement_in_task(struct making_part *, uint32_t stage, const struct moment *,
+                                   const struct statement *);
+uint32_t handle_in_part(struct making_part *, const char *name, int64_t slots);
+// A statement around the tasks, all of it.
+struct statement statement_outside(struct making_part *, const struct statement *);
+
+// ---- loops, outside, tied ---------------------------------------------------------------------
+void push_tasks(struct making_part *);
+void push_outside(struct splitter *, enum step_kind, const struct statement *);
+void exchange_tied(struct splitter *);
+
+#endif

@@ -1,0 +1,280 @@
+// Stages, tasks: what each task of a step touches, and what goes from one task to another.
+//
+// Tasks are looked at in the order of the text, which is that of one device. What a task reads and an earlier one
+// has made, on another rank, is a message from that one. Of a loop only the first and the last iterations are
+// executed, of as many as there are slots that its items may be in: what goes from task to task is made in those,
+// since layers hand on to the next one.
+#include "ir/check.h"
+#include "passes/stages/stages.h"
+
+enum { LEAST_ITERATIONS = 8 }; // of a loop, at either end
+
+// ---- sets of ranks ----------------------------------------------------------------------------
+
+bool rank_set_has(const struct rank_set *set, uint32_t rank) {
+    for (uint32_t i = 0; i < set->n && !set->all; i++)
+        if (set->ranks[i] == rank)
+            return true;
+    return set->all;
+}
+
+void rank_set_add(struct splitter *s, struct rank_set *set, uint32_t rank) {
+    if (!rank_set_has(set, rank))
+        ARENA_PUSH(s->scratch, set->ranks, set->n, set->cap, rank);
+}
+
+// ---- uses -------------------------------------------------------------------------------------
+
+struct stage_use *find_use(const struct splitter *s, buffer_id buffer, uint32_t stage) {
+    struct stage_use *use = s->buffers[buffer].uses;
+    while (use && use->stage != stage)
+        use = use->next;
+    return use;
+}
+
+static struct stage_use *use_of(struct splitter *s, buffer_id buffer, uint32_t stage,
+                                int64_t layer) {
+    struct stage_use *use = find_use(s, buffer, stage);
+    if (use)
+        return use;
+    use = ARENA_NEW(s->scratch, struct stage_use);
+    *use = (struct stage_use){.stage = stage,
+                              .first = layer,
+                              .last = layer,
+                              .in_flight = 1,
+                              .copy = NO_ID,
+                              .next = s->buffers[buffer].uses};
+    return s->buffers[buffer].uses = use;
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+// The last task, from 1 on, that has made each item of each buffer.
+struct makers {
+    struct splitter *s;
+    struct task_loop *loop;
+    uint32_t **by_item;
+    uint32_t task; // that is executed
+    int64_t most;  // iterations at either end of a loop
+};
+
+static bool has_item(const struct message *message, const struct reference *item) {
+    for (uint32_t i = 0; i < message->n; i++)
+        if (reference_equal(&message->items[i], item))
+            return true;
+    return false;
+}
+
+// Whether a task of the stage has it already.
+static bool was_sent(const struct makers *m, uint32_t from, const struct reference *item) {
+    uint32_t stage = m->loop->tasks[m->task].stage;
+    for (uint32_t i = m->loop->n_messages; i-- > 0;) {
+        const struct message *message = &m->loop->messages[i];
+        if (message->from == from && m->loop->tasks[message->to].stage == stage &&
+            has_item(message, item))
+            return true;
+    }
+    return false;
+}
+
+static void send_item(struct makers *m, uint32_t from, struct reference item) {
+    struct task_loop *loop = m->loop;
+    uint32_t bit = 0;
+    if (was_sent(m, from, &item))
+        return;
+    for (uint32_t i = 0; i < loop->n_messages; i++) {
+        struct message *message = &loop->messages[i];
+        bit += message->from == from;
+        if (message->from != from || message->to != m->task)
+            continue;
+        ARENA_PUSH(m->s->scratch, message->items, message->n, message->cap, item);
+        return;
+    }
+    CHECK(bit < 32);
+    struct message made = {.from = from, .to = m->task, .lag = 1, .bit = bit};
+    ARENA_PUSH(m->s->scratch, made.items, made.n, made.cap, item);
+    ARENA_PUSH(m->s->scratch, loop->messages, loop->n_messages, loop->cap_messages, made);
+}
+
+static void read_item(struct makers *m, struct reference item, int64_t number) {
+    uint32_t *makers = m->by_item[item.buffer];
+    uint32_t from = makers ? makers[number] : 0;
+    if (from == 0)
+        return;
+    const struct task_block *tasks = m->loop->tasks;
+    uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
+    if (maker != rank_of_stage(m->s, tasks[m->task].stage))
+        send_item(m, from - 1, item);
+}
+
+static void touch(struct makers *m, const struct access *access, const int64_t *variables) {
+    struct splitter *s = m->s;
+    const struct task_block *task = &m->loop->tasks[m->task];
+    const struct buffer *buffer = &s->whole->buffers[access->at->buffer];
+    struct split_buffer *split = &s->buffers[access->at->buffer];
+    struct reference item = *access->at;
+    int64_t places[MAX_STACKS] = {0};
+    for (unsigned i = 0; i < buffer->stacks.n; i++) {
+        places[i] = index_at(item.indices[i], variables);
+        item.indices[i] = index_constant(places[i]);
+    }
+    int layers = buffer_find_stack(buffer, STACK_LAYERS);
+    int64_t layer = layers < 0 ? 0 : places[layers], number = buffer_item_at(buffer, places);
+    if (!split->uses)
+        split->is_made =
+            access->written && buffer->class != CLASS_INPUT && !class_persistent[buffer->class];
+    struct stage_use *use = use_of(s, item.buffer, task->stage, layer);
+    use->kinds |= 1u << task->kind;
+    use->written |= access->written;
+    use->first = layer < use->first ? layer : use->first;
+    use->last = layer > use->last ? layer : use->last;
+    if (!split->is_made)
+        return;
+    if (!access->written) {
+        read_item(m, item, number);
+        return;
+    }
+    if (!m->by_item[item.buffer])
+        m->by_item[item.buffer] = ARENA_ARRAY(s->scratch, uint32_t, (size_t)buffer_items(buffer));
+    m->by_item[item.buffer][number] = m->task + 1;
+}
+
+static void execute(struct makers *m, const struct statement *statement, int64_t *variables,
+                    int depth) {
+    struct access access;
+    for (uint32_t i = 0; statement->kind != STATEMENT_FREE &&
+                         (access = statement_access(m->s->whole, statement, i)).at;
+         i++) {
+        touch(m, &access, variables);
+        if (access.written)
+            m->s->buffers[access.at->buffer].last_writer = m->task + 1;
+    }
+    if (statement->kind != STATEMENT_LOOP)
+        return;
+    const struct loop *loop = &statement->loop;
+    int64_t trips = loop->end - loop->begin;
+    for (int64_t i = 0; i < trips; i++) {
+        if (i == m->most && trips > 2 * m->most)
+            i = trips - m->most;
+        variables[depth] = loop_variable(loop, depth, i, variables);
+        for (uint32_t k = 0; k < loop->body.n; k++)
+            execute(m, &loop->body.statements[k], variables, depth + 1);
+    }
+}
+
+// ---- tasks ------------------------------------------------------------------------------------
+
+static const struct statement *find_loop(const struct step *step) {
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        const struct statement *s = &step->body.statements[i];
+        if (s->kind == STATEMENT_LOOP && s->loop.body.n &&
+            s->loop.body.statements[0].kind == STATEMENT_TASK)
+            return s;
+    }
+    return NULL;
+}
+
+static void cut_at_labels(struct splitter *s, struct task_loop *loop) {
+    const struct block *body = &loop->loop->loop.body;
+    loop->tasks = ARENA_ARRAY(s->scratch, struct task_block, body->n);
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *from = &body->statements[i];
+        if (from->kind == STATEMENT_TASK)
+            loop->tasks[loop->n++] =
+                (struct task_block){from->task.kind, from->task.stage, from + 1, 0, from->span};
+        else
+            loop->tasks[loop->n - 1].n++;
+    }
+    for (uint32_t i = 0; i < loop->n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            CHECK(loop->tasks[i].kind != loop->tasks[k].kind ||
+                  loop->tasks[i].stage != loop->tasks[k].stage);
+}
+
+static void execute_tasks(struct splitter *s, struct task_loop *loop) {
+    struct makers m = {.s = s, .loop = loop, .most = LEAST_ITERATIONS};
+    m.by_item = ARENA_ARRAY(s->scratch, uint32_t *, s->whole->n_buffers + 1);
+    for (buffer_id i = 0; i < s->whole->n_buffers; i++) {
+        const struct stack *slots = buffer_stack(&s->whole->buffers[i], STACK_SLOTS);
+        m.most = slots && slots->count > m.most ? slots->count : m.most;
+    }
+    for (m.task = 0; m.task < loop->n; m.task++) {
+        const struct task_block *task = &loop->tasks[m.task];
+        int64_t variables[LIMIT_LOOP_DEPTH + 1] = {0};
+        for (uint32_t i = 0; i < task->n; i++)
+            execute(&m, &task->statements[i], variables, 1);
+    }
+}
+
+static void note_outside(struct splitter *s, const struct step *step,
+                         const struct statement *tasks) {
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        if (&step->body.statements[i] == tasks)
+            continue;
+        const struct block one = {&step->body.statements[i], 1, 1};
+        struct statement_walk walk = walk_statements(&one);
+        while (walk_next(&walk)) {
+            struct access access;
+            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++)
+                s->buffers[access.at->buffer].is_outside |= walk.statement->kind != STATEMENT_FREE;
+        }
+    }
+}
+
+// A tensor that is not repeated by layer is of the stages whose tasks touch it; one that none touches, of the
+// first.
+static void find_ranks_of_tensors(struct splitter *s) {
+    s->of_tensors = ARENA_ARRAY(s->scratch, struct rank_set, s->whole->job->n_tensors + 1);
+    for (buffer_id i = 0; i < s->whole->n_buffers; i++) {
+        uint32_t tensor = s->whole->buffers[i].tensor;
+        for (const struct stage_use *use = s->buffers[i].uses; use && tensor != NO_ID;
+             use = use->next)
+            rank_set_add(s, &s->of_tensors[tensor], rank_of_stage(s, use->stage));
+    }
+    for (uint32_t t = 0; t < s->whole->job->n_tensors; t++)
+        if (s->of_tensors[t].n == 0)
+            rank_set_add(s, &s->of_tensors[t], rank_of_stage(s, 0));
+}
+
+static uint32_t stage_of_layer(const struct splitter *s, int64_t layer) {
+    uint32_t stage = 0;
+    while (stage + 1 < s->pipeline->n_stages && layer >= s->pipeline->stages[stage].end)
+        stage++;
+    return stage;
+}
+
+const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
+    const struct buffer *buffer = &s->whole->buffers[id];
+    struct rank_set *set = ARENA_NEW(s->scratch, struct rank_set);
+    *set = (struct rank_set){0};
+    if (buffer->tensor != NO_ID && s->whole->job->tensors[buffer->tensor].layers > 0)
+        rank_set_add(
+            s, set,
+            rank_of_stage(
+                s, stage_of_layer(s, buffer_stack(buffer, STACK_LAYERS)
+                                         ? buffer_first_layer(buffer)
+                                         : s->whole->job->tensors[buffer->tensor].first_layer)));
+    else if (buffer->tensor != NO_ID)
+        return &s->of_tensors[buffer->tensor];
+    else if (buffer->class == CLASS_INPUT && buffer->rank > 0)
+        for (const struct stage_use *use = s->buffers[id].uses; use; use = use->next)
+            rank_set_add(s, set, rank_of_stage(s, use->stage));
+    else
+        set->all = true;
+    return set;
+}
+
+void find_tasks(struct splitter *s) {
+    s->buffers = ARENA_ARRAY(s->scratch, struct split_buffer, s->whole->n_buffers + 1);
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        const struct step *step = &s->whole->steps[kind];
+        struct task_loop *loop = &s->loops[kind];
+        loop->loop = find_loop(step);
+        note_outside(s, step, loop->loop);
+        if (!loop->loop)
+            continue;
+        cut_at_labels(s, loop);
+        execute_tasks(s, loop);
+    }
+    find_ranks_of_tensors(s);
+}

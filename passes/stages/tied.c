@@ -1,0 +1,121 @@
+// Stages, tied: a table that stands at both ends of the model. Each of the two ranks has what its own tasks have given
+// to the gradient; they tell each other, and both add it up in one order. Where only one of them has any, as where
+// a microbatch's gradient has gone from task to task, it gives the other all.
+#include "ir/check.h"
+#include "passes/reference/emit.h"
+#include "passes/stages/stages.h"
+
+struct tie { // a gradient and the ranks that have it
+    buffer_id gradient;
+    uint32_t ranks[2];
+    bool gives[2]; // has something of it
+};
+
+// False: the buffer is none.
+static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
+    const struct buffer *buffer = &s->whole->buffers[id];
+    const struct split_buffer *split = &s->buffers[id];
+    const struct task_loop *loop = &s->loops[STEP_TRAIN];
+    if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID || passes_on(split) ||
+        buffer_stack(buffer, STACK_LAYERS) || s->of_tensors[buffer->tensor].n < 2)
+        return false;
+    CHECK(s->of_tensors[buffer->tensor].n == 2);
+    *tie = (struct tie){.gradient = id};
+    bool any = false;
+    for (unsigned i = 0; i < 2; i++) {
+        tie->ranks[i] = s->of_tensors[buffer->tensor].ranks[i];
+        for (const struct stage_use *use = split->uses; use; use = use->next)
+            tie->gives[i] |= use->written && rank_of_stage(s, use->stage) == tie->ranks[i];
+        if (split->is_made) // and handed on, to the last that adds to it
+            tie->gives[i] =
+                split->last_writer > 0 &&
+                rank_of_stage(s, loop->tasks[split->last_writer - 1].stage) == tie->ranks[i];
+        any |= tie->gives[i];
+    }
+    return any;
+}
+
+static uint32_t adding_unit(struct making_part *m, buffer_id gradient) {
+    const struct buffer *buffer = &m->part->buffers[gradient];
+    const char *name = name_of_unit(m->s->arena, "tie", buffer->name);
+    uint32_t found = job_find_unit(m->part->job, name);
+    if (found != NO_ID)
+        return found;
+    struct tensor_type type = buffer_type(m->part, buffer);
+    found = job_add_unit(m->part->job, name, m->s->span);
+    struct unit *unit = &m->part->job->units[found];
+    unit->phase = PHASE_BACKWARD;
+    value_id sum = unit_add_parameter(m->s->arena, unit, "sum", type, false);
+    value_id other = unit_add_parameter(m->s->arena, unit, "other", type, false);
+    struct op *op = unit_add_op(m->s->arena, unit, OP_ACCUMULATE, "total", (value_id[]){sum, other},
+                                2, m->s->span);
+    unit->values[op->results[0]].type = type;
+    unit_add_result(m->s->arena, unit, op->results[0], 0);
+    return found;
+}
+
+static void push_half(struct making_part *m, enum collective_kind kind, const char *name,
+                      uint32_t peer, buffer_id buffer) {
+    struct reference item = reference_to(buffer);
+    const struct transfer_piece piece = {item, item};
+    struct statement start = {.kind = STATEMENT_START, .span = m->s->span};
+    start.start = (struct transfer){.exchange = exchange_flat(kind, &m->s->pipeline->axes),
+                                    .handle = handle_in_part(m, name, 1),
+                                    .handle_index = index_constant(0),
+                                    .pieces = arena_copy(m->s->arena, &piece, sizeof piece),
+                                    .n_pieces = 1};
+    start.start.exchange.peer = peer;
+    block_push(m->s->arena, &m->step->body, start);
+}
+
+static void push_wait(struct making_part *m, const char *name) {
+    struct statement wait = {.kind = STATEMENT_WAIT, .span = m->s->span};
+    wait.wait.handle = handle_in_part(m, name, 1);
+    wait.wait.index = index_constant(0);
+    block_push(m->s->arena, &m->step->body, wait);
+}
+
+static void push_sum(struct making_part *m, buffer_id gradient, buffer_id other) {
+    struct reference operands[2] = {reference_to(gradient), reference_to(other)};
+    struct statement call = {.kind = STATEMENT_CALL, .span = m->s->span};
+    call.call.unit = adding_unit(m, gradient);
+    call.call.operands = arena_copy(m->s->arena, operands, sizeof operands);
+    call.call.results = arena_copy(m->s->arena, operands, sizeof *operands);
+    block_push(m->s->arena, &m->step->body, call);
+}
+
+static void exchange_on(struct splitter *s, const struct tie *tie, unsigned end) {
+    uint32_t rank = tie->ranks[end], peer = tie->ranks[!end];
+    struct making_part m = {s, rank, STEP_TRAIN, s->parts[rank],
+                            &s->parts[rank]->steps[STEP_TRAIN]};
+    const char *name = s->whole->buffers[tie->gradient].name;
+    const char *sent = name_with(s->arena, name, ".give"), *got = name_with(s->arena, name, ".get");
+    buffer_id gradient = copy_on_rank(&m, tie->gradient), other = gradient;
+    if (tie->gives[end] && tie->gives[!end]) {
+        struct buffer copy = m.part->buffers[gradient];
+        copy.name = name_with(s->arena, name, ".other");
+        copy.class = CLASS_TRANSIENT;
+        copy.window_of = NO_ID;
+        other = program_add_buffer(m.part, copy);
+    }
+    if (tie->gives[end])
+        push_half(&m, COLLECTIVE_SEND, sent, peer, gradient);
+    if (tie->gives[!end]) {
+        push_half(&m, COLLECTIVE_RECEIVE, got, peer, other);
+        push_wait(&m, got);
+    }
+    if (tie->gives[end])
+        push_wait(&m, sent);
+    if (other != gradient)
+        push_sum(&m, gradient, other);
+}
+
+void exchange_tied(struct splitter *s) {
+    for (buffer_id i = 0; i < s->whole->n_buffers; i++) {
+        struct tie tie;
+        if (!find_tie(s, i, &tie))
+            continue;
+        exchange_on(s, &tie, 0);
+        exchange_on(s, &tie, 1);
+    }
+}
