@@ -199,6 +199,7 @@ static void check_average(struct check *c) {
     mine[1]->first_own_node = proof->world->terms->n_nodes;
     if (sides_execute(average.sides, STEP_AVERAGE) && expected)
         states_check(&average, &average.reference.store);
+    sides_free(average.sides);
     c->reference.cursor->n_statements += n_executed(&average);
     for (uint32_t i = 0; i < c->sides->n; i++) {
         struct found *found = c->sides->machines[i].found;
@@ -350,6 +351,7 @@ static struct check *examine(const struct program *reference, const struct job *
         check_average(c);
         padding_check(c);
     }
+    sides_free(c->sides);
     check_odd(c);
     for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
         check_add_fault(c, c->reference.proof->insisted[i]);
@@ -365,6 +367,14 @@ static struct found **found_of_parts(const struct check *c, struct arena *arena)
     return found;
 }
 
+// A history may take more memory than there is, and then tells less than what was found without.
+static bool gave_up(const struct check *c) {
+    bool up = false;
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        up = up || c->faults[i]->code == E491;
+    return up;
+}
+
 // What is not accepted is examined once more, with laws that may yet prove it and for the reasons
 // if they do not, so that what is accepted as it stands costs no more. Not what took all memory:
 // again it would come less far.
@@ -375,8 +385,9 @@ static struct verdict judge(const struct program *reference, const struct job *f
     int64_t n_statements = n_executed(c);
     if (c->n_faults && has_memory(arena)) {
         how.history = history_new(arena, c->faults, c->n_faults);
-        last = c = examine(reference, final, arena, diagnostics, how);
-        n_statements += n_executed(c);
+        last = examine(reference, final, arena, diagnostics, how);
+        n_statements += n_executed(last);
+        last = c = !gave_up(last) || gave_up(c) ? last : c;
     }
     if (c->n_faults == 0 && reference->job->policy.reproducible) {
         how = (struct examination){.one_by_one = one_by_one, .ordered = true};

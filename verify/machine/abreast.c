@@ -7,6 +7,7 @@
 // the text. If there is no such, parts wait for each other in a circle. Then it is looked at how far
 // they would come if a send were over when the receive is started: a receive that nothing waits for,
 // or not where it should, shows where what it brings is read.
+#include "verify/machine/induction.h"
 #include "verify/machine/sides.h"
 
 // ---- standstill -------------------------------------------------------------------------------
@@ -90,6 +91,21 @@ static void tell_standstill(struct sides *sides) {
 
 // ---- execution --------------------------------------------------------------------------------
 
+enum { MOST_STATES_BYTES = 16 << 20 };
+
+// Where a part waits no snapshot is kept: what goes on in loops around is followed one by one.
+static void tidy(struct sides *sides) {
+    struct arena *from = &sides->states[sides->in_use], *to = &sides->states[!sides->in_use];
+    if (sides->n == 1 || arena_used_bytes(from) < MOST_STATES_BYTES + 8 * sides->kept_bytes)
+        return;
+    for (uint32_t i = 0; i < sides->n; i++)
+        store_move(&sides->machines[i], to);
+    sides->machines[0].world->states = to;
+    sides->in_use = !sides->in_use;
+    sides->kept_bytes = arena_used_bytes(to);
+    arena_reuse(from);
+}
+
 // Whether the part did anything. Who waits may not have to any more.
 static bool go_on(struct abstract_machine *m) {
     bool went = false;
@@ -106,6 +122,7 @@ static bool go_on_together(struct sides *sides) {
         went = waits = false;
         for (uint32_t i = 0; i < sides->n; i++) {
             went = go_on(&sides->machines[i]) || went;
+            tidy(sides);
             waits = waits || sides->machines[i].waits;
             if (sides->machines[i].overrun)
                 return false;
@@ -139,7 +156,10 @@ bool sides_execute(struct sides *sides, enum step_kind kind) {
         abstract_machine_take_turn(&sides->machines[i]);
         step_begin(&sides->machines[i], kind);
     }
-    if (!go_to_the_end(sides))
+    bool ended = go_to_the_end(sides);
+    for (uint32_t i = 0; i < sides->n; i++)
+        courses_free(&sides->machines[i]);
+    if (!ended)
         return false;
     for (uint32_t i = 0; i < sides->n; i++) {
         abstract_machine_take_turn(&sides->machines[i]);

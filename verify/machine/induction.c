@@ -266,6 +266,7 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
     CHECK(m->cursor->depth < LIMIT_LOOP_DEPTH);
     struct course *c = &m->cursor->courses[m->cursor->depth];
     *c = (struct course){.machine = m,
+                         .states = c->states,
                          .statement = statement,
                          .loop = loop,
                          .trips = loop->end - loop->begin,
@@ -283,7 +284,15 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
 
 static void course_end(struct course *c) {
     c->machine->cursor->time_loop[c->machine->cursor->depth] = false;
-    arena_free(&c->states);
+    if (c->machine->between) // it will be entered once more for every task
+        arena_reuse(&c->states);
+    else
+        arena_free(&c->states);
+}
+
+void courses_free(struct abstract_machine *m) {
+    for (int depth = 0; depth < LIMIT_LOOP_DEPTH; depth++)
+        arena_free(&m->cursor->courses[depth].states);
 }
 
 bool course_next(struct course *c) {

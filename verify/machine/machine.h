@@ -60,7 +60,9 @@ struct abstract_machine {
     bool recording;          // not evaluate: found is filled
     struct found *found;
     struct memo memo;
-    void *scratch; // of the unit that is being evaluated
+    struct memo passing; // of what some microbatches gave, where they are followed one by one: soon
+                         // none of that is met any more
+    void *scratch;       // of the unit that is being evaluated
     uint32_t scratch_values;
     bool one_by_one;              // loops are not proved by induction (tests)
     bool without_memo;            // every call is evaluated (tests)

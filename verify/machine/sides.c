@@ -26,7 +26,25 @@ struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, 
     return sides;
 }
 
+void sides_forget(struct sides *sides) {
+    for (uint32_t i = 0; i < sides->n; i++)
+        sides->machines[i].passing = (struct memo){0};
+    arena_reuse(&sides->passing);
+}
+
+void sides_free(struct sides *sides) {
+    sides_forget(sides);
+    arena_free(&sides->passing);
+    for (int i = 0; i < 2; i++)
+        arena_free(&sides->states[i]);
+}
+
 void sides_begin(struct sides *sides) {
+    if (sides->n > 1) {
+        sides_free(sides);
+        sides->machines[0].world->states = &sides->states[0];
+        sides->in_use = 0;
+    }
     sides->channels = ARENA_ARRAY(sides->arena, struct channels, n_devices(sides) + 1);
     sides->ends = ARENA_ARRAY(sides->arena, struct ends, sides->n);
     sides->n_open = 0;
