@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/report_pipeline.h"
 #include "driver/report.h"
 #include "driver/report_time.h"
 #include "driver/trying.h"
@@ -189,8 +190,8 @@ static json_t *relaxed_json(struct compilation *c) {
 // ---- memory and communication -----------------------------------------------------------------
 
 // What is alive at once when that is most, item by item; beyond the contract.
-static json_t *live_json(struct compilation *c) {
-    const struct account_live *a = &c->account->live[TIER_DEVICE];
+static json_t *live_json(struct compilation *c, const struct account *account) {
+    const struct account_live *a = &account->live[TIER_DEVICE];
     struct source_place place = source_place(&c->sources, a->span);
     json_t *live = json_object();
     json_object_set_new(live, "peak", json_integer(a->sum));
@@ -198,7 +199,7 @@ static json_t *live_json(struct compilation *c) {
         json_object_set_new(live, state_names[state], json_integer(a->states[state]));
     json_object_set_new(live, "transient", json_integer(a->transient));
     for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
-        json_object_set_new(live, tier_names[i], json_integer(c->account->live[i].sum));
+        json_object_set_new(live, tier_names[i], json_integer(account->live[i].sum));
     json_object_set_new(live, "statement", json_integer(a->statement));
     json_object_set_new(live, "line", place.file ? json_integer(place.line) : json_null());
     return live;
@@ -216,8 +217,8 @@ static json_t *alone_json(const struct account *account) {
 
 // What is held at the fullest moment, and which statement that is. The states and what is neither
 // sum to the peak.
-static json_t *memory_values(struct compilation *c) {
-    const struct account *a = c->account;
+static json_t *memory_values(struct compilation *c, uint32_t stage) {
+    const struct account *a = c->accounts[stage];
     const struct account_arena *device = &a->arenas[TIER_DEVICE];
     json_t *memory = json_object();
     json_object_set_new(memory, "peak", json_integer(device->peak));
@@ -228,7 +229,7 @@ static json_t *memory_values(struct compilation *c) {
     for (int state = 0; state < N_STATES; state++)
         json_object_set_new(held, state_names[state], json_integer(a->held[state]));
     json_object_set_new(memory, "held", held);
-    json_object_set_new(memory, "live", live_json(c));
+    json_object_set_new(memory, "live", live_json(c, a));
     json_object_set_new(memory, "alone", alone_json(a));
     for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
         json_object_set_new(memory, tier_names[i], json_integer(a->arenas[i].peak));
@@ -236,7 +237,7 @@ static json_t *memory_values(struct compilation *c) {
     json_object_set_new(memory, "limit", limit ? json_integer(limit) : json_null());
     struct source_place place = source_place(&c->sources, a->peak_span);
     json_t *at = json_object();
-    json_object_set_new(at, "stage", json_integer(0));
+    json_object_set_new(at, "stage", json_integer(stage));
     json_object_set_new(at, "statement", json_integer(a->peak_statement));
     json_object_set_new(at, "line", place.file ? json_integer(place.line) : json_null());
     json_object_set_new(memory, "at", at);
@@ -244,14 +245,19 @@ static json_t *memory_values(struct compilation *c) {
 }
 
 static json_t *memory_json(struct compilation *c) {
-    json_t *memory = memory_values(c), *stages = json_array();
-    json_array_append_new(stages, memory_values(c));
+    uint32_t fullest = 0;
+    while (c->accounts[fullest] != c->account)
+        fullest++;
+    json_t *memory = memory_values(c, fullest), *stages = json_array();
+    for (uint32_t i = 0; i < c->final->job->n_programs; i++)
+        json_array_append_new(stages, memory_values(c, i));
     json_object_set_new(memory, "stages", stages);
     return memory;
 }
 
 // `bytes` and `count` are of one step and one device, all executions together.
-static json_t *transfer_json(struct compilation *c, const struct account_transfer *t) {
+static json_t *transfer_json(struct compilation *c, uint32_t stage,
+                             const struct account_transfer *t) {
     struct source_place place = source_place(&c->sources, t->span);
     json_t *object = json_object();
     json_object_set_new(object, "axis",
@@ -264,7 +270,7 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
     json_object_set_new(object, "phase", json_string(phase_names[t->phase]));
     json_object_set_new(object, "dtype", json_string(dtype_names[t->dtype]));
     json_object_set_new(object, "group", json_integer(t->group));
-    json_object_set_new(object, "stage", json_integer(0));
+    json_object_set_new(object, "stage", json_integer(stage));
     json_object_set_new(object, "count", json_integer(t->count));
     json_object_set_new(object, "bytes", json_integer(t->bytes));
     int64_t every = t->step == STEP_AVERAGE ? c->final->job->policy.average_every : 1;
@@ -275,8 +281,10 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
 
 static json_t *communication_json(struct compilation *c) {
     json_t *array = json_array();
-    for (uint32_t i = 0; i < c->account->n_transfers; i++)
-        json_array_append_new(array, transfer_json(c, &c->account->transfers[i]));
+    for (uint32_t stage = 0; stage < c->final->job->n_programs; stage++)
+        for (uint32_t i = 0; i < c->accounts[stage]->n_transfers; i++)
+            json_array_append_new(array,
+                                  transfer_json(c, stage, &c->accounts[stage]->transfers[i]));
     return array;
 }
 
@@ -288,6 +296,14 @@ static json_t *copied_json(const int64_t bytes[N_TIERS]) {
     return copied;
 }
 
+// By the device that sends most.
+static int64_t most_sent(const struct compilation *c) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < c->final->job->n_programs; i++)
+        most = c->accounts[i]->total_bytes > most ? c->accounts[i]->total_bytes : most;
+    return most;
+}
+
 // What only a program that is right has, be it too large for the device; of any other these keys
 // are null.
 static void set_program(struct compilation *c, json_t *root) {
@@ -296,7 +312,7 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "placement", placement_json(c, &table));
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
-    json_object_set_new(root, "communication_total", json_integer(c->account->total_bytes));
+    json_object_set_new(root, "communication_total", json_integer(most_sent(c)));
     json_object_set_new(root, "copied", copied_json(c->account->copied));
     json_object_set_new(root, "copied_to_average", copied_json(c->account->copied_to_average));
     json_object_set_new(root, "time", time_json(c));
@@ -333,7 +349,8 @@ void report_json(struct compilation *c, FILE *to) {
         set_program(c, root);
     else
         set_unknown(root);
-    json_object_set_new(root, "pipeline", json_null());
+    json_object_set_new(root, "pipeline",
+                        is_right_but_for_memory(c) ? pipeline_json(c) : json_null());
     json_dumpf(root, to, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
     fputc('\n', to);
     json_decref(root);

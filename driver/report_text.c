@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/quantity.h"
+#include "driver/report_pipeline.h"
 #include "driver/report.h"
 #include "driver/report_time.h"
 #include "ir/placement.h"
@@ -294,6 +295,7 @@ void report_text(struct compilation *c, const struct options *options, FILE *to)
     print_mesh_line(c, to);
     print_relaxed(c, to);
     report_modes(c, &table, to);
+    report_pipeline(c, to);
     print_memory(c, to);
     print_communication(c, to);
     print_copies(c, to);

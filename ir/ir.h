@@ -641,6 +641,8 @@ int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
                       const int64_t *variables);
 // Is the loop's variable, of this number, the microbatch: does it index what is stacked so?
 bool loop_counts_microbatches(const struct program *, const struct loop *, int variable);
+// Does a task of a pipeline stand in it, or in a loop in it?
+bool loop_has_tasks(const struct loop *);
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
 // then writes its results; each piece of a transfer is read, then written, of a send only read and of a
 // receive only written; a zero writes, a free reads each. A wait names what its start does, and a loop

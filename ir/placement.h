@@ -158,6 +158,7 @@ static inline struct stacks stacked_by_layers(const struct layer_range *range) {
 // A pipeline's stages, in the order of the model: the first has the embedding, too, the last the head.
 struct placed_stage {
     int64_t begin, end; // layers
+    double work;        // FLOP of forward of the whole batch
 };
 struct placed_pipeline {
     struct axis_list axes; // none: there is no pipeline

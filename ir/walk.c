@@ -99,6 +99,14 @@ bool loop_counts_microbatches(const struct program *program, const struct loop *
     return false;
 }
 
+bool loop_has_tasks(const struct loop *loop) {
+    struct statement_walk walk = walk_statements(&loop->body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_TASK)
+            return true;
+    return false;
+}
+
 static struct access access_of_call(const struct unit *unit, const struct call *call, uint32_t i) {
     if (i < unit->n_parameters)
         return (struct access){&call->operands[i], false};

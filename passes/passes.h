@@ -251,6 +251,25 @@ struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
                                    const struct account_transfer *, uint32_t n_transfers,
                                    unsigned axis);
 
+// ---- pipelines (account/pipeline.c) -----------------------------------------------------------
+
+// Of a rank: the most microbatches, times stages, of which it has activations, until all of backward and until
+// gradients of inputs are made; messages that are sent and not read; its share of all operations.
+struct rank_account {
+    uint32_t in_flight, until_inputs, sends;
+    double share;
+};
+struct pipeline_account {
+    // The idle share of all ranks' time, and of the time from each one's first task to its last, where every stage
+    // takes as long as any other: numerator and denominator. Then where each takes as long as its operations.
+    int64_t bubble[2], span_bubble[2];
+    double idle;
+    struct rank_account *ranks;
+    uint32_t n_ranks;
+};
+// Of a placement that has a pipeline.
+struct pipeline_account *account_pipeline(const struct placement *, struct arena *);
+
 // ---- price (price/price.c) --------------------------------------------------------------------
 // What a strategy holds and sends, from routes, without its program. Of many strategies for one model,
 // mesh and training: what those have in common that divide work alike is found once.

@@ -165,7 +165,8 @@ static enum phase phase_of_gather(const struct counting *c, struct statement_wal
 
 void count_statement(struct counting *c, const struct statement_walk *walk) {
     const struct statement *statement = walk->statement;
-    if (statement->kind == STATEMENT_START && !is_copy(&statement->start)) {
+    bool receives = statement->start.exchange.kind == COLLECTIVE_RECEIVE;
+    if (statement->kind == STATEMENT_START && !is_copy(&statement->start) && !receives) {
         bool ahead = brings_what_is_read_next(c->program, &statement->start);
         count_start(c, walk, ahead ? phase_of_gather(c, *walk) : c->phase);
     } else if (statement->kind == STATEMENT_CALL) {

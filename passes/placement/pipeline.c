@@ -154,7 +154,7 @@ static bool choose_stages(struct placing *p, uint32_t n, struct placed_stage *st
         diagnostic_help(d, "take fewer chunks, or fewer devices along the pipeline");
         return false;
     }
-    struct parts_work work = work_of_parts(p);
+    const struct parts_work work = work_of_parts(p);
     uint32_t *layers = ARENA_ARRAY(p->arena, uint32_t, n);
     stages_balance(&work, (uint32_t)all, n, layers);
     // A stage in the middle has at least one layer, which it takes from one that has most.
@@ -168,7 +168,7 @@ static bool choose_stages(struct placing *p, uint32_t n, struct placed_stage *st
         }
     int64_t begin = 0;
     for (uint32_t i = 0; i < n; begin = stages[i++].end)
-        stages[i] = (struct placed_stage){begin, begin + layers[i]};
+        stages[i] = (struct placed_stage){.begin = begin, .end = begin + layers[i]};
     return true;
 }
 
@@ -218,8 +218,18 @@ static bool find_stages(struct placing *p) {
         return false;
     int64_t begin = 0;
     for (uint32_t i = 0; i < n; begin = placed->stages[i++].end)
-        placed->stages[i] = (struct placed_stage){begin, begin + pipeline->stages[i].layers};
+        placed->stages[i] =
+            (struct placed_stage){.begin = begin, .end = begin + pipeline->stages[i].layers};
     return true;
+}
+
+static void weigh_stages(struct placing *p) {
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    const struct parts_work work = work_of_parts(p);
+    for (uint32_t i = 0; i < placed->n_stages; i++)
+        placed->stages[i].work =
+            (double)(placed->stages[i].end - placed->stages[i].begin) * work.layer +
+            (i == 0 ? work.embedding : 0) + (i + 1 == placed->n_stages ? work.head : 0);
 }
 
 void find_pipeline(struct placing *p) {
@@ -227,7 +237,8 @@ void find_pipeline(struct placing *p) {
     if (p->placement->pipeline.axes.n == 0)
         return;
     check_axes(p);
-    find_stages(p);
+    if (find_stages(p))
+        weigh_stages(p);
 }
 
 bool begins_stage(const struct placement *placement, int64_t layer) {

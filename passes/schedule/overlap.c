@@ -379,14 +379,6 @@ static bool may_split(const struct overlapper *o, const struct loop *loop, uint3
     return true;
 }
 
-// Tasks of a pipeline keep their order: others wait for what they send.
-static bool has_tasks(const struct loop *loop) {
-    for (uint32_t i = 0; i < loop->body.n; i++)
-        if (loop->body.statements[i].kind == STATEMENT_TASK)
-            return true;
-    return false;
-}
-
 // Reductions whose sums are used at once in the iteration, as accumulated gradients are, and copies of what
 // is then freed: where every iteration has its own transients, what waits and uses them follows in a loop
 // behind.
@@ -395,7 +387,7 @@ static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
     int depth = k->depth;
     struct loop *loop = &spot->statement.loop;
     struct statement tail = spot->statement;
-    if (has_tasks(loop))
+    if (loop_has_tasks(loop)) // which keep their order: others wait for what they send
         return false;
     for (uint32_t i = wait; i < loop->body.n; i++) {
         uint32_t start =

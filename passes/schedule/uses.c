@@ -16,6 +16,7 @@ struct item_state {
     // depth and first execution, which is 0 where there is none; and the iteration.
     int loop;
     uint32_t loop_begin, iteration;
+    bool of_tasks;     // that loop is
     bool left_behind;  // by that loop: used when it is over
     uint32_t previous; // the life before this one, plus one; 0: none
     // The life that a window of the item begins, which was written while nothing else of it is used, if
@@ -30,6 +31,7 @@ struct needed {
 };
 struct open_loop {
     const struct loop *loop;
+    bool of_tasks;
     uint32_t begin; // execution
     struct needed *needed;
     uint32_t n, cap;
@@ -96,9 +98,26 @@ static bool is_left(const struct tracer *t, buffer_id buffer) {
     return is_left_to_host(t->program, buffer, (enum step_kind)(t->step - t->program->steps));
 }
 
+// Whether each iteration of a loop of tasks ends what the one before it has begun by the statement that began this
+// life, as what was sent is waited for by a later task. Then all but the last are freed in the loop.
+static bool is_ended_by_next(const struct tracer *t, const struct item_state *state) {
+    const struct execution *executions = t->uses.executions;
+    for (uint32_t i = state->previous; state->of_tasks && i > 0; i = t->previous[i - 1]) {
+        const struct life *before = &t->uses.lives[i - 1];
+        const struct execution *first = &executions[before->first];
+        if (before->first < state->loop_begin)
+            return false;
+        if (first->place == executions[state->first].place)
+            return first->variables[state->loop] != executions[before->last].variables[state->loop];
+    }
+    return false;
+}
+
 // What a loop leaves behind is what its last iteration wrote, and no statement of the loop can free
 // what those before it wrote: the item has one life from the first of them on.
 static void join_lives(struct tracer *t, struct item_state *state) {
+    if (is_ended_by_next(t, state))
+        return;
     while (state->left_behind && state->previous) {
         struct life *before = &t->uses.lives[state->previous - 1];
         if (before->first < state->loop_begin)
@@ -187,6 +206,7 @@ static void begin_life(struct tracer *t, struct item_state *state, uint32_t vari
             state->loop = k;
             state->loop_begin = t->loops[k].begin;
             state->iteration = t->iterations[k];
+            state->of_tasks = t->loops[k].of_tasks;
         }
 }
 
@@ -389,7 +409,8 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
     CHECK(t->depth < LIMIT_LOOP_DEPTH);
     t->runs[t->depth] = t->uses.runs[first - 1];
     // The text can say where each use is the last in a single iteration.
-    t->loops[t->depth] = (struct open_loop){loop, .begin = trips > 1 ? t->uses.n : 0};
+    t->loops[t->depth] =
+        (struct open_loop){loop, loop_has_tasks(loop), .begin = trips > 1 ? t->uses.n : 0};
     for (int64_t i = 0; i < trips; i++) {
         t->place = first;
         t->variables[t->depth] = loop_variable(loop, t->depth, i, t->variables);

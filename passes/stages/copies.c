@@ -44,10 +44,22 @@ static bool is_one_of_several(const struct making_part *m, buffer_id of, uint32_
     return false;
 }
 
+// What the host reads of an evaluation, of which training has several in flight, are two buffers.
+static bool is_told(const struct making_part *m, buffer_id of, const struct stage_use *use) {
+    return use->in_flight > 1 && m->s->whole->buffers[of].host != HOST_NONE &&
+           m->kind == STEP_EVALUATE;
+}
+
 static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage_use *use) {
+    struct buffer copy = m->s->whole->buffers[of];
+    if (is_told(m, of, use))
+        return use->told = use->told != NO_ID ? use->told : add_copy(m, copy);
     if (use->copy != NO_ID)
         return use->copy;
-    struct buffer copy = m->s->whole->buffers[of];
+    if (use->in_flight > 1 && copy.host != HOST_NONE) {
+        copy.name = name_with(m->s->arena, copy.name, ".kept");
+        copy.host = HOST_NONE;
+    }
     int layers = buffer_find_stack(&copy, STACK_LAYERS);
     if (is_one_of_several(m, of, use->stage))
         copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
@@ -92,7 +104,7 @@ struct reference reference_in_task(struct making_part *m, uint32_t stage, const 
     for (unsigned i = 0; i < MAX_STACKS; i++)
         made.indices[i] = index_constant(0);
     made.buffer = use ? copy_of_stage(m, r.buffer, use) : copy_on_rank(m, r.buffer);
-    if (use && use->in_flight > 1)
+    if (use && use->in_flight > 1 && !is_told(m, r.buffer, use))
         made.indices[n++] = settled(microbatch_at(at, 0, use->in_flight));
     for (unsigned i = 0; i < of->stacks.n; i++) {
         struct index index = index_in_task(at, r.indices[i]);

@@ -19,9 +19,9 @@ static bool adds_up(struct splitter *s, const struct statement *from) {
     bool makes = false, of_part = false;
     struct access access;
     for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++) {
-        bool all = ranks_of_buffer(s, access.at->buffer)->all;
-        makes |= all && access.written;
-        of_part |= !all;
+        const struct rank_set *set = ranks_of_buffer(s, access.at->buffer);
+        makes |= set->all && access.written;
+        of_part |= set->n > 0;
     }
     return from->kind == STATEMENT_CALL && makes && of_part;
 }
@@ -31,7 +31,7 @@ static void add_ranks_of(struct splitter *s, const struct statement *from, struc
     bool once = adds_up(s, from);
     for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++) {
         const struct rank_set *of = ranks_of_buffer(s, access.at->buffer);
-        for (uint32_t k = 0; k < of->n && !of->all; k++)
+        for (uint32_t k = 0; k < of->n; k++)
             if (!once || has_all(s, from, of->ranks[k]))
                 rank_set_add(s, set, of->ranks[k]);
         if (once && set->n > 0) { // it counts once
@@ -156,6 +156,30 @@ static bool cut_free(struct making_part *m, struct statement *made) {
     return n > 0;
 }
 
+static bool is_written(const struct making_part *m, buffer_id buffer) {
+    struct statement_walk walk = walk_statements(&m->step->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(m->part, walk.statement, i)).at; i++)
+            if (access.written && access.at->buffer == buffer)
+                return true;
+    }
+    return false;
+}
+
+// A rank whose own layers add nothing to a sum over the pipeline gives zero.
+static void zero_unwritten(struct making_part *m, const struct statement *start, struct block *to) {
+    if (start->kind != STATEMENT_START ||
+        !axis_list_within(&start->start.exchange.axes, &m->s->pipeline->axes).n)
+        return;
+    for (uint32_t i = 0; i < start->start.n_pieces; i++) {
+        struct reference item = start->start.pieces[i].from;
+        struct statement zero = {.kind = STATEMENT_ZERO, .span = start->span, .zero = item};
+        if (!is_written(m, item.buffer))
+            block_push(m->s->arena, to, zero);
+    }
+}
+
 static void push_on_rank(struct making_part *m, const struct block *from, struct block *to);
 
 // `started`: of the start before, whether it is the rank's.
@@ -199,8 +223,11 @@ static void push_cut(struct making_part *m, const struct statement *from, struct
     bool here = (!once || rank_set_has(&set, m->rank)) && cut_statement(m, from, *started, &made);
     if (from->kind == STATEMENT_START)
         *started = here;
-    if (here)
-        block_push(m->s->arena, to, statement_outside(m, &made));
+    if (!here)
+        return;
+    made = statement_outside(m, &made);
+    zero_unwritten(m, &made, to);
+    block_push(m->s->arena, to, made);
 }
 
 static void push_on_rank(struct making_part *m, const struct block *from, struct block *to) {

@@ -53,6 +53,7 @@ struct stage_use {
     int64_t first, last; // places in its stack of layers; of others 0
     int64_t in_flight;   // of how many microbatches there is something at once
     buffer_id copy;      // in the stage's part; NO_ID: not made yet
+    buffer_id told;      // the same where the host reads it, of one microbatch
     struct stage_use *next;
 };
 
@@ -72,9 +73,9 @@ struct split_buffer {
     const struct rank_copy *copies;
 };
 
-// Ranks that have something, each once, or all of them.
+// Ranks that have something, each once, or all of them; or whichever do what it serves.
 struct rank_set {
-    bool all;
+    bool all, any;
     uint32_t *ranks;
     uint32_t n, cap;
 };

@@ -12,10 +12,10 @@ enum { LEAST_ITERATIONS = 8 }; // of a loop, at either end
 // ---- sets of ranks ----------------------------------------------------------------------------
 
 bool rank_set_has(const struct rank_set *set, uint32_t rank) {
-    for (uint32_t i = 0; i < set->n && !set->all; i++)
+    for (uint32_t i = 0; i < set->n; i++)
         if (set->ranks[i] == rank)
             return true;
-    return set->all;
+    return set->all || set->any;
 }
 
 void rank_set_add(struct splitter *s, struct rank_set *set, uint32_t rank) {
@@ -43,6 +43,7 @@ static struct stage_use *use_of(struct splitter *s, buffer_id buffer, uint32_t s
                               .last = layer,
                               .in_flight = 1,
                               .copy = NO_ID,
+                              .told = NO_ID,
                               .next = s->buffers[buffer].uses};
     return s->buffers[buffer].uses = use;
 }
@@ -245,17 +246,15 @@ static uint32_t stage_of_layer(const struct splitter *s, int64_t layer) {
 
 const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
     const struct buffer *buffer = &s->whole->buffers[id];
+    bool by_layer = buffer->tensor != NO_ID && s->whole->job->tensors[buffer->tensor].layers > 0;
     struct rank_set *set = ARENA_NEW(s->scratch, struct rank_set);
     *set = (struct rank_set){0};
-    if (buffer->tensor != NO_ID && s->whole->job->tensors[buffer->tensor].layers > 0)
-        rank_set_add(
-            s, set,
-            rank_of_stage(
-                s, stage_of_layer(s, buffer_stack(buffer, STACK_LAYERS)
-                                         ? buffer_first_layer(buffer)
-                                         : s->whole->job->tensors[buffer->tensor].first_layer)));
-    else if (buffer->tensor != NO_ID)
+    if (buffer->tensor != NO_ID && !by_layer)
         return &s->of_tensors[buffer->tensor];
+    if (by_layer && buffer_stack(buffer, STACK_LAYERS))
+        rank_set_add(s, set, rank_of_stage(s, stage_of_layer(s, buffer_first_layer(buffer))));
+    else if (by_layer)
+        set->any = true; // of a layer at a time
     else if (buffer->class == CLASS_INPUT && buffer->rank > 0)
         for (const struct stage_use *use = s->buffers[id].uses; use; use = use->next)
             rank_set_add(s, set, rank_of_stage(s, use->stage));

@@ -84,20 +84,42 @@ static void push_sum(struct making_part *m, buffer_id gradient, buffer_id other)
     block_push(m->s->arena, &m->step->body, call);
 }
 
+static buffer_id add_room(struct making_part *m, buffer_id like, const char *suffix) {
+    struct buffer room = m->part->buffers[like];
+    room.name = name_with(m->s->arena, room.name, suffix);
+    room.class = CLASS_TRANSIENT;
+    room.window_of = NO_ID;
+    room.tier = TIER_DEVICE;
+    return program_add_buffer(m->part, room);
+}
+
+static void push_copy(struct making_part *m, const char *name, buffer_id from, buffer_id to) {
+    const struct transfer_piece piece = {reference_to(from), reference_to(to)};
+    struct statement start = {.kind = STATEMENT_START, .span = m->s->span};
+    start.start =
+        (struct transfer){.exchange = exchange_flat(COLLECTIVE_COPY, &(struct axis_list){0}),
+                          .handle = handle_in_part(m, name, 1),
+                          .handle_index = index_constant(0),
+                          .pieces = arena_copy(m->s->arena, &piece, sizeof piece),
+                          .n_pieces = 1};
+    block_push(m->s->arena, &m->step->body, start);
+    push_wait(m, name);
+}
+
+// What is kept elsewhere is exchanged on the device.
 static void exchange_on(struct splitter *s, const struct tie *tie, unsigned end) {
     uint32_t rank = tie->ranks[end], peer = tie->ranks[!end];
     struct making_part m = {s, rank, STEP_TRAIN, s->parts[rank],
                             &s->parts[rank]->steps[STEP_TRAIN]};
     const char *name = s->whole->buffers[tie->gradient].name;
     const char *sent = name_with(s->arena, name, ".give"), *got = name_with(s->arena, name, ".get");
-    buffer_id gradient = copy_on_rank(&m, tie->gradient), other = gradient;
-    if (tie->gives[end] && tie->gives[!end]) {
-        struct buffer copy = m.part->buffers[gradient];
-        copy.name = name_with(s->arena, name, ".other");
-        copy.class = CLASS_TRANSIENT;
-        copy.window_of = NO_ID;
-        other = program_add_buffer(m.part, copy);
-    }
+    buffer_id kept = copy_on_rank(&m, tie->gradient), gradient = kept;
+    bool away = m.part->buffers[kept].tier != TIER_DEVICE;
+    if (away)
+        gradient = add_room(&m, kept, ".here");
+    if (away && tie->gives[end])
+        push_copy(&m, name_with(s->arena, name, ".in"), kept, gradient);
+    buffer_id other = tie->gives[end] && tie->gives[!end] ? add_room(&m, kept, ".other") : gradient;
     if (tie->gives[end])
         push_half(&m, COLLECTIVE_SEND, sent, peer, gradient);
     if (tie->gives[!end]) {
@@ -108,6 +130,8 @@ static void exchange_on(struct splitter *s, const struct tie *tie, unsigned end)
         push_wait(&m, sent);
     if (other != gradient)
         push_sum(&m, gradient, other);
+    if (away)
+        push_copy(&m, name_with(s->arena, name, ".out"), gradient, kept);
 }
 
 void exchange_tied(struct splitter *s) {

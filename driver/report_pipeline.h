@@ -1,0 +1,12 @@
+// A pipeline in reports, as text and as JSON.
+#ifndef PLACE_DRIVER_REPORT_PIPELINE_H
+#define PLACE_DRIVER_REPORT_PIPELINE_H
+
+#include <jansson.h>
+
+#include "driver/report.h"
+
+void report_pipeline(struct compilation *, FILE *to); // nothing where there is none
+json_t *pipeline_json(struct compilation *);          // null then
+
+#endif
