@@ -246,8 +246,48 @@ static void mistakes_are_found(void **state) {
     assert_int_equal(n_found, n);
 }
 
+// ---- every statement ---------------------------------------------------------------------------
+
+// Whether a statement begins there that does something. The loss that it divides is read from the last
+// stage only.
+static bool does_something(const char *line, const char *last_stage) {
+    static const char *const words[] = {"call ", "start ", "wait ", "zero ", "for ", NULL};
+    const char *at = line + strspn(line, " ");
+    if (line < last_stage && strncmp(at, "call divisor", strlen("call divisor")) == 0)
+        return false;
+    for (int i = 0; words[i]; i++)
+        if (strncmp(at, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+// A pipeline of which any statement is left out, with all that is in it, is refused, and no text is so
+// wrong that nothing is told of it.
+static void no_statement_may_be_missing(void **state) {
+    static const int every = 7;
+    struct trial whole = begin(FAMILY_GPT2, 3);
+    const char *end = strstr(whole.text, "unit main."), *last = strstr(whole.text, "part stage2");
+    int n = 0;
+    for (const char *line = whole.text; line < end; line = strchr(line, '\n') + 1) {
+        if (!does_something(line, last) || n++ % (getenv("PLACE_TEST_FULL") ? 1 : every))
+            continue;
+        struct trial t = begin(FAMILY_GPT2, 3);
+        size_t at = (size_t)(line - whole.text), length = length_of_statement(line);
+        t.text = arena_format(&t.arena, "%.*s%s", (int)at, t.text, t.text + at + length);
+        struct text_error error = {0};
+        if (job_parse(&t.arena, t.text, strlen(t.text), 0, &error)) { // else it is no text at all
+            judge(&t);
+            if (t.verdict.kind == VERDICT_ACCEPTED || t.diagnostics->n_items == 0)
+                fail_msg("it is accepted without %.*s", (int)length, line);
+        }
+        arena_free(&t.arena);
+    }
+    arena_free(&whole.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pipelines_are_accepted),
+                                       cmocka_unit_test(no_statement_may_be_missing),
                                        cmocka_unit_test(mistakes_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
