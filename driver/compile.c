@@ -103,7 +103,7 @@ static const char *states_text(struct compilation *c, const struct account_arena
                         bytes_text(&c->arena, (double)held->transient));
 }
 
-// Of the program that has most of a tier.
+// The account of the program that has most of a tier.
 static const struct account *fullest_account(const struct compilation *c, enum tier tier) {
     const struct account *most = c->accounts[0];
     for (uint32_t i = 1; i < c->final->job->n_programs; i++)

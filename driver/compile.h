@@ -43,8 +43,8 @@ struct compilation {
     bool resolved; // config is complete
     bool library;  // a file of strategies with parameters: nothing to compile
     bool edited;   // the file holds a step or units of this strategy
-    // Of a pipeline, whose ranks have a program each, `final` is the one that holds most, and `whole` is of all
-    // ranks together, before each had its own; else NULL.
+    // Where the ranks of a pipeline have a program each, `final` is the one that holds most, and `whole` is of all
+    // ranks together, before each had its own; else that is NULL.
     struct program *reference, *final, *whole;
     struct placement placement; // by which `final`, or `derived`, was made of the reference
     struct routes routes;       // of its training step

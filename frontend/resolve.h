@@ -190,7 +190,7 @@ void finish_train(struct resolver *r);
 uint32_t read_dimensions(struct resolver *r, const struct ast_names *of);
 void check_reproducible(struct resolver *r, const struct train_config *train);
 void resolve_strategy(struct resolver *r, const struct found_item *found);
-bool is_divisible(enum dimension dimension); // by a `split` that is compiled
+bool is_divisible(enum dimension dimension); // of ops, by a `split` that is compiled
 // The atomic axes of a product, outermost first. False: reported.
 bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list);
 // A file of strategies with parameters: each is expanded on a mesh made of its parameters.

@@ -26,8 +26,12 @@ static int split_unsupported(enum dimension dimension) {
     return dimension == DIM_EXPERTS ? UNSUPPORTED_SPLIT_EXPERTS : -1;
 }
 
-bool is_divisible(enum dimension dimension) {
+static bool is_built(enum dimension dimension) {
     return dimension_splittable[dimension] && split_unsupported(dimension) < 0;
+}
+
+bool is_divisible(enum dimension dimension) {
+    return is_built(dimension) && dimension != DIM_LAYERS;
 }
 
 // Known, and one that work can be divided along; then, whether that is built.
@@ -36,7 +40,7 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     size_t n = 0;
     int found = table_find(dimension_names, N_DIMENSIONS, name.text);
     for (int i = 0; i < N_DIMENSIONS; i++)
-        if (is_divisible((enum dimension)i))
+        if (is_built((enum dimension)i))
             names[n++] = dimension_names[i];
     if (found < 0 || !dimension_splittable[found]) {
         report_unknown(r, E103, name, "dimension that can be split", names, n);

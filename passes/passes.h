@@ -253,7 +253,7 @@ struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
 
 // ---- pipelines (account/pipeline.c) -----------------------------------------------------------
 
-// Of a rank: the most microbatches, times stages, of which it has activations, until all of backward and until
+// A rank has, at most: microbatches, times stages, of which it has activations, until all of backward and until
 // gradients of inputs are made; messages that are sent and not read; its share of all operations.
 struct rank_account {
     uint32_t in_flight, until_inputs, sends;
@@ -267,7 +267,7 @@ struct pipeline_account {
     struct rank_account *ranks;
     uint32_t n_ranks;
 };
-// Of a placement that has a pipeline.
+// The placement has a pipeline.
 struct pipeline_account *account_pipeline(const struct placement *, struct arena *);
 
 // ---- price (price/price.c) --------------------------------------------------------------------

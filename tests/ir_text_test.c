@@ -731,10 +731,10 @@ static void messages_are_between_parts(void **state) {
                          "start send");
     expect_message_error("receive over stage from 0", "receive over stage from -1",
                          "no device -1 of 3 to receive", "start receive");
-    expect_message_error("send over stage to 2", "send over dp to 0", "over the one axis",
-                         "start send");
-    expect_message_error("send over stage to 2", "send over stage*dp to 2", "over the one axis",
-                         "start send");
+    expect_message_error("send over stage to 2", "send over dp to 0",
+                         "over the axes that these are over", "start send");
+    expect_message_error("send over stage to 2", "send over stage*dp to 2",
+                         "over the axes that these are over", "start send");
     expect_message_error("send over stage to 2", "send over stage from 2", "expected `to`", "from");
     expect_message_error("receive over stage from 0", "receive over stage to 0", "expected `from`",
                          "to 0");

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Where states are, drawn at random, of all and of parts of the model, by every extent, cut, unit and residency: what
+"""Where states are, drawn at random, of all and of parts of the model, by every extent, cut, unit and residency, a third
+of it in pipelines: what
 the front end and the placement let through is proved equal to one device (proved.py), and some of it trains as one.
 
 usage: mixed_modes.py PLACEC ROOT
@@ -99,6 +100,16 @@ def split(drawn):
     return mesh, f"split batch over dp  split {work} over tp", drawn.choice(["dp", "dp", "tp", "dp * tp"]), others
 
 
+METHODS = ["gpipe", "one_f_one_b", "one_f_one_b", "eager", "interleaved(chunks = 2)", "looped_bfs(chunks = 2)"]
+
+
+def with_pipeline(drawn, mesh, work):
+    """Layers are split over an axis, which stands in front of or behind all others."""
+    axis = f"pp = {drawn.choice([2, 2, 3])}"
+    mesh = drawn.choice([f"{axis}  {mesh}", f"{mesh}  {axis}"])
+    return mesh, f"{work}  split layers over pp schedule {drawn.choice(METHODS)}"
+
+
 def file_of(model, train, mesh, said):
     return (f'import "lib/strategies.place"\nmodel m : {model}\ndevice d {{ memory = 4 GiB  host_memory = 4 GiB }}\n'
             f"mesh g of d {{ {mesh} }}\ntrain {{ batch = 12  sequence = 16  {train} }}\n"
@@ -108,6 +119,8 @@ def file_of(model, train, mesh, said):
 def drawn_file(drawn):
     """The file, and the one of one device."""
     mesh, work, axes, others = split(drawn)
+    if drawn.random() < 0.3:
+        mesh, work = with_pipeline(drawn, mesh, work)
     model = drawn.choice(MODELS)
     optimizer = f"optimizer = {drawn.choice(OPTIMIZERS)}"
     if drawn.random() < 0.4:

@@ -2,7 +2,7 @@
 //
 //   overlap.c    the pass; gathers of single units, late waits, early starts in units
 //   prefetch.c   gathers in loops start ahead of their use
-//   pipeline.c   which gathers these are (pipeline.h)
+//   gather_pipeline.c   which gathers these are (pipeline.h)
 //   transfers.c  what all ask of transfers
 #ifndef PLACE_PASSES_OVERLAP_H
 #define PLACE_PASSES_OVERLAP_H

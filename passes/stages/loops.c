@@ -1,7 +1,7 @@
 // Stages, loops: a rank's tasks in their order, in loops where that repeats (passes/pipeline/roll.c).
 //
-// A task begins with what it receives, and with the waits for what tasks like it have sent and others have received
-// by now; it ends with what it sends. What nothing like it comes behind is waited for behind all tasks.
+// A task begins with the waits for what tasks like it have sent and others have received by now, and with what it
+// receives itself; it ends with what it sends. What nothing like it comes behind is waited for behind all tasks.
 //
 //   for m = 3 .. 16 {
 //     task F 0 m
@@ -120,6 +120,34 @@ static void push_settled(struct making_part *m, struct block *to, uint32_t task,
     }
 }
 
+// ---- gradients that others add to -------------------------------------------------------------
+
+static void push_zeroes(struct making_part *m, struct block *to, uint32_t task,
+                        const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_aparts; i++) {
+        const struct apart *apart = &loop->aparts[i];
+        struct statement zero = statement_of(m, STATEMENT_ZERO);
+        if (apart->adder != task)
+            continue;
+        zero.zero = reference_in_task(m, loop->tasks[task].stage, at, apart->item);
+        push(m, to, zero);
+    }
+}
+
+static void push_tails(struct making_part *m, struct block *to, uint32_t task,
+                       const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    for (uint32_t i = 0; i < loop->n_aparts; i++) {
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++)
+            again |=
+                loop->aparts[k].maker == task && loop->aparts[k].adder == loop->aparts[i].adder;
+        if (loop->aparts[i].maker == task && !again)
+            push_tail(m, to, loop->tasks[task].stage, at, &loop->tasks[loop->aparts[i].adder]);
+    }
+}
+
 // ---- a task -----------------------------------------------------------------------------------
 
 static uint32_t find_task(const struct task_loop *loop, const struct task *of) {
@@ -138,10 +166,12 @@ static void push_task(struct making_part *m, struct block *to, const struct task
     struct statement label = {.kind = STATEMENT_TASK, .span = block->span};
     label.task = (struct task_label){of->kind, of->stage, microbatch_at(at, 0, 0)};
     push(m, to, label);
-    push_receives(m, to, task, at);
     push_settled(m, to, task, of->settles, at);
+    push_receives(m, to, task, at);
+    push_zeroes(m, to, task, at);
     for (uint32_t i = 0; i < block->n; i++)
         push(m, to, statement_in_task(m, block->stage, at, &block->statements[i]));
+    push_tails(m, to, task, at);
     push_sends(m, to, task, at);
 }
 

@@ -2,8 +2,8 @@
 //
 // A send is waited for where it is known to have been received, so that nobody waits: where the tasks that read it
 // have begun, if each takes one unit of time, before a later task like the sender's. Whatever tasks really take,
-// waiting there ends, since no task waits for one that begins later in that time: at one time receives are waited
-// for before sends are.
+// waiting there ends, since no task waits for one that begins later in that time; and of those that begin at one time
+// each waits for one of the next stage, or in backward of the one before, which goes round nowhere.
 #include "ir/check.h"
 #include "passes/stages/stages.h"
 

@@ -236,6 +236,29 @@ static void push_on_rank(struct making_part *m, const struct block *from, struct
         push_cut(m, &from->statements[i], to, &started);
 }
 
+// Whether a statement names states of tensors and nothing else.
+static bool is_of_tensors(const struct splitter *s, const struct statement *from) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(s->whole, from, i)).at; i++)
+        if (s->whole->buffers[access.at->buffer].tensor == NO_ID)
+            return false;
+    return from->kind != STATEMENT_LOOP;
+}
+
+void push_tail(struct making_part *m, struct block *to, uint32_t stage, const struct moment *at,
+               const struct task_block *of) {
+    bool started = false;
+    for (uint32_t i = 0; i < of->n; i++) {
+        const struct statement *from = &of->statements[i];
+        struct statement made;
+        bool here = is_of_tensors(m->s, from) && cut_statement(m, from, started, &made);
+        if (from->kind == STATEMENT_START)
+            started = here;
+        if (here)
+            block_push(m->s->arena, to, statement_in_task(m, stage, at, &made));
+    }
+}
+
 // A wait goes where its start, which stands in front of it, has gone.
 void push_outside(struct splitter *s, enum step_kind kind, const struct statement *from) {
     struct rank_set set = {0};

@@ -34,12 +34,21 @@ struct message {
     uint32_t bit; // among the messages of such tasks
 };
 
+// A gradient that one rank's task has begun for a microbatch, and to which another rank's would add: a table's that
+// stands at both ends. Each begins with zero, and does with its own what is done with all of it.
+struct apart {
+    uint32_t maker, adder; // tasks
+    struct reference item; // of the whole program, by constants
+};
+
 struct task_loop {
     const struct statement *loop; // NULL: the step has no tasks
     struct task_block *tasks;
     uint32_t n;
     struct message *messages;
     uint32_t n_messages, cap_messages;
+    struct apart *aparts;
+    uint32_t n_aparts, cap_aparts;
     const struct schedule *schedule; // what each rank does of them
     struct simulation simulation;    // of it
     uint32_t *positions;             // of tasks in their rank's list, by task_slot
@@ -66,9 +75,8 @@ struct rank_copy {
 // A buffer of the whole program. What a task makes anew for each microbatch passes from task to task, and each
 // stage has a buffer for it; all else there is once on a rank.
 struct split_buffer {
-    bool is_made;         // by tasks, before any reads it
-    bool is_outside;      // statements around the tasks touch it
-    uint32_t last_writer; // of the tasks, from 1 on
+    bool is_made;    // by tasks, before any reads it
+    bool is_outside; // statements around the tasks touch it
     struct stage_use *uses;
     const struct rank_copy *copies;
 };
@@ -151,6 +159,9 @@ struct statement statement_outside(struct making_part *, const struct statement 
 
 // ---- loops, outside, tied ---------------------------------------------------------------------
 void push_tasks(struct making_part *);
+// What a task does with gradients of the rank's own tensors, behind its calls, in another stage's task.
+void push_tail(struct making_part *, struct block *to, uint32_t stage, const struct moment *,
+               const struct task_block *of);
 void push_outside(struct splitter *, enum step_kind, const struct statement *);
 void exchange_tied(struct splitter *);
 

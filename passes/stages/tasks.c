@@ -97,6 +97,15 @@ static void send_item(struct makers *m, uint32_t from, struct reference item) {
     ARENA_PUSH(m->s->scratch, loop->messages, loop->n_messages, loop->cap_messages, made);
 }
 
+static void part_item(struct makers *m, uint32_t from, struct reference item) {
+    struct task_loop *loop = m->loop;
+    for (uint32_t i = 0; i < loop->n_aparts; i++)
+        if (loop->aparts[i].adder == m->task && reference_equal(&loop->aparts[i].item, &item))
+            return;
+    struct apart made = {from, m->task, item};
+    ARENA_PUSH(m->s->scratch, loop->aparts, loop->n_aparts, loop->cap_aparts, made);
+}
+
 static void read_item(struct makers *m, struct reference item, int64_t number) {
     uint32_t *makers = m->by_item[item.buffer];
     uint32_t from = makers ? makers[number] : 0;
@@ -104,7 +113,11 @@ static void read_item(struct makers *m, struct reference item, int64_t number) {
         return;
     const struct task_block *tasks = m->loop->tasks;
     uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
-    if (maker != rank_of_stage(m->s, tasks[m->task].stage))
+    if (maker == rank_of_stage(m->s, tasks[m->task].stage))
+        return;
+    if (m->s->whole->buffers[item.buffer].tensor != NO_ID)
+        part_item(m, from - 1, item);
+    else
         send_item(m, from - 1, item);
 }
 
@@ -147,8 +160,6 @@ static void execute(struct makers *m, const struct statement *statement, int64_t
                          (access = statement_access(m->s->whole, statement, i)).at;
          i++) {
         touch(m, &access, variables);
-        if (access.written)
-            m->s->buffers[access.at->buffer].last_writer = m->task + 1;
     }
     if (statement->kind != STATEMENT_LOOP)
         return;

@@ -1,6 +1,6 @@
 // Stages, tied: a table that stands at both ends of the model. Each of the two ranks has what its own tasks have given
-// to the gradient; they tell each other, and both add it up in one order. Where only one of them has any, as where
-// a microbatch's gradient has gone from task to task, it gives the other all.
+// to the gradient; they tell each other, and both add it up in one order. Where only one of them has any, as where the
+// other end gives nothing, it gives the other all.
 #include "ir/check.h"
 #include "passes/reference/emit.h"
 #include "passes/stages/stages.h"
@@ -11,11 +11,20 @@ struct tie { // a gradient and the ranks that have it
     bool gives[2]; // has something of it
 };
 
+// Whether tasks of the rank have begun gradients of the tensor to which others would have added.
+static bool keeps_own(const struct splitter *s, uint32_t tensor, uint32_t rank) {
+    const struct task_loop *loop = &s->loops[STEP_TRAIN];
+    for (uint32_t i = 0; i < loop->n_aparts; i++)
+        if (s->whole->buffers[loop->aparts[i].item.buffer].tensor == tensor &&
+            rank_of_stage(s, loop->tasks[loop->aparts[i].maker].stage) == rank)
+            return true;
+    return false;
+}
+
 // False: the buffer is none.
 static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     const struct buffer *buffer = &s->whole->buffers[id];
     const struct split_buffer *split = &s->buffers[id];
-    const struct task_loop *loop = &s->loops[STEP_TRAIN];
     if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID || passes_on(split) ||
         buffer_stack(buffer, STACK_LAYERS) || s->of_tensors[buffer->tensor].n < 2)
         return false;
@@ -24,12 +33,9 @@ static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     bool any = false;
     for (unsigned i = 0; i < 2; i++) {
         tie->ranks[i] = s->of_tensors[buffer->tensor].ranks[i];
+        tie->gives[i] = keeps_own(s, buffer->tensor, tie->ranks[i]);
         for (const struct stage_use *use = split->uses; use; use = use->next)
             tie->gives[i] |= use->written && rank_of_stage(s, use->stage) == tie->ranks[i];
-        if (split->is_made) // and handed on, to the last that adds to it
-            tie->gives[i] =
-                split->last_writer > 0 &&
-                rank_of_stage(s, loop->tasks[split->last_writer - 1].stage) == tie->ranks[i];
         any |= tie->gives[i];
     }
     return any;
