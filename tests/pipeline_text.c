@@ -266,7 +266,7 @@ static void count(struct writing *w) {
         over_dp(w, "token_count");
     }
     over_pp(w, "token_count");
-    SAY(w, "%s      zero loss_sum\n", own_call(w, "divisor"));
+    SAY(w, "      zero loss_sum\n");
 }
 
 static void reduce(struct writing *w, const char *unit) {
@@ -298,6 +298,7 @@ static void update(struct writing *w, const char *unit) {
 static void train(struct writing *w) {
     SAY(w, "    train {\n");
     count(w);
+    SAY(w, "%s", own_call(w, "divisor"));
     zero_gradients(w);
     tasks(w);
     exchange_tables(w);
@@ -344,7 +345,9 @@ static void evaluate(struct writing *w) {
     if (is_last(w))
         over_dp(w, "loss_sum");
     over_pp(w, "loss_sum");
-    SAY(w, "%s    }\n", own_call(w, "mean_loss"));
+    if (is_last(w))
+        SAY(w, "%s%s", own_call(w, "divisor"), own_call(w, "mean_loss"));
+    SAY(w, "    }\n");
 }
 
 // ---- the job ----------------------------------------------------------------------------------

@@ -199,6 +199,7 @@ static void check_average(struct check *c) {
     mine[1]->first_own_node = proof->world->terms->n_nodes;
     if (sides_execute(average.sides, STEP_AVERAGE) && expected)
         states_check(&average, &average.reference.store);
+    sides_free(average.sides);
     c->reference.cursor->n_statements += n_executed(&average);
     for (uint32_t i = 0; i < c->sides->n; i++) {
         struct found *found = c->sides->machines[i].found;
@@ -240,8 +241,18 @@ static const char *find_witness(struct check *c, const struct fault *cause) {
     return NULL;
 }
 
+// Parts call the same units: an op does not say which part's it is.
+static void tell_part(const struct check *c, const struct fault *fault, struct diagnostic *d) {
+    const struct history *history = c->final->proof->history;
+    const struct making *making = history && fault->made ? making_of(history, fault->made) : NULL;
+    if (c->sides->n > 1 && making && making->op && making->call.begin != fault->span.begin)
+        diagnostic_note_at(d, making->call, "by this call of part `%s`",
+                           making->program->part.name);
+}
+
 static void report_fault(struct check *c, const struct fault *fault) {
     struct diagnostic *d = fault_report(c->final->proof, fault);
+    tell_part(c, fault, d);
     const char *witness = find_witness(c, fault);
     if (witness) {
         diagnostic_note(d, "%s", witness);
@@ -298,6 +309,19 @@ struct examination {
     bool ordered; // sums do not commute
 };
 
+// What is refused for microbatches that are not those that belong there, or for parts that do not come
+// to each other, is told where a task is first given what is not its own.
+static void check_odd(struct check *c) {
+    struct proof *p = c->final->proof;
+    bool astray = false;
+    for (uint32_t i = 0; i < p->n_insisted; i++)
+        astray = astray || p->insisted[i]->code == E517 || p->insisted[i]->code == E518;
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        astray = astray || c->faults[i]->code == E512;
+    if (astray && p->odd)
+        check_add_fault(c, p->odd);
+}
+
 static struct check *examine(const struct program *reference, const struct job *final,
                              struct arena *arena, struct diagnostics *diagnostics,
                              struct examination how) {
@@ -327,6 +351,8 @@ static struct check *examine(const struct program *reference, const struct job *
         check_average(c);
         padding_check(c);
     }
+    sides_free(c->sides);
+    check_odd(c);
     for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
         check_add_fault(c, c->reference.proof->insisted[i]);
     for (uint32_t i = 0; i < c->final->proof->n_insisted; i++)
@@ -341,6 +367,14 @@ static struct found **found_of_parts(const struct check *c, struct arena *arena)
     return found;
 }
 
+// A history may take more memory than there is, and then tells less than what was found without.
+static bool gave_up(const struct check *c) {
+    bool up = false;
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        up = up || c->faults[i]->code == E491;
+    return up;
+}
+
 // What is not accepted is examined once more, with laws that may yet prove it and for the reasons
 // if they do not, so that what is accepted as it stands costs no more. Not what took all memory:
 // again it would come less far.
@@ -351,8 +385,9 @@ static struct verdict judge(const struct program *reference, const struct job *f
     int64_t n_statements = n_executed(c);
     if (c->n_faults && has_memory(arena)) {
         how.history = history_new(arena, c->faults, c->n_faults);
-        last = c = examine(reference, final, arena, diagnostics, how);
-        n_statements += n_executed(c);
+        last = examine(reference, final, arena, diagnostics, how);
+        n_statements += n_executed(last);
+        last = c = !gave_up(last) || gave_up(c) ? last : c;
     }
     if (c->n_faults == 0 && reference->job->policy.reproducible) {
         how = (struct examination){.one_by_one = one_by_one, .ordered = true};

@@ -4,6 +4,7 @@
 void world_init(struct world *w, struct terms *terms, const struct mesh *mesh,
                 struct arena *arena) {
     *w = (struct world){.arena = arena,
+                        .states = arena,
                         .terms = terms,
                         .mesh = mesh,
                         .all_axes = (uint32_t)((UINT64_C(1) << mesh->n_axes) - 1)};

@@ -10,6 +10,8 @@
 
 struct world {
     struct arena *arena;
+    struct arena
+        *states; // of what stores hold, which may be moved to another (sides.h); else the same
     struct terms *terms; // of both programs
     const struct mesh *mesh;
     struct digits digits;

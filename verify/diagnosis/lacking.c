@@ -1,5 +1,6 @@
 // What is lacking in what an op reads. It is told
 //
+//   where a part of a job needs what others hold of a sum, and none adds up what they have
 //   at the loop that does not go over the layers that are lacking
 //   at what cleared too early what was there before
 //   where a summand was added to something else
@@ -59,17 +60,55 @@ static bool find_layers(const struct world *w, struct scaled part, struct scaled
     return false;
 }
 
-// Whether what was made is a part of a sum only.
+// Whether what was made is a part of a sum only: some summands of one, or a single one of a gradient.
 static bool is_part_only(struct proof *p, uint32_t made, struct scaled *part,
                          struct scaled *whole) {
     if (!made)
         return false;
     *part = making_at(p, made)->value;
-    return term_kind(p->world->terms, part->of) == NODE_SUM && history_whole(p, *part, whole);
+    return (term_kind(p->world->terms, part->of) == NODE_SUM ||
+            readings_gradient_of(p->readings, part->of.node)) &&
+           history_whole(p, *part, whole);
 }
 
 static bool goes_over(const struct statement *loop, int64_t n) {
     return loop->loop.end - loop->loop.begin >= n;
+}
+
+// How many layers the program holds of tensors, of which it has most.
+static int64_t layers_held(const struct program *program) {
+    int64_t most = 0;
+    for (buffer_id i = 0; i < program->n_buffers; i++) {
+        const struct stack *layers = buffer_stack(&program->buffers[i], STACK_LAYERS);
+        if (class_persistent[program->buffers[i].class] && layers && layers->count > most)
+            most = layers->count;
+    }
+    return most;
+}
+
+// The op of a part is given a sum of all that this part has, which lacks what others have.
+static struct fault *part_fault(struct proof *p, const struct making *reader) {
+    const struct mesh_part *of = &reader->program->part;
+    for (uint32_t i = 0; of->axes.n && i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, reader, i);
+        struct scaled part, whole;
+        struct summand lacks;
+        if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
+            continue;
+        const struct making *added = last_added(p, operand, lacks.node);
+        if (!added || !goes_over(added->loop, layers_held(reader->program)))
+            continue;
+        struct fault *fault =
+            fault_make(p, E412, reader->call, NULL,
+                       "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
+                       "what others have before `%s` uses it",
+                       making_at(p, operand)->name, of->name,
+                       mask_text(p->world, (uint32_t)axis_list_mask(&of->axes)),
+                       op_rows[reader->op->kind].text);
+        fault_also(fault, reader->span, "here all of it is needed");
+        return fault;
+    }
+    return NULL;
 }
 
 // The op is given a sum that lacks layers: those that a loop does not go over.
@@ -247,7 +286,9 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
 // What the reference's op reads too lacks nothing.
 struct fault *lacking_fault(struct proof *p, const struct making *reader) {
     bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(p, reader->value.of);
-    struct fault *fault = uses ? loop_fault(p, reader) : NULL;
+    struct fault *fault = uses ? part_fault(p, reader) : NULL;
+    if (uses && !fault)
+        fault = loop_fault(p, reader);
     if (!fault)
         fault = clearing_fault(p, reader);
     return fault || !uses ? fault : summand_fault(p, reader);

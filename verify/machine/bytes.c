@@ -97,11 +97,11 @@ void regions_init(struct abstract_machine *m) {
 }
 
 void regions_clear(struct abstract_machine *m) {
-    m->store.regions = ARENA_ARRAY(m->world->arena, struct region, m->n_regions + 1);
+    m->store.regions = ARENA_ARRAY(m->world->states, struct region, m->n_regions + 1);
     for (uint32_t i = 0; i < m->n_regions; i++) {
         struct region *region = &m->store.regions[i];
         struct stretch all = {.buffer = m->region_first[i], .owner = NO_ID};
-        ARENA_PUSH(m->world->arena, region->stretches, region->n, region->cap, all);
+        ARENA_PUSH(m->world->states, region->stretches, region->n, region->cap, all);
     }
 }
 
@@ -156,7 +156,7 @@ void bytes_take(struct abstract_machine *m, buffer_id id, int32_t first, int32_t
         last = region->stretches[high++];
     if (!one_stretch(&last, &taken))
         list[n++] = last;
-    region->stretches = list_splice(m->world->arena, region->stretches, &region->n, &region->cap,
+    region->stretches = list_splice(m->world->states, region->stretches, &region->n, &region->cap,
                                     sizeof *list, (struct cut){low, high}, list, n);
 }
 

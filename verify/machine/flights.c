@@ -109,7 +109,7 @@ static struct touched touched_slots(struct abstract_machine *m, const struct run
 static void spoil(struct world *w, struct series *series, const struct run *run,
                   struct touched slots, uint32_t i, const struct fault *fault) {
     struct run part = run_part(w, run, slots.begin, slots.end);
-    struct held *held = arena_copy(w->arena, part.held, part.n_held * sizeof *held);
+    struct held *held = arena_copy(w->states, part.held, part.n_held * sizeof *held);
     held[i].value = judgement_fault(fault);
     part.held = held;
     series_put(w, series, part);

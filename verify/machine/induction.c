@@ -259,6 +259,16 @@ static bool can_go_on(struct course *c) {
     return false;
 }
 
+// Stages in the middle of a pipeline name nothing that is stacked by microbatches; labels do.
+static bool labels_microbatches(const struct loop *loop, int variable) {
+    struct statement_walk walk = walk_statements(&loop->body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_TASK &&
+            walk.statement->task.microbatch.variable == variable)
+            return true;
+    return false;
+}
+
 // ---- the course of a loop -----------------------------------------------------------------------
 
 struct course *course_begin(struct abstract_machine *m, const struct statement *statement) {
@@ -266,6 +276,7 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
     CHECK(m->cursor->depth < LIMIT_LOOP_DEPTH);
     struct course *c = &m->cursor->courses[m->cursor->depth];
     *c = (struct course){.machine = m,
+                         .states = c->states,
                          .statement = statement,
                          .loop = loop,
                          .trips = loop->end - loop->begin,
@@ -277,13 +288,22 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
         symbols_have_room(&m->world->terms->symbols, c->factor != 1) && !goes_between(c))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
     m->cursor->time_loop[m->cursor->depth] =
-        loop_counts_microbatches(m->program, loop, m->cursor->depth);
+        loop_counts_microbatches(m->program, loop, m->cursor->depth) ||
+        labels_microbatches(loop, m->cursor->depth);
     return c;
 }
 
 static void course_end(struct course *c) {
     c->machine->cursor->time_loop[c->machine->cursor->depth] = false;
-    arena_free(&c->states);
+    if (c->machine->between) // it will be entered once more for every task
+        arena_reuse(&c->states);
+    else
+        arena_free(&c->states);
+}
+
+void courses_free(struct abstract_machine *m) {
+    for (int depth = 0; depth < LIMIT_LOOP_DEPTH; depth++)
+        arena_free(&m->cursor->courses[depth].states);
 }
 
 bool course_next(struct course *c) {

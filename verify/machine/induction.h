@@ -38,5 +38,6 @@ struct course *course_begin(struct abstract_machine *, const struct statement *l
 // Whether the body is to be executed, for the first time or once more, with the variable that is
 // set then. Else the loop has ended.
 bool course_next(struct course *);
+void courses_free(struct abstract_machine *); // what is kept of loops between parts
 
 #endif

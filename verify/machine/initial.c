@@ -177,8 +177,8 @@ static void fill(struct abstract_machine *m, buffer_id id) {
 }
 
 static struct series *series_new(struct world *w, uint32_t n) {
-    struct series *all = ARENA_ARRAY(w->arena, struct series, n + 1);
-    struct run *runs = ARENA_ARRAY(w->arena, struct run, n + 1);
+    struct series *all = ARENA_ARRAY(w->states, struct series, n + 1);
+    struct run *runs = ARENA_ARRAY(w->states, struct run, n + 1);
     for (uint32_t i = 0; i < n; i++)
         all[i] = (struct series){.runs = &runs[i], .n = 1, .cap = 1};
     return all;

@@ -60,7 +60,9 @@ struct abstract_machine {
     bool recording;          // not evaluate: found is filled
     struct found *found;
     struct memo memo;
-    void *scratch; // of the unit that is being evaluated
+    struct memo passing; // of what some microbatches gave, where they are followed one by one: soon
+                         // none of that is met any more
+    void *scratch;       // of the unit that is being evaluated
     uint32_t scratch_values;
     bool one_by_one;              // loops are not proved by induction (tests)
     bool without_memo;            // every call is evaluated (tests)
@@ -108,6 +110,8 @@ bool step_execute(struct abstract_machine *, enum step_kind); // false: gave up,
 void step_begin(struct abstract_machine *, enum step_kind);
 bool step_advance(struct abstract_machine *); // false: the step has ended, or waits
 void step_end(struct abstract_machine *);     // insists that nothing is under way any more
+// labels.c: what a statement is given, of which the first that is odd is kept (proof.h).
+void note_odd(struct abstract_machine *, const char *name, const struct judgement *, struct span);
 // The statements of the block come next, on the store as it stands.
 void step_enter(struct abstract_machine *, const struct block *);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "verify/algebra/given.h"
+#include "verify/machine/sides.h"
 
 struct key_operand { // fields of one width: keys have no padding
     uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest,
@@ -81,7 +82,7 @@ static void move(struct world *w, struct judgement *values, uint32_t n, struct c
     }
 }
 
-static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
+static uint32_t key_of(struct abstract_machine *m, struct memo *memo, uint32_t unit_id,
                        const struct judgement *operands, uint32_t n, struct coordinates base,
                        bool *added) {
     uint32_t size = (uint32_t)(sizeof(struct call_key) + n * sizeof(struct key_operand));
@@ -119,7 +120,7 @@ static uint32_t key_of(struct abstract_machine *m, uint32_t unit_id,
             .microbatch = from->microbatch - (is_of_time(m->world, from) ? base.microbatch : 0),
         };
     }
-    return intern(&m->memo.keys, key, size, added);
+    return intern(&memo->keys, key, size, added);
 }
 
 static void recall(struct abstract_machine *m, const struct unit *unit,
@@ -162,20 +163,43 @@ static bool memo_fits(struct abstract_machine *m, const struct memo_entry *entry
     return true;
 }
 
-static void remember(struct abstract_machine *m, struct memo_entry *entry, const struct unit *unit,
-                     const struct judgement *results, const struct judgement *parameters,
-                     struct coordinates base) {
-    struct arena *arena = m->world->arena;
-    const struct memo *memo = &m->memo;
+static void remember(struct abstract_machine *m, const struct memo *memo, struct memo_entry *entry,
+                     const struct unit *unit, const struct judgement *results,
+                     const struct judgement *parameters, struct coordinates base) {
+    struct arena *arena = memo->keys.arena;
+    const struct memo *own = &m->memo;
     *entry = (struct memo_entry){
         .results = arena_copy(arena, results, unit->n_results * sizeof *results),
         .parameters = arena_copy(arena, parameters, unit->n_parameters * sizeof *parameters),
-        .uses = arena_copy(arena, memo->log.uses, memo->log.n * sizeof *entry->uses),
-        .n_uses = memo->log.n,
-        .made = arena_copy(arena, memo->made, memo->n_made * sizeof *entry->made),
-        .n_made = memo->n_made,
+        .uses = arena_copy(arena, own->log.uses, own->log.n * sizeof *entry->uses),
+        .n_uses = own->log.n,
+        .made = arena_copy(arena, own->made, own->n_made * sizeof *entry->made),
+        .n_made = own->n_made,
         .base = base,
     };
+}
+
+static bool has_collected(const struct abstract_machine *m, const struct judgement *operands,
+                          uint32_t n) {
+    bool collected = false;
+    for (uint32_t i = 0; i < n && !collected; i++)
+        collected = !operands[i].fault && term_is_collected(m->world->terms, operands[i].value.of);
+    return collected;
+}
+
+enum { MOST_PASSING_BYTES = 1 << 20 };
+
+// Where the call is remembered.
+static struct memo *memo_of(struct abstract_machine *m, const struct judgement *operands,
+                            uint32_t n) {
+    struct memo *passing = &m->passing;
+    if (!m->between || !has_collected(m, operands, n))
+        return &m->memo;
+    struct arena *arena = &m->sides->passing;
+    if (arena_used_bytes(arena) > MOST_PASSING_BYTES)
+        sides_forget(m->sides);
+    passing->keys.arena = arena;
+    return passing;
 }
 
 void call_evaluate(struct abstract_machine *m, const struct unit *unit, uint32_t unit_id,
@@ -183,12 +207,13 @@ void call_evaluate(struct abstract_machine *m, const struct unit *unit, uint32_t
                    struct judgement *parameters) {
     struct coordinates base = base_of(m, operands, unit->n_parameters);
     bool added;
-    uint32_t key = key_of(m, unit_id, operands, unit->n_parameters, base, &added);
+    struct memo *memo = memo_of(m, operands, unit->n_parameters);
+    uint32_t key = key_of(m, memo, unit_id, operands, unit->n_parameters, base, &added);
     if (added) {
         struct memo_entry none = {0};
-        ARENA_PUSH(m->world->arena, m->memo.entries, m->memo.n, m->memo.cap, none);
+        ARENA_PUSH(memo->keys.arena, memo->entries, memo->n, memo->cap, none);
     }
-    struct memo_entry *entry = &m->memo.entries[key];
+    struct memo_entry *entry = &memo->entries[key];
     struct coordinates by = from_to(entry->base, base);
     if (!added && entry->results && !m->without_memo && memo_fits(m, entry, by)) {
         memcpy(results, entry->results, unit->n_results * sizeof *results);
@@ -212,7 +237,7 @@ void call_evaluate(struct abstract_machine *m, const struct unit *unit, uint32_t
         entry->results = NULL;
         return;
     }
-    remember(m, entry, unit, results, parameters, base);
+    remember(m, memo, entry, unit, results, parameters, base);
     entry->movable = !builder.fixed && scales_move(m->world);
     entry->attempt = terms->symbols.answers != answers ? m->attempt : 0;
 }

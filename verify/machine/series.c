@@ -55,7 +55,7 @@ struct run run_part(struct world *w, const struct run *run, int32_t begin, int32
     part.end = end;
     if (begin == run->begin || run->n_held == 0) // this saves time: nothing is advanced
         return part;
-    struct held *held = arena_copy(w->arena, run->held, run->n_held * sizeof *held);
+    struct held *held = arena_copy(w->states, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held; i++)
         advance(w, run, &held[i], begin - run->begin);
     part.held = held;
@@ -148,7 +148,7 @@ static bool join(struct world *w, struct run *left, const struct run *right) {
         if (says_what(&both, &left->held[i])) // this saves time: a run grows item by item
             continue;
         if (!joined)
-            left->held = joined = arena_copy(w->arena, left->held, left->n_held * sizeof *joined);
+            left->held = joined = arena_copy(w->states, left->held, left->n_held * sizeof *joined);
         joined[i] = both;
     }
     left->end = right->end;
@@ -208,7 +208,7 @@ void series_put(struct world *w, struct series *series, struct run run) {
             joined[n_joined++] = list[i];
     for (uint32_t i = 0; i < n_joined; i++)
         if (run.n_held && joined[i].held == run.held)
-            joined[i].held = arena_copy(w->arena, run.held, run.n_held * sizeof *run.held);
-    series->runs = list_splice(w->arena, series->runs, &series->n, &series->cap, sizeof *joined,
+            joined[i].held = arena_copy(w->states, run.held, run.n_held * sizeof *run.held);
+    series->runs = list_splice(w->states, series->runs, &series->n, &series->cap, sizeof *joined,
                                (struct cut){begin, end}, joined, n_joined);
 }

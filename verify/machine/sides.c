@@ -26,10 +26,29 @@ struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, 
     return sides;
 }
 
+void sides_forget(struct sides *sides) {
+    for (uint32_t i = 0; i < sides->n; i++)
+        sides->machines[i].passing = (struct memo){0};
+    arena_reuse(&sides->passing);
+}
+
+void sides_free(struct sides *sides) {
+    sides_forget(sides);
+    arena_free(&sides->passing);
+    for (int i = 0; i < 2; i++)
+        arena_free(&sides->states[i]);
+}
+
 void sides_begin(struct sides *sides) {
+    if (sides->n > 1) {
+        sides_free(sides);
+        sides->machines[0].world->states = &sides->states[0];
+        sides->in_use = 0;
+    }
     sides->channels = ARENA_ARRAY(sides->arena, struct channels, n_devices(sides) + 1);
     sides->ends = ARENA_ARRAY(sides->arena, struct ends, sides->n);
-    sides->n_open = 0;
+    sides->n_open = sides->n_groups = 0;
+    sides->lenient = false;
 }
 
 bool sides_exchange(const struct abstract_machine *m, const struct exchange *exchange) {
@@ -169,22 +188,38 @@ static struct judgement received(struct abstract_machine *m, const struct end *e
 
 // ---- meetings ---------------------------------------------------------------------------------
 
-static struct meeting *meeting_to_join(const struct abstract_machine *m, const char *name,
-                                       int32_t slot) {
+static struct group *group_of(struct sides *sides, const struct axis_list *axes) {
+    for (uint32_t i = 0; i < sides->n_groups; i++)
+        if (axis_list_equal(&sides->groups[i]->axes, axes))
+            return sides->groups[i];
+    struct group *made = ARENA_NEW(sides->arena, struct group);
+    *made = (struct group){*axes, ARENA_ARRAY(sides->arena, uint32_t, sides->n)};
+    ARENA_PUSH(sides->arena, sides->groups, sides->n_groups, sides->cap_groups, made);
+    return made;
+}
+
+static struct meeting *meeting_to_join(const struct abstract_machine *m,
+                                       const struct axis_list *axes) {
     struct sides *sides = m->sides;
-    for (uint32_t i = 0; i < sides->n_open; i++) {
-        struct meeting *meeting = sides->open[i];
-        if (!meeting->starts[m->side] && meeting->slot == slot && strcmp(meeting->name, name) == 0)
-            return meeting;
-    }
+    struct group *group = group_of(sides, axes);
+    uint32_t number = group->n_started[m->side]++;
+    for (uint32_t i = 0; i < sides->n_open; i++)
+        if (sides->open[i]->group == group && sides->open[i]->number == number)
+            return sides->open[i];
     struct meeting *made = ARENA_NEW(sides->arena, struct meeting);
-    *made =
-        (struct meeting){.name = name,
-                         .slot = slot,
-                         .starts = ARENA_ARRAY(sides->arena, const struct statement *, sides->n),
-                         .given = ARENA_ARRAY(sides->arena, const struct judgement *, sides->n)};
+    *made = (struct meeting){
+        .group = group,
+        .number = number,
+        .starts = ARENA_ARRAY(sides->arena, const struct statement *, sides->n),
+        .slots = ARENA_ARRAY(sides->arena, int32_t, sides->n),
+        .given = ARENA_ARRAY(sides->arena, const struct judgement *, sides->n),
+    };
     ARENA_PUSH(sides->arena, sides->open, sides->n_open, sides->cap_open, made);
     return made;
+}
+
+static const char *handle_name(const struct abstract_machine *m, const struct statement *start) {
+    return m->cursor->step->handles[start->start.handle].name;
 }
 
 static bool same_exchange(const struct exchange *a, const struct exchange *b) {
@@ -192,12 +227,19 @@ static bool same_exchange(const struct exchange *a, const struct exchange *b) {
            a->operation == b->operation;
 }
 
-static const char *meeting_difference(struct abstract_machine *m, const struct statement *start,
-                                      const struct abstract_machine *other,
-                                      const struct statement *theirs) {
+static const char *meeting_difference(struct abstract_machine *m, const struct meeting *meeting,
+                                      const struct abstract_machine *other) {
+    const struct statement *start = meeting->starts[m->side],
+                           *theirs = meeting->starts[other->side];
     const struct transfer *here = &start->start, *there = &theirs->start;
     struct arena *arena = m->world->arena;
     const char *name = part_of_side(other)->name;
+    if (strcmp(handle_name(m, start), handle_name(other, theirs)) != 0 ||
+        meeting->slots[m->side] != meeting->slots[other->side])
+        return arena_format(arena,
+                            "part `%s` comes to another collective, `%s[%d]`, before or instead of "
+                            "this",
+                            name, handle_name(other, theirs), meeting->slots[other->side]);
     if (!same_exchange(&here->exchange, &there->exchange))
         return arena_format(arena, "part `%s` comes to this with another collective", name);
     if (here->n_pieces != there->n_pieces)
@@ -221,17 +263,18 @@ static void close_meeting(struct sides *sides, const struct meeting *meeting) {
 
 static void start_meeting(struct abstract_machine *m, const struct statement *start, int32_t slot,
                           const struct judgement *given, struct end *end) {
-    const char *name = m->cursor->step->handles[start->start.handle].name;
-    struct meeting *meeting = meeting_to_join(m, name, slot);
+    struct meeting *meeting = meeting_to_join(m, &start->start.exchange.axes);
     struct sides *sides = m->sides;
+    meeting->starts[m->side] = start;
+    meeting->slots[m->side] = slot;
+    meeting->given[m->side] = given;
     for (uint32_t i = 0; i < sides->n && !meeting->wrong; i++) {
         const struct statement *theirs = meeting->starts[i];
-        const char *why = theirs ? meeting_difference(m, start, &sides->machines[i], theirs) : NULL;
+        const char *why =
+            theirs && i != m->side ? meeting_difference(m, meeting, &sides->machines[i]) : NULL;
         if (why)
             meeting->wrong = unlike_fault(m, start, theirs, why);
     }
-    meeting->starts[m->side] = start;
-    meeting->given[m->side] = given;
     if (++meeting->n_started == sides->n)
         close_meeting(sides, meeting);
     end->meeting = meeting;
@@ -315,7 +358,8 @@ bool sides_are_there(const struct abstract_machine *m, const struct end *end) {
         return end->meeting->n_started == m->sides->n;
     for (int64_t device = part->begin; there && device < part->end; device++) {
         const struct message *message = message_at(m, end, device);
-        there = is_send(end->start) ? message->taken : message->send != NULL;
+        bool taken = message->taken || (m->sides->lenient && message->receive);
+        there = is_send(end->start) ? taken : message->send != NULL;
     }
     return there;
 }

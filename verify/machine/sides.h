@@ -6,7 +6,8 @@
 //              be started, a send's wait the receive to have been waited for: so it is between
 //              threads, where nothing is kept in between, and whatever else keeps more waits less.
 //   meeting    is a collective over the parts' axes. Each part starts its own half of it, by one
-//              name and slot, and waits until all have.
+//              name and slot, and waits until all have. Those over equal axes are started by all
+//              parts in one order, by which transports know them.
 //
 // What is given is a judgement, and what arrives is made of that alone: nothing is said of a message
 // but that it was sent. Since both ends are of one place along all other axes, it lies as it did.
@@ -34,12 +35,18 @@ struct channels { // of one device that sends
 };
 
 struct meeting {
-    const char *name;
-    int32_t slot;
+    const struct group *group;
+    uint32_t number;                 // among those of the group
     const struct statement **starts; // of every part; NULL: it has not come yet
+    int32_t *slots;                  // of the handle, in which each has it
     const struct judgement **given;  // by every part, of every piece
     uint32_t n_started;
     const struct fault *wrong; // why parts do not meet in one collective; NULL: they do
+};
+
+struct group { // collectives over equal axes
+    struct axis_list axes;
+    uint32_t *n_started; // of every part
 };
 
 struct end { // of a message or a meeting, from its start to its wait
@@ -61,12 +68,22 @@ struct sides {
     struct channels *channels; // of every number along the parts' axis
     struct meeting **open;     // to which some parts have not come
     uint32_t n_open, cap_open;
+    struct group **groups;
+    uint32_t n_groups, cap_groups;
     struct ends *ends; // of every part
+    bool lenient;      // a send may be waited for once the receive is started (abreast.c)
+    struct arena
+        states[2];        // of all stores: what a task leaves there the next ones replace, so what
+    struct arena passing; // of what calls are remembered by that soon will not come again (memo.c)
+    size_t kept_bytes;
+    int in_use; // is left is moved from one to the other now and then (several parts)
 };
 
 // The sides of a job, of which each machine is one: nothing is under way.
 struct sides *sides_new(struct arena *, struct abstract_machine *machines, uint32_t n);
-void sides_begin(struct sides *); // of another step
+void sides_begin(struct sides *);  // of another step
+void sides_free(struct sides *);   // what is held
+void sides_forget(struct sides *); // what is in `passing`
 // Does the transfer go to other parts?
 bool sides_exchange(const struct abstract_machine *, const struct exchange *);
 // The collective without the parts' axes: what a part makes of its own before it meets others.

@@ -40,11 +40,27 @@ struct snapshot snapshot_take(const struct abstract_machine *m, struct arena *ar
 }
 
 void snapshot_put(struct abstract_machine *m, const struct snapshot *state) {
-    struct snapshot own = copy(m, m->world->arena, state);
+    struct snapshot own = copy(m, m->world->states, state);
     m->store.items = own.items;
     m->store.flights = own.flights;
     m->store.regions = own.regions;
     flights_find(m);
+}
+
+static void move_held(struct series *all, uint32_t n, struct arena *to) {
+    for (uint32_t i = 0; i < n; i++)
+        for (struct run *run = all[i].runs; run < all[i].runs + all[i].n; run++)
+            run->held =
+                run->n_held ? arena_copy(to, run->held, run->n_held * sizeof *run->held) : NULL;
+}
+
+void store_move(struct abstract_machine *m, struct arena *to) {
+    struct snapshot moved = snapshot_take(m, to);
+    m->store.items = moved.items;
+    m->store.flights = moved.flights;
+    m->store.regions = moved.regions;
+    move_held(m->store.items, m->program->n_buffers, to);
+    move_held(m->store.flights, m->store.n_handles, to);
 }
 
 // ---- generalising -----------------------------------------------------------------------------
@@ -125,7 +141,8 @@ static void generalise_run(struct change *c, const struct run *before, struct ru
     c->fits = before->state == run->state && before->window == run->window &&
               before->start == run->start && before->n_held == run->n_held;
     bool single = run_is_single(run);
-    struct held *held = arena_copy(c->machine->world->arena, run->held, run->n_held * sizeof *held);
+    struct held *held =
+        arena_copy(c->machine->world->states, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held && c->fits; i++) {
         generalise_held(c, &before->held[i], &held[i]);
         if (single)
@@ -189,7 +206,7 @@ static void replace_series(struct abstract_machine *m, struct series *all, uint3
     struct builder builder = statement_builder(m);
     for (uint32_t i = 0; i < n; i++)
         for (struct run *run = all[i].runs; run < all[i].runs + all[i].n; run++) {
-            struct held *held = arena_copy(m->world->arena, run->held, run->n_held * sizeof *held);
+            struct held *held = arena_copy(m->world->states, run->held, run->n_held * sizeof *held);
             for (uint32_t k = 0; k < run->n_held; k++)
                 replace_held(m->world, &builder, &held[k], by);
             run->held = held;

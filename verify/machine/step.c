@@ -28,6 +28,7 @@ static struct judgement read_operand(struct abstract_machine *m, const struct ca
                                      const struct unit *unit, uint32_t i, struct span span) {
     struct judgement value = store_read(m, call->operands[i], span);
     struct builder builder = statement_builder(m);
+    note_odd(m, m->program->buffers[call->operands[i].buffer].name, &value, span);
     if (m->proof->is_reference && unit->phase == PHASE_UPDATE)
         codes_arrive(m, &builder, call->operands[i], &value);
     if (value.fault || form_fits(&m->world->digits, value.form, &unit->values[i].type))
@@ -188,6 +189,8 @@ static void execute(struct abstract_machine *m, const struct statement *statemen
             store_clobber(m, statement->free.items[i], ITEM_FREED, statement->span);
         break;
     case STATEMENT_TASK: // a label
+        m->cursor->task = statement;
+        m->cursor->microbatch = number_of(m, statement->task.microbatch);
         break;
     }
 }
@@ -266,6 +269,7 @@ void step_end(struct abstract_machine *m) {
 void step_enter(struct abstract_machine *m, const struct block *block) {
     m->cursor->depth = 0;
     m->cursor->n_frames = 0;
+    m->cursor->task = NULL;
     enter_block(m, block, NULL);
 }
 

@@ -216,6 +216,8 @@ struct snapshot {
 };
 struct snapshot snapshot_take(const struct abstract_machine *, struct arena *); // which it lives in
 void snapshot_put(struct abstract_machine *, const struct snapshot *);
+// All that the store holds, to another arena. While no snapshot is kept.
+void store_move(struct abstract_machine *, struct arena *to);
 // The store is made to depend on the symbol: what differs from `before`, its state some iterations
 // ago, is `now` in it where it was `now - shift` before, and becomes the symbol. False: something
 // differs in another way, and the store has no meaning.

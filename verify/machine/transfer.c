@@ -49,6 +49,7 @@ static struct judgement piece_value(struct abstract_machine *m, const struct sta
     struct exchange exchange = statement->start.exchange;
     bool gives = sides_exchange(m, &exchange); // to others, and what arrives is not known yet
     struct judgement from = store_read(m, piece->from, statement->span);
+    note_odd(m, m->program->buffers[piece->from.buffer].name, &from, statement->span);
     bool gather = exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct tensor_type *part = &m->types[gather ? piece->from.buffer : piece->to.buffer];
     if (gives && !exchange_is_message(&exchange))
@@ -239,6 +240,7 @@ static struct judgement arrived(struct abstract_machine *m, const struct run *fl
     if (end->meeting && reference_equal(&piece->from, &piece->to) && !value.fault)
         value.padding = end->meeting->given[m->side][i].padding;
     keep_history(m, piece->to.buffer, &place, &value);
+    note_odd(m, m->program->buffers[piece->to.buffer].name, &value, flight->start->span);
     value = fitted(m, piece->to.buffer, value, flight->start->span);
     history_end(m->proof);
     return value;

@@ -25,7 +25,9 @@ struct cursor {
     int depth;
     struct frame frames[LIMIT_LOOP_DEPTH + 1];
     int n_frames;
-    struct course *courses; // one for each depth
+    struct course *courses;       // one for each depth
+    const struct statement *task; // the last label that was come by; NULL: none was
+    int32_t microbatch;           // that it says
 };
 
 #endif

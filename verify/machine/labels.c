@@ -1,0 +1,19 @@
+// Labels of tasks. They do nothing, and prove nothing; but where a program is refused they say what was
+// meant, and so where it first goes another way.
+#include "verify/machine/machine.h"
+
+// Labels mean nothing, but what is done under one mostly has its microbatch.
+void note_odd(struct abstract_machine *m, const char *name, const struct judgement *value,
+              struct span span) {
+    const struct cursor *cursor = m->cursor;
+    bool of_time =
+        !value->fault && value->form != FORM_ANY && form_get(&m->world->digits, value->form)->time;
+    if (!m->proof->history || m->proof->odd || !cursor->task || !of_time ||
+        number_is_symbolic(value->microbatch) || number_is_symbolic(cursor->microbatch) ||
+        value->microbatch == cursor->microbatch)
+        return;
+    m->proof->odd = fault_make(m->proof, E512, span, NULL,
+                               "`%s` is of microbatch %d, in a task of microbatch %d", name,
+                               value->microbatch, cursor->microbatch);
+    fault_also(m->proof->odd, cursor->task->span, "the task");
+}
