@@ -13,11 +13,6 @@ static const char *const other_methods[N_METHODS] = {
 #include "ir/methods.def"
 #undef METHOD
 };
-static const bool method_splits[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) splits,
-#include "ir/methods.def"
-#undef METHOD
-};
 
 // `1f1b` has been told as a number in no unit, which the help then is of.
 static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
@@ -182,26 +177,10 @@ static bool read_method(struct resolver *r, const struct frame *frame,
     return value->kind != AST_CALL || read_arguments(r, frame, &value->call.arguments, pipeline);
 }
 
-// Where a schedule does a part of backward by itself; nowhere: it never does.
-static struct span first_part_of_backward(const struct pipeline_config *pipeline) {
-    if (!pipeline->file)
-        return method_splits[pipeline->method] ? pipeline->method_span : span_nowhere();
-    const struct schedule *schedule = pipeline->file->schedule;
-    for (uint32_t rank = 0; rank < schedule->n_ranks; rank++)
-        for (uint32_t i = 0; i < schedule->ranks[rank].n; i++)
-            if (schedule->ranks[rank].tasks[i].kind >= TASK_INPUTS)
-                return pipeline->file->tasks[rank][i];
-    return span_nowhere();
-}
-
 static bool read_schedule(struct resolver *r, const struct frame *frame,
                           const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
-    bool good = schedule->kind == SCHEDULE_FILE ? read_file(r, frame, schedule, pipeline)
-                                                : read_method(r, frame, schedule, pipeline);
-    struct span part = good ? first_part_of_backward(pipeline) : span_nowhere();
-    if (part.source != NO_SOURCE)
-        report_unsupported(r, part, UNSUPPORTED_SPLIT_BACKWARD);
-    return good && part.source == NO_SOURCE;
+    return schedule->kind == SCHEDULE_FILE ? read_file(r, frame, schedule, pipeline)
+                                           : read_method(r, frame, schedule, pipeline);
 }
 
 static bool splits_layers(const struct split_statement *split) {

@@ -155,8 +155,7 @@ static bool check_runs(struct placing *p) {
     struct diagnostic *d = report_cell(
         p, cell_of(p, &cycle[0]),
         arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
-    diagnostic_say(d, "waits for %s, which stands behind another that waits",
-                   task_text(p, &read));
+    diagnostic_say(d, "waits for %s, which stands behind another that waits", task_text(p, &read));
     for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++) {
         read = read_by(&cycle[i]);
         diagnostic_label(d, cell_of(p, &cycle[i]), "waits for %s", task_text(p, &read));
@@ -166,14 +165,16 @@ static bool check_runs(struct placing *p) {
 
 // ---- what is not built ------------------------------------------------------------------------
 
-// Buffers of a stage are taken in turns, microbatch by microbatch (passes/stages/order.c).
+// Where a message is waited for goes by the tasks that come behind it (passes/stages/order.c).
 static bool check_ascending(struct placing *p) {
     const struct schedule *s = order(p);
-    uint32_t *next = ARENA_ARRAY(p->arena, uint32_t, (size_t)N_TASK_KINDS * s->n_stages);
+    uint32_t *next = ARENA_ARRAY(p->arena, uint32_t, (size_t)2 * s->n_stages);
     for (uint32_t rank = 0; rank < s->n_ranks; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
             const struct task *task = &s->ranks[rank].tasks[i];
-            if (task->microbatch == next[(size_t)task->kind * s->n_stages + task->stage]++)
+            bool forward = task->kind == TASK_FORWARD;
+            if (task->kind == TASK_WEIGHTS || // which sends nothing
+                task->microbatch == next[2 * (size_t)task->stage + forward]++)
                 continue;
             const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
             not_yet(p, &at, "a schedule whose microbatches are in another order",
@@ -183,54 +184,27 @@ static bool check_ascending(struct placing *p) {
     return true;
 }
 
-// The number of a message among those from its rank to another, by what makes it.
-static size_t message_of(const struct schedule *s, const struct task *maker) {
-    return ((size_t)(maker->kind != TASK_FORWARD) * s->n_stages + maker->stage) *
-               s->n_microbatches +
-           maker->microbatch;
-}
-
-static bool reads_message(const struct schedule *s, const struct task *task) {
-    return task->kind != TASK_WEIGHTS &&
-           task->stage != (task->kind == TASK_FORWARD ? 0 : s->n_stages - 1);
-}
-
-static bool makes_message(const struct schedule *s, const struct task *task) {
-    return task->kind != TASK_WEIGHTS &&
-           task->stage != (task->kind == TASK_FORWARD ? s->n_stages - 1 : 0);
-}
-
-// Messages from one rank to another arrive in the order in which they are sent, and are received when they are
-// read.
-static bool check_messages(struct placing *p) {
+// Where one table is embedding and head, of one rank, the head begins its gradient for a microbatch, and the embedding
+// adds to that.
+static bool check_tied(struct placing *p) {
     const struct schedule *s = order(p);
-    uint32_t *numbers =
-        ARENA_ARRAY(p->arena, uint32_t, (size_t)2 * s->n_stages * s->n_microbatches);
-    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
-        uint32_t *sent = ARENA_ARRAY(p->arena, uint32_t, s->n_ranks);
-        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
-            const struct task *task = &s->ranks[rank].tasks[i];
-            if (makes_message(s, task)) {
-                uint32_t reader = task->kind == TASK_FORWARD ? task->stage + 1 : task->stage - 1;
-                numbers[message_of(s, task)] = sent[s->rank_of[reader]]++;
-            }
-        }
-    }
-    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
-        uint32_t *received = ARENA_ARRAY(p->arena, uint32_t, s->n_ranks);
-        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
-            const struct task *task = &s->ranks[rank].tasks[i];
-            if (!reads_message(s, task))
-                continue;
-            struct task maker = read_by(task);
-            uint32_t from = s->rank_of[maker.stage];
-            if (from == rank || numbers[message_of(s, &maker)] == received[from]++)
-                continue;
-            const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
-            not_yet(p, &at, "a schedule whose messages overtake each other",
-                    "let a rank take what another one sends in the order in which it is made");
-            return false;
-        }
+    uint32_t last = s->n_stages - 1, rank = s->rank_of[0];
+    if (!p->config->model.tied || last == 0 || s->rank_of[last] != rank)
+        return true;
+    bool *begun = ARENA_ARRAY(p->arena, bool, s->n_microbatches);
+    for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+        const struct task *task = &s->ranks[rank].tasks[i];
+        bool makes = task->kind == TASK_BACKWARD || task->kind == TASK_WEIGHTS;
+        if (makes && task->stage == last)
+            begun[task->microbatch] = true;
+        if (!makes || task->stage != 0 || begun[task->microbatch])
+            continue;
+        const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
+        not_yet(p, &at,
+                "a schedule that makes an embedding's gradients before those of its head, which is "
+                "the same table,",
+                "let the last stage make its weights' gradients first");
+        return false;
     }
     return true;
 }
@@ -239,6 +213,6 @@ static bool check_messages(struct placing *p) {
 
 const struct schedule *check_said_schedule(struct placing *p) {
     bool good = check_microbatches(p) && check_tasks(p) && check_runs(p) && check_ascending(p) &&
-                check_messages(p);
+                check_tied(p);
     return good ? order(p) : NULL;
 }
