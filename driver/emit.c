@@ -2,13 +2,15 @@
 // texts that can be read back, edited, and put into the file (docs/program.md).
 #include <stdio.h>
 
+#include "driver/emit_pipeline.h"
 #include "driver/native.h"
 #include "driver/report.h"
 
 // A program is printed as far as it was derived: what the verifier refuses can be looked at.
 static const enum stage stages[N_CHOICES] = {
     [AS_AST] = STAGE_PARSED,   [AS_PROGRAM] = STAGE_REFERENCE, [AS_STEP] = STAGE_FINAL,
-    [AS_ROUTES] = STAGE_FINAL, [AS_LLVM] = STAGE_JUDGED,       [AS_JSON] = STAGE_JUDGED};
+    [AS_ROUTES] = STAGE_FINAL, [AS_PIPELINE] = STAGE_FINAL,    [AS_LLVM] = STAGE_JUDGED,
+    [AS_JSON] = STAGE_JUDGED};
 
 // The one form that needs the code generator; it is for reading, and not what `run` executes, which
 // is cut into modules and made for this machine.
@@ -46,6 +48,8 @@ static int emit_as(struct compilation *c, const struct options *options) {
     case AS_ROUTES:
         report_routes(c, stdout);
         return STATUS_OK;
+    case AS_PIPELINE:
+        return emit_pipeline(c, stdout);
     case AS_LLVM:
         return emit_llvm(c);
     case AS_JSON:

@@ -42,7 +42,7 @@ void report_pipeline(struct compilation *c, FILE *to) {
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     fprintf(to, "\n  pipeline over %s, %s: idle %" PRId64 "/%" PRId64 " of the time",
             mesh_axes_text(&c->config.mesh, &c->placement.pipeline.axes, &c->arena),
-            method_names[said(c)->method], pipeline->bubble[0], pipeline->bubble[1]);
+            pipeline_schedule_name(said(c)), pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
     fprintf(to, "    rank %-*s  work in flight       states         peak         sent\n",
             STAGES_COLUMNS, "layers");
@@ -81,7 +81,7 @@ json_t *pipeline_json(struct compilation *c) {
                                         "begin", (json_int_t)c->placement.pipeline.stages[i].begin,
                                         "end", (json_int_t)c->placement.pipeline.stages[i].end));
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schedule",
-                     method_names[said(c)->method], "bubble", fraction_json(pipeline->bubble),
+                     pipeline_schedule_name(said(c)), "bubble", fraction_json(pipeline->bubble),
                      "span_bubble", fraction_json(pipeline->span_bubble), "in_flight", in_flight,
                      "until_inputs", until_inputs, "sends", sends, "stages", stages);
 }

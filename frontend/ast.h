@@ -218,7 +218,8 @@ struct ast_body {
 enum ast_schedule_kind { SCHEDULE_NONE, SCHEDULE_METHOD, SCHEDULE_FILE };
 struct ast_schedule {
     enum ast_schedule_kind kind;
-    struct ast_value *value; // METHOD; FILE: a string
+    struct ast_value *value;        // METHOD; FILE: a string
+    struct ast_arguments arguments; // FILE; of a method they are its value's
     struct span span;
 };
 

@@ -198,6 +198,8 @@ static void print_schedule(FILE *out, const struct ast_schedule *schedule) {
         return;
     fputs(schedule->kind == SCHEDULE_FILE ? " schedule from " : " schedule ", out);
     print_value(out, schedule->value);
+    if (schedule->arguments.n)
+        print_arguments(out, &schedule->arguments);
 }
 
 // `sharded()` is not in the grammar: no arguments, no parentheses.

@@ -60,4 +60,9 @@ bool expand_pipeline(struct expansion *e, const struct frame *frame,
                      const struct ast_statement *statement, const struct split_statement *split,
                      bool good);
 
+// ---- schedule_file.c --------------------------------------------------------------------------
+// The schedule of the file at `path`, which the strategy names at `from`. NULL: reported.
+const struct schedule_file *read_schedule_file(struct resolver *r, const char *path,
+                                               const char *name, struct span from);
+
 #endif

@@ -104,15 +104,19 @@ static void report_no_text(struct arena *arena, struct diagnostics *diagnostics,
     diagnostic_help(d, "text is UTF-8 without control characters");
 }
 
+static const struct text_limit strategy_limit = {
+    LIMIT_SOURCE_BYTES, "a strategy is a few lines; is this the right file?"};
+
 // The sizes are checked once more behind the reading: a pipe tells none before its end.
-bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
-               const char *text, size_t length, struct span from, uint32_t *source) {
+static bool read_text_within(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+                             const char *text, size_t length, const struct text_limit *limit,
+                             struct span from, uint32_t *source) {
     size_t where;
-    if (length > LIMIT_SOURCE_BYTES) {
+    if (length > limit->bytes) {
         struct diagnostic *d =
             report(diagnostics, E100, file_span(arena, diagnostics, from, name),
-                   "`%s` is larger than %d MiB", name, (int)(LIMIT_SOURCE_BYTES >> 20));
-        diagnostic_help(d, "a strategy is a few lines; is this the right file?");
+                   "`%s` is larger than %d MiB", name, (int)(limit->bytes >> 20));
+        diagnostic_help(d, "%s", limit->remedy);
         return false;
     }
     if (!is_text(text, length, &where)) {
@@ -121,6 +125,11 @@ bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char 
     }
     *source = source_add(diagnostics->sources, arena, name, text, length);
     return true;
+}
+
+bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+               const char *text, size_t length, struct span from, uint32_t *source) {
+    return read_text_within(arena, diagnostics, name, text, length, &strategy_limit, from, source);
 }
 
 // Doubling reads: pipes have no size to ask for, and the size of a file may change.
@@ -197,17 +206,22 @@ char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char
 }
 
 // The name of standard input is one that no import can mean.
-bool read_source(struct arena *arena, struct diagnostics *diagnostics, const char *path,
-                 struct span from, uint32_t *source) {
+bool read_source_within(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                        const struct text_limit *limit, struct span from, uint32_t *source) {
     size_t length;
-    char *bytes = read_path(arena, diagnostics, path, LIMIT_SOURCE_BYTES, from, &length);
+    char *bytes = read_path(arena, diagnostics, path, limit->bytes, from, &length);
     if (!bytes)
         return false;
     bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;
-    bool good = read_text(arena, diagnostics, standard_input ? "<stdin>" : path, bytes, length,
-                          from, source);
+    bool good = read_text_within(arena, diagnostics, standard_input ? "<stdin>" : path, bytes,
+                                 length, limit, from, source);
     free(bytes);
     return good;
+}
+
+bool read_source(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                 struct span from, uint32_t *source) {
+    return read_source_within(arena, diagnostics, path, &strategy_limit, from, source);
 }
 
 bool frontend_read(struct arena *arena, struct diagnostics *diagnostics, const char *path,

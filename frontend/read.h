@@ -11,6 +11,13 @@ bool read_source(struct arena *arena, struct diagnostics *diagnostics, const cha
                  struct span from, uint32_t *source);
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                const char *text, size_t length, struct span from, uint32_t *source);
+// The same of files of other kinds. `remedy`: what to do about one that is larger.
+struct text_limit {
+    size_t bytes;
+    const char *remedy;
+};
+bool read_source_within(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                        const struct text_limit *limit, struct span from, uint32_t *source);
 // All bytes of a file, from malloc; stops somewhere above `limit`. NULL: reported.
 char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                 size_t limit, struct span from, size_t *length);

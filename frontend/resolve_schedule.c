@@ -1,5 +1,6 @@
-// The schedule of a pipeline: `split layers over AXES schedule METHOD(chunks = v, stages = [...])`. Whether
-// stages and method fit the model and the mesh is for `place` to judge.
+// The schedule of a pipeline: `split layers over AXES schedule METHOD(chunks = v, stages = [...])`, or `schedule
+// from "FILE"(stages = [...], microbatches = m)`. Whether stages and order fit the model and the mesh is for
+// `place` to judge.
 #include <string.h>
 #include <strings.h>
 
@@ -107,23 +108,27 @@ static bool read_stages(struct resolver *r, const struct ast_value *value,
 
 static bool read_argument(struct resolver *r, const struct frame *frame,
                           const struct ast_argument *argument, struct pipeline_config *pipeline) {
-    static const char *const names[] = {"chunks", "stages"};
+    // A file says which stages a device has.
+    const char *const names[] = {"stages", pipeline->file ? "microbatches" : "chunks"};
     if (argument->kind != ARGUMENT_VALUE || !argument->name.text) {
         struct diagnostic *d =
             report(r->diagnostics, E105, argument->span, "what a schedule is given has a name");
-        diagnostic_help(d, "say `chunks = 2` or `stages = [...]`");
+        diagnostic_help(d, "say `%s` or `stages = [...]`",
+                        pipeline->file ? "microbatches = 8" : "chunks = 2");
         return false;
     }
     const struct ast_value *value = substitute(frame, argument->value);
-    switch (table_find(names, 2, argument->name.text)) {
-    case 0:
-        return read_integer(r, value, "`chunks`", 1, LIMIT_LAYERS, &pipeline->chunks);
-    case 1:
+    int argument_number = table_find(names, 2, argument->name.text);
+    if (argument_number == 0)
         return read_stages(r, value, pipeline);
-    default:
+    if (argument_number < 0) {
         report_unknown(r, E104, argument->name, "argument of a schedule", names, 2);
         return false;
     }
+    if (!pipeline->file)
+        return read_integer(r, value, "`chunks`", 1, LIMIT_LAYERS, &pipeline->chunks);
+    pipeline->microbatches_span = value->span;
+    return read_integer(r, value, "`microbatches`", 1, LIMIT_MICROBATCHES, &pipeline->microbatches);
 }
 
 static bool read_arguments(struct resolver *r, const struct frame *frame,
@@ -142,15 +147,22 @@ static bool read_arguments(struct resolver *r, const struct frame *frame,
     return good;
 }
 
+// A file lies beside the one that names it.
+static bool read_file(struct resolver *r, const struct frame *frame,
+                      const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
+    struct span from = schedule->value->span;
+    const char *name = schedule->value->string;
+    const char *path =
+        path_beside(r->arena, r->diagnostics->sources->items[from.source].name, name);
+    pipeline->method_span = from;
+    pipeline->file = read_schedule_file(r, path, name, from);
+    return pipeline->file && read_arguments(r, frame, &schedule->arguments, pipeline);
+}
+
 // A method that is misspelt is told as that, even where the rest is not well.
-static bool read_schedule(struct resolver *r, const struct frame *frame,
-                          const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
-    const struct ast_value *value =
-        schedule->kind == SCHEDULE_METHOD ? substitute(frame, schedule->value) : schedule->value;
-    if (schedule->kind == SCHEDULE_FILE) {
-        report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE_FILE);
-        return false;
-    }
+static bool read_method(struct resolver *r, const struct frame *frame,
+                        const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
+    const struct ast_value *value = substitute(frame, schedule->value);
     struct ast_name name =
         value->kind == AST_CALL
             ? value->call.name
@@ -162,9 +174,13 @@ static bool read_schedule(struct resolver *r, const struct frame *frame,
     }
     pipeline->method = (enum pipeline_method)method;
     pipeline->method_span = name.span;
-    bool good =
-        value->kind != AST_CALL || read_arguments(r, frame, &value->call.arguments, pipeline);
-    return good;
+    return value->kind != AST_CALL || read_arguments(r, frame, &value->call.arguments, pipeline);
+}
+
+static bool read_schedule(struct resolver *r, const struct frame *frame,
+                          const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
+    return schedule->kind == SCHEDULE_FILE ? read_file(r, frame, schedule, pipeline)
+                                           : read_method(r, frame, schedule, pipeline);
 }
 
 static bool splits_layers(const struct split_statement *split) {

@@ -179,8 +179,9 @@ stmt: SPLIT names OVER product schedule { $$ = ast_split(p, @$, $2, $4, $5); }
     | error body { $$ = NULL; }
     ;
 schedule: %empty { $$ = (struct ast_schedule){0}; }
-    | SCHEDULE value { $$ = (struct ast_schedule){SCHEDULE_METHOD, $2, @$}; }
-    | SCHEDULE FROM STRING { $$ = (struct ast_schedule){SCHEDULE_FILE, ast_string(p, @3, $3), @$}; }
+    | SCHEDULE value { $$ = (struct ast_schedule){SCHEDULE_METHOD, $2, .span = @$}; }
+    | SCHEDULE FROM STRING { $$ = (struct ast_schedule){SCHEDULE_FILE, ast_string(p, @3, $3), .span = @$}; }
+    | SCHEDULE FROM STRING '(' args ')' { $$ = (struct ast_schedule){SCHEDULE_FILE, ast_string(p, @3, $3), $5, @$}; }
     ;
 modes: mode { $$ = ast_modes_add(p, (struct ast_modes){0}, $1); }
     | modes ',' mode { $$ = ast_modes_add(p, $1, $3); }

@@ -294,19 +294,36 @@ struct stage_config { // `embedding + 7`
     struct span span;
 };
 
+// The schedule that a file says, with where it says what. Which of it is right, and whether it fits the mesh and
+// the batch, is for `place` to judge: so far every task has a kind, and every stage stands in one row.
+struct schedule_file {
+    const char *name; // as the strategy says it
+    const struct schedule *schedule;
+    struct span **tasks; // by rank and place in its list
+    struct span *ranks;  // of each one's row
+};
+
 // split layers over AXES schedule METHOD(chunks = v, stages = [...])
+// split layers over AXES schedule from "FILE"(stages = [...], microbatches = m)
 struct pipeline_config {
-    struct axis_list axes; // none: there is no pipeline
+    struct axis_list axes;            // none: there is no pipeline
+    const struct schedule_file *file; // NULL: the method's schedule
     enum pipeline_method method;
     int64_t chunks;              // stages of a device; 0: not said
+    int64_t microbatches;        // that the file is said to have; 0: not said
     struct stage_config *stages; // in the order of the model
     uint32_t n_stages;           // 0: not said, they are made as even as they can be
-    struct span method_span, stages_span;
-    struct origin origin; // of the statement
+    struct span method_span, stages_span, microbatches_span; // method: or the file's name
+    struct origin origin;                                    // of the statement
 };
 
 static inline bool has_pipeline(const struct pipeline_config *pipeline) {
     return pipeline->axes.n > 0;
+}
+
+// What the schedule is called in a report.
+static inline const char *pipeline_schedule_name(const struct pipeline_config *pipeline) {
+    return pipeline->file ? pipeline->file->name : method_names[pipeline->method];
 }
 
 struct strategy_config {

@@ -270,6 +270,11 @@ struct pipeline_account {
 // The placement has a pipeline.
 struct pipeline_account *account_pipeline(const struct placement *, struct arena *);
 
+// When each task begins, by rank and place in its list, where those of a kind take so many units of time, whatever
+// their stage (pipeline/simulate.c). The schedule runs.
+uint32_t **schedule_begins(struct arena *, const struct schedule *,
+                           const uint32_t units[N_TASK_KINDS]);
+
 // ---- price (price/price.c) --------------------------------------------------------------------
 // What a strategy holds and sends, from routes, without its program. Of many strategies for one model,
 // mesh and training: what those have in common that divide work alike is found once.

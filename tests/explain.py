@@ -6,7 +6,7 @@ be broken. The manual lists what is not built.
     explain.py PLACEC ROOT [CODE...]     with PLACE_TEST_EVERY=N in the environment, every N-th code only
 
 A page is docs/errors/CODE.md: text, then `Wrong:` and `Right:`, each with a fenced example in the
-language (```place). A ```json NAME before an example is a file beside it. An example that begins with
+language (```place). A ```json NAME or ```csv NAME before an example is a file beside it. An example that begins with
 `// placec check FILE OPTIONS` is checked with these options. Where only an edited program is wrong, the
 wrong part has a file and, as both parts, lines of its program (```step): the program is emitted, the
 lines replaced, and the whole put into the file. Blanks and line ends do not count there. A page without
@@ -35,7 +35,7 @@ def run(placec, section, text, *command):
     """The output of a command on a text, with the section's files beside it."""
     with tempfile.TemporaryDirectory() as folder:
         name = "wrong.place"
-        for file, beside in fenced(section, "json") + [(name, text)]:
+        for file, beside in fenced(section, "json") + fenced(section, "csv") + [(name, text)]:
             with open(os.path.join(folder, file), "w", encoding="utf-8") as to:
                 to.write(beside)
         return subprocess.run([placec, command[0], name, *command[1:]], cwd=folder,

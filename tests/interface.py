@@ -63,8 +63,8 @@ COMPLETED = [
     ("placec check --js", {"--json"}, True),
     ("placec check --steps", set(), True),  # of `run` alone
     ("placec run x.place --da", {"--data", "--data-type"}, True),
-    ("placec emit x.place --as ", {"ast", "program", "routes", "step", "llvm", "json"}, True),
-    ("placec emit x.place --as=", {"ast", "program", "routes", "step", "llvm", "json"}, True),
+    ("placec emit x.place --as ", {"ast", "program", "routes", "pipeline", "step", "llvm", "json"}, True),
+    ("placec emit x.place --as=", {"ast", "program", "routes", "pipeline", "step", "llvm", "json"}, True),
     ("placec emit x.place --as=st", {"step"}, True),
     ("placec build --emit l", {"llvm"}, True),
     ("placec build --cpu v", {"v2", "v3", "v4"}, True),

@@ -20,10 +20,15 @@ const char *shape_unfit(struct arena *, const struct pipeline_shape *);
 // The schedule of a shape that fits, in time linear in its tasks.
 struct schedule *schedule_of_shape(struct arena *, const struct pipeline_shape *);
 
-// What is wrong with a schedule: a task that is there twice or not at all, on a rank that does not
-// have the stage, or before what it reads on its own rank. NULL: nothing. That messages come in
-// time is for schedule_simulate to say.
-const char *schedule_wrong(struct arena *, const struct schedule *);
+// A task's place in a schedule. `index`: in its rank's list; behind its end: a task that is missing.
+struct task_place {
+    uint32_t rank, index;
+};
+
+// What is wrong with a schedule, and where (NULL: nobody asks): a task that is there twice or not at
+// all, on a rank that does not have the stage, or before what it reads on its own rank. NULL:
+// nothing. That messages come in time is for schedule_simulate to say.
+const char *schedule_wrong(struct arena *, const struct schedule *, struct task_place *);
 
 struct fraction {
     int64_t numerator, denominator; // lowest terms

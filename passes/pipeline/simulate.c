@@ -3,9 +3,10 @@
 // and whether it runs at all. Each task is looked at once, whatever the order of ranks.
 #include "ir/check.h"
 #include "ir/ir.h"
+#include "passes/passes.h"
 #include "passes/pipeline/order.h"
 
-static const double units[N_TASK_KINDS] = {
+static const uint32_t usual_units[N_TASK_KINDS] = {
     [TASK_FORWARD] = 1,
     [TASK_BACKWARD] = 2,
     [TASK_INPUTS] = 1,
@@ -21,6 +22,8 @@ struct rank_clock {
 struct run {
     const struct schedule *s;
     const double *weights;
+    const uint32_t *units;  // that tasks of a kind take
+    uint32_t **task_begins; // by rank and place in its list; NULL: nobody asks
     struct rank_clock *clocks;
     // By (forward, inputs or all of backward, weights; stage; microbatch): when it began and ended,
     // negative: not yet, and the rank that waits for it, from 1 on.
@@ -71,9 +74,11 @@ static void advance(struct run *run, uint32_t rank) {
             }
             begin = run->ends[read] > begin ? run->ends[read] : begin;
         }
-        double length = units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
+        double length = run->units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
         if (clock->next == 0)
             clock->begin = begin;
+        if (run->task_begins)
+            run->task_begins[rank][clock->next] = (uint32_t)begin;
         clock->busy += length;
         clock->now = begin + length;
         size_t slot = slot_of_task(run->s, task);
@@ -190,23 +195,29 @@ static void count_idle(const struct run *run, struct simulation *out) {
     out->span_bubble = fraction_of(out->span_idle, out->spans);
 }
 
+// Lets every rank go as far as it comes.
+static void run_all(struct arena *arena, const struct schedule *s, struct run *run) {
+    size_t n_slots = (size_t)N_SLOT_KINDS * s->n_stages * s->n_microbatches;
+    run->clocks = ARENA_ARRAY(arena, struct rank_clock, s->n_ranks);
+    run->begins = ARENA_ARRAY(arena, double, n_slots);
+    run->ends = ARENA_ARRAY(arena, double, n_slots);
+    run->waiters = ARENA_ARRAY(arena, uint32_t, n_slots);
+    run->ready = ARENA_ARRAY(arena, uint32_t, s->n_ranks);
+    for (size_t i = 0; i < n_slots; i++)
+        run->ends[i] = -1;
+    for (uint32_t rank = s->n_ranks; rank-- > 0;)
+        run->ready[run->n_ready++] = rank;
+    while (run->n_ready > 0)
+        advance(run, run->ready[--run->n_ready]);
+}
+
 bool schedule_simulate(struct arena *arena, const struct schedule *s, const double *weights,
                        struct simulation *out) {
-    size_t n_slots = (size_t)N_SLOT_KINDS * s->n_stages * s->n_microbatches, most = 0;
-    struct run run = {.s = s, .weights = weights};
-    run.clocks = ARENA_ARRAY(arena, struct rank_clock, s->n_ranks);
-    run.begins = ARENA_ARRAY(arena, double, n_slots);
-    run.ends = ARENA_ARRAY(arena, double, n_slots);
-    run.waiters = ARENA_ARRAY(arena, uint32_t, n_slots);
-    run.ready = ARENA_ARRAY(arena, uint32_t, s->n_ranks);
+    size_t most = 0;
+    struct run run = {.s = s, .weights = weights, .units = usual_units};
+    run_all(arena, s, &run);
     *out = (struct simulation){
         .of = s, .begins = run.begins, .ranks = ARENA_ARRAY(arena, struct rank_load, s->n_ranks)};
-    for (size_t i = 0; i < n_slots; i++)
-        run.ends[i] = -1;
-    for (uint32_t rank = s->n_ranks; rank-- > 0;)
-        run.ready[run.n_ready++] = rank;
-    while (run.n_ready > 0)
-        advance(&run, run.ready[--run.n_ready]);
     for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
         most = s->ranks[rank].n > most ? s->ranks[rank].n : most;
         if (run.clocks[rank].next < s->ranks[rank].n) {
@@ -221,6 +232,16 @@ bool schedule_simulate(struct arena *arena, const struct schedule *s, const doub
     }
     count_idle(&run, out);
     return true;
+}
+
+uint32_t **schedule_begins(struct arena *arena, const struct schedule *s,
+                           const uint32_t units[N_TASK_KINDS]) {
+    struct run run = {
+        .s = s, .units = units, .task_begins = ARENA_ARRAY(arena, uint32_t *, s->n_ranks)};
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        run.task_begins[rank] = ARENA_ARRAY(arena, uint32_t, s->ranks[rank].n);
+    run_all(arena, s, &run);
+    return run.task_begins;
 }
 
 double simulation_begin(const struct simulation *simulation, const struct task *task) {

@@ -39,24 +39,35 @@ static const char *task_wrong(struct arena *arena, const struct schedule *s, uin
     return NULL;
 }
 
-const char *schedule_wrong(struct arena *arena, const struct schedule *s) {
+// What is wrong with what is there, else with what is not; `place` is where.
+static const char *find_wrong(struct arena *arena, const struct schedule *s,
+                              struct task_place *place) {
     uint8_t *done = ARENA_ARRAY(arena, uint8_t, (size_t)s->n_stages * s->n_microbatches);
     for (uint32_t rank = 0; rank < s->n_ranks; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
             const char *wrong = task_wrong(arena, s, rank, &s->ranks[rank].tasks[i], done);
+            *place = (struct task_place){rank, i};
             if (wrong)
                 return wrong;
         }
     for (uint32_t stage = 0; stage < s->n_stages; stage++)
         for (uint32_t m = 0; m < s->n_microbatches; m++) {
             unsigned of = done[(size_t)stage * s->n_microbatches + m];
+            uint32_t rank = s->rank_of[stage];
+            *place = (struct task_place){rank, s->ranks[rank].n};
             if (!(of & 1 << TASK_BACKWARD) && !(of & 1 << TASK_WEIGHTS))
                 return arena_format(arena, "rank %u never does %s of stage %u and microbatch %u",
-                                    s->rank_of[stage],
+                                    rank,
                                     !of                     ? "F"
                                     : of & 1 << TASK_INPUTS ? "W"
                                                             : "B",
                                     stage, m);
         }
     return NULL;
+}
+
+const char *schedule_wrong(struct arena *arena, const struct schedule *s,
+                           struct task_place *place) {
+    struct task_place somewhere;
+    return find_wrong(arena, s, place ? place : &somewhere);
 }

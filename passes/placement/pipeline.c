@@ -7,8 +7,8 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
-#include "passes/pipeline/order.h"
 #include "passes/pipeline/stages.h"
+#include "passes/placement/pipeline.h"
 #include "passes/placement/place.h"
 #include "passes/placement/reports.h"
 
@@ -141,16 +141,20 @@ static bool check_list(struct placing *p) {
     return true;
 }
 
-// E331: some stage would have nothing to do.
-static void report_too_many(struct placing *p, uint64_t n) {
+// False, once reported (E331): some of the stages would have nothing to do, whichever layers they had.
+static bool has_work_for(struct placing *p, uint64_t n) {
     int64_t layers = p->program->job->sizes.layers;
+    if (said(p)->n_stages || n <= (uint64_t)layers + 2)
+        return true;
     struct diagnostic *d =
         report(p->diagnostics, E331, said(p)->method_span,
-               "%" PRIu64 " stages, and the model has %" PRId64 " layer%s, an embedding and a head", n,
-               layers, plural_s(layers));
+               "%" PRIu64 " stages, and the model has %" PRId64 " layer%s, an embedding and a head",
+               n, layers, plural_s(layers));
     diagnostic_say(d, "some stages would have nothing to do");
     diagnostic_origin(d, &said(p)->origin);
-    diagnostic_help(d, "take fewer chunks, or fewer devices along the pipeline");
+    diagnostic_help(d, said(p)->file ? "take a file with fewer stages"
+                                     : "take fewer chunks, or fewer devices along the pipeline");
+    return false;
 }
 
 // The stages where nobody says what they have.
@@ -183,7 +187,8 @@ static uint32_t chunks_of(const struct placing *p) {
     return method_chunks(pipeline->method);
 }
 
-static bool find_stages(struct placing *p) {
+// How many stages there are, and how many a device has at most; by a method, each as many. False: reported.
+static bool count_by_method(struct placing *p) {
     const struct pipeline_config *pipeline = said(p);
     struct placed_pipeline *placed = &p->placement->pipeline;
     uint32_t chunks = chunks_of(p);
@@ -208,15 +213,33 @@ static bool find_stages(struct placing *p) {
         diagnostic_edit(d, pipeline->stages_span, "auto");
         return false;
     }
-    if (!pipeline->n_stages && n > (uint64_t)p->program->job->sizes.layers + 2) {
-        report_too_many(p, n);
-        return false;
-    }
     placed->n_stages = (uint32_t)n;
     placed->n_chunks = chunks;
+    return has_work_for(p, n);
+}
+
+static bool count_by_file(struct placing *p) {
+    const struct schedule *schedule = said(p)->file->schedule;
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    if (!check_said_stages(p))
+        return false;
+    uint32_t *chunks = ARENA_ARRAY(p->arena, uint32_t, schedule->n_ranks);
+    for (uint32_t i = 0; i < schedule->n_stages; i++)
+        if (++chunks[schedule->rank_of[i]] > placed->n_chunks)
+            placed->n_chunks = chunks[schedule->rank_of[i]];
+    placed->n_stages = schedule->n_stages;
+    return has_work_for(p, schedule->n_stages);
+}
+
+static bool find_stages(struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    if (!(pipeline->file ? count_by_file(p) : count_by_method(p)))
+        return false;
+    uint32_t n = placed->n_stages;
     placed->stages = ARENA_ARRAY(p->arena, struct placed_stage, n);
     if (!pipeline->n_stages) {
-        choose_stages(p, (uint32_t)n, placed->stages);
+        choose_stages(p, n, placed->stages);
         return true;
     }
     if (!check_list(p))
@@ -239,6 +262,8 @@ static void weigh_stages(struct placing *p) {
 
 void find_pipeline(struct placing *p) {
     p->placement->pipeline.axes = effective_axes(p, &said(p)->axes);
+    if (said(p)->file && !check_said_ranks(p, n_ranks(p)))
+        return;
     if (p->placement->pipeline.axes.n == 0)
         return;
     check_axes(p);
@@ -290,31 +315,38 @@ static void report_unfit(struct placing *p, const char *unfit) {
     diagnostic_help(d, "take another schedule, as `one_f_one_b`, or `interleaved(chunks = 2)`");
 }
 
+// NULL: reported.
+static const struct schedule *schedule_by_method(struct placing *p) {
+    const struct pipeline_shape shape = {said(p)->method, n_ranks(p),
+                                         p->placement->pipeline.n_chunks,
+                                         (uint32_t)p->placement->microbatches};
+    const char *unfit = shape_unfit(p->arena, &shape);
+    if (unfit) {
+        report_unfit(p, unfit);
+        return NULL;
+    }
+    const struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    CHECK(!schedule_wrong(p->arena, schedule, NULL));
+    return schedule;
+}
+
 void check_pipeline(struct placing *p) {
     struct placed_pipeline *placed = &p->placement->pipeline;
-    const struct pipeline_shape shape = {said(p)->method, n_ranks(p), placed->n_chunks,
-                                         (uint32_t)p->placement->microbatches};
     if (placed->axes.n == 0)
         return;
     uint32_t errors = p->diagnostics->n_errors;
     check_built(p);
     if (p->diagnostics->n_errors > errors)
         return;
-    uint64_t tasks = 3 * (uint64_t)placed->n_stages * shape.n_microbatches;
+    uint32_t microbatches = (uint32_t)p->placement->microbatches;
+    uint64_t tasks = 3 * (uint64_t)placed->n_stages * microbatches;
     if (tasks > LIMIT_TASKS) {
         struct diagnostic *d =
             report(p->diagnostics, E107, origin_span(&said(p)->origin),
                    "%u stages of %u microbatches; at most %d tasks are put in order",
-                   placed->n_stages, shape.n_microbatches, (int)LIMIT_TASKS);
+                   placed->n_stages, microbatches, (int)LIMIT_TASKS);
         diagnostic_help(d, "raise `microbatch`, or take fewer chunks");
         return;
     }
-    const char *unfit = shape_unfit(p->arena, &shape);
-    if (unfit) {
-        report_unfit(p, unfit);
-        return;
-    }
-    struct schedule *schedule = schedule_of_shape(p->arena, &shape);
-    CHECK(!schedule_wrong(p->arena, schedule));
-    placed->schedule = schedule;
+    placed->schedule = said(p)->file ? check_said_schedule(p) : schedule_by_method(p);
 }

@@ -6,6 +6,7 @@
 //   splits.c    which divisions of work have a meaning together
 //   ranges.c    which layers are placed alike
 //   pipeline.c  which layers a pipeline's stages have, and when they are computed
+//   said_schedule.c  whether what a file says of that is an order of its tasks
 //   ring.c      the axis round which keys travel, and what it asks of the rest
 //   rules.c     which modes have a meaning, alone and together
 //   dimensions.c  which states are cut along which dimension

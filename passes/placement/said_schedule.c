@@ -1,0 +1,218 @@
+// place, said schedule: whether what a file says is an order of the tasks of this pipeline: its rows the ranks, its
+// stages the list's, each task once, on its rank, behind what it reads; and whether that order runs. Then what of
+// such orders is not compiled yet. All of it is told at cells of the file.
+#include "ir/diagnostic.h"
+#include "passes/placement/pipeline.h"
+#include "passes/placement/place.h"
+#include "passes/placement/reports.h"
+
+static const struct pipeline_config *said(const struct placing *p) {
+    return &p->config->strategy.pipeline;
+}
+
+static const struct schedule *order(const struct placing *p) {
+    return said(p)->file->schedule;
+}
+
+// The cell of a task; of one that is missing its rank's row ends there.
+static struct span cell_at(const struct placing *p, struct task_place place) {
+    const struct schedule_file *file = said(p)->file;
+    if (place.index < file->schedule->ranks[place.rank].n)
+        return file->tasks[place.rank][place.index];
+    struct span row = file->ranks[place.rank];
+    return span_of(row.source, row.end, row.end);
+}
+
+static bool same_task(const struct task *a, const struct task *b) {
+    return a->kind == b->kind && a->stage == b->stage && a->microbatch == b->microbatch;
+}
+
+// The first of these tasks in its rank's list, which it is in.
+static struct span cell_of(const struct placing *p, const struct task *task) {
+    struct task_place place = {order(p)->rank_of[task->stage], 0};
+    const struct rank_tasks *list = &order(p)->ranks[place.rank];
+    while (place.index < list->n && !same_task(&list->tasks[place.index], task))
+        place.index++;
+    return cell_at(p, place);
+}
+
+// As today's dialect writes it.
+static const char *task_text(struct placing *p, const struct task *task) {
+    return arena_format(p->arena, "%u%c%u", task->stage, task_letters[task->kind],
+                        task->microbatch);
+}
+
+static struct diagnostic *report_cell(struct placing *p, struct span span, const char *message) {
+    struct diagnostic *d = report(p->diagnostics, E333, span, "%s", message);
+    diagnostic_note_at(d, said(p)->method_span, "the file is named here");
+    if (said(p)->origin.inner)
+        diagnostic_origin(d, &said(p)->origin);
+    return d;
+}
+
+// ---- sizes ------------------------------------------------------------------------------------
+
+bool check_said_ranks(struct placing *p, uint32_t n_ranks) {
+    const struct schedule_file *file = said(p)->file;
+    uint32_t n = file->schedule->n_ranks;
+    if (n == n_ranks)
+        return true;
+    struct diagnostic *d = report_cell(
+        p, file->ranks[n > n_ranks ? n_ranks : n - 1],
+        arena_format(p->arena,
+                     "the file has rows for %u rank%s, and there %s %u device%s over `%s`", n,
+                     plural_s(n), n_ranks == 1 ? "is" : "are", n_ranks, plural_s(n_ranks),
+                     axes_text(p, &said(p)->axes)));
+    diagnostic_say(d, n > n_ranks ? "the first row too many" : "the last row");
+    diagnostic_help(d, "a file is for one number of devices: write one for %u", n_ranks);
+    return false;
+}
+
+// A cell with the greatest stage, or the greatest microbatch.
+static struct span greatest(const struct placing *p, bool stage) {
+    const struct schedule *s = order(p);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+            const struct task *task = &s->ranks[rank].tasks[i];
+            if (stage ? task->stage + 1 == s->n_stages : task->microbatch + 1 == s->n_microbatches)
+                return cell_at(p, (struct task_place){rank, i});
+        }
+    return said(p)->method_span;
+}
+
+bool check_said_stages(struct placing *p) {
+    uint32_t n = order(p)->n_stages, listed = said(p)->n_stages;
+    if (listed == 0 || listed == n)
+        return true;
+    struct diagnostic *d =
+        report_cell(p, greatest(p, true),
+                    arena_format(p->arena, "the file has %u stage%s, and `stages` has %u", n,
+                                 plural_s(n), listed));
+    diagnostic_note_at(d, said(p)->stages_span, "the list has an entry for each stage");
+    diagnostic_help(d, "let the compiler choose: `stages = auto`");
+    diagnostic_edit(d, said(p)->stages_span, "auto");
+    return false;
+}
+
+static bool check_microbatches(struct placing *p) {
+    uint32_t n = order(p)->n_microbatches, m = (uint32_t)p->placement->microbatches;
+    int64_t told = said(p)->microbatches;
+    if (n != m) {
+        struct diagnostic *d =
+            report_cell(p, greatest(p, false),
+                        arena_format(p->arena, "the file has %u microbatch%s, and a step has %u", n,
+                                     n == 1 ? "" : "es", m));
+        diagnostic_help(d, "a step has as many as `batch` and `microbatch` say, of each device "
+                           "that splits the batch");
+        return false;
+    }
+    if (told == 0 || told == n)
+        return true;
+    struct diagnostic *d =
+        report(p->diagnostics, E333, said(p)->microbatches_span,
+               "the file is said to have other microbatches than the %u that it has", n);
+    diagnostic_help(d, "leave it out: it follows from the file");
+    diagnostic_edit(d, said(p)->microbatches_span, "%u", n);
+    return false;
+}
+
+// ---- tasks ------------------------------------------------------------------------------------
+
+static bool check_tasks(struct placing *p) {
+    struct task_place place;
+    const char *wrong = schedule_wrong(p->arena, order(p), &place);
+    if (!wrong)
+        return true;
+    const struct rank_tasks *list = &order(p)->ranks[place.rank];
+    struct span at = cell_at(p, place);
+    struct diagnostic *d = report_cell(p, at, wrong);
+    if (place.index == list->n) {
+        diagnostic_say(d, "its row ends here");
+        return false;
+    }
+    const struct task *task = &list->tasks[place.index];
+    struct span first = cell_of(p, task);
+    if (!span_equal(first, at))
+        diagnostic_label(d, first, "the first time");
+    return false;
+}
+
+// What the task gets from another stage.
+static struct task read_by(const struct task *task) {
+    struct task read = *task;
+    read.stage = task->kind == TASK_FORWARD ? task->stage - 1 : task->stage + 1;
+    return read;
+}
+
+enum { CYCLE_LABELS = 4 };
+
+static bool check_runs(struct placing *p) {
+    struct simulation simulation;
+    if (schedule_simulate(p->arena, order(p), NULL, &simulation))
+        return true;
+    const struct task *cycle = simulation.cycle;
+    struct task read = read_by(&cycle[0]);
+    struct diagnostic *d = report_cell(
+        p, cell_of(p, &cycle[0]),
+        arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
+    diagnostic_say(d, "waits for %s, which stands behind another that waits", task_text(p, &read));
+    for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++) {
+        read = read_by(&cycle[i]);
+        diagnostic_label(d, cell_of(p, &cycle[i]), "waits for %s", task_text(p, &read));
+    }
+    return false;
+}
+
+// ---- what is not built ------------------------------------------------------------------------
+
+// Where a message is waited for goes by the tasks that come behind it (passes/stages/order.c).
+static bool check_ascending(struct placing *p) {
+    const struct schedule *s = order(p);
+    uint32_t *next = ARENA_ARRAY(p->arena, uint32_t, (size_t)2 * s->n_stages);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+            const struct task *task = &s->ranks[rank].tasks[i];
+            bool forward = task->kind == TASK_FORWARD;
+            if (task->kind == TASK_WEIGHTS || // which sends nothing
+                task->microbatch == next[2 * (size_t)task->stage + forward]++)
+                continue;
+            const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
+            not_yet(p, &at, "a schedule whose microbatches are in another order",
+                    "let each stage go through them from 0 on, forward and backward");
+            return false;
+        }
+    return true;
+}
+
+// Where one table is embedding and head, of one rank, the head begins its gradient for a microbatch, and the embedding
+// adds to that.
+static bool check_tied(struct placing *p) {
+    const struct schedule *s = order(p);
+    uint32_t last = s->n_stages - 1, rank = s->rank_of[0];
+    if (!p->config->model.tied || last == 0 || s->rank_of[last] != rank)
+        return true;
+    bool *begun = ARENA_ARRAY(p->arena, bool, s->n_microbatches);
+    for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+        const struct task *task = &s->ranks[rank].tasks[i];
+        bool makes = task->kind == TASK_BACKWARD || task->kind == TASK_WEIGHTS;
+        if (makes && task->stage == last)
+            begun[task->microbatch] = true;
+        if (!makes || task->stage != 0 || begun[task->microbatch])
+            continue;
+        const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
+        not_yet(p, &at,
+                "a schedule that makes an embedding's gradients before those of its head, which is "
+                "the same table,",
+                "let the last stage make its weights' gradients first");
+        return false;
+    }
+    return true;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+const struct schedule *check_said_schedule(struct placing *p) {
+    bool good = check_microbatches(p) && check_tasks(p) && check_runs(p) && check_ascending(p) &&
+                check_tied(p);
+    return good ? order(p) : NULL;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts in any
+order in which they can run, each stage's microbatches forward and backward one after the other. All are accepted, and
+train as one device does (trains_alike.py).
+
+usage: said_schedules.py PLACEC [SEED ...]     orders of these seeds alone
+With PLACE_TEST_EVERY=N in the environment an N-th of them."""
+import concurrent.futures
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+PLACEC, *SEEDS = sys.argv[1:]
+HERE = os.path.dirname(os.path.abspath(__file__))
+SEEDS_OF_TEST = 24
+MODEL = "llama { layers = 6  hidden = 16  heads = 2  head_dim = 8  kv_heads = 1  ffn = 24  vocab = 256  tied = %s }"
+
+
+def order(chance, ranks, stages, microbatches):
+    """The rows of a schedule, as lists of tasks."""
+    rank_of = list(range(ranks)) + [chance.randrange(ranks) for _ in range(stages - ranks)]
+    chance.shuffle(rank_of)
+    rows = [[] for _ in range(ranks)]
+    forward, backward, weights = [0] * stages, [0] * stages, []
+    splits, hurry = chance.choice((0, 0.3, 1)), chance.random()
+    while True:
+        ready = [("F", stage, forward[stage]) for stage in range(stages)
+                 if forward[stage] < (microbatches if stage == 0 else forward[stage - 1])]
+        back = [("B", stage, backward[stage]) for stage in range(stages)
+                if backward[stage] < (forward[stage] if stage == stages - 1 else min(forward[stage], backward[stage + 1]))]
+        if not ready + back + weights:
+            return rows
+        # Of a table that stands at both ends, the gradients of the head come first.
+        weights_now = [task for task in weights if task[1] > 0 or ("W", stages - 1, task[2]) not in weights]
+        kind, stage, microbatch = chance.choice(back if back and chance.random() < hurry else ready + back + weights_now)
+        if kind == "F":
+            forward[stage] += 1
+        elif kind == "B":
+            backward[stage] += 1
+            if chance.random() < splits or (stage == 0 and ("W", stages - 1, microbatch) in weights):
+                kind = "I"
+                weights.append(("W", stage, microbatch))
+        else:
+            weights.remove(("W", stage, microbatch))
+        rows[rank_of[stage]].append(f"{stage}{kind}{microbatch}")
+
+
+def write(path, mesh, train, strategy, tied):
+    with open(path, "w", encoding="utf-8") as to:
+        to.write(f'import "lib/strategies.place"\nmodel tiny : {MODEL % tied}\ndevice core {{ memory = 4 GiB }}\n'
+                 f"mesh ranks of core {{ {mesh} }}\n"
+                 f"train {{ batch = 8  sequence = 8  optimizer = adamw(lr = 1e-3)  clip = 1.0  {train} }}\n"
+                 f"strategy main {{ {strategy} }}\n")
+
+
+def compare(seed, folder):
+    chance = random.Random(seed)
+    ranks = chance.choice((2, 2, 3))
+    stages, microbatches = chance.randint(ranks, 6), chance.choice((1, 2, 4, 8))
+    data = chance.choice((1, 1, 2)) if microbatches < 8 else 1
+    train = f"microbatch = {8 // microbatches // data}"
+    one, other, file = (os.path.join(folder, f"{seed}{end}") for end in (".one.place", ".place", ".csv"))
+    with open(file, "w", encoding="utf-8") as to:
+        to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches))
+    tied = chance.choice(("true", "false"))
+    strategy = f'split layers over pp schedule from "{seed}.csv"  split batch over dp'
+    write(one, "dp = 1", train, "split batch over dp", tied)
+    write(other, f"pp = {ranks}  dp = {data}", train, strategy + chance.choice(("", "  use zero3(dp)")) * (data > 1), tied)
+    done = subprocess.run([sys.executable, os.path.join(HERE, "trains_alike.py"), PLACEC, one, other,
+                           "-Dtrain.precision=fp64"], capture_output=True, text=True)
+    return None if done.returncode == 0 else f"seed {seed}: {done.stdout}{done.stderr}"
+
+
+seeds = [int(seed) for seed in SEEDS] or range(0, SEEDS_OF_TEST, int(os.environ.get("PLACE_TEST_EVERY", 1)))
+with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    wrong = [line for line in pool.map(lambda seed: compare(seed, temporary), seeds) if line]
+sys.exit("\n".join(wrong))
