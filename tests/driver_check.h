@@ -1,6 +1,5 @@
 // What `placec check` does with a file, done with a text in memory: everything is compiled, judged,
-// accounted for and reported, in words and in JSON, and what is printed is thrown away, as is the
-// code that is made of what is accepted.
+// accounted for and reported, in words and in JSON, and what is printed is thrown away.
 #ifndef PLACE_TESTS_DRIVER_CHECK_H
 #define PLACE_TESTS_DRIVER_CHECK_H
 
@@ -9,8 +8,8 @@
 
 #include "ir/arena.h"
 
-// True: it was accepted.
-bool driver_check(const char *text, size_t length);
+// True: it was accepted. Code is made of that, too, if `generates`, and thrown away.
+bool driver_check(const char *text, size_t length, bool generates);
 // The text with the program that is derived from it written out behind, as people paste it.
 // `*written`: where that begins. NULL: it is refused.
 char *driver_paste(struct arena *, const char *text, size_t *written);

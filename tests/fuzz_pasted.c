@@ -13,7 +13,7 @@
 #include "tests/step_words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    driver_check((const char *)data, size);
+    driver_check((const char *)data, size, true);
     return 0;
 }
 

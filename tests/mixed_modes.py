@@ -4,7 +4,7 @@ of it in pipelines: what
 the front end and the placement let through is proved equal to one device (proved.py), and some of it trains as one.
 
 usage: mixed_modes.py PLACEC ROOT
-300 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000, with PLACE_TEST_EVERY=N an N-th."""
+150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000, with PLACE_TEST_EVERY=N an N-th."""
 import os
 import random
 import sys
@@ -12,7 +12,7 @@ import sys
 from proved import check_all
 
 PLACEC, ROOT = sys.argv[1:]
-N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 300 // int(os.environ.get("PLACE_TEST_EVERY", 1))
+N_DRAWN = 3000 if os.environ.get("PLACE_TEST_FULL") else 150 // int(os.environ.get("PLACE_TEST_EVERY", 1))
 TRAINED_EVERY = 12  # of those that are accepted
 SELECTORS = ["", "", "", "", ".mlp", ".attention", ".norm", ".embedding", ".head", ".attention.qkv", ".layers",
              ".layers[0:2]", ".layers[-1]", ".layers[::2]", ".layers[1::2].mlp", ".layers[2:].attention", ".layers[:3].norm"]

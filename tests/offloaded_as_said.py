@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Holds runs of which the states are elsewhere against the derived program's run and against what `check` said.
+"""Holds runs of which the states are elsewhere against the derived program's run and against what `check` said. Of a
+sample (offloaded_ways.py) those that ran.
 
     offloaded_as_said.py PREFIX DERIVED WAY..."""
 import json
+import os
 import sys
 
 
@@ -14,6 +16,8 @@ def steps(path):
 prefix, derived, *ways = sys.argv[1:]
 own = steps(f"{prefix}.{derived}.log")
 for way in ways:
+    if os.path.exists(f"{prefix}.{way}.place") and not os.path.exists(f"{prefix}.{way}.log"):
+        continue
     log = steps(f"{prefix}.{way}.log")
     with open(f"{prefix}.{way}.json", encoding="utf-8") as report:
         said = json.load(report)

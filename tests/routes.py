@@ -48,9 +48,12 @@ def copied_activations(text):
 
 
 def sent_by_account(report, text):
-    """Of starts of the training step. What an average sends belongs to no route of that step."""
+    """Starts of the training step. What an average sends belongs to no route of that step, nor does what the ends of a
+    pipeline tell each other of a tied table, and what is done with it at both is told once."""
     sent = {}
     for transfer in report["communication"]:
+        if transfer["op"] == "send" or (transfer["role"] == "embedding" and transfer["stage"] > 0):
+            continue
         if transfer["state"] in ("parameters", "gradients") and transfer["every"] == 1:
             sent[transfer["state"]] = sent.get(transfer["state"], 0) + transfer["bytes"]
     # Activations have no routes.

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """All strategies of a file train to the same bits on 1, 2, 4 and 8 devices, by one and by two threads each: the losses
 and norms of some steps, and the parameters and optimizer states behind them. The file has a mesh of the axes `replica`
-and `shard` and says `reproducible`. Prints of how many strategies, and the one value.
+and `shard` and says `reproducible`. Prints how many strategies the file has, and the one value.
 
 Each strategy runs in one way, in turns, and the first in those that are nobody's turn, too; with PLACE_TEST_FULL in the
-environment each in every way.
+environment each in every way. With --every N each N-th strategy only runs, on meshes that are far apart.
 
-usage: same_bits.py [--library FILE] [--launcher COMMAND] PLACEC FILE STEPS [-D...]
+usage: same_bits.py [--library FILE] [--launcher COMMAND] [--every N] PLACEC FILE STEPS [-D...]
 
 The last run has the products of another library, which need not be products: where sums have an order, none are its.
 With a launcher, which takes the number of processes next, one device is compared with four in processes of one and of
@@ -31,6 +31,8 @@ while words[0].startswith("--"):
     options[option] = value
 LAUNCHER = shlex.split(options.get("--launcher", ""))
 LIBRARY = options.get("--library")
+EVERY = int(options.get("--every", 1))
+STRIDE = 5 if EVERY > 1 else 1  # no number of ways divides it
 PLACEC, FILE, STEPS, *SETTINGS = words
 TEXT = os.path.join(ROOT, "README.md")
 # replica, shard, threads of a device, processes (0: no launcher)
@@ -57,8 +59,8 @@ with open(FILE, encoding="utf-8") as file:
     strategies = re.findall(r"^strategy (\w+)", file.read(), re.MULTILINE)
 with tempfile.TemporaryDirectory() as temporary:
     found = {(s, way): bits(temporary, s, *way)
-             for i, s in enumerate(strategies) for k, way in enumerate(WAYS)
-             if FULL or k == i % len(WAYS) or (i == 0 and k >= len(strategies))}
+             for i, s in enumerate(strategies[::EVERY]) for k, way in enumerate(WAYS)
+             if FULL or k == i * STRIDE % len(WAYS) or (i == 0 and EVERY == 1 and k >= len(strategies))}
     if LIBRARY:
         found[strategies[0] + ", by another library", WAYS[0]] = bits(temporary, strategies[0], *WAYS[0], LIBRARY)
 if len(set(found.values())) != 1:

@@ -22,7 +22,7 @@ LETTERS = ("R", "S", "S*", "M", "O")
 TUPLES = list(itertools.product(LETTERS, repeat=4))
 FULL = bool(os.environ.get("PLACE_TEST_FULL"))
 EVERY = int(os.environ.get("PLACE_TEST_EVERY", 1))
-N_CHECKED, N_RUN = 40, 4  # of each kind of axis and in each type, where not all are tried
+N_CHECKED, N_RUN = 40, 2  # of each kind of axis and in each type, where not all are tried
 STEPS, LAYERS = 3, 2
 
 # The kinds of axes, by what the tuple is about: of a tensor axis a tuple about what its split cuts is another than one

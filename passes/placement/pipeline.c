@@ -141,19 +141,21 @@ static bool check_list(struct placing *p) {
     return true;
 }
 
-// False, once reported: nothing for some stage, where nobody says what stages have.
-static bool choose_stages(struct placing *p, uint32_t n, struct placed_stage *stages) {
+// E331: some stage would have nothing to do.
+static void report_too_many(struct placing *p, uint64_t n) {
+    int64_t layers = p->program->job->sizes.layers;
+    struct diagnostic *d =
+        report(p->diagnostics, E331, said(p)->method_span,
+               "%" PRIu64 " stages, and the model has %" PRId64 " layer%s, an embedding and a head", n,
+               layers, plural_s(layers));
+    diagnostic_say(d, "some stages would have nothing to do");
+    diagnostic_origin(d, &said(p)->origin);
+    diagnostic_help(d, "take fewer chunks, or fewer devices along the pipeline");
+}
+
+// The stages where nobody says what they have.
+static void choose_stages(struct placing *p, uint32_t n, struct placed_stage *stages) {
     int64_t all = p->program->job->sizes.layers;
-    if (n > all + 2) {
-        struct diagnostic *d =
-            report(p->diagnostics, E331, said(p)->method_span,
-                   "%u stages, and the model has %" PRId64 " layer%s, an embedding and a head", n,
-                   all, plural_s(all));
-        diagnostic_say(d, "some stages would have nothing to do");
-        diagnostic_origin(d, &said(p)->origin);
-        diagnostic_help(d, "take fewer chunks, or fewer devices along the pipeline");
-        return false;
-    }
     const struct parts_work work = work_of_parts(p);
     uint32_t *layers = ARENA_ARRAY(p->arena, uint32_t, n);
     stages_balance(&work, (uint32_t)all, n, layers);
@@ -169,7 +171,6 @@ static bool choose_stages(struct placing *p, uint32_t n, struct placed_stage *st
     int64_t begin = 0;
     for (uint32_t i = 0; i < n; begin = stages[i++].end)
         stages[i] = (struct placed_stage){.begin = begin, .end = begin + layers[i]};
-    return true;
 }
 
 // How many stages a device has, if that follows from the method or the list; 0: it is for the file to say.
@@ -207,13 +208,17 @@ static bool find_stages(struct placing *p) {
         diagnostic_edit(d, pipeline->stages_span, "auto");
         return false;
     }
-    if (n > (uint64_t)p->program->job->sizes.layers + 2)
-        n = (uint64_t)p->program->job->sizes.layers + 3; // more than can be, which is told
+    if (!pipeline->n_stages && n > (uint64_t)p->program->job->sizes.layers + 2) {
+        report_too_many(p, n);
+        return false;
+    }
     placed->n_stages = (uint32_t)n;
     placed->n_chunks = chunks;
     placed->stages = ARENA_ARRAY(p->arena, struct placed_stage, n);
-    if (!pipeline->n_stages)
-        return choose_stages(p, (uint32_t)n, placed->stages);
+    if (!pipeline->n_stages) {
+        choose_stages(p, (uint32_t)n, placed->stages);
+        return true;
+    }
     if (!check_list(p))
         return false;
     int64_t begin = 0;

@@ -3,7 +3,8 @@
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs folders, %mpirun N a launcher for N processes, %python, %chroot,
 # %edit, %alike, %same_bits, %resume and %trace scripts of this folder's parent, %nth how far
-# apart those are that a test takes of many (1 in full); `%exits N COMMAND` holds that a command ends with
+# apart those are that a test takes of many (1 in full), and %sampled what goes on to a loop's next round in all but
+# every %nth; `%exits N COMMAND` holds that a command ends with
 # status N; `not` and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount
 # (a private tmpfs may be mounted).
 import os
@@ -33,6 +34,7 @@ config.environment = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 
+NTH = "1" if os.environ.get("PLACE_TEST_FULL") else "3"
 config.substitutions += [
     ("%placec", config.placec),
     ("%examples", os.path.join(config.source_root, "examples")),
@@ -40,7 +42,8 @@ config.substitutions += [
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%mpirun", config.mpiexec + " -n"),
     ("%python", config.python),
-    ("%nth", "1" if os.environ.get("PLACE_TEST_FULL") else "3"),
+    ("%nth", NTH),
+    ("%sampled", f"test $((rounds++ % {NTH})) -eq 0 || continue"),
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%in_flight", " ".join([config.python, os.path.join(config.source_root, "tests", "in_flight.py"), config.placec])),
     ("%offloaded_ways", " ".join([config.python, os.path.join(config.source_root, "tests", "offloaded_ways.py")])),

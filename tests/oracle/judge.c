@@ -60,9 +60,9 @@ static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
                                            [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS},
                                            [PART_PRECISION] = {150, 1, 4 * N_ROUNDINGS}};
 static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
-                                             [PART_COMPOSITIONS] = {252, 25, 2},
+                                             [PART_COMPOSITIONS] = {252, 36, 2},
                                              [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS},
-                                             [PART_PRECISION] = {5, 1, 4 * N_ROUNDINGS}};
+                                             [PART_PRECISION] = {5, 1, 2 * N_ROUNDINGS}};
 
 static void add_cases(struct arena *arena, struct judging *judging, enum part part) {
     const struct range *range = judging->full ? &full[part] : &sample[part];

@@ -214,7 +214,8 @@ static void random_strategies_cost_what_their_programs_do(void **state) {
 
 static void groups_of_layers_cost_what_their_programs_do(void **state) {
     int n_wrong = 0;
-    for (uint32_t i = 0; i < n_grouped(); i += (uint32_t)sample_every()) {
+    uint32_t stride = getenv("PLACE_TEST_FULL") ? 1 : 5 * (uint32_t)sample_every();
+    for (uint32_t i = 0; i < n_grouped(); i += stride) {
         struct arena arena = {0};
         struct compiled c;
         const char *text = grouped(&arena, i);
@@ -242,7 +243,7 @@ typedef bool (*sampling)(uint32_t i);
 
 // Every so many, in steps that no list's length divides.
 static bool some(uint32_t i) {
-    return i % (getenv("PLACE_TEST_FULL") ? 7 : 13 * (uint32_t)sample_every()) == 0;
+    return i % (getenv("PLACE_TEST_FULL") ? 7 : 29 * (uint32_t)sample_every()) == 0;
 }
 
 // All ways to store the states, of some ways to divide work.
