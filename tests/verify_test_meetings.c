@@ -188,6 +188,8 @@ static void the_greatest_of_equal_values_is_known(void **state) {
     "%y = silu(%x) : " ROW " }\n"                                                                  \
     "unit main.copy { phase forward parameter %x : " ROW " result %y\n"                            \
     "%y = cast(%x) : " ROW " }\n"                                                                  \
+    "unit main.narrow { phase forward parameter %x : " ROW " result %y\n"                          \
+    "%z = cast(%x) : bf16[hidden=4]\n%y = cast(%z) : " ROW " }\n"                                  \
     "unit main.norm { phase forward parameter %x : " ROW " result %y\n"                            \
     "%y = square_sum(%x) : f64[] }\n"                                                              \
     "unit main.over { phase forward parameter %x : " ROW " result %y\n"                            \
@@ -293,6 +295,10 @@ static const struct parts steps[] = {
      BEND TIMES "zero s[1]\nstart all_reduce over pp operation max as sum[0] { s[1] -> s[1] }\n"
                 "wait sum[0]\n",
      "E518", "start all_reduce over pp operation max", "with another collective"},
+    {"a sum and a permute", NULL, ONE_AXIS, BEND TIMES "zero s[1]\n" SUM("s[1]"),
+     BEND TIMES
+     "zero s[1]\nstart permute over pp shift 1 as sum[0] { s[1] -> s[0] }\nwait sum[0]\n",
+     "E518", "start permute", "with another collective"},
     {"sums of other types", NULL, ONE_AXIS, BEND TIMES "zero s[1]\n" SUM("s[1]"),
      BEND TIMES "zero g[1]\n" SUM("g[1]"), "E518", "start all_reduce", "comes to this with f64[]"},
     {"sums in other slots", NULL, ONE_AXIS, BEND TIMES "zero s[1]\n" SUM("s[1]"),
@@ -326,6 +332,10 @@ static const struct parts steps[] = {
     {"a device of a part that is given zeros", NULL, TWO_EACH,
      BEND "zero g[0]\n" SEND_BOTH("g[0]") TIMES, RECEIVE("0", "h[0]") RECEIVE("1", "h[1]") TIMES,
      "E518", "start receive over pp from 0", "devices of part `b` receive different values"},
+    {"a device of a part that is given fewer digits", NULL, TWO_EACH,
+     BEND "call narrow(x = h[0]) -> (y = g[0])\n" SEND_BOTH("g[0]") TIMES,
+     RECEIVE("0", "h[0]") RECEIVE("1", "h[1]") TIMES, "E518", "start receive over pp from 0",
+     "devices of part `b` receive different values"},
     {"one of two gives a message", NULL, TWO_EACH, BEND SEND("2", "h[0]") TIMES,
      RECEIVE("0", "h[0]") TIMES, "E517", NULL, NULL},
     {"copies in a part count as often", NULL, TWO_EACH,
