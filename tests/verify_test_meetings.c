@@ -195,7 +195,9 @@ static void the_greatest_of_equal_values_is_known(void **state) {
     "unit main.over { phase forward parameter %x : " ROW " result %y\n"                            \
     "%z = all_reduce(%x) {axes=pp} : " ROW "\n%y = wait(%z) : " ROW " }\n"                         \
     "unit main.times { phase forward parameter %x : " ROW " parameter %s : f64[] result %y\n"      \
-    "%y = scale(%x, %s) : " ROW " }\n"
+    "%y = scale(%x, %s) : " ROW " }\n"                                                             \
+    "unit main.quarter { phase forward parameter %x : " ROW " parameter %s : f64[] result %y\n"    \
+    "%z = scale(%x, %s) : " ROW "\n%y = divide(%z) {divisor=4} : " ROW " }\n"
 #define BUFFERS                                                                                    \
     "buffer w : parameters " ROW " of w\n"                                                         \
     "buffer h : transient " ROW " slots 2\nbuffer g : transient " ROW " slots 2\n"                 \
@@ -336,6 +338,20 @@ static const struct parts steps[] = {
      BEND "call narrow(x = h[0]) -> (y = g[0])\n" SEND_BOTH("g[0]") TIMES,
      RECEIVE("0", "h[0]") RECEIVE("1", "h[1]") TIMES, "E518", "start receive over pp from 0",
      "devices of part `b` receive different values"},
+    {"sums over other axes in another order", NULL, ROUND,
+     BEND "zero s[1]\nstart all_reduce over qq as x[0] { s[1] -> s[1] }\n"
+          "call norm(x = h[0]) -> (y = s[0])\n"
+          "start all_reduce over pp*qq as y[0] { s[0] -> s[0] }\nwait x[0]\nwait y[0]\n"
+          "call quarter(x = h[0], s = s[0]) -> (y = w)\n",
+     BEND "call norm(x = h[0]) -> (y = s[0])\nzero s[1]\n"
+          "start all_reduce over pp*qq as y[0] { s[0] -> s[0] }\n"
+          "start all_reduce over qq as x[0] { s[1] -> s[1] }\nwait y[0]\nwait x[0]\n"
+          "call quarter(x = h[0], s = s[0]) -> (y = w)\n",
+     NULL, NULL, NULL},
+    {"more messages than are followed", NULL, ONE_AXIS,
+     BEND TIMES "for i = 0 .. 1000000 { for k = 0 .. 50 {\n" SEND("1", "h[0]") "} }\n",
+     BEND TIMES "for i = 0 .. 1000000 { for k = 0 .. 50 {\n" RECEIVE("0", "g[0]") "} }\n", "E491",
+     "for i", NULL},
     {"one of two gives a message", NULL, TWO_EACH, BEND SEND("2", "h[0]") TIMES,
      RECEIVE("0", "h[0]") TIMES, "E517", NULL, NULL},
     {"copies in a part count as often", NULL, TWO_EACH,
