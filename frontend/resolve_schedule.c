@@ -12,11 +12,6 @@ static const char *const other_methods[N_METHODS] = {
 #include "ir/methods.def"
 #undef METHOD
 };
-static const bool method_splits[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) splits,
-#include "ir/methods.def"
-#undef METHOD
-};
 
 // `1f1b` has been told as a number in no unit, which the help then is of.
 static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
@@ -169,9 +164,7 @@ static bool read_schedule(struct resolver *r, const struct frame *frame,
     pipeline->method_span = name.span;
     bool good =
         value->kind != AST_CALL || read_arguments(r, frame, &value->call.arguments, pipeline);
-    if (method_splits[method])
-        report_unsupported(r, name.span, UNSUPPORTED_SPLIT_BACKWARD);
-    return good && !method_splits[method];
+    return good;
 }
 
 static bool splits_layers(const struct split_statement *split) {

@@ -37,9 +37,9 @@ struct task {
     enum task_kind kind;
     bool overlapped; // side by side with the next one of the list, where the rank can
     uint32_t stage, microbatch;
-    // A bit for each message that the stage sends from such tasks: one that an earlier task has sent is known
-    // to have arrived (passes/stages/order.c). 0: nobody has looked.
-    uint32_t settles;
+    // What its rank does beside it, as a number: messages that it begins to receive and is done with
+    // (passes/stages/order.c). 0: nobody has said.
+    uint32_t beside;
 };
 
 struct rank_tasks {

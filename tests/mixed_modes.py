@@ -100,7 +100,8 @@ def split(drawn):
     return mesh, f"split batch over dp  split {work} over tp", drawn.choice(["dp", "dp", "tp", "dp * tp"]), others
 
 
-METHODS = ["gpipe", "one_f_one_b", "one_f_one_b", "eager", "interleaved(chunks = 2)", "looped_bfs(chunks = 2)"]
+METHODS = ["gpipe", "one_f_one_b", "one_f_one_b", "eager", "interleaved(chunks = 2)", "looped_bfs(chunks = 2)",
+           "zb_h1", "zb_h2", "interleaved_zb(chunks = 2)", "zbv", "v_half", "v_min", "dualpipe_v"]
 
 
 def with_pipeline(drawn, mesh, work):

@@ -61,10 +61,10 @@ class Repeatable(unittest.TestCase):
 
 
 def add_tests():
-    paths = runnable(PLACEC, FOLDER)
+    paths = runnable(PLACEC, FOLDER, slice(None, None, STRIDE * int(os.environ.get("PLACE_TEST_EVERY", 1))))
     if not paths:
         sys.exit(f"no examples in {FOLDER}")
-    for path in paths[:: STRIDE * int(os.environ.get("PLACE_TEST_EVERY", 1))]:
+    for path in paths:
         name = "test_" + os.path.splitext(os.path.basename(path))[0]
         setattr(Repeatable, name, lambda self, path=path: self.check_example(path))
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/cut_op.h"
+#include "tests/sample.h"
 
 static const struct op_example examples[] = {
     {"einsum", "labels=\"sh,hf->sf\"", {"sh", "hf"}, {"sf"}, "shf", "shf", "shf", SUM_ORDERED},
@@ -61,7 +62,7 @@ static const struct op_example examples[] = {
 };
 
 struct counts {
-    unsigned n_equal, n_refused, n_wrong;
+    unsigned n_programs, n_equal, n_refused, n_wrong;
 };
 
 // Judges an op on many devices against one device with the same blocks, or with others: then it
@@ -89,10 +90,12 @@ static void judge(struct cut_op *many, const struct cut_op *one, struct counts *
     arena_free(&t.arena);
 }
 
+// A sample takes every fifth program of an example.
 static void try_blocks(struct cut_op *many, struct counts *counts) {
     struct cut_op one = *many;
     one.one = true;
-    if (!cut_op_fits(many) || !cut_op_fits(&one))
+    if (!cut_op_fits(many) || !cut_op_fits(&one) ||
+        counts->n_programs++ % (sample_every() > 1 ? 5 : 1))
         return;
     judge(many, &one, counts);
     for (const char *label = many->example->cut; *label; label++) {

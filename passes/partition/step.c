@@ -202,14 +202,36 @@ static bool is_backward(const struct plan *plan, const struct statement *from) {
     return false;
 }
 
+// Whether all that a statement makes is gradients of parameters.
+static bool makes_weights(const struct plan *plan, const struct statement *from) {
+    const struct block one = {(struct statement *)from, 1, 1};
+    struct statement_walk walk = walk_statements(&one);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(plan->reference, walk.statement, i)).at;
+             i++)
+            if (access.written && reference_buffer(plan, *access.at)->class != CLASS_GRADIENTS)
+                return false;
+    }
+    return true;
+}
+
+static enum task_kind kind_of(const struct plan *plan, const struct statement *from,
+                              enum task_kind before) {
+    if (!is_backward(plan, from))
+        return before;
+    if (!plan->placement.pipeline.schedule->splits_backward)
+        return TASK_BACKWARD;
+    return makes_weights(plan, from) ? TASK_WEIGHTS : TASK_INPUTS;
+}
+
 // Writes in front of what a statement becomes whose task it is, where that is another than the one
 // before it. `passes/stages` makes the programs of the pipeline's ranks of it.
 static void push_label(struct draft *draft, struct cursor at, const struct statement *from,
                        struct task_label *task) {
     const struct task_label before = *task;
     task->stage = stage_of(draft->plan, from, before.stage);
-    if (is_backward(draft->plan, from))
-        task->kind = TASK_BACKWARD;
+    task->kind = kind_of(draft->plan, from, before.kind);
     if (at.block->n && task->stage == before.stage && task->kind == before.kind)
         return;
     push_statement(draft, at,

@@ -54,7 +54,7 @@ struct simulation {
 bool schedule_simulate(struct arena *, const struct schedule *, const double *weights,
                        struct simulation *out);
 
-// When a task of forward or backward (whole, or its inputs) began.
+// When a task began; of weights that are not apart, all of backward.
 double simulation_begin(const struct simulation *, const struct task *);
 
 #endif

@@ -15,7 +15,7 @@ static bool same_later(const struct rolled *a, const struct rolled *b, int64_t s
             return false;
     return a->n_body > 0 ||
            (a->task.kind == b->task.kind && a->task.overlapped == b->task.overlapped &&
-            a->task.stage == b->task.stage && a->task.settles == b->task.settles &&
+            a->task.stage == b->task.stage && a->task.beside == b->task.beside &&
             (int64_t)a->task.microbatch + stride == b->task.microbatch);
 }
 

@@ -22,20 +22,25 @@ struct run {
     const struct schedule *s;
     const double *weights;
     struct rank_clock *clocks;
-    // By (forward or backward, stage, microbatch): when it began and ended, negative: not yet, and
-    // the rank that waits for it, from 1 on.
+    // By (forward, inputs or all of backward, weights; stage; microbatch): when it began and ended,
+    // negative: not yet, and the rank that waits for it, from 1 on.
     double *begins, *ends;
     uint32_t *waiters;
     uint32_t *ready, n_ready; // ranks whose next task may be able to run
 };
 
-// Where the task's times are; of weights nobody reads any.
-static size_t slot_of(const struct schedule *s, bool forward, uint32_t stage, uint32_t m) {
-    return ((size_t)!forward * s->n_stages + stage) * s->n_microbatches + m;
+enum { FORWARD_SLOT, INPUTS_SLOT, WEIGHTS_SLOT, N_SLOT_KINDS };
+
+// Where times are.
+static size_t slot_of(const struct schedule *s, unsigned kind, uint32_t stage, uint32_t m) {
+    return ((size_t)kind * s->n_stages + stage) * s->n_microbatches + m;
 }
 
 static size_t slot_of_task(const struct schedule *s, const struct task *task) {
-    return slot_of(s, task->kind == TASK_FORWARD, task->stage, task->microbatch);
+    unsigned kind = task->kind == TASK_FORWARD   ? FORWARD_SLOT
+                    : task->kind == TASK_WEIGHTS ? WEIGHTS_SLOT
+                                                 : INPUTS_SLOT;
+    return slot_of(s, kind, task->stage, task->microbatch);
 }
 
 // What a task reads of another stage, whose rank the result is; false: nothing.
@@ -45,7 +50,7 @@ static bool task_reads(const struct schedule *s, const struct task *task, size_t
     if (task->kind == TASK_WEIGHTS || task->stage == (forward ? 0 : s->n_stages - 1))
         return false;
     uint32_t stage = forward ? task->stage - 1 : task->stage + 1;
-    *slot = slot_of(s, forward, stage, task->microbatch);
+    *slot = slot_of(s, forward ? FORWARD_SLOT : INPUTS_SLOT, stage, task->microbatch);
     *rank = s->rank_of[stage];
     return true;
 }
@@ -71,11 +76,11 @@ static void advance(struct run *run, uint32_t rank) {
             clock->begin = begin;
         clock->busy += length;
         clock->now = begin + length;
-        if (task->kind == TASK_WEIGHTS)
-            continue;
         size_t slot = slot_of_task(run->s, task);
         run->begins[slot] = begin;
         run->ends[slot] = clock->now;
+        if (task->kind == TASK_BACKWARD) // its weights, too
+            run->begins[slot_of(run->s, WEIGHTS_SLOT, task->stage, task->microbatch)] = begin;
         if (run->waiters[slot])
             run->ready[run->n_ready++] = run->waiters[slot] - 1;
     }
@@ -148,7 +153,8 @@ static void count_sends(const struct run *run, uint32_t rank, double *heap,
         if (s->rank_of[reader] == rank)
             continue;
         double sent = run->ends[slot_of_task(s, task)];
-        double begins = run->begins[slot_of(s, forward, reader, task->microbatch)];
+        double begins =
+            run->begins[slot_of(s, forward ? FORWARD_SLOT : INPUTS_SLOT, reader, task->microbatch)];
         while (n > 0 && heap[0] <= sent)
             heap_pop(heap, &n);
         if (begins > sent)
@@ -186,7 +192,7 @@ static void count_idle(const struct run *run, struct simulation *out) {
 
 bool schedule_simulate(struct arena *arena, const struct schedule *s, const double *weights,
                        struct simulation *out) {
-    size_t n_slots = (size_t)2 * s->n_stages * s->n_microbatches, most = 0;
+    size_t n_slots = (size_t)N_SLOT_KINDS * s->n_stages * s->n_microbatches, most = 0;
     struct run run = {.s = s, .weights = weights};
     run.clocks = ARENA_ARRAY(arena, struct rank_clock, s->n_ranks);
     run.begins = ARENA_ARRAY(arena, double, n_slots);
@@ -218,6 +224,5 @@ bool schedule_simulate(struct arena *arena, const struct schedule *s, const doub
 }
 
 double simulation_begin(const struct simulation *simulation, const struct task *task) {
-    CHECK(task->kind != TASK_WEIGHTS);
     return simulation->begins[slot_of_task(simulation->of, task)];
 }

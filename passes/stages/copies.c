@@ -39,7 +39,7 @@ buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
 // Whether another stage of the rank has one, too.
 static bool is_one_of_several(const struct making_part *m, buffer_id of, uint32_t stage) {
     for (const struct stage_use *use = m->s->buffers[of].uses; use; use = use->next)
-        if (use->stage != stage && rank_of_stage(m->s, use->stage) == m->rank)
+        if (!use->home && use->stage != stage && rank_of_stage(m->s, use->stage) == m->rank)
             return true;
     return false;
 }
@@ -100,7 +100,7 @@ struct reference reference_in_task(struct making_part *m, uint32_t stage, const 
     struct reference made = {.buffer = NO_ID};
     unsigned n = 0;
     struct stage_use *use =
-        passes_on(&m->s->buffers[r.buffer]) ? find_use(m->s, r.buffer, stage) : NULL;
+        passes_on(&m->s->buffers[r.buffer]) ? home_of(find_use(m->s, r.buffer, stage)) : NULL;
     for (unsigned i = 0; i < MAX_STACKS; i++)
         made.indices[i] = index_constant(0);
     made.buffer = use ? copy_of_stage(m, r.buffer, use) : copy_on_rank(m, r.buffer);

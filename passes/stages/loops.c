@@ -72,51 +72,58 @@ static int64_t slots_of(const struct making_part *m, const struct message *messa
     return message->lag < m->s->microbatches ? message->lag : m->s->microbatches;
 }
 
-// The slot of the message that was sent `before` microbatches before the one at the moment.
-static struct index slot_of(const struct making_part *m, const struct message *message,
-                            const struct moment *at) {
-    int64_t slots = slots_of(m, message);
-    struct index index = microbatch_at(at, 0, slots);
-    if (slots == 1)
-        return index_constant(0);
-    return at->variable < 0 ? index_constant(at->offset % slots) : index;
+// The slot, of so many, of the microbatch that is `later` than the one at the moment. One slot is named by the
+// variable, too, so that what is sent is seen to be the iteration's own.
+static struct index slot_of(const struct moment *at, int64_t later, int64_t slots) {
+    return at->variable < 0 ? index_constant((at->offset + later) % slots)
+                            : microbatch_at(at, later, slots);
 }
 
-static void push_receives(struct making_part *m, struct block *to, uint32_t task,
+static uint32_t receiving(struct making_part *m, const struct message *message) {
+    return handle_in_part(m, name_of_message(m, message, "receive"), message->slots);
+}
+
+static void push_starts(struct making_part *m, struct block *to, const struct beside *beside,
+                        const struct moment *at) {
+    for (uint32_t i = 0; i < beside->n; i++) {
+        const struct message *message = &loop_of(m)->messages[beside->starts[i].message];
+        struct moment moment = *at;
+        moment.offset += beside->starts[i].later;
+        push_half(m, to, message, false, receiving(m, message), slot_of(&moment, 0, message->slots),
+                  &moment);
+    }
+}
+
+static void push_receives(struct making_part *m, struct block *to, const struct task_block *task,
                           const struct moment *at) {
-    const struct task_loop *loop = loop_of(m);
-    for (uint32_t i = 0; i < loop->n_messages; i++) {
-        const struct message *message = &loop->messages[i];
-        if (message->to != task)
-            continue;
-        uint32_t handle = handle_in_part(m, name_of_message(m, message, "receive"), 1);
-        push_half(m, to, message, false, handle, index_constant(0), at);
-        push_wait(m, to, handle, index_constant(0));
+    for (uint32_t i = task->first_received; i > 0; i = loop_of(m)->messages[i - 1].next_received) {
+        const struct message *message = &loop_of(m)->messages[i - 1];
+        push_wait(m, to, receiving(m, message), slot_of(at, 0, message->slots));
     }
 }
 
-static void push_sends(struct making_part *m, struct block *to, uint32_t task,
+static uint32_t sending(struct making_part *m, const struct message *message) {
+    return handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message));
+}
+
+static void push_sends(struct making_part *m, struct block *to, const struct task_block *task,
                        const struct moment *at) {
-    const struct task_loop *loop = loop_of(m);
-    for (uint32_t i = 0; i < loop->n_messages; i++) {
-        const struct message *message = &loop->messages[i];
-        if (message->from != task)
-            continue;
-        uint32_t handle =
-            handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message));
-        push_half(m, to, message, true, handle, slot_of(m, message, at), at);
-    }
+    const struct message *messages = loop_of(m)->messages;
+    uint32_t first = task->first_sent ? task->first_sent - 1 : 0;
+    for (uint32_t i = task->first_sent; i > 0; i = messages[i - 1].next_sent)
+        first = i - 1 < first ? i - 1 : first;
+    for (uint32_t i = first; task->first_sent && i < task->first_sent; i++) // in their order
+        if (&loop_of(m)->tasks[messages[i].from] == task)
+            push_half(m, to, &messages[i], true, sending(m, &messages[i]),
+                      slot_of(at, 0, slots_of(m, &messages[i])), at);
 }
 
-static void push_settled(struct making_part *m, struct block *to, uint32_t task, uint32_t settles,
-                         const struct moment *at) {
-    const struct task_loop *loop = loop_of(m);
-    for (uint32_t i = 0; i < loop->n_messages && settles; i++) {
-        const struct message *message = &loop->messages[i];
-        if (message->from == task && settles >> message->bit & 1)
-            push_wait(m, to,
-                      handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message)),
-                      slot_of(m, message, at));
+static void push_settled(struct making_part *m, struct block *to, const struct task_block *task,
+                         uint32_t settles, const struct moment *at) {
+    for (uint32_t i = task->first_sent; i > 0; i = loop_of(m)->messages[i - 1].next_sent) {
+        const struct message *message = &loop_of(m)->messages[i - 1];
+        if (settles >> message->bit & 1)
+            push_wait(m, to, sending(m, message), slot_of(at, 0, slots_of(m, message)));
     }
 }
 
@@ -150,29 +157,35 @@ static void push_tails(struct making_part *m, struct block *to, uint32_t task,
 
 // ---- a task -----------------------------------------------------------------------------------
 
-static uint32_t find_task(const struct task_loop *loop, const struct task *of) {
-    uint32_t i = 0;
-    while (loop->tasks[i].kind != of->kind || loop->tasks[i].stage != of->stage) {
-        i++;
-        CHECK(i < loop->n);
-    }
-    return i;
-}
-
-static void push_task(struct making_part *m, struct block *to, const struct task *of,
-                      const struct moment *at) {
-    uint32_t task = find_task(loop_of(m), of);
-    const struct task_block *block = &loop_of(m)->tasks[task];
-    struct statement label = {.kind = STATEMENT_TASK, .span = block->span};
-    label.task = (struct task_label){of->kind, of->stage, microbatch_at(at, 0, 0)};
-    push(m, to, label);
-    push_settled(m, to, task, of->settles, at);
-    push_receives(m, to, task, at);
+static void push_block(struct making_part *m, struct block *to, const struct task_block *block,
+                       const struct moment *at) {
+    uint32_t task = (uint32_t)(block - loop_of(m)->tasks);
+    push_receives(m, to, block, at);
     push_zeroes(m, to, task, at);
     for (uint32_t i = 0; i < block->n; i++)
         push(m, to, statement_in_task(m, block->stage, at, &block->statements[i]));
     push_tails(m, to, task, at);
-    push_sends(m, to, task, at);
+    push_sends(m, to, block, at);
+}
+
+// A stage may have nothing to do in a task, as the embedding alone where backward is of inputs.
+static void push_task(struct making_part *m, struct block *to, const struct task *of,
+                      const struct moment *at) {
+    const struct task_loop *loop = loop_of(m);
+    const struct beside *beside = &loop->besides[of->beside - 1];
+    const struct task_block *blocks[N_TASK_KINDS];
+    struct statement label = statement_of(m, STATEMENT_TASK);
+    label.task = (struct task_label){of->kind, of->stage, microbatch_at(at, 0, 0)};
+    push(m, to, label);
+    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++) {
+        blocks[kind] = task_does(of->kind, kind) ? find_block(m->s, loop, kind, of->stage) : NULL;
+        if (blocks[kind])
+            push_settled(m, to, blocks[kind], beside->settles, at);
+    }
+    push_starts(m, to, beside, at);
+    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++)
+        if (blocks[kind])
+            push_block(m, to, blocks[kind], at);
 }
 
 // ---- loops of tasks ---------------------------------------------------------------------------
@@ -262,19 +275,6 @@ static void push_item(struct making_part *m, struct block *to, const struct roll
 
 // ---- the whole --------------------------------------------------------------------------------
 
-// Which of the messages that tasks like one send have arrived in time, for it.
-static uint32_t settled_by(const struct making_part *m, const struct task *of) {
-    const struct task_loop *loop = loop_of(m);
-    uint32_t settles = 0;
-    for (uint32_t i = 0; i < loop->n_messages; i++) {
-        const struct task_block *from = &loop->tasks[loop->messages[i].from];
-        if (from->kind == of->kind && from->stage == of->stage &&
-            of->microbatch >= loop->messages[i].lag)
-            settles |= 1u << loop->messages[i].bit;
-    }
-    return settles;
-}
-
 // What the last tasks have sent.
 static void push_last_waits(struct making_part *m, struct block *to) {
     const struct task_loop *loop = loop_of(m);
@@ -283,7 +283,7 @@ static void push_last_waits(struct making_part *m, struct block *to) {
         int64_t slots = slots_of(m, message);
         if (rank_of_stage(m->s, loop->tasks[message->from].stage) != m->rank)
             continue;
-        uint32_t handle = handle_in_part(m, name_of_message(m, message, "send"), slots);
+        uint32_t handle = sending(m, message);
         if (slots == 1) {
             push_wait(m, to, handle, index_constant(0));
             continue;
@@ -295,13 +295,9 @@ static void push_last_waits(struct making_part *m, struct block *to) {
 }
 
 void push_tasks(struct making_part *m) {
-    const struct schedule *schedule = loop_of(m)->schedule;
-    struct rank_tasks list = schedule->ranks[m->rank];
     uint32_t n;
-    list.tasks = arena_copy(m->s->scratch, list.tasks, list.n * sizeof *list.tasks);
-    for (uint32_t i = 0; i < list.n; i++)
-        list.tasks[i].settles = settled_by(m, &list.tasks[i]);
-    const struct rolled *items = roll_tasks(m->s->scratch, &list, m->s->pipeline->n_chunks, &n);
+    const struct rolled *items =
+        roll_tasks(m->s->scratch, &loop_of(m)->lists[m->rank], m->s->pipeline->n_chunks, &n);
     push_items(m, &m->step->body, items, n, &(struct around){0});
     push_last_waits(m, &m->step->body);
 }

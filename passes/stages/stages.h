@@ -23,15 +23,31 @@ struct task_block {
     const struct statement *statements;
     uint32_t n;
     struct span span;
+    uint32_t first_sent, first_received; // messages, from 1 on; 0: none
 };
 
 // Items that one task has made and another, on another rank, reads first.
 struct message {
-    uint32_t from, to;       // tasks
-    struct reference *items; // of the whole program, by constants
+    uint32_t from, to;                 // tasks
+    uint32_t next_sent, next_received; // of these tasks' messages, from 1 on
+    struct reference *items;           // of the whole program, by constants
     uint32_t n, cap;
-    int64_t lag;  // by when so many more tasks like the first begin, it has arrived
-    uint32_t bit; // among the messages of such tasks
+    int64_t lag;       // by when so many more tasks like the first begin, it has arrived
+    uint32_t bit;      // among the messages of such tasks
+    uint32_t *started; // by microbatch: the position of the task before which its receive starts
+    int64_t slots;     // receives that have started and are not waited for, at most
+};
+
+// What a rank does in front of a task: it waits for messages that tasks like this one have sent, a bit for each, and
+// starts receives, of this microbatch or a later one.
+struct early_receive {
+    uint32_t message;
+    int64_t later;
+};
+struct beside {
+    uint32_t settles;
+    struct early_receive *starts;
+    uint32_t n;
 };
 
 // A gradient that one rank's task has begun for a microbatch, and to which another rank's would add: a table's that
@@ -45,6 +61,7 @@ struct task_loop {
     const struct statement *loop; // NULL: the step has no tasks
     struct task_block *tasks;
     uint32_t n;
+    uint32_t *block_of; // by kind and stage, from 1 on
     struct message *messages;
     uint32_t n_messages, cap_messages;
     struct apart *aparts;
@@ -52,6 +69,9 @@ struct task_loop {
     const struct schedule *schedule; // what each rank does of them
     struct simulation simulation;    // of it
     uint32_t *positions;             // of tasks in their rank's list, by task_slot
+    struct rank_tasks *lists;        // of each rank, with what is beside each task
+    struct beside *besides;          // by number, from 1 on
+    uint32_t n_besides, cap_besides;
 };
 
 // What the tasks of one stage touch of a buffer.
@@ -63,8 +83,17 @@ struct stage_use {
     int64_t in_flight;   // of how many microbatches there is something at once
     buffer_id copy;      // in the stage's part; NO_ID: not made yet
     buffer_id told;      // the same where the host reads it, of one microbatch
+    // Another stage of the rank to which this one hands on, or from which it takes, and whose copies it shares;
+    // NULL: it has its own.
+    struct stage_use *home;
     struct stage_use *next;
 };
+
+static inline struct stage_use *home_of(struct stage_use *use) {
+    while (use && use->home)
+        use = use->home;
+    return use;
+}
 
 struct rank_copy {
     uint32_t rank;
@@ -109,15 +138,22 @@ static inline uint32_t rank_of_stage(const struct splitter *s, uint32_t stage) {
     return s->pipeline->schedule->rank_of[stage];
 }
 
-// Where what is known of a task of a microbatch is.
+// Whether a task of the schedule does what stands behind a label of the kind: all of backward does both parts of it.
+static inline bool task_does(enum task_kind task, enum task_kind label) {
+    return task == label || (task == TASK_BACKWARD && label != TASK_FORWARD);
+}
+
+// Where what is known of a task of a microbatch is: forward, backward or its inputs, weights.
 static inline size_t task_slot(const struct splitter *s, enum task_kind kind, uint32_t stage,
                                int64_t microbatch) {
-    size_t backward = kind != TASK_FORWARD;
-    return (backward * s->pipeline->n_stages + stage) * (size_t)s->microbatches +
-           (size_t)microbatch;
+    size_t of = kind == TASK_FORWARD ? 0 : kind == TASK_WEIGHTS ? 2 : 1;
+    return (of * s->pipeline->n_stages + stage) * (size_t)s->microbatches + (size_t)microbatch;
 }
 
 void find_tasks(struct splitter *);
+// What stands behind the label of a kind and a stage; NULL: there is none.
+const struct task_block *find_block(const struct splitter *, const struct task_loop *,
+                                    enum task_kind, uint32_t stage);
 struct stage_use *find_use(const struct splitter *, buffer_id, uint32_t stage); // NULL: none
 void rank_set_add(struct splitter *, struct rank_set *, uint32_t rank);
 bool rank_set_has(const struct rank_set *, uint32_t rank);

@@ -68,13 +68,12 @@ static bool has_item(const struct message *message, const struct reference *item
 
 // Whether a task of the stage has it already.
 static bool was_sent(const struct makers *m, uint32_t from, const struct reference *item) {
-    uint32_t stage = m->loop->tasks[m->task].stage;
-    for (uint32_t i = m->loop->n_messages; i-- > 0;) {
-        const struct message *message = &m->loop->messages[i];
-        if (message->from == from && m->loop->tasks[message->to].stage == stage &&
-            has_item(message, item))
+    const struct task_loop *loop = m->loop;
+    uint32_t stage = loop->tasks[m->task].stage;
+    for (uint32_t i = loop->tasks[from].first_sent; i > 0; i = loop->messages[i - 1].next_sent)
+        if (loop->tasks[loop->messages[i - 1].to].stage == stage &&
+            has_item(&loop->messages[i - 1], item))
             return true;
-    }
     return false;
 }
 
@@ -83,18 +82,21 @@ static void send_item(struct makers *m, uint32_t from, struct reference item) {
     uint32_t bit = 0;
     if (was_sent(m, from, &item))
         return;
-    for (uint32_t i = 0; i < loop->n_messages; i++) {
-        struct message *message = &loop->messages[i];
-        bit += message->from == from;
-        if (message->from != from || message->to != m->task)
+    for (uint32_t i = loop->tasks[from].first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
+        struct message *message = &loop->messages[i - 1];
+        bit++;
+        if (message->to != m->task)
             continue;
         ARENA_PUSH(m->s->scratch, message->items, message->n, message->cap, item);
         return;
     }
     CHECK(bit < 32);
     struct message made = {.from = from, .to = m->task, .lag = 1, .bit = bit};
+    made.next_sent = loop->tasks[from].first_sent;
+    made.next_received = loop->tasks[m->task].first_received;
     ARENA_PUSH(m->s->scratch, made.items, made.n, made.cap, item);
     ARENA_PUSH(m->s->scratch, loop->messages, loop->n_messages, loop->cap_messages, made);
+    loop->tasks[from].first_sent = loop->tasks[m->task].first_received = loop->n_messages;
 }
 
 static void part_item(struct makers *m, uint32_t from, struct reference item) {
@@ -106,6 +108,14 @@ static void part_item(struct makers *m, uint32_t from, struct reference item) {
     ARENA_PUSH(m->s->scratch, loop->aparts, loop->n_aparts, loop->cap_aparts, made);
 }
 
+// What one stage of a rank hands to another lies where both find it.
+static void share_copies(struct makers *m, buffer_id buffer, uint32_t one, uint32_t other) {
+    struct stage_use *first = home_of(find_use(m->s, buffer, one));
+    struct stage_use *second = home_of(find_use(m->s, buffer, other));
+    if (first != second)
+        second->home = first;
+}
+
 static void read_item(struct makers *m, struct reference item, int64_t number) {
     uint32_t *makers = m->by_item[item.buffer];
     uint32_t from = makers ? makers[number] : 0;
@@ -113,8 +123,10 @@ static void read_item(struct makers *m, struct reference item, int64_t number) {
         return;
     const struct task_block *tasks = m->loop->tasks;
     uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
-    if (maker == rank_of_stage(m->s, tasks[m->task].stage))
+    if (maker == rank_of_stage(m->s, tasks[m->task].stage)) {
+        share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
         return;
+    }
     if (m->s->whole->buffers[item.buffer].tensor != NO_ID)
         part_item(m, from - 1, item);
     else
@@ -176,6 +188,12 @@ static void execute(struct makers *m, const struct statement *statement, int64_t
 
 // ---- tasks ------------------------------------------------------------------------------------
 
+const struct task_block *find_block(const struct splitter *s, const struct task_loop *loop,
+                                    enum task_kind kind, uint32_t stage) {
+    uint32_t block = loop->block_of[(size_t)kind * s->pipeline->n_stages + stage];
+    return block ? &loop->tasks[block - 1] : NULL;
+}
+
 static const struct statement *find_loop(const struct step *step) {
     for (uint32_t i = 0; i < step->body.n; i++) {
         const struct statement *s = &step->body.statements[i];
@@ -192,15 +210,20 @@ static void cut_at_labels(struct splitter *s, struct task_loop *loop) {
     for (uint32_t i = 0; i < body->n; i++) {
         const struct statement *from = &body->statements[i];
         if (from->kind == STATEMENT_TASK)
-            loop->tasks[loop->n++] =
-                (struct task_block){from->task.kind, from->task.stage, from + 1, 0, from->span};
+            loop->tasks[loop->n++] = (struct task_block){.kind = from->task.kind,
+                                                         .stage = from->task.stage,
+                                                         .statements = from + 1,
+                                                         .span = from->span};
         else
             loop->tasks[loop->n - 1].n++;
     }
-    for (uint32_t i = 0; i < loop->n; i++)
-        for (uint32_t k = 0; k < i; k++)
-            CHECK(loop->tasks[i].kind != loop->tasks[k].kind ||
-                  loop->tasks[i].stage != loop->tasks[k].stage);
+    loop->block_of =
+        ARENA_ARRAY(s->scratch, uint32_t, (size_t)N_TASK_KINDS * s->pipeline->n_stages);
+    for (uint32_t i = 0; i < loop->n; i++) {
+        size_t of = (size_t)loop->tasks[i].kind * s->pipeline->n_stages + loop->tasks[i].stage;
+        CHECK(!loop->block_of[of]);
+        loop->block_of[of] = i + 1;
+    }
 }
 
 static void execute_tasks(struct splitter *s, struct task_loop *loop) {
@@ -274,6 +297,15 @@ const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
     return set;
 }
 
+static void widen_homes(struct splitter *s) {
+    for (buffer_id i = 0; i < s->whole->n_buffers; i++)
+        for (struct stage_use *use = s->buffers[i].uses; use; use = use->next) {
+            struct stage_use *home = home_of(use);
+            home->first = use->first < home->first ? use->first : home->first;
+            home->last = use->last > home->last ? use->last : home->last;
+        }
+}
+
 void find_tasks(struct splitter *s) {
     s->buffers = ARENA_ARRAY(s->scratch, struct split_buffer, s->whole->n_buffers + 1);
     for (int kind = 0; kind < N_STEPS; kind++) {
@@ -286,5 +318,6 @@ void find_tasks(struct splitter *s) {
         cut_at_labels(s, loop);
         execute_tasks(s, loop);
     }
+    widen_homes(s);
     find_ranks_of_tensors(s);
 }

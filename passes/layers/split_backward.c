@@ -1,0 +1,239 @@
+// Split backward: where a pipeline's schedule has weights apart, each unit of backward is two, one that makes the
+// gradients of its inputs, for which the stage before waits, and one that makes those of its weights.
+//
+//   for l = 0 .. 4 descending { call block_backward(...) }
+//   call embedding_backward(...)
+// becomes
+//   for l = 0 .. 4 descending { call block_backward_inputs(...) }
+//   for l = 0 .. 4 descending { call block_backward_weights(...) }
+//   call embedding_backward(...)
+//
+// An op is of inputs if something is made of it that is no parameter's gradient. So what both need is made once, by
+// the first, and kept for the second, recomputed values included; a gain's gradient is made where its norm's is. What
+// layers hand back to one another has a place for each layer then, since weights read it later.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/layers/cut_unit.h"
+#include "passes/passes.h"
+
+enum { OF_INPUTS, OF_WEIGHTS, N_HALVES };
+
+struct halver {
+    struct program *program;
+    struct placement placement;
+    struct diagnostics *diagnostics;
+    const struct origin *origin;
+    struct unit_cuts cuts;
+    uint32_t n_buffers; // before anything was added
+    bool told;
+};
+
+// ---- which half -------------------------------------------------------------------------------
+
+static bool is_gradient(const struct halver *h, struct reference at) {
+    return h->program->buffers[at.buffer].class == CLASS_GRADIENTS;
+}
+
+static void mark_needed(const struct unit *unit, bool *needed) {
+    for (uint32_t i = unit->n_ops; i-- > 0;) {
+        const struct op *op = &unit->ops[i];
+        bool makes = false;
+        for (unsigned k = 0; k < op->n_results; k++)
+            makes |= needed[op->results[k]];
+        for (unsigned k = 0; k < op->n_operands && makes; k++)
+            needed[op->operands[k]] = true;
+    }
+}
+
+// The half of each op of the unit that is called; how many there are of weights, and of all.
+static uint32_t *halves_of(const struct halver *h, const struct call *call, uint32_t *n_weights) {
+    const struct unit *unit = &h->program->job->units[call->unit];
+    uint32_t *halves = ARENA_ARRAY(h->program->arena, uint32_t, unit->n_ops + 1);
+    bool *needed = ARENA_ARRAY(h->program->arena, bool, unit->n_values + 1);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        needed[unit->results[i].value] |= !is_gradient(h, call->results[i]);
+    mark_needed(unit, needed);
+    *n_weights = 0;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        bool inputs = false;
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            inputs |= needed[unit->ops[i].results[k]];
+        halves[i] = inputs ? OF_INPUTS : OF_WEIGHTS;
+        *n_weights += !inputs;
+    }
+    return halves;
+}
+
+// ---- places of what crosses -------------------------------------------------------------------
+
+// The place of a layer's gradients is that of what its halves hand on.
+static const struct reference *layered_gradient(const struct halver *h, const struct statement *s) {
+    const struct unit *unit = &h->program->job->units[s->call.unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (is_gradient(h, s->call.results[i]) &&
+            buffer_stack(&h->program->buffers[s->call.results[i].buffer], STACK_LAYERS))
+            return &s->call.results[i];
+    return NULL;
+}
+
+static void give_layers(struct halver *h, const struct statement *whole, struct reference *at) {
+    const struct reference *like = layered_gradient(h, whole);
+    if (at->buffer < h->n_buffers || !like)
+        return;
+    h->program->buffers[at->buffer].stacks = h->program->buffers[like->buffer].stacks;
+    memcpy(at->indices, like->indices, sizeof at->indices);
+}
+
+static struct statement half_call(struct halver *h, const struct unit_cut *cut, unsigned half,
+                                  const struct statement *whole, const struct layer_range *range) {
+    const struct unit_piece *piece = &cut->pieces[half];
+    struct statement made = call_of_piece(&cut->cutter, whole, piece, range);
+    for (uint32_t i = 0; i < piece->n_parameters; i++)
+        give_layers(h, whole, &made.call.operands[i]);
+    for (uint32_t i = 0; i < piece->n_results; i++)
+        give_layers(h, whole, &made.call.results[i]);
+    return made;
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static void push_half(struct halver *h, struct block *to, const struct statement *from,
+                      unsigned half, int64_t layer);
+
+static void push_half_of_call(struct halver *h, struct block *to, const struct statement *from,
+                              unsigned half, int64_t layer) {
+    uint32_t n_weights, range = placement_range(&h->placement, layer);
+    uint32_t *halves = halves_of(h, &from->call, &n_weights);
+    uint32_t n_ops = h->program->job->units[from->call.unit].n_ops;
+    if (n_weights == 0 || n_weights == n_ops) {
+        if (half == (n_weights ? OF_WEIGHTS : OF_INPUTS))
+            block_push(h->program->arena, to, *from);
+        return;
+    }
+    struct unit_cut *cut = unit_cut_by(&h->cuts, h->program, from->call.unit, halves, N_HALVES);
+    static const char *const names[N_HALVES] = {"inputs", "weights"};
+    for (; cut->n_pieces < N_HALVES; cut->n_pieces++)
+        cut->pieces[cut->n_pieces] = make_piece(&cut->cutter, cut->n_pieces, names[cut->n_pieces]);
+    block_push(h->program->arena, to,
+               half_call(h, cut, half, from,
+                         h->placement.n_ranges > 1 ? &h->placement.ranges[range] : NULL));
+}
+
+static void push_half_of_loop(struct halver *h, struct block *to, const struct statement *from,
+                              unsigned half) {
+    struct statement made = *from;
+    made.loop.body = (struct block){0};
+    for (uint32_t i = 0; i < from->loop.body.n; i++)
+        push_half(h, &made.loop.body, &from->loop.body.statements[i], half, from->loop.begin);
+    if (made.loop.body.n)
+        block_push(h->program->arena, to, made);
+}
+
+static void push_half(struct halver *h, struct block *to, const struct statement *from,
+                      unsigned half, int64_t layer) {
+    if (from->kind == STATEMENT_LOOP)
+        push_half_of_loop(h, to, from, half);
+    else if (from->kind == STATEMENT_CALL)
+        push_half_of_call(h, to, from, half, layer);
+    else if (half == OF_INPUTS) // zeroes, which come first
+        block_push(h->program->arena, to, *from);
+}
+
+static bool is_backward(const struct halver *h, const struct statement *s) {
+    const struct block one = {(struct statement *)s, 1, 1};
+    struct statement_walk walk = walk_statements(&one);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        if (h->program->job->units[call->unit].phase == PHASE_BACKWARD)
+            return true;
+    return false;
+}
+
+// ---- what layers hand back --------------------------------------------------------------------
+
+// Is it what layers hand back, which has two slots in turn?
+static bool is_handed_back(const struct halver *h, buffer_id id) {
+    const struct buffer *buffer = &h->program->buffers[id];
+    return buffer->class == CLASS_ACTIVATIONS && buffer->stacks.n == 1 &&
+           buffer->stacks.list[0].kind == STACK_SLOTS && buffer->stacks.list[0].count == 2;
+}
+
+// The place of each layer in what was slots: an index that counts loses its modulus, the last layer's is written in
+// front of all loops, and the first one's read behind them.
+static void give_places(struct halver *h, struct step *step) {
+    int64_t layers = h->program->job->sizes.layers;
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++) {
+            struct index *index = &access.at->indices[0];
+            if (!is_handed_back(h, access.at->buffer))
+                continue;
+            if (index->variable < 0)
+                *index = index_constant(access.written ? layers : 0);
+            index->modulus = 0;
+        }
+    }
+    for (buffer_id i = 0; i < h->program->n_buffers; i++)
+        if (is_handed_back(h, i))
+            h->program->buffers[i].stacks = stacked(STACK_LAYERS, layers + 1);
+}
+
+// What layers compute again in groups, or hand on otherwise from one range to the next, is in slots, too, which the
+// weights of a later task would find overwritten.
+static bool is_simple(const struct halver *h, const struct step *step) {
+    struct statement_walk walk = walk_statements(&step->body);
+    uint32_t n = 0;
+    for (buffer_id i = 0; i < h->program->n_buffers; i++)
+        n += is_handed_back(h, i);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++)
+            if (buffer_stack(&h->program->buffers[access.at->buffer], STACK_SLOTS) &&
+                !is_handed_back(h, access.at->buffer))
+                return false;
+    }
+    return n == 1;
+}
+
+bool split_backward(struct job *job, const struct pass_context *context) {
+    struct program *program = job_only(job);
+    struct halver h = {.program = program,
+                       .diagnostics = context->diagnostics,
+                       .origin = &context->config->strategy.pipeline.origin,
+                       .n_buffers = program->n_buffers};
+    struct step *step = &program->steps[STEP_TRAIN];
+    if (!placement_for(program, context, &h.placement))
+        return false;
+    if (!h.placement.pipeline.schedule || !h.placement.pipeline.schedule->splits_backward)
+        return true;
+    if (!is_simple(&h, step)) {
+        struct diagnostic *d = report(
+            context->diagnostics, E199, origin_span(h.origin),
+            "a pipeline with backward in two parts beside layers that are recomputed several "
+            "at once, or that hand activations on in different parts, is understood, but not "
+            "compiled yet");
+        diagnostic_help(d, "take `one_f_one_b`, or `interleaved(chunks = 2)`");
+        return false;
+    }
+    give_places(&h, step);
+    struct block made = {0}, weights = {0};
+    bool behind = false;
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        const struct statement *s = &step->body.statements[i];
+        if (is_backward(&h, s)) {
+            push_half(&h, &made, s, OF_INPUTS, 0);
+            push_half(&h, &weights, s, OF_WEIGHTS, 0);
+            behind = true;
+            continue;
+        }
+        for (uint32_t k = 0; k < weights.n && behind; k++)
+            block_push(program->arena, &made, weights.statements[k]);
+        behind = false;
+        block_push(program->arena, &made, *s);
+    }
+    step->body = made;
+    job_number(job);
+    return true;
+}
