@@ -53,6 +53,8 @@ TABLE = {  # name: model, mesh, train, strategy
     "embedding_alone": (LLAMA, "pp = 3", "microbatch = 2", OF_STAGES % "embedding, 3, 3 + head"),
     "tied": (TIED, "pp = 2", "microbatch = 2", F1B),
     "tied_zero3": (TIED, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero3(dp)"),
+    "tied_reduced_each": (TIED, "pp = 2  dp = 2", "microbatch = 2",
+                          f"{F1B}  {DP}  optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)"),
     "zero1": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),
     "zero2": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero2(dp)"),
     "zero3": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero3(dp)"),
