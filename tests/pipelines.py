@@ -117,4 +117,4 @@ every = int(os.environ.get("PLACE_TEST_EVERY", 1))
 names = [name for i, name in enumerate(TABLE) if (name in NAMES if NAMES else i % every == 0)]
 with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
     wrong = [line for line in pool.map(lambda name: compare(name, temporary), names) if line]
-sys.exit("\n".join(wrong) if wrong or names else "no such pipeline")
+sys.exit("\n".join(wrong) or (None if names else "no such pipeline"))

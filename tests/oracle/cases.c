@@ -170,6 +170,8 @@ static void read_back(struct cases *c) {
     struct text_error error;
     c->source = source_add(&c->compiled.sources, &c->base_arena, "program", text, strlen(text));
     c->job = job_parse(&c->base_arena, text, strlen(text), c->source, &error);
+    if (!c->job)
+        fprintf(stderr, "%s at `%.60s`\n", error.message, text + error.span.begin);
     CHECK(c->job && !job_needs_plan(c->job));
     job_number(c->job);
 }

@@ -40,7 +40,7 @@ extern const char *const mutation_names[N_ALL_MUTATIONS];
 // states that are materialized, and takes them; OWNED: what is said of owners (mutate_among.c).
 enum among { ALL_STATEMENTS, COPIES, COPIES_OF_COMPUTED, MADE, OWNED };
 
-enum { MAX_TOUCHED = 8 };
+enum { MAX_TOUCHED = 256 }; // statements of two tasks
 struct mutant {
     struct job *job;                  // a clone of the one that was spoilt
     struct program *program;          // of the part in which the mistake is, if it is in one alone
