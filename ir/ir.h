@@ -577,6 +577,7 @@ value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
 // A name that no value of the unit has yet: `name`, else name.2, name.3 ...
 const char *unit_fresh_name(struct arena *, const struct unit *, const char *name);
 const struct op *unit_producer(const struct unit *, value_id); // NULL: a parameter
+bool unit_has_role(const struct unit *, enum role); // some op is of this part of the model
 // The parameter that the value is, or of which casts make it; NO_ID: it is made of others.
 value_id unit_cast_parameter(const struct unit *, value_id);
 // Parameters are the first values: one added after ops shifts the ids of all later values by one

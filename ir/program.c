@@ -206,6 +206,13 @@ struct op *unit_add_op(struct arena *arena, struct unit *unit, enum op_kind kind
     return &unit->ops[unit->n_ops - 1];
 }
 
+bool unit_has_role(const struct unit *unit, enum role role) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)
+            return true;
+    return false;
+}
+
 const struct op *unit_producer(const struct unit *unit, value_id value) {
     for (uint32_t i = 0; i < unit->n_ops; i++)
         for (unsigned k = 0; k < unit->ops[i].n_results; k++)

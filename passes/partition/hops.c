@@ -115,21 +115,21 @@ static bool happens(const struct plan *plan, struct cursor at, const struct mome
     const struct reach *reach = at.reach;
     const struct statement *call = moment->call;
     bool gradient = reference_buffer(plan, of)->class == CLASS_GRADIENTS;
+    enum pipeline_end end = end_of_call(plan, &call->call);
+    const struct statement *first = reach->first_reader_at[end][of.buffer];
     switch (event) {
     case EVENT_BEFORE_USE:
         return begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_FIRST_USE:
-        return is_same_call(reach->first_reader[of.buffer], call) &&
-               begins_use(plan, at, call, of, moment->use);
+        return is_same_call(first, call) && begins_use(plan, at, call, of, moment->use);
     case EVENT_BEFORE_LATER_USE:
-        return !is_same_call(reach->first_reader[of.buffer], call) &&
-               begins_use(plan, at, call, of, moment->use);
+        return !is_same_call(first, call) && begins_use(plan, at, call, of, moment->use);
     case EVENT_BEHIND_FIRST_USE:
-        return is_same_call(reach->first_reader[of.buffer], call);
+        return is_same_call(first, call);
     case EVENT_BEHIND_USE:
         return ends_use(plan, at, call, of);
     case EVENT_BEHIND_LAST_USE:
-        return is_same_call(reach->last_reader[of.buffer], call);
+        return is_same_call(reach->last_reader_at[end][of.buffer], call);
     case EVENT_BEFORE_MICROBATCHES:
         return is_same_call((gradient ? reach->last_writer : reach->first_reader)[of.buffer], call);
     case EVENT_BEHIND_MICROBATCHES:

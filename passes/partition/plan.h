@@ -78,10 +78,15 @@ struct plan {
     const struct division *divisions; // of the reference's buffers
 };
 
+// The devices of a pipeline's first rank and of its last one, where these are apart: each end has copies of its own of
+// a tied table.
+enum pipeline_end { END_EMBEDDING, END_HEAD, N_ENDS };
+
 // The first and last calls of a step that touch each buffer of the reference program (NULL: none
-// does), and how many uses in the step's text read it.
+// does), of readers those at each end, too, and how many uses in the step's text read it.
 struct reach {
     const struct statement **first_reader, **last_reader, **first_writer, **last_writer;
+    const struct statement **first_reader_at[N_ENDS], **last_reader_at[N_ENDS];
     uint32_t *uses;
 };
 
@@ -149,6 +154,8 @@ struct reach find_reach(const struct plan *, enum step_kind);
 bool reads_parameter(const struct plan *, const struct statement *, buffer_id);
 // Do both stand for one call, in loops that were one before layers were cut in units?
 bool is_same_call(const struct statement *, const struct statement *);
+// At which end of the pipeline a call is; of layers, and where there is one device only, the first.
+enum pipeline_end end_of_call(const struct plan *, const struct call *);
 
 // How far one use of a parameter goes, for which it is gathered once.
 enum use {

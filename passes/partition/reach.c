@@ -57,17 +57,29 @@ bool is_same_call(const struct statement *a, const struct statement *b) {
     return a && b && a->call.unit == b->call.unit;
 }
 
+enum pipeline_end end_of_call(const struct plan *plan, const struct call *call) {
+    const struct placed_pipeline *pipeline = &plan->placement.pipeline;
+    if (!plan->pipeline_axes ||
+        pipeline->schedule->rank_of[0] == pipeline->schedule->rank_of[pipeline->n_stages - 1])
+        return END_EMBEDDING;
+    const struct unit *unit = &plan->reference->job->units[call->unit];
+    return unit_has_role(unit, ROLE_HEAD) ? END_HEAD : END_EMBEDDING;
+}
+
 // The update reads parameters as they are stored: that is no use to gather for, or to keep until.
 static void reach_call(const struct plan *plan, const struct statement *statement,
                        struct reach *reach) {
     const struct call *call = &statement->call;
     const struct unit *unit = &plan->reference->job->units[call->unit];
     bool updates = call_updates(plan, call);
+    enum pipeline_end end = end_of_call(plan, call);
     for (uint32_t i = 0; i < unit->n_parameters && !updates; i++) {
         buffer_id b = call->operands[i].buffer;
         if (!reach->first_reader[b])
             reach->first_reader[b] = statement;
-        reach->last_reader[b] = statement;
+        if (!reach->first_reader_at[end][b])
+            reach->first_reader_at[end][b] = statement;
+        reach->last_reader[b] = reach->last_reader_at[end][b] = statement;
     }
     for (uint32_t i = 0; i < unit->n_results; i++) {
         buffer_id b = call->results[i].buffer;
@@ -126,6 +138,10 @@ struct reach find_reach(const struct plan *plan, enum step_kind kind) {
                           .first_writer = ARENA_ARRAY(plan->arena, const struct statement *, n),
                           .last_writer = ARENA_ARRAY(plan->arena, const struct statement *, n),
                           .uses = ARENA_ARRAY(plan->arena, uint32_t, n)};
+    for (enum pipeline_end end = 0; end < N_ENDS; end++) {
+        reach.first_reader_at[end] = ARENA_ARRAY(plan->arena, const struct statement *, n);
+        reach.last_reader_at[end] = ARENA_ARRAY(plan->arena, const struct statement *, n);
+    }
     struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)

@@ -167,13 +167,6 @@ static int64_t layer_of(const struct plan *plan, const struct statement *from) {
     return -1;
 }
 
-static bool has_role(const struct unit *unit, enum role role) {
-    for (uint32_t i = 0; i < unit->n_ops; i++)
-        if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)
-            return true;
-    return false;
-}
-
 // The stage that a statement of the reference is of; what is of no part of the model is of the one
 // before it.
 static uint32_t stage_of(const struct plan *plan, const struct statement *from, uint32_t before) {
@@ -185,9 +178,9 @@ static uint32_t stage_of(const struct plan *plan, const struct statement *from, 
     if (from->kind != STATEMENT_CALL)
         return before;
     const struct unit *unit = &plan->reference->job->units[from->call.unit];
-    if (has_role(unit, ROLE_EMBEDDING))
+    if (unit_has_role(unit, ROLE_EMBEDDING))
         return 0;
-    return has_role(unit, ROLE_HEAD) || has_role(unit, ROLE_NORM) ? pipeline->n_stages - 1 : before;
+    return unit_has_role(unit, ROLE_HEAD) || unit_has_role(unit, ROLE_NORM) ? pipeline->n_stages - 1 : before;
 }
 
 static bool is_backward(const struct plan *plan, const struct statement *from) {

@@ -62,13 +62,6 @@ static void check_axes(struct placing *p) {
 
 // ---- stages -----------------------------------------------------------------------------------
 
-static bool has_role(const struct unit *unit, enum role role) {
-    for (uint32_t i = 0; i < unit->n_ops; i++)
-        if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)
-            return true;
-    return false;
-}
-
 // FLOP of forward of the parts of the model; a layer's is that of the first.
 static struct parts_work work_of_parts(const struct placing *p) {
     struct parts_work work = {0};
@@ -80,8 +73,8 @@ static struct parts_work work_of_parts(const struct placing *p) {
             flops += op_flops(unit, &unit->ops[i]);
         if (unit->phase != PHASE_FORWARD)
             continue;
-        if (!has_role(unit, ROLE_LAYERS))
-            *(has_role(unit, ROLE_EMBEDDING) ? &work.embedding : &work.head) += flops;
+        if (!unit_has_role(unit, ROLE_LAYERS))
+            *(unit_has_role(unit, ROLE_EMBEDDING) ? &work.embedding : &work.head) += flops;
         else if (work.layer == 0)
             work.layer = flops;
     }
