@@ -180,7 +180,8 @@ static uint32_t stage_of(const struct plan *plan, const struct statement *from, 
     const struct unit *unit = &plan->reference->job->units[from->call.unit];
     if (unit_has_role(unit, ROLE_EMBEDDING))
         return 0;
-    return unit_has_role(unit, ROLE_HEAD) || unit_has_role(unit, ROLE_NORM) ? pipeline->n_stages - 1 : before;
+    return unit_has_role(unit, ROLE_HEAD) || unit_has_role(unit, ROLE_NORM) ? pipeline->n_stages - 1
+                                                                            : before;
 }
 
 static bool is_backward(const struct plan *plan, const struct statement *from) {
@@ -275,12 +276,18 @@ static void lower_microbatches(struct draft *draft, struct cursor at,
     inside.in_microbatch = true;
     bool labels = plan->pipeline_axes && is_of_layers(statements, n);
     struct task_label task = {.kind = TASK_FORWARD, .microbatch = index_variable(0, 0, 0)};
+    bool carries = levels_of_counter(plan) > 0;
     for (uint32_t i = 0; i < n; i++) {
+        // What forward adds up is carried in its last task.
+        if (labels && carries && is_backward(plan, &statements[i])) {
+            carry_scalars(draft, inside, span);
+            carries = false;
+        }
         if (labels)
             push_label(draft, inside, &statements[i], &task);
         lower_statement(draft, at_statement(inside, statements, n, i), &statements[i]);
     }
-    if (levels_of_counter(plan))
+    if (carries)
         carry_scalars(draft, inside, span);
     push_zeroes(draft, at, span);
     before_microbatches(draft, at, statements, n);

@@ -284,9 +284,10 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 static void check_built(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     const struct origin *origin = &said(p)->origin;
-    if (p->config->train.reproducible)
-        not_yet(p, origin, "a pipeline where training is `reproducible`",
-                "leave out `reproducible`, or the pipeline");
+    // A microbatch's two gradients of the table are added before microbatches are.
+    if (p->config->train.reproducible && p->config->model.tied)
+        not_yet(p, origin, "a pipeline of a tied table where training is `reproducible`",
+                "leave out `reproducible`, or say `tied = false` of the model");
     for (uint32_t i = 0; i < strategy->n_modes; i++) {
         const struct mode_statement *mode = &strategy->modes[i];
         if (mode->state == STATE_GRADIENTS && mode->residency == RESIDENCY_MATERIALIZED &&

@@ -259,6 +259,71 @@ void push_tail(struct making_part *m, struct block *to, uint32_t stage, const st
     }
 }
 
+// ---- sums in order ----------------------------------------------------------------------------
+
+void push_message(struct making_part *m, enum collective_kind kind, const char *name, uint32_t peer,
+                  buffer_id buffer) {
+    struct reference item = reference_to(buffer);
+    const struct transfer_piece piece = {item, item};
+    struct statement start = {.kind = STATEMENT_START, .span = m->s->span};
+    start.start = (struct transfer){.exchange = exchange_flat(kind, &m->s->pipeline->axes),
+                                    .handle = handle_in_part(m, name, 1),
+                                    .handle_index = index_constant(0),
+                                    .pieces = arena_copy(m->s->arena, &piece, sizeof piece),
+                                    .n_pieces = 1};
+    start.start.exchange.peer = peer;
+    block_push(m->s->arena, &m->step->body, start);
+}
+
+void push_message_wait(struct making_part *m, const char *name) {
+    struct statement wait = {.kind = STATEMENT_WAIT, .span = m->s->span};
+    wait.wait.handle = handle_in_part(m, name, 1);
+    wait.wait.index = index_constant(0);
+    block_push(m->s->arena, &m->step->body, wait);
+}
+
+static struct making_part part_of_rank(struct splitter *s, uint32_t rank, enum step_kind kind) {
+    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind]};
+}
+
+// What one rank has added up goes to the next that adds to it, and of the first there is nothing left.
+static void pass_sum_on(struct splitter *s, enum step_kind kind, buffer_id sum, uint32_t from,
+                        uint32_t to) {
+    struct making_part giver = part_of_rank(s, from, kind), getter = part_of_rank(s, to, kind);
+    const char *name = s->whole->buffers[sum].name;
+    const char *sent = arena_format(s->arena, "%s.to%u", name, to);
+    const char *got = arena_format(s->arena, "%s.from%u", name, from);
+    buffer_id given = copy_on_rank(&giver, sum);
+    push_message(&giver, COLLECTIVE_SEND, sent, to, given);
+    push_message_wait(&giver, sent);
+    block_push(
+        s->arena, &giver.step->body,
+        (struct statement){.kind = STATEMENT_ZERO, .span = s->span, .zero = reference_to(given)});
+    push_message(&getter, COLLECTIVE_RECEIVE, got, from, copy_on_rank(&getter, sum));
+    push_message_wait(&getter, got);
+}
+
+// Where sums have an order, a rank goes on with what the ranks before it have added up.
+static void pass_sums_on(struct splitter *s, enum step_kind kind, const struct statement *from,
+                         uint32_t rank) {
+    const struct block one = {(struct statement *)from, 1, 1};
+    struct statement_walk walk = walk_statements(&one);
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &s->whole->job->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_results; i++) {
+            buffer_id sum = call->results[i].buffer;
+            if (unit->results[i].in_parameter == NO_ID || !ranks_of_buffer(s, sum)->all)
+                continue;
+            if (s->holders[sum] && s->holders[sum] != rank + 1)
+                pass_sum_on(s, kind, sum, s->holders[sum] - 1, rank);
+            s->holders[sum] = rank + 1;
+        }
+    }
+}
+
 // A wait goes where its start, which stands in front of it, has gone.
 void push_outside(struct splitter *s, enum step_kind kind, const struct statement *from) {
     struct rank_set set = {0};
@@ -268,8 +333,10 @@ void push_outside(struct splitter *s, enum step_kind kind, const struct statemen
     uint32_t n = set.n ? set.n : s->pipeline->schedule->n_ranks;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t rank = set.n ? set.ranks[i] : i;
-        struct making_part m = {s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind]};
+        struct making_part m = part_of_rank(s, rank, kind);
         bool started = true;
+        if (s->holders && set.n == 1)
+            pass_sums_on(s, kind, from, rank);
         push_cut(&m, from, &m.step->body, &started);
     }
 }

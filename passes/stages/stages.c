@@ -63,6 +63,8 @@ bool split_stages(struct job *job, const struct pass_context *context) {
                          .pipeline = &placement.pipeline,
                          .microbatches = placement.microbatches,
                          .span = origin_span(&context->config->strategy.pipeline.origin)};
+    if (whole->job->policy.reproducible)
+        s.holders = ARENA_ARRAY(&scratch, uint32_t, whole->n_buffers + 1);
     find_tasks(&s);
     order_tasks(&s);
     make_parts(&s, job);

@@ -127,7 +127,11 @@ struct splitter {
     struct task_loop loops[N_STEPS];
     struct split_buffer *buffers;
     struct rank_set *of_tensors; // that is not repeated by layer
-    struct program **parts;      // by rank
+    const struct rank_set *
+        *of_values; // of buffers that calls around the tasks make of one part; NULL: of others
+    uint32_t *
+        holders; // by buffer: the rank, from 1 on, that has what was added up of it; only where sums have an order
+    struct program **parts; // by rank
 };
 
 static inline bool passes_on(const struct split_buffer *buffer) {
@@ -199,6 +203,10 @@ void push_tasks(struct making_part *);
 void push_tail(struct making_part *, struct block *to, uint32_t stage, const struct moment *,
                const struct task_block *of);
 void push_outside(struct splitter *, enum step_kind, const struct statement *);
+// One end of a message around the tasks: all of a buffer of the part.
+void push_message(struct making_part *, enum collective_kind, const char *name, uint32_t peer,
+                  buffer_id);
+void push_message_wait(struct making_part *, const char *name);
 void exchange_tied(struct splitter *);
 
 #endif

@@ -241,6 +241,13 @@ static void execute_tasks(struct splitter *s, struct task_loop *loop) {
     }
 }
 
+// Of what is in a window there is as much as of all of it.
+static void note_touched(struct splitter *s, buffer_id id) {
+    s->buffers[id].is_outside = true;
+    if (s->whole->buffers[id].window_of != NO_ID)
+        note_touched(s, s->whole->buffers[id].window_of);
+}
+
 static void note_outside(struct splitter *s, const struct step *step,
                          const struct statement *tasks) {
     for (uint32_t i = 0; i < step->body.n; i++) {
@@ -251,7 +258,8 @@ static void note_outside(struct splitter *s, const struct step *step,
         while (walk_next(&walk)) {
             struct access access;
             for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++)
-                s->buffers[access.at->buffer].is_outside |= walk.statement->kind != STATEMENT_FREE;
+                if (walk.statement->kind != STATEMENT_FREE)
+                    note_touched(s, access.at->buffer);
         }
     }
 }
@@ -283,6 +291,8 @@ const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
     bool by_layer = buffer->tensor != NO_ID && s->whole->job->tensors[buffer->tensor].layers > 0;
     struct rank_set *set = ARENA_NEW(s->scratch, struct rank_set);
     *set = (struct rank_set){0};
+    if (s->of_values && s->of_values[id])
+        return s->of_values[id];
     if (buffer->tensor != NO_ID && !by_layer)
         return &s->of_tensors[buffer->tensor];
     if (by_layer && buffer_stack(buffer, STACK_LAYERS))
@@ -295,6 +305,45 @@ const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
     else
         set->all = true;
     return set;
+}
+
+// The ranks that have all that a call names of parts of the model; NULL: it names nothing of any.
+static const struct rank_set *ranks_of_call(struct splitter *s, const struct statement *call) {
+    const struct rank_set *ranks = NULL;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(s->whole, call, i)).at; i++) {
+        const struct rank_set *of = ranks_of_buffer(s, access.at->buffer);
+        if (of->n && (!ranks || of->n < ranks->n))
+            ranks = of;
+    }
+    return ranks;
+}
+
+static bool is_value(const struct splitter *s, buffer_id id) {
+    const struct buffer *buffer = &s->whole->buffers[id];
+    return buffer->class == CLASS_TRANSIENT && buffer->tensor == NO_ID && !s->buffers[id].uses;
+}
+
+// What a call makes anew, as squares of gradients, is where that is of which it makes it; in loops over the layers of
+// several ranks, with each of them.
+static void find_ranks_of_values(struct splitter *s) {
+    static const struct rank_set any = {.any = true};
+    const struct rank_set **found =
+        ARENA_ARRAY(s->scratch, const struct rank_set *, s->whole->n_buffers + 1);
+    struct statement_walk walk = walk_statements(&s->whole->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct call *call = &walk.statement->call;
+        const struct unit *unit = &s->whole->job->units[call->unit];
+        const struct rank_set *ranks = ranks_of_call(s, walk.statement);
+        for (uint32_t i = 0; i < unit->n_results && ranks; i++) {
+            buffer_id id = call->results[i].buffer;
+            if (unit->results[i].in_parameter == NO_ID && is_value(s, id))
+                found[id] = found[id] ? &any : ranks;
+        }
+    }
+    s->of_values = found;
 }
 
 static void widen_homes(struct splitter *s) {
@@ -320,4 +369,5 @@ void find_tasks(struct splitter *s) {
     }
     widen_homes(s);
     find_ranks_of_tensors(s);
+    find_ranks_of_values(s);
 }

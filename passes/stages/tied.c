@@ -62,27 +62,6 @@ static uint32_t adding_unit(struct making_part *m, buffer_id gradient) {
     return found;
 }
 
-static void push_half(struct making_part *m, enum collective_kind kind, const char *name,
-                      uint32_t peer, buffer_id buffer) {
-    struct reference item = reference_to(buffer);
-    const struct transfer_piece piece = {item, item};
-    struct statement start = {.kind = STATEMENT_START, .span = m->s->span};
-    start.start = (struct transfer){.exchange = exchange_flat(kind, &m->s->pipeline->axes),
-                                    .handle = handle_in_part(m, name, 1),
-                                    .handle_index = index_constant(0),
-                                    .pieces = arena_copy(m->s->arena, &piece, sizeof piece),
-                                    .n_pieces = 1};
-    start.start.exchange.peer = peer;
-    block_push(m->s->arena, &m->step->body, start);
-}
-
-static void push_wait(struct making_part *m, const char *name) {
-    struct statement wait = {.kind = STATEMENT_WAIT, .span = m->s->span};
-    wait.wait.handle = handle_in_part(m, name, 1);
-    wait.wait.index = index_constant(0);
-    block_push(m->s->arena, &m->step->body, wait);
-}
-
 static void push_sum(struct making_part *m, buffer_id gradient, buffer_id other) {
     struct reference operands[2] = {reference_to(gradient), reference_to(other)};
     struct statement call = {.kind = STATEMENT_CALL, .span = m->s->span};
@@ -111,7 +90,7 @@ static void push_copy(struct making_part *m, const char *name, buffer_id from, b
                           .pieces = arena_copy(m->s->arena, &piece, sizeof piece),
                           .n_pieces = 1};
     block_push(m->s->arena, &m->step->body, start);
-    push_wait(m, name);
+    push_message_wait(m, name);
 }
 
 // What is kept elsewhere is exchanged on the device.
@@ -129,13 +108,13 @@ static void exchange_on(struct splitter *s, const struct tie *tie, unsigned end)
         push_copy(&m, name_with(s->arena, name, ".in"), kept, gradient);
     buffer_id other = tie->gives[end] && tie->gives[!end] ? add_room(&m, kept, ".other") : gradient;
     if (tie->gives[end])
-        push_half(&m, COLLECTIVE_SEND, sent, peer, gradient);
+        push_message(&m, COLLECTIVE_SEND, sent, peer, gradient);
     if (tie->gives[!end]) {
-        push_half(&m, COLLECTIVE_RECEIVE, got, peer, other);
-        push_wait(&m, got);
+        push_message(&m, COLLECTIVE_RECEIVE, got, peer, other);
+        push_message_wait(&m, got);
     }
     if (tie->gives[end])
-        push_wait(&m, sent);
+        push_message_wait(&m, sent);
     if (other != gradient)
         push_sum(&m, gradient, other);
     if (away)
