@@ -72,15 +72,18 @@ void report_text_error(struct diagnostics *diagnostics, const struct text_error 
     }
 }
 
-// E199. The verifier follows one program.
+// E620. The file says how many ranks there are, and so how many parts.
 static void report_parts(struct compilation *c, const struct job *job) {
+    uint32_t n = c->final->job->n_programs;
     struct diagnostic *d =
-        report(c->diagnostics, E199, job->programs[1]->part.span,
-               "a step with several parts is read and planned, but not proved yet");
-    diagnostic_note_at(d, job->programs[0]->part.span, "the first part is here");
-    diagnostic_help(
-        d, "write what all devices do, without parts; or plan it as a text of its own with "
-           "`placec opt`");
+        report(c->diagnostics, E620, job->programs[job->n_programs > 1]->part.span,
+               "this step has %u part%s, and by the strategy there %s %u", job->n_programs,
+               plural_s(job->n_programs), n == 1 ? "is" : "are", n);
+    diagnostic_note_at(
+        d, n > 1 ? origin_span(&c->config.strategy.pipeline.origin) : c->config.strategy.name_span,
+        n > 1 ? "each rank of the pipeline is one" : "it has no pipeline");
+    diagnostic_help(d,
+                    "write a part for each rank: `placec emit --as=step` prints what is derived");
 }
 
 // Read, compared with what is derived, its plan settled; only then is it the program.
@@ -96,11 +99,11 @@ bool edited_replace(struct compilation *c) {
         report_text_error(c->diagnostics, &error);
         return false;
     }
-    if (job->n_programs > 1) {
+    if (job->n_programs != c->final->job->n_programs) {
         report_parts(c, job);
         return false;
     }
-    struct program *edited = job_only(job);
+    struct program *edited = job->programs[0];
     if (!edited_agrees(c, edited) || !all_called(c, edited, &written))
         return false;
     // Speeds of links and names of products are the file's: they change no result.
@@ -113,12 +116,24 @@ bool edited_replace(struct compilation *c) {
     return true;
 }
 
-void edited_check(struct compilation *c) {
-    if (!c->edited)
-        return;
+static void check_part(struct compilation *c) {
     edited_check_storage(c, &c->placement);
     if (c->diagnostics->n_errors)
         return;
     edited_check_travel(c, &c->placement);
     edited_check_division(c);
+}
+
+// One part after the other, until something is told: what is so of one is so of others.
+void edited_check(struct compilation *c) {
+    struct program *final = c->final, *derived = c->derived;
+    uint32_t told = c->diagnostics->n_items;
+    for (uint32_t i = 0; c->edited && i < final->job->n_programs; i++) {
+        c->final = final->job->programs[i];
+        c->derived = derived->job->programs[i];
+        if (c->diagnostics->n_items == told)
+            check_part(c);
+    }
+    c->final = final;
+    c->derived = derived;
 }

@@ -21,7 +21,7 @@ static const struct op *find_unlike(const struct program *a, const struct progra
 // Which values are computed inside others follows from the ops, and generated code relies on it.
 static bool inline_as_fused(struct compilation *c, const struct program *edited) {
     const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
-    struct program *fused = job_only(job_clone(&c->arena, edited->job));
+    struct program *fused = job_clone(&c->arena, edited->job)->programs[0];
     job_drop_plan(fused->job);
     passes_run(fused->job, &context, PASS_FUSE, PASS_FUSE);
     const struct value *value;

@@ -78,17 +78,25 @@ static bool check_buffer_storage(struct compilation *c, const struct placement *
     return true;
 }
 
+// What the verifier found of the part's buffers.
+static const struct found *found_in_final(const struct compilation *c) {
+    uint32_t part = 0;
+    while (c->final->job->programs[part] != c->final)
+        part++;
+    return c->verdict.buffers[part];
+}
+
 // One report for a state and axis: the tensors of a unit are mostly kept alike.
 static void check_state_storage(struct compilation *c, const struct placement *placement,
                                 enum state state, unsigned axis) {
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
-            buffer_is_part(c->final, id) || !c->verdict.buffers[0][id].seen ||
+            buffer_is_part(c->final, id) || !found_in_final(c)[id].seen ||
             buffer->class == CLASS_RESIDUAL) // nobody declares it: it lies as what is compressed
             continue;
         struct placement_row row = {
-            .state = state, .buffer = buffer, .found = &c->verdict.buffers[0][id]};
+            .state = state, .buffer = buffer, .found = &found_in_final(c)[id]};
         if (!check_buffer_storage(c, placement, &row, axis))
             return;
     }
@@ -113,7 +121,7 @@ static void check_consumed(struct compilation *c, const struct placement *placem
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
-            buffer_is_part(c->final, id) || !c->verdict.buffers[0][id].seen)
+            buffer_is_part(c->final, id) || !found_in_final(c)[id].seen)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         if (consumes_gradients(storage) == consumed[id])
@@ -129,7 +137,7 @@ static void check_made(struct compilation *c, const struct placement *placement)
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         bool kept = buffer->class == CLASS_PARAMETERS && buffer->window_of == NO_ID;
-        if ((!kept && !is_made_of_master(c->final, id)) || !c->verdict.buffers[0][id].seen)
+        if ((!kept && !is_made_of_master(c->final, id)) || !found_in_final(c)[id].seen)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         if (makes_parameters(storage) == !kept)
@@ -159,7 +167,7 @@ static void check_tiers(struct compilation *c, const struct placement *placement
         const struct buffer *buffer = &c->final->buffers[id];
         enum state state = class_states[buffer->class];
         if (state >= STATE_ACTIVATIONS || buffer->tensor == NO_ID || buffer->window_of != NO_ID ||
-            !c->verdict.buffers[0][id].seen || buffer->class == CLASS_RESIDUAL)
+            !found_in_final(c)[id].seen || buffer->class == CLASS_RESIDUAL)
             continue;
         const struct storage *storage = storage_of(placement, buffer);
         enum tier declared = stored_tier(storage, state);
@@ -182,7 +190,8 @@ static void check_tiers(struct compilation *c, const struct placement *placement
 void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < c->final->job->mesh.n_axes; axis++)
-            if (c->final->job->mesh.axes[axis].size > 1)
+            if (c->final->job->mesh.axes[axis].size > 1 &&
+                !axis_list_has(&c->final->part.axes, axis)) // along which parts have what is theirs
                 check_state_storage(c, placement, (enum state)state, axis);
     check_consumed(c, placement);
     check_made(c, placement);

@@ -121,6 +121,9 @@ static const bool *find_updated(struct arena *arena, const struct program *progr
 
 const bool *consumed_gradients(struct arena *arena, const struct program *program) {
     bool *consumed = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
+    if (program->part.axes
+            .n) // each rank of a pipeline keeps its own, and one of them writes the norm
+        return consumed;
     const bool *updated = find_updated(arena, program);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
@@ -194,9 +197,8 @@ static struct part_rows rows_of_part(struct compilation *c, uint32_t number) {
                                      program->n_buffers * sizeof *c->verdict.buffers[number]);
     for (buffer_id id = 0; id < program->n_buffers; id++)
         found[id].sharded |= (uint32_t)axis_list_mask(&program->part.axes);
-    const bool *consumed = program->part.axes.n ? ARENA_ARRAY(&c->arena, bool, program->n_buffers + 1)
-                                                : consumed_gradients(&c->arena, program);
-    return (struct part_rows){program, found, find_handed_on(c, program), consumed};
+    return (struct part_rows){program, found, find_handed_on(c, program),
+                              consumed_gradients(&c->arena, program)};
 }
 
 // A device's part of what has a buffer is in no row.
@@ -217,21 +219,21 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
     struct layers layers = activation
                                ? (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1}
                                : layers_held(buffer);
-    add_row(c, table,
-            (struct placement_row){
-                .state = state,
-                .role = activation ? role_number(c, table, whole_layer, 1)
-                                   : role_number(c, table, tensor->roles, tensor->n_roles),
-                .layers = layers,
-                .residency = part->consumed[id]            ? RESIDENCY_MATERIALIZED
-                             : buffer->tier != TIER_DEVICE ? RESIDENCY_OFFLOADED
-                                                           : RESIDENCY_STORED,
-                .buffer = buffer,
-                .found = &part->found[id],
-                .bytes = buffer_bytes(program, buffer),
-                .stored_bytes = residual ? 0 : buffer_bytes(program, buffer)},
-            (struct row_tensor){residual ? NO_ID : buffer->tensor,
-                                buffer_item_bytes(program, buffer)});
+    add_row(
+        c, table,
+        (struct placement_row){.state = state,
+                               .role = activation
+                                           ? role_number(c, table, whole_layer, 1)
+                                           : role_number(c, table, tensor->roles, tensor->n_roles),
+                               .layers = layers,
+                               .residency = part->consumed[id]            ? RESIDENCY_MATERIALIZED
+                                            : buffer->tier != TIER_DEVICE ? RESIDENCY_OFFLOADED
+                                                                          : RESIDENCY_STORED,
+                               .buffer = buffer,
+                               .found = &part->found[id],
+                               .bytes = buffer_bytes(program, buffer),
+                               .stored_bytes = residual ? 0 : buffer_bytes(program, buffer)},
+        (struct row_tensor){residual ? NO_ID : buffer->tensor, buffer_item_bytes(program, buffer)});
 }
 
 // What is not kept has a row without bytes; its letters weigh what it would be.
@@ -428,8 +430,7 @@ static void add_state(struct compilation *c, struct placement_table *table,
 
 struct placement_table placement_rows(struct compilation *c) {
     struct placement_table table = {.row_of.arena = &c->arena, .role_of.arena = &c->arena};
-    struct part_rows *parts =
-        ARENA_ARRAY(&c->arena, struct part_rows, c->final->job->n_programs);
+    struct part_rows *parts = ARENA_ARRAY(&c->arena, struct part_rows, c->final->job->n_programs);
     for (uint32_t i = 0; i < c->final->job->n_programs; i++)
         parts[i] = rows_of_part(c, i);
     for (int state = 0; state < N_STATES; state++)

@@ -332,7 +332,7 @@ static bool has_several(const struct paragraphs *all, const struct paragraph *p)
 }
 
 void report_routes(struct compilation *c, FILE *to) {
-    const struct program *program = c->derived ? c->derived : whole_program(c);
+    const struct program *program = c->derived && !c->whole ? c->derived : whole_program(c);
     struct text t = {c, &c->arena, program, account_routes(program, &c->routes, &c->arena)};
     struct paragraphs all = {0};
     for (uint32_t tensor = 0; tensor < program->job->n_tensors; tensor++) {

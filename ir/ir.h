@@ -844,8 +844,7 @@ struct text_error {
 struct job *job_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
                       struct text_error *error);
 // The same for what a `.place` file holds of a job: the braces of `step NAME {}` and of any number
-// of `unit NAME.UNIT {}`, each a range of `text`. What is not given is taken from `derived`, which
-// has one part.
+// of `unit NAME.UNIT {}`, each a range of `text`. What is not given is taken from `derived`.
 struct written_text {
     const char *unit;   // NULL: the step
     struct span braces; // from `{` to behind `}`

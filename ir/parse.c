@@ -237,25 +237,39 @@ static void renumber_calls(struct program *program, const uint32_t *numbers) {
     }
 }
 
-// The derived frame's buffer by its name, in every program. False: some program has none.
-static bool adopt_frame(struct parser *p, const struct program *derived, uint32_t unit) {
-    buffer_id frame = program_frame(derived, unit);
+// NULL: no program has one.
+static const char *name_of_frame(const struct job *derived, uint32_t unit) {
+    for (uint32_t i = 0; i < derived->n_programs; i++) {
+        buffer_id frame = program_frame(derived->programs[i], unit);
+        if (frame != NO_ID)
+            return derived->programs[i]->buffers[frame].name;
+    }
+    return NULL;
+}
+
+// The derived frame's buffer by its name, in every program that calls the unit. False: one has none.
+static bool adopt_frame(struct parser *p, const struct job *derived, bool *const *called,
+                        uint32_t unit) {
+    const char *name = name_of_frame(derived, unit);
     bool found = true;
-    for (uint32_t i = 0; i < p->job->n_programs && frame != NO_ID; i++) {
+    for (uint32_t i = 0; i < p->job->n_programs && name; i++) {
         struct program *program = p->job->programs[i];
-        buffer_id own = text_find_buffer(p, program, derived->buffers[frame].name);
+        buffer_id own = called[i][unit] ? text_find_buffer(p, program, name) : NO_ID;
         program_set_frame(program, unit, own);
-        found &= own != NO_ID;
+        found &= own != NO_ID || !called[i][unit];
     }
     return found;
 }
 
 // A step that is given brings buffers of its own, so units that are derived find their frames by
 // name; and those that it does not call are no part of the job.
-static void adopt_units(struct parser *p, const struct program *derived,
+static void adopt_units(struct parser *p, const struct job *derived,
                         const struct written_text *written, uint32_t n_written) {
     struct job *job = p->job;
     const bool *called = job_called_units(job, p->arena);
+    bool **called_by = ARENA_ARRAY(p->arena, bool *, job->n_programs);
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        called_by[i] = program_called_units(job->programs[i], p->arena);
     struct names given = {.arena = p->arena};
     uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, job->n_units + 1), n = 0;
     for (uint32_t i = 0; i < n_written; i++)
@@ -265,7 +279,7 @@ static void adopt_units(struct parser *p, const struct program *derived,
         bool is_given = names_find(&given, job->units[i].name) != NOT_NAMED;
         if (!is_given && !called[i])
             continue;
-        if (!is_given && !adopt_frame(p, derived, i))
+        if (!is_given && !adopt_frame(p, derived, called_by, i))
             job->units[i].frame_bytes = -1;
         for (uint32_t k = 0; k < job->n_programs; k++)
             program_set_frame(job->programs[k], n, program_frame(job->programs[k], i));
@@ -334,13 +348,13 @@ struct job *job_parse_written(struct arena *arena, const struct job *derived, co
                        .text = text,
                        .source = n_written ? written[0].braces.source : 0,
                        .job = job,
-                       .program = job_only(job),
+                       .program = job->programs[0],
                        .error = error};
     for (uint32_t i = 0; i < n_written; i++)
         if (written[i].braces.end > p.length)
             p.length = written[i].braces.end;
     parse_written(&p, written, n_written);
     if (!text_failed(&p) && has_step(written, n_written))
-        adopt_units(&p, job_only(derived), written, n_written);
+        adopt_units(&p, derived, written, n_written);
     return finish(&p, written, n_written);
 }

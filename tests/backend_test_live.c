@@ -132,8 +132,9 @@ static bool check_text(const char *text) {
     derive_text(&c, text);
     bool derived = c.final != NULL;
     if (derived) {
-        struct live_report report = measure(&arena, c.final, NULL, NULL);
-        const char *flaw = live_flaw(&arena, c.final, 0, account(c.final, &arena), &report);
+        struct live_report report = measure(&arena, job_only(c.final), NULL, NULL);
+        const char *flaw =
+            live_flaw(&arena, job_only(c.final), 0, account(job_only(c.final), &arena), &report);
         if (flaw)
             fail_msg("%s, of\n%s", flaw, text);
     }
@@ -176,8 +177,8 @@ static void groups_of_layers_at_every_statement(void **state) {
             continue;
         struct expected expected = {.name = grouped(&arena, i)};
         derive_text(&c, expected.name);
-        expected.moments = account_moments(c.final, 0, &arena, &expected.n);
-        measure(&arena, c.final, expect_statement, &expected);
+        expected.moments = account_moments(job_only(c.final), 0, &arena, &expected.n);
+        measure(&arena, job_only(c.final), expect_statement, &expected);
         assert_int_equal(expected.at, expected.n);
         arena_free(&c.arena);
         arena_free(&arena);

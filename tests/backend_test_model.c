@@ -42,7 +42,7 @@ static bool open_model(struct model *m, int threads) {
     m->program = derive_program(&m->arena, &m->config, PASS_MEMORY, NULL);
     if (!m->program)
         return false;
-    m->oracle = devices_new(&m->arena, m->program);
+    m->oracle = cluster_new(&m->arena, m->program->job)->parts;
     m->code = compile(&m->arena, m->program);
     m->groups = job_groups(m->program->job, &m->arena, &m->n_groups);
     ranks_open(&m->ranks, &m->arena, m->program, threads);
@@ -138,7 +138,7 @@ static void compare(struct model *m, buffer_id id) {
 }
 
 static void run(struct model *m, enum step_kind step) {
-    assert_true(devices_run(m->oracle, step));
+    assert_true(cluster_run(m->oracle->cluster, step));
     ranks_run(&m->ranks, backend_entry(harness_backend(), m->code, 0, step));
     for (buffer_id b = 0; b < m->program->n_buffers; b++) {
         const struct buffer *buffer = &m->program->buffers[b];

@@ -159,7 +159,7 @@ static void begin_on_several(struct trial *t) {
     assert_non_null(t->data.data);
     t->program = derive_program(&t->arena, &t->config, PASS_MEMORY, NULL);
     assert_non_null(t->program);
-    t->devices = devices_new(&t->arena, t->program);
+    t->devices = cluster_new(&t->arena, t->program->job)->parts;
     begin_code(t, 1);
     for (buffer_id id = 0; id < t->program->n_buffers; id++)
         load_kept(t, id);

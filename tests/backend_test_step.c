@@ -346,7 +346,8 @@ static void collectives_that_move(void **state) {
     struct arena arena = {0};
     struct program *program = parse(&arena, moves);
     struct backend_code *code = compile(&arena, program);
-    struct devices *oracle = devices_new(&arena, program);
+    struct cluster *cluster = cluster_new(&arena, program->job);
+    struct devices *oracle = cluster->parts;
     struct ranks ranks;
     ranks_open(&ranks, &arena, program, 1);
     for (int r = 0; r < 6; r++)
@@ -357,7 +358,7 @@ static void collectives_that_move(void **state) {
                 memory_store(oracle->memory[timing][r] + i * 8, DTYPE_F64, 1, &x[i]);
         }
     ranks_run(&ranks, backend_entry(harness_backend(), code, 0, STEP_TRAIN));
-    assert_true(devices_run(oracle, STEP_TRAIN));
+    assert_true(cluster_run(cluster, STEP_TRAIN));
     for (int r = 0; r < 6; r++)
         for (buffer_id b = 0; b + 1 < program->n_buffers; b++) // all but the frame
             assert_memory_equal(oracle->memory[AT_WAIT][r] + program->buffers[b].offset_bytes,

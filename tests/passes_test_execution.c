@@ -35,7 +35,8 @@ static void check(struct trial *t) {
     struct setup setup = {
         .seed = 7, .steps = 2, .first_step = 3, .sequences_per_group = t->config.train.microbatch};
     struct expected *expected = truth_expect(&t->arena, compile(t, PASS_UPDATE), &setup);
-    struct finding finding = truth_judge(&t->arena, expected, compile(t, N_PASSES - 1), NULL, NULL);
+    struct finding finding =
+        truth_judge(&t->arena, expected, compile(t, N_PASSES - 1)->job, NULL, NULL);
     if (finding.outcome != OUTCOME_RIGHT)
         fail_msg("%s is %s: %s (%g)", t->name, outcome_names[finding.outcome], finding.what,
                  finding.difference);

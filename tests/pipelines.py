@@ -53,6 +53,8 @@ TABLE = {  # name: model, mesh, train, strategy
     "embedding_alone": (LLAMA, "pp = 3", "microbatch = 2", OF_STAGES % "embedding, 3, 3 + head"),
     "tied": (TIED, "pp = 2", "microbatch = 2", F1B),
     "tied_zero3": (TIED, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero3(dp)"),
+    "tied_reduced_each": (TIED, "pp = 2  dp = 2", "microbatch = 2",
+                          f"{F1B}  {DP}  optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)"),
     "zero1": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),
     "zero2": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero2(dp)"),
     "zero3": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero3(dp)"),
@@ -115,4 +117,4 @@ every = int(os.environ.get("PLACE_TEST_EVERY", 1))
 names = [name for i, name in enumerate(TABLE) if (name in NAMES if NAMES else i % every == 0)]
 with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
     wrong = [line for line in pool.map(lambda name: compare(name, temporary), names) if line]
-sys.exit("\n".join(wrong) if wrong or names else "no such pipeline")
+sys.exit("\n".join(wrong) or (None if names else "no such pipeline"))

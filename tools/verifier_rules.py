@@ -42,7 +42,7 @@ import time
 
 # What words refusals, finds their place and tries to explain them decides nothing. Of lacking.c and plan.c
 # nothing is asked before a program is refused: they say where, once there is a history to say it by.
-LEFT_OUT = {"fault.c", "witness.c", "cause.c", "difference.c", "found.c", "history.c", "lacking.c", "plan.c"}
+LEFT_OUT = {"fault.c", "labels.c", "witness.c", "cause.c", "difference.c", "found.c", "history.c", "lacking.c", "plan.c"}
 ALONE = {"diagnose.c": {"diagnose", "diagnose_value"}}  # the functions of a file that decide
 # Functions beside those that decide which word, too, or how often, or note what is accepted for `explain` and for
 # warnings.

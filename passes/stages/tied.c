@@ -21,7 +21,8 @@ static bool keeps_own(const struct splitter *s, uint32_t tensor, uint32_t rank) 
     return false;
 }
 
-// False: the buffer is none.
+// What tasks never add to, as a whole of which they add to the device's own part alone, is not told. False: the buffer
+// is none.
 static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     const struct buffer *buffer = &s->whole->buffers[id];
     const struct split_buffer *split = &s->buffers[id];
@@ -31,12 +32,13 @@ static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     CHECK(s->of_tensors[buffer->tensor].n == 2);
     *tie = (struct tie){.gradient = id};
     bool any = false;
+    for (const struct stage_use *use = split->uses; use; use = use->next)
+        any |= use->written;
     for (unsigned i = 0; i < 2; i++) {
         tie->ranks[i] = s->of_tensors[buffer->tensor].ranks[i];
         tie->gives[i] = keeps_own(s, buffer->tensor, tie->ranks[i]);
         for (const struct stage_use *use = split->uses; use; use = use->next)
             tie->gives[i] |= use->written && rank_of_stage(s, use->stage) == tie->ranks[i];
-        any |= tie->gives[i];
     }
     return any;
 }

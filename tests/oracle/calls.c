@@ -41,10 +41,10 @@ static bool is_inline(const struct activation *a, value_id value) {
 }
 
 bool devices_stuck(struct devices *d, struct span at, const char *why) {
-    if (!d->stuck) {
-        d->stuck = why;
-        d->stuck_at = at;
-    }
+    struct cluster *c = d->cluster;
+    if (!c->stuck || c->stuck == why)
+        ARENA_PUSH(c->arena, c->stuck_at, c->n_stuck_at, c->cap_stuck_at, at);
+    c->stuck = c->stuck ? c->stuck : why;
     return false;
 }
 
@@ -121,16 +121,22 @@ static void bind_places_of(struct activation *a, int timing, int64_t device) {
 static void bind_places(struct activation *a) {
     a->places = ARENA_ARRAY(&a->arena, unsigned char *, N_TIMINGS * a->d->n * a->unit->n_values);
     for (int timing = 0; timing < N_TIMINGS; timing++)
-        for (int64_t device = 0; device < a->d->n; device++)
+        for (int64_t device = devices_next(a->d, -1); device < a->d->n;
+             device = devices_next(a->d, device))
             bind_places_of(a, timing, device);
+}
+
+// On any device, as on all.
+static bool has_place(const struct activation *a, value_id value) {
+    return places_of(a, AT_START, devices_next(a->d, -1))[value];
 }
 
 static bool has_places(const struct activation *a, const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (!is_inline(a, op->operands[i]) && !a->places[op->operands[i]])
+        if (!is_inline(a, op->operands[i]) && !has_place(a, op->operands[i]))
             return false;
     for (unsigned i = 0; i < op->n_results; i++)
-        if (!is_inline(a, op->results[i]) && !a->places[op->results[i]])
+        if (!is_inline(a, op->results[i]) && !has_place(a, op->results[i]))
             return false;
     return true;
 }
@@ -143,9 +149,11 @@ static void compute(struct activation *a, const struct op *op, int64_t device,
 static void observe_op(const struct activation *a, const struct op *op, const struct op *user,
                        int64_t device, int timing, const struct array *operands,
                        const struct array *results) {
-    struct moment moment = {a->statement, op, user, a->variables, a->depth, device, timing};
-    if (a->d->observer.op)
-        a->d->observer.op(a->d->observer.data, &moment, operands, results);
+    const struct observer *observer = &a->d->cluster->observer;
+    struct moment moment = {a->d->program, a->statement, op,     user,
+                            a->variables,  a->depth,     device, timing};
+    if (observer->op)
+        observer->op(observer->data, &moment, operands, results);
 }
 
 // What the user reads.
@@ -247,9 +255,9 @@ static void receive(struct activation *a, const struct op *op, const struct exch
                     int timing, struct arena *arena, struct array received[MAX_DEVICES]) {
     struct devices *d = a->d;
     struct array sources[MAX_DEVICES];
-    for (int64_t device = 0; device < d->n; device++)
+    for (int64_t device = devices_next(d, -1); device < d->n; device = devices_next(d, device))
         sources[device] = load(a, timing, device, op, op->operands[0]);
-    for (int64_t device = 0; device < d->n; device++) {
+    for (int64_t device = devices_next(d, -1); device < d->n; device = devices_next(d, device)) {
         int64_t members[MAX_DEVICES];
         struct array given[MAX_DEVICES];
         int64_t n = group_members(&d->program->job->mesh, device, &exchange->axes, members);
@@ -265,14 +273,16 @@ static void receive(struct activation *a, const struct op *op, const struct exch
 
 static void deliver(struct activation *a, const struct op *op, int timing,
                     const struct array received[MAX_DEVICES]) {
-    for (int64_t device = 0; device < a->d->n; device++)
+    for (int64_t device = devices_next(a->d, -1); device < a->d->n;
+         device = devices_next(a->d, device))
         if (is_executed_by(a, device))
             store(a, timing, device, op->results[0], &received[device]);
 }
 
 // What arrives later is nowhere yet, unless it takes its source's place.
 static void spoil_target(struct activation *a, const struct op *op, int timing) {
-    for (int64_t device = 0; device < a->d->n; device++) {
+    for (int64_t device = devices_next(a->d, -1); device < a->d->n;
+         device = devices_next(a->d, device)) {
         unsigned char **places = places_of(a, timing, device);
         if (!is_executed_by(a, device))
             continue;
@@ -315,7 +325,7 @@ static bool is_done_elsewhere(const struct activation *a, const struct op *op) {
     if (op_adds_term(op->kind) && is_added_by_producer(a, op))
         return true;
     if (kernel == KERNEL_NONE) // an iota that has no place is only ever an index
-        return !a->places[op->results[0]];
+        return !has_place(a, op->results[0]);
     return kernel == KERNEL_ELEMENTWISE && is_inline(a, op->results[0]);
 }
 
@@ -328,8 +338,11 @@ static bool execute_op(struct activation *a, const struct op *op) {
     if (op->kind == OP_WAIT)
         return execute_wait(a, op);
     if (op_exchange(op, &exchange))
-        return execute_start(a, op, &exchange);
-    for (int64_t device = 0; device < a->d->n; device++)
+        return devices_meet_others(a->d, &exchange)
+                   ? devices_stuck(a->d, op->span, "a unit's collective goes to other parts")
+                   : execute_start(a, op, &exchange);
+    for (int64_t device = devices_next(a->d, -1); device < a->d->n;
+         device = devices_next(a->d, device))
         if (is_executed_by(a, device))
             execute_local(a, op, device);
     return true;
@@ -357,7 +370,8 @@ static void spoil_what_is_over(struct activation *a, int timing, int64_t device)
 
 static void end(struct activation *a) {
     for (int timing = 0; timing < N_TIMINGS; timing++)
-        for (int64_t device = 0; device < a->d->n; device++)
+        for (int64_t device = devices_next(a->d, -1); device < a->d->n;
+             device = devices_next(a->d, device))
             if (is_executed_by(a, device))
                 spoil_what_is_over(a, timing, device);
 }

@@ -9,5 +9,7 @@ bool call_execute(struct devices *, const struct statement *, const int64_t *var
 
 // Nobody can go on from here. Always false.
 bool devices_stuck(struct devices *, struct span at, const char *why);
+// Whether members of a transfer's groups are devices of other parts.
+bool devices_meet_others(const struct devices *, const struct exchange *);
 
 #endif

@@ -15,15 +15,22 @@ enum {
     FIRST_STEP = 3,
     MUTANTS_OF_EACH = 2 * N_MUTATIONS, // of one program
     ROUNDINGS_OF_EACH = 4 * N_ROUNDINGS,
+    PIPELINE_MISTAKES_OF_EACH = 2 * N_OF_PIPELINES, // and all others once
     FIRST_BASE = 1000000, // the first family of compositions that are spoilt
     TRIED_OF_FAMILY = 4,
     MAX_READ = 400 * TRIED_OF_FAMILY,
 };
 
-const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants", "precision"};
+const char *const part_names[N_PARTS] = {"tuples",  "compositions", "pipelines",
+                                         "mutants", "precision",    "pipeline-mutants"};
 
 uint32_t part_chunk(enum part part) {
-    static const uint32_t chunks[N_PARTS] = {25, FAMILY_SIZE, MUTANTS_OF_EACH, ROUNDINGS_OF_EACH};
+    static const uint32_t chunks[N_PARTS] = {25,
+                                             FAMILY_SIZE,
+                                             FAMILY_SIZE,
+                                             MUTANTS_OF_EACH,
+                                             ROUNDINGS_OF_EACH,
+                                             PIPELINE_MISTAKES_OF_EACH + N_MUTATIONS};
     return chunks[part];
 }
 
@@ -37,7 +44,7 @@ struct cases {
     struct arena base_arena;
     int64_t base;
     struct compiled compiled;
-    struct program *program; // read back from text, so that every statement has a span of its own
+    struct job *job; // read back from text, so that every statement has a span of its own
     struct setup setup;
     struct expected *base_expected;
     struct trace *trace;
@@ -106,12 +113,15 @@ static struct composition tuple(struct arena *arena, uint32_t number) {
 }
 
 static struct composition placement(struct arena *arena, enum part part, uint32_t number) {
-    return part == PART_TUPLES ? tuple(arena, number) : compose(arena, number, &full_dims);
+    return part == PART_TUPLES      ? tuple(arena, number)
+           : part == PART_PIPELINES ? compose_pipeline(arena, number, &full_dims)
+                                    : compose(arena, number, &full_dims);
 }
 
 // All tuples on one kind of axis are one family, as all compositions of a chunk.
 static int64_t family_of(enum part part, uint32_t number) {
-    return part == PART_TUPLES ? -2 - (int64_t)(number / 625) : number / FAMILY_SIZE;
+    return part == PART_TUPLES ? -2 - (int64_t)(number / 625)
+                               : ((int64_t)part << 32) + number / FAMILY_SIZE;
 }
 
 // `compiled` is taken over if its reference is the one that serves.
@@ -156,12 +166,14 @@ static struct result placement_run(struct cases *c, enum part part, uint32_t num
 // ---- mutants ----------------------------------------------------------------------------------
 
 static void read_back(struct cases *c) {
-    char *text = job_text(c->compiled.final->job, &c->base_arena);
+    char *text = job_text(c->compiled.final, &c->base_arena);
     struct text_error error;
     c->source = source_add(&c->compiled.sources, &c->base_arena, "program", text, strlen(text));
-    c->program = job_only(job_parse(&c->base_arena, text, strlen(text), c->source, &error));
-    CHECK(c->program && !job_needs_plan(c->program->job));
-    job_number(c->program->job);
+    c->job = job_parse(&c->base_arena, text, strlen(text), c->source, &error);
+    if (!c->job)
+        fprintf(stderr, "%s at `%.60s`\n", error.message, text + error.span.begin);
+    CHECK(c->job && !job_needs_plan(c->job));
+    job_number(c->job);
 }
 
 // Strategies have some things seldom, since these go with little else: most programs that are spoilt have
@@ -179,8 +191,10 @@ static unsigned wanted_of(uint32_t base) {
 }
 
 // A composition that has what is wanted and a program which is accepted.
-static bool read_base(struct cases *c, uint64_t seed, unsigned wanted) {
-    struct composition composition = compose(&c->base_arena, seed, &small_dims);
+static bool read_base(struct cases *c, enum part part, uint64_t seed, unsigned wanted) {
+    struct composition composition =
+        part == PART_PIPELINE_MUTANTS ? compose_pipeline(&c->base_arena, seed, &small_pipeline_dims)
+                                      : compose(&c->base_arena, seed, &small_dims);
     compile_text(&c->compiled, composition.text);
     if (c->compiled.judgement != JUDGED_ACCEPTED || wanted & ~traits_of(&c->compiled.config))
         return false;
@@ -194,20 +208,22 @@ static bool run_base(struct cases *c) {
     c->base_expected = truth_expect(&c->base_arena, c->compiled.reference, &c->setup);
     c->trace = trace_new(&c->base_arena, truth_limits(c->base_expected).rounding);
     struct observer recorder = trace_recorder(c->trace);
-    return truth_judge(&c->base_arena, c->base_expected, c->program, &recorder, trace_begin)
-               .outcome == OUTCOME_RIGHT;
+    return truth_judge(&c->base_arena, c->base_expected, c->job, &recorder, trace_begin).outcome ==
+           OUTCOME_RIGHT;
 }
 
-static void take_base(struct cases *c, uint32_t base) {
-    bool read = c->base == base;
+static void take_base(struct cases *c, enum part part, uint32_t base) {
+    int64_t name = ((int64_t)part << 32) + base;
+    bool read = c->base == name;
+    unsigned wanted = part == PART_PIPELINE_MUTANTS ? 0 : wanted_of(base);
     for (uint64_t i = 0; i < MAX_READ && !read; i++) { // some families have no program
         uint64_t family = FIRST_BASE * (1 + i / TRIED_OF_FAMILY) + base;
         forget_base(c);
-        read = read_base(c, family * FAMILY_SIZE + i % TRIED_OF_FAMILY, wanted_of(base)) &&
+        read = read_base(c, part, family * FAMILY_SIZE + i % TRIED_OF_FAMILY, wanted) &&
                (c->only_reads || run_base(c));
     }
     CHECK(read);
-    c->base = base;
+    c->base = name;
 }
 
 static bool same_span(struct span a, struct span b) {
@@ -216,19 +232,22 @@ static bool same_span(struct span a, struct span b) {
 
 // At what was changed, at the first statement whose value is another, or, where all statements that
 // remain compute what they did, at a buffer that ends the step with something else.
-static bool is_located(struct span at, const struct mutant *mutant, const struct program *program,
-                       const struct finding *finding, const struct deviation *deviation) {
+static bool is_located(struct span at, const struct mutant *mutant, const struct finding *finding,
+                       const struct deviation *deviation) {
     for (unsigned i = 0; i < mutant->n_touched; i++)
         if (same_span(at, mutant->touched[i]))
             return true;
     for (int i = 0; deviation->found && i < 3; i++)
         if (same_span(at, deviation->places[i]))
             return true;
-    if (finding->outcome == OUTCOME_STUCK && same_span(at, finding->at))
-        return true;
-    for (buffer_id i = 0; i < program->n_buffers; i++)
-        if (finding->differ[i] && same_span(at, program->buffers[i].span))
+    for (uint32_t i = 0; i < finding->n_at; i++)
+        if (same_span(at, finding->at[i]))
             return true;
+    for (uint32_t part = 0; part < mutant->job->n_programs; part++)
+        for (buffer_id i = 0; i < mutant->job->programs[part]->n_buffers; i++)
+            if (finding->differ[part][i] &&
+                same_span(at, mutant->job->programs[part]->buffers[i].span))
+                return true;
     return false;
 }
 
@@ -252,13 +271,13 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
     struct diagnostics *diagnostics = diagnostics_new(arena, &c->compiled.sources);
     struct observer follower = trace_follower(c->trace);
     struct finding finding =
-        truth_judge(arena, c->base_expected, mutant->program, &follower, trace_begin);
+        truth_judge(arena, c->base_expected, mutant->job, &follower, trace_begin);
     struct deviation deviation = trace_take_deviation(c->trace);
     if (finding.outcome == OUTCOME_UNCLEAR) // a loss may come out near the other's by chance, once
-        finding = truth_judge(arena, expect_otherwise(c, arena), mutant->program, NULL, NULL);
+        finding = truth_judge(arena, expect_otherwise(c, arena), mutant->job, NULL, NULL);
     if (finding.outcome == OUTCOME_UNCLEAR && result->part == PART_PRECISION)
         finding.outcome = OUTCOME_WRONG; // no order of sums makes as much
-    result->judgement = judge_program(c->compiled.reference, mutant->program, arena, diagnostics);
+    result->judgement = judge_job(c->compiled.reference, mutant->job, arena, diagnostics);
     result->outcome = (int)finding.outcome;
     result->traits = traits_of(&c->compiled.config);
     snprintf(result->code, sizeof result->code, "%s", first_code(diagnostics));
@@ -268,9 +287,9 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
     if (result->judgement == JUDGED_ACCEPTED || finding.outcome == OUTCOME_RIGHT)
         return;
     const struct diagnostic *d = diagnostics->items[0];
-    bool found = is_located(d->span, mutant, mutant->program, &finding, &deviation), named = false;
+    bool found = is_located(d->span, mutant, &finding, &deviation), named = false;
     for (uint32_t i = 0; i < d->n_notes; i++)
-        named |= is_located(d->notes[i].span, mutant, mutant->program, &finding, &deviation);
+        named |= is_located(d->notes[i].span, mutant, &finding, &deviation);
     result->place = found ? PLACE_FOUND : named ? PLACE_NAMED : PLACE_MISSED;
     if (!found)
         say(result,
@@ -282,15 +301,19 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
 
 static enum mutation mutation_of(enum part part, uint32_t number) {
     uint32_t at = number % part_chunk(part);
-    return (enum mutation)(part == PART_PRECISION ? N_MUTATIONS + at % N_ROUNDINGS
-                                                  : at % N_MUTATIONS);
+    if (part == PART_PRECISION)
+        return (enum mutation)(N_MUTATIONS + at % N_ROUNDINGS);
+    if (part == PART_MUTANTS)
+        return (enum mutation)(at % N_MUTATIONS);
+    return (enum mutation)(at < PIPELINE_MISTAKES_OF_EACH ? END_OF_ROUNDINGS + at % N_OF_PIPELINES
+                                                          : at - PIPELINE_MISTAKES_OF_EACH);
 }
 
 static bool spoil(struct cases *c, struct arena *arena, enum part part, uint32_t number,
                   struct mutant *mutant) {
-    take_base(c, number / part_chunk(part));
-    return c->program && mutate(arena, c->program, mutation_of(part, number),
-                                number * UINT64_C(2654435761) + 1, mutant);
+    take_base(c, part, number / part_chunk(part));
+    return c->job && mutate(arena, c->job, mutation_of(part, number),
+                            number * UINT64_C(2654435761) + 1, mutant);
 }
 
 static struct result mutant_run(struct cases *c, enum part part, uint32_t number) {
@@ -344,10 +367,10 @@ static void print_mutant(enum part part, uint32_t number) {
     struct mutant mutant;
     if (spoil(c, &arena, part, number, &mutant)) {
         struct diagnostics *diagnostics = diagnostics_new(&arena, &c->compiled.sources);
-        job_print(c->program->job, stdout, NULL);
+        job_print(c->job, stdout, NULL);
         printf("\n// ---- spoilt: %s\n", mutant.what);
-        job_print(mutant.program->job, stdout, NULL);
-        judge_program(c->compiled.reference, mutant.program, &arena, diagnostics);
+        job_print(mutant.job, stdout, NULL);
+        judge_job(c->compiled.reference, mutant.job, &arena, diagnostics);
         diagnostics_print(diagnostics, stdout, false);
     }
     arena_free(&arena);

@@ -7,8 +7,17 @@
 #include "tests/oracle/mutate.h"
 #include "tests/oracle/truth.h"
 
-// Mutants are of all mistakes but those of precision, which are a part of their own.
-enum part { PART_TUPLES, PART_COMPOSITIONS, PART_MUTANTS, PART_PRECISION, N_PARTS };
+// Mutants are of all mistakes but those of precision, which are a part of their own, as are
+// pipelines and what is spoilt of them.
+enum part {
+    PART_TUPLES,
+    PART_COMPOSITIONS,
+    PART_PIPELINES,
+    PART_MUTANTS,
+    PART_PRECISION,
+    PART_PIPELINE_MUTANTS,
+    N_PARTS
+};
 static inline bool part_is_spoilt(enum part part) {
     return part >= PART_MUTANTS;
 }

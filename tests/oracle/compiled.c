@@ -57,9 +57,9 @@ static struct program *derive(struct compiled *c, enum pass last) {
     return program;
 }
 
-enum judgement_kind judge_program(const struct program *reference, const struct program *final,
-                                  struct arena *arena, struct diagnostics *diagnostics) {
-    struct verdict verdict = verify(reference, final->job, arena, diagnostics);
+enum judgement_kind judge_job(const struct program *reference, const struct job *final,
+                              struct arena *arena, struct diagnostics *diagnostics) {
+    struct verdict verdict = verify(reference, final, arena, diagnostics);
     return verdict.kind == VERDICT_ACCEPTED  ? JUDGED_ACCEPTED
            : verdict.kind == VERDICT_REFUTED ? JUDGED_REFUTED
                                              : JUDGED_UNPROVED;
@@ -72,7 +72,8 @@ static void begin(struct compiled *c) {
 
 static void derive_both(struct compiled *c) {
     c->reference = derive(c, PASS_BLOCKS);
-    c->final = c->reference ? derive(c, N_PASSES - 1) : NULL;
+    struct program *final = c->reference ? derive(c, N_PASSES - 1) : NULL;
+    c->final = final ? final->job : NULL;
 }
 
 void derive_text(struct compiled *c, const char *text) {
@@ -94,6 +95,6 @@ void derive_file(struct compiled *c, const char *path, const char *library_direc
 
 void compile_text(struct compiled *c, const char *text) {
     derive_text(c, text);
-    c->judgement = c->final ? judge_program(c->reference, c->final, &c->arena, c->diagnostics)
+    c->judgement = c->final ? judge_job(c->reference, c->final, &c->arena, c->diagnostics)
                             : refusal(c->diagnostics);
 }

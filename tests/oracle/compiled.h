@@ -23,7 +23,8 @@ struct compiled {
     struct source_files sources;
     struct diagnostics *diagnostics;
     struct config config;
-    struct program *reference, *final; // NULL: it did not come to that
+    struct program *reference; // NULL: it did not come to that
+    struct job *final;
     enum judgement_kind judgement;
 };
 
@@ -32,9 +33,9 @@ void derive_text(struct compiled *, const char *text);
 void derive_file(struct compiled *, const char *path, const char *library_directory);
 // And the verdict. A text that is not in the language ends the process: its writer is to be mended.
 void compile_text(struct compiled *, const char *text);
-// The verifier's word alone, about another final program for the same reference.
-enum judgement_kind judge_program(const struct program *reference, const struct program *final,
-                                  struct arena *, struct diagnostics *);
+// The verifier's word alone, about another final job for the same reference.
+enum judgement_kind judge_job(const struct program *reference, const struct job *final,
+                              struct arena *, struct diagnostics *);
 // The code of the first error, "E410"; "" if there is none.
 const char *first_code(const struct diagnostics *);
 

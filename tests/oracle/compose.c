@@ -32,6 +32,19 @@ const struct dims small_dims = {.layers = 3,
                                 .max_microbatches = 3,
                                 .max_devices = 6};
 
+const struct dims small_pipeline_dims = {.layers = 5,
+                                         .hidden = 11,
+                                         .heads = 6,
+                                         .kv_heads = 3,
+                                         .head_dim = 4,
+                                         .ffn = 30,
+                                         .vocab = 42,
+                                         .sequence = 12,
+                                         .sequence_limit = 13,
+                                         .max_batch = 24,
+                                         .max_microbatches = 4,
+                                         .max_devices = 6};
+
 int64_t pick(struct composer *c, int64_t n) {
     return (int64_t)(random_bits(&c->random) % (uint64_t)n);
 }
@@ -283,6 +296,48 @@ struct composition compose(struct arena *arena, uint64_t seed, const struct dims
     int64_t left = add_axes(&c, dims->max_devices / devices, AXIS_TENSOR, 400);
     left = add_axes(&c, left, AXIS_CONTEXT, c.n_axes ? 300 : 600);
     add_axes(&c, left, AXIS_TENSOR, c.n_axes ? 0 : 1000);
+    shuffle_axes(&c);
+    c.tokens = axes_of(&c, AXIS_TOKENS);
+    write_mesh(&c);
+    write_strategy(&c);
+    return finish(&c, &text, &length, microbatch);
+}
+
+// Axes of the pipeline: most often one, of size 2 or 3, else two, or one of size 4 or 5.
+static int64_t add_pipeline_axes(struct composer *c, int64_t room) {
+    static const int64_t sizes[] = {2, 2, 2, 3, 3, 3, 4, 5};
+    c->ranks = sizes[pick(c, 8)];
+    c->ranks = c->ranks <= room ? c->ranks : room >= 3 ? 3 : 2;
+    if (c->ranks == 4 && chance(c, 500)) {
+        add_axis(c, 2, AXIS_PIPELINE);
+        add_axis(c, 2, AXIS_PIPELINE);
+    } else {
+        add_axis(c, c->ranks, AXIS_PIPELINE);
+    }
+    return room / c->ranks;
+}
+
+// Mostly several microbatches, and at least half of the devices are the pipeline's.
+struct composition compose_pipeline(struct arena *arena, uint64_t seed, const struct dims *dims) {
+    static const int64_t data_devices[] = {1, 1, 2, 2, 3, 4};
+    char *text;
+    size_t length;
+    struct composer c = {.arena = arena, .dims = dims, .random = seed / FAMILY_SIZE + 1077};
+    c.to = open_memstream(&text, &length);
+    write_model(&c);
+    int64_t devices = data_devices[pick(&c, 6)];
+    if (devices > dims->max_devices / 2)
+        devices = 1 + pick(&c, dims->max_devices / 2);
+    int64_t microbatch = 1 + pick(&c, 2);
+    int64_t room = dims->max_batch / (devices * microbatch);
+    room = room < dims->max_microbatches ? room : dims->max_microbatches;
+    int64_t microbatches = chance(&c, 100) ? 1 : 2 + pick(&c, room - 1);
+    write_training(&c, devices * microbatch * microbatches, microbatch, microbatches);
+    c.random = seed * 37 + 11;
+    add_data_axes(&c, devices);
+    int64_t left = add_pipeline_axes(&c, dims->max_devices / devices);
+    left = add_axes(&c, left, AXIS_TENSOR, 400);
+    add_axes(&c, left, AXIS_CONTEXT, 300);
     shuffle_axes(&c);
     c.tokens = axes_of(&c, AXIS_TOKENS);
     write_mesh(&c);

@@ -14,7 +14,7 @@ struct dims {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, sequence, sequence_limit;
     int64_t max_batch, max_microbatches, max_devices; // of the training and the mesh
 };
-extern const struct dims full_dims, small_dims;
+extern const struct dims full_dims, small_dims, small_pipeline_dims;
 
 // Compositions come in families of so many that share model, training and global batch, so that one
 // device need do its work only once for all of them.
@@ -25,6 +25,8 @@ struct composition {
     int64_t microbatch;
 };
 struct composition compose(struct arena *, uint64_t seed, const struct dims *);
+// The same with pipelines, of another sequence of draws.
+struct composition compose_pipeline(struct arena *, uint64_t seed, const struct dims *);
 
 // One strategy on two data axes, or on a data and a tensor axis, that keeps the states on one of
 // them as the letters say ("R", "S", "S*", "M", "O"; parameters, optimizer, gradients,

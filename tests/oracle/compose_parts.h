@@ -11,6 +11,7 @@ enum axis_use {
     AXIS_DATA = 1,
     AXIS_CONTEXT = 2,
     AXIS_TENSOR = 4,
+    AXIS_PIPELINE = 8,
     AXIS_TOKENS = AXIS_DATA | AXIS_CONTEXT,
     AXIS_ALL = AXIS_TOKENS | AXIS_TENSOR
 };
@@ -32,6 +33,7 @@ struct composer {
     bool keeps_nothing; // from step to step but parameters
     const char *tokens; // the product of the data and context axes, as a strategy names it
     bool by_tensor;     // what is said to be cut now has owners
+    int64_t ranks;      // of the pipeline; 0: there is none
 };
 
 int64_t pick(struct composer *, int64_t n); // 0 .. n-1

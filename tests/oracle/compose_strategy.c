@@ -76,6 +76,54 @@ static void split_vocabulary_of_table(struct composer *c) {
     }
 }
 
+// ---- pipelines --------------------------------------------------------------------------------
+
+// Some layers for every stage: any number that leaves each inner stage one; the first and the last may
+// have none.
+static void write_stages(struct composer *c, int64_t stages) {
+    int64_t left = c->dims->layers;
+    fprintf(c->to, "stages = [");
+    for (int64_t i = 0; i < stages; i++) {
+        bool first = i == 0, last = i == stages - 1;
+        int64_t least = !first && !last, behind = stages - i - 2;
+        int64_t most = left - (behind > 0 ? behind : 0);
+        int64_t layers = last ? left : most <= least ? least : least + pick(c, most - least + 1);
+        if (!last && layers > 2 && chance(c, 600)) // mostly nearly even
+            layers = 2;
+        left -= layers;
+        fprintf(c->to, "%s%s", first ? "embedding" : last ? "" : ", ", last ? ", " : "");
+        if (layers)
+            fprintf(c->to, "%s%d", first ? " + " : "", (int)layers);
+        if (last)
+            fprintf(c->to, "%shead", layers ? " + " : "");
+    }
+    fprintf(c->to, "]");
+}
+
+// What a rank has at most, so that every inner stage has a layer.
+static int64_t some_chunks(struct composer *c) {
+    int64_t most = (c->dims->layers + 2) / c->ranks;
+    return most <= 1 ? 1 : 2 + pick(c, most > 3 ? 2 : most - 1);
+}
+
+static void split_layers(struct composer *c) {
+    static const char *const methods[] = {"one_f_one_b", "one_f_one_b", "gpipe",
+                                          "eager",       "interleaved", "looped_bfs"};
+    int64_t method = pick(c, 6), chunks = method >= 4 ? some_chunks(c) : 1;
+    if (chunks == 1 && method >= 4)
+        method = 0;
+    fprintf(c->to, "  split layers over %s schedule %s", axes_of(c, AXIS_PIPELINE),
+            methods[method]);
+    if (chance(c, 600)) {
+        fprintf(c->to, "(");
+        write_stages(c, chunks * c->ranks);
+        fprintf(c->to, ")");
+    } else if (chunks > 1) {
+        fprintf(c->to, "(chunks = %d)", (int)chunks);
+    }
+    fprintf(c->to, "\n");
+}
+
 // ---- storage ----------------------------------------------------------------------------------
 
 static const char *const states[] = {"parameters", "optimizer", "gradients"};
@@ -338,6 +386,8 @@ void write_strategy(struct composer *c) {
 #undef PART
     };
     fprintf(c->to, "\nstrategy main {\n");
+    if (c->ranks)
+        split_layers(c);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (chance(c, parts[i].per_thousand))
             parts[i].write(c);

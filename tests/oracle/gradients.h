@@ -4,7 +4,7 @@
 
 #include "tests/oracle/devices.h"
 
-struct gradients {
+struct gradients { // of one part
     const struct program *program;
     struct arena *arena;
     double **logical[N_TIMINGS]; // by tensor: of all its layers, NaN where none was read; or NULL

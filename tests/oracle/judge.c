@@ -50,19 +50,25 @@ struct judging {
     struct progress *progress;
 };
 
-// How much of each part: all tuples, 3,000 compositions, 150 programs, each spoilt in every way
-// twice, and in its precision in every way four times; of the sample some of each chunk only.
+// How much of each part: all tuples, 3,000 compositions, 1,500 pipelines, 150 programs, each spoilt
+// in every way twice, and in its precision in every way four times, and pipelines, each spoilt in
+// every way of pipelines twice and in all others once; of the sample some of each chunk only.
 struct range { // of chunks every `stride`-th
     uint32_t end, stride, chunk_size;
 };
-static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
-                                           [PART_COMPOSITIONS] = {252, 1, 12},
-                                           [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS},
-                                           [PART_PRECISION] = {150, 1, 4 * N_ROUNDINGS}};
+static const struct range full[N_PARTS] = {
+    [PART_TUPLES] = {50, 1, 25},
+    [PART_COMPOSITIONS] = {252, 1, 12},
+    [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS},
+    [PART_PIPELINES] = {125, 1, 12},
+    [PART_PRECISION] = {150, 1, 4 * N_ROUNDINGS},
+    [PART_PIPELINE_MUTANTS] = {45, 1, 2 * N_OF_PIPELINES + N_MUTATIONS}};
 static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
                                              [PART_COMPOSITIONS] = {252, 36, 2},
                                              [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS},
-                                             [PART_PRECISION] = {5, 1, 2 * N_ROUNDINGS}};
+                                             [PART_PIPELINES] = {125, 25, 2},
+                                             [PART_PRECISION] = {5, 1, 2 * N_ROUNDINGS},
+                                             [PART_PIPELINE_MUTANTS] = {2, 1, 2 * N_OF_PIPELINES}};
 
 static void add_cases(struct arena *arena, struct judging *judging, enum part part) {
     const struct range *range = judging->full ? &full[part] : &sample[part];
@@ -303,7 +309,8 @@ static void count_all(const struct judging *judging) {
 static int usage(void) {
     fprintf(stderr, "usage: judge [--full] [--only PART] [--folder DIR] [--processes N]\n"
                     "       judge --count [--full] [--only PART]\n"
-                    "       judge tuples|compositions|mutants|precision NUMBER [text]\n");
+                    "       judge PART NUMBER [text]\n"
+                    "parts: tuples compositions pipelines mutants precision pipeline-mutants\n");
     return 2;
 }
 

@@ -97,7 +97,7 @@ void devices_put(struct devices *d, buffer_id id, int64_t item, const double *lo
     int64_t n = type_elements(&type), size = dtype_bytes[buffer->dtype];
     struct arena scratch = {0};
     int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);
-    for (int64_t device = 0; device < d->n; device++) {
+    for (int64_t device = devices_next(d, -1); device < d->n; device = devices_next(d, device)) {
         layout_places(d->program, id, item, device, places);
         for (int timing = 0; timing < N_TIMINGS; timing++) {
             unsigned char *to = item_place(d, timing, device, id, item);
@@ -133,7 +133,8 @@ const char *devices_get(const struct devices *d, enum timing timing, buffer_id i
     int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);
     double *local = ARENA_ARRAY(&scratch, double, n);
     bool *seen = ARENA_ARRAY(&scratch, bool, whole), equal = true, all = true;
-    for (int64_t device = 0; device < d->n && equal; device++) {
+    for (int64_t device = devices_next(d, -1); device < d->n && equal;
+         device = devices_next(d, device)) {
         memory_load(item_place(d, timing, device, id, item), buffer->dtype, n, local);
         layout_places(d->program, id, item, device, places);
         equal = join(places, local, n, logical, seen);

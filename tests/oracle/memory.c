@@ -111,6 +111,20 @@ void memory_store(unsigned char *place, enum dtype dtype, int64_t n, const doubl
             store_one(place + i * dtype_bytes[dtype], dtype, values[i]);
 }
 
+static bool is_spoilt(const unsigned char *place, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i++)
+        if (place[i] != (unsigned char)(spoilt >> 8 * (i % 2)))
+            return false;
+    return true;
+}
+
+void memory_store_over_spoilt(unsigned char *place, enum dtype dtype, int64_t n,
+                              const double *values) {
+    for (int64_t i = 0, size = dtype_bytes[dtype]; i < n; i++)
+        if (is_spoilt(place + i * size, size))
+            memory_store(place + i * size, dtype, 1, &values[i]);
+}
+
 int64_t arena_begin(const struct program *program, enum tier tier) {
     int64_t begin = 0;
     for (enum tier t = 0; t < tier; t++)

@@ -7,6 +7,8 @@
 // `place` is an address in a device's arena; values are converted to and from their type there.
 void memory_load(const unsigned char *place, enum dtype, int64_t n, double *values);
 void memory_store(unsigned char *place, enum dtype, int64_t n, const double *values);
+// The same of those elements alone that nobody has written since their memory was spoilt.
+void memory_store_over_spoilt(unsigned char *place, enum dtype, int64_t n, const double *values);
 // The values as they are when they have been stored and loaded.
 void memory_round(enum dtype, int64_t n, double *values);
 // Nobody may rely on these bytes: they read as NaN in every type, integers too.

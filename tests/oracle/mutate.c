@@ -12,9 +12,11 @@ enum { MAX_ATTEMPTS = 40 };
 const char *const mutation_names[N_ALL_MUTATIONS] = {
 #define MUTATION(NAME, text, function) [MUTATION_##NAME] = text,
 #define ROUNDING                       MUTATION
+#define PIPELINE                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
 #undef ROUNDING
+#undef PIPELINE
 };
 
 uint32_t choose(struct mutant *m, uint32_t n) {
@@ -134,10 +136,12 @@ bool is_collective(const struct unit *unit, const struct op *op) {
     return op_rows[op->kind].kernel == KERNEL_COLLECTIVE && op->kind != OP_WAIT;
 }
 
-// A call does not say where results go that take an operand's place: they follow it.
+// A call does not say where results go that take an operand's place: they follow it. Nor does a
+// message say what it names twice.
 static void follow_operands(struct program *program, struct step *step) {
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk)) {
+        message_join_ends(walk.statement);
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
         struct call *call = &walk.statement->call;
@@ -149,16 +153,16 @@ static void follow_operands(struct program *program, struct step *step) {
 }
 
 // Code is made only of programs whose values are inline where the pass `fuse` makes them so.
-static bool is_fused(struct arena *arena, const struct program *program) {
-    struct program *fused = job_only(job_clone(arena, program->job));
-    job_drop_plan(fused->job);
-    fuse(fused->job, NULL);
-    for (uint32_t u = 0; u < program->job->n_units; u++)
-        for (uint32_t i = 0; i < program->job->units[u].n_ops; i++)
-            for (unsigned k = 0; k < program->job->units[u].ops[i].n_results; k++) {
-                value_id value = program->job->units[u].ops[i].results[k];
-                if ((program->job->units[u].values[value].storage == STORAGE_INLINE) !=
-                    (fused->job->units[u].values[value].storage == STORAGE_INLINE))
+static bool is_fused(struct arena *arena, const struct job *job) {
+    struct job *fused = job_clone(arena, job);
+    job_drop_plan(fused);
+    fuse(fused, NULL);
+    for (uint32_t u = 0; u < job->n_units; u++)
+        for (uint32_t i = 0; i < job->units[u].n_ops; i++)
+            for (unsigned k = 0; k < job->units[u].ops[i].n_results; k++) {
+                value_id value = job->units[u].ops[i].results[k];
+                if ((job->units[u].values[value].storage == STORAGE_INLINE) !=
+                    (fused->units[u].values[value].storage == STORAGE_INLINE))
                     return false;
             }
     return true;
@@ -166,26 +170,36 @@ static bool is_fused(struct arena *arena, const struct program *program) {
 
 // ---- the mutation -----------------------------------------------------------------------------
 
-bool mutate(struct arena *arena, const struct program *program, enum mutation mutation,
-            uint64_t seed, struct mutant *m) {
+// A mistake is in one part, mostly, which is another one each time.
+void clone_job(struct mutant *m, struct arena *arena, const struct job *job) {
+    m->job = job_clone(arena, job);
+    m->program = m->job->programs[job->n_programs > 1 ? choose(m, job->n_programs) : 0];
+}
+
+bool mutate(struct arena *arena, const struct job *job, enum mutation mutation, uint64_t seed,
+            struct mutant *m) {
     static bool (*const functions[N_ALL_MUTATIONS])(struct mutant *) = {
 #define MUTATION(NAME, text, function) [MUTATION_##NAME] = function,
 #define ROUNDING                       MUTATION
+#define PIPELINE                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
 #undef ROUNDING
+#undef PIPELINE
     };
     uint64_t random = seed;
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
-        *m = (struct mutant){.program = job_only(job_clone(arena, program->job)), .random = random};
+        *m = (struct mutant){.random = random};
+        clone_job(m, arena, job);
         bool planted = functions[mutation](m);
         random = m->random;
-        for (int step = 0; step < N_STEPS; step++)
-            follow_operands(m->program, &m->program->steps[step]);
-        if (!planted || job_check(m->program->job, arena, NULL) ||
-            job_check_plan(m->program->job, arena, NULL) || !is_fused(arena, m->program))
+        for (uint32_t part = 0; part < m->job->n_programs; part++)
+            for (int step = 0; step < N_STEPS; step++)
+                follow_operands(m->job->programs[part], &m->job->programs[part]->steps[step]);
+        if (!planted || job_check(m->job, arena, NULL) || job_check_plan(m->job, arena, NULL) ||
+            !is_fused(arena, m->job))
             continue;
-        job_number(m->program->job);
+        job_number(m->job);
         return true;
     }
     return false;

@@ -6,6 +6,8 @@
 
 uint32_t choose(struct mutant *, uint32_t n); // 0 .. n-1
 bool coin(struct mutant *);
+// Gives the mutant a clone of its own, and a part of it.
+void clone_job(struct mutant *, struct arena *, const struct job *);
 // Notes what was changed; always true, so that a mutation can end with it.
 bool touched(struct mutant *, struct span, const char *what);
 
@@ -88,8 +90,10 @@ bool move_value(struct mutant *);
 
 #define MUTATION(NAME, text, function) bool function(struct mutant *);
 #define ROUNDING                       MUTATION
+#define PIPELINE                       MUTATION
 #include "tests/oracle/mutations.def"
 #undef MUTATION
 #undef ROUNDING
+#undef PIPELINE
 
 #endif

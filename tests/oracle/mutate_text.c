@@ -379,9 +379,11 @@ bool several(struct mutant *m) {
     static bool (*const functions[])(struct mutant *) = {
 #define MUTATION(NAME, text, function) function,
 #define ROUNDING(NAME, text, function)
+#define PIPELINE(NAME, text, function)
 #include "tests/oracle/mutations.def"
 #undef MUTATION
 #undef ROUNDING
+#undef PIPELINE
     };
     enum { MAX_TRIED = 30 };
     uint32_t wanted = 2 + choose(m, 4), made = 0;
@@ -390,7 +392,7 @@ bool several(struct mutant *m) {
         struct mutant next = *m;
         if (mutation == MUTATION_SEVERAL)
             continue;
-        next.program = job_only(job_clone(m->program->arena, m->program->job));
+        clone_job(&next, m->program->arena, m->job);
         bool planted = functions[mutation](&next);
         m->random = next.random;
         if (planted) {

@@ -142,10 +142,9 @@ static unsigned count_wrong(const char *text, enum mutation mutation) {
         struct mutant mutant;
         struct diagnostics *diagnostics = diagnostics_new(&own, &compiled.sources);
         if (mutate(&own, compiled.final, mutation, seed, &mutant) &&
-            truth_judge(&own, expected, mutant.program, NULL, NULL).outcome != OUTCOME_RIGHT) {
+            truth_judge(&own, expected, mutant.job, NULL, NULL).outcome != OUTCOME_RIGHT) {
             n_wrong++;
-            if (judge_program(compiled.reference, mutant.program, &own, diagnostics) ==
-                JUDGED_ACCEPTED)
+            if (judge_job(compiled.reference, mutant.job, &own, diagnostics) == JUDGED_ACCEPTED)
                 fail_msg("%s (%d) is wrong, and accepted", mutant.what, (int)seed);
         }
         arena_free(&own);

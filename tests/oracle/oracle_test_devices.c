@@ -133,8 +133,8 @@ static void derive_codes(struct trial *t, enum tiny_strategy strategy, struct wi
 
 static struct finding judge(struct trial *t) {
     struct setup setup = {.seed = 1, .steps = 2, .first_step = 3, .sequences_per_group = 2};
-    return truth_judge(&t->arena, truth_expect(&t->arena, t->reference, &setup), t->final, NULL,
-                       NULL);
+    return truth_judge(&t->arena, truth_expect(&t->arena, t->reference, &setup), t->final->job,
+                       NULL, NULL);
 }
 
 static void edit(struct trial *t, const struct mistake *mistake) {
@@ -245,7 +245,8 @@ static void inline_values_are_seen(void **state) {
     derive(&t, TINY_DDP);
     struct setup setup = {.seed = 1, .steps = 1, .first_step = 3, .sequences_per_group = 2};
     struct observer observer = {.data = &seen, .op = look_at_user};
-    truth_judge(&t.arena, truth_expect(&t.arena, t.reference, &setup), t.final, &observer, NULL);
+    truth_judge(&t.arena, truth_expect(&t.arena, t.reference, &setup), t.final->job, &observer,
+                NULL);
     assert_true(seen);
     arena_free(&t.arena);
 }

@@ -36,7 +36,7 @@ static const char *said(struct arena *arena, const struct diagnostics *diagnosti
 }
 
 static const char *line_of(struct arena *arena, const char *name, const struct compiled *c) {
-    const char *text = c->final ? job_text(c->final->job, arena) : said(arena, c->diagnostics);
+    const char *text = c->final ? job_text(c->final, arena) : said(arena, c->diagnostics);
     return arena_format(arena, "%s %s %s\n", name,
                         c->final ? "program" : first_code(c->diagnostics), text_sum(arena, text));
 }

@@ -46,12 +46,12 @@ static bool check_pasted(uint64_t seed) {
     if (c.final) {
         struct written_text parts[MAX_PARTS];
         struct text_error error;
-        char *program = job_text(c.final->job, &arena);
+        char *program = job_text(c.final, &arena);
         char *text = arena_format(&arena, "%s\n%s", composition.text, program);
         uint32_t n = find_parts(&c, text, parts);
-        assert_int_equal(n, c.final->job->n_units + 1);
+        assert_int_equal(n, c.final->n_units + 1);
         struct program *pasted =
-            job_only(job_parse_written(&arena, c.final->job, text, parts, n, &error));
+            job_only(job_parse_written(&arena, c.final, text, parts, n, &error));
         if (!pasted)
             fail_msg("composition %u: %s: %.60s", (unsigned)seed, error.message,
                      text + error.span.begin);

@@ -184,7 +184,8 @@ bool table_print(const struct table *table, FILE *to) {
     for (int part = 0; part < N_PARTS; part++)
         print_part(table, part, to);
     print_mutations(table, 0, N_MUTATIONS, to);
-    print_mutations(table, N_MUTATIONS, N_ALL_MUTATIONS, to);
+    print_mutations(table, N_MUTATIONS, END_OF_ROUNDINGS, to);
+    print_mutations(table, END_OF_ROUNDINGS, N_ALL_MUTATIONS, to);
     struct located place = located_of(table, 0, N_ALL_MUTATIONS);
     fprintf(to, "of %u refusals %.1f%% are at the mistake's place, %.1f%% name it\n", place.all,
             percent(place.at, place.all), percent(place.named, place.all));

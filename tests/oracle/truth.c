@@ -260,9 +260,9 @@ const double *truth_input(const struct expected *x, const char *buffer, int step
 struct comparison {
     struct arena *arena;
     const struct expected *x;
-    const struct program *final;
-    struct devices *d;
-    struct gradients *gradients;
+    const struct job *final;
+    struct cluster *cluster;
+    struct gradients **gradients; // by part
     const struct observer *observer;
     void (*begin)(void *data, int phase);
     int phase;
@@ -302,21 +302,22 @@ static double distance(const double *found, const double *expected, int64_t n, d
     return most == 0 ? 0 : most / scale;
 }
 
-static void compare_item(struct comparison *c, enum timing timing, buffer_id id, int64_t item,
-                         const double *expected, const char *name) {
-    int64_t n = layout_logical_elements(&c->final->buffers[id]);
-    struct arena scratch = {0};
-    double *found = ARENA_ARRAY(&scratch, double, n);
-    const char *wrong = devices_get(c->d, timing, id, item, found);
+// What the part has of the item.
+static double *compare_item(struct comparison *c, struct arena *arena, struct devices *d,
+                            enum timing timing, buffer_id id, int64_t item, const double *expected,
+                            const char *name) {
+    int64_t n = layout_logical_elements(&d->program->buffers[id]);
+    double *found = ARENA_ARRAY(arena, double, n);
+    const char *wrong = devices_get(d, timing, id, item, found);
     double difference = wrong        ? NAN
                         : c->relaxed ? distance(found, found, n, 1)
                                      : distance(found, expected, n, largest(expected, n));
     if (!(difference <= c->x->limits.rounding)) {
-        c->finding.differ[id] = true;
+        c->finding.differ[d->side][id] = true;
         find(c, difference,
              arena_format(c->arena, "%s[%d]: %s", name, (int)item, wrong ? wrong : "differs"));
     }
-    arena_free(&scratch);
+    return found;
 }
 
 static bool same_state(const struct program *a, const struct buffer *x, const struct program *b,
@@ -330,29 +331,67 @@ static int64_t same_item(const struct buffer *buffer, const struct buffer *other
     return buffer_item_of_layer(buffer, buffer_layer(other, item));
 }
 
-static buffer_id state_of(const struct comparison *c, enum buffer_class class,
-                          const struct buffer *theirs, int64_t item) {
+static buffer_id state_of(const struct comparison *c, const struct program *final,
+                          enum buffer_class class, const struct buffer *theirs, int64_t item) {
     const char *name = c->x->reference->job->tensors[theirs->tensor].name;
-    for (buffer_id i = 0; i < c->final->n_buffers; i++) {
-        const struct buffer *buffer = &c->final->buffers[i];
+    for (buffer_id i = 0; i < final->n_buffers; i++) {
+        const struct buffer *buffer = &final->buffers[i];
         if (is_state(buffer) && buffer->class == class &&
-            strcmp(c->final->job->tensors[buffer->tensor].name, name) == 0 &&
+            strcmp(c->final->tensors[buffer->tensor].name, name) == 0 &&
             same_item(buffer, theirs, item) >= 0)
             return i;
     }
     return NO_ID;
 }
 
-// The buffer of the final program that holds the same as an item of one of the reference: of a
-// parameter that is not kept the copy that it is made of.
-static buffer_id counterpart(const struct comparison *c, buffer_id theirs, int64_t item) {
+// The part whose outputs the host reads: the first that has a loss.
+static bool has_outputs(const struct comparison *c, uint32_t side) {
+    uint32_t first = 0;
+    while (first + 1 < c->final->n_programs &&
+           program_host_buffer(c->final->programs[first], HOST_LOSS) == NO_ID)
+        first++;
+    return side == first;
+}
+
+// The buffer of a part that holds the same as an item of one of the reference: of a parameter that
+// is not kept the copy that it is made of.
+static buffer_id counterpart(const struct comparison *c, uint32_t side, buffer_id theirs,
+                             int64_t item) {
     const struct buffer *buffer = &c->x->reference->buffers[theirs];
+    const struct program *final = c->final->programs[side];
     if (!is_state(buffer))
-        return program_host_buffer(c->final, buffer->host);
-    buffer_id kept = state_of(c, buffer->class, buffer, item);
+        return has_outputs(c, side) ? program_host_buffer(final, buffer->host) : NO_ID;
+    buffer_id kept = state_of(c, final, buffer->class, buffer, item);
     return kept == NO_ID && buffer->class == CLASS_PARAMETERS
-               ? state_of(c, CLASS_MASTER, buffer, item)
+               ? state_of(c, final, CLASS_MASTER, buffer, item)
                : kept;
+}
+
+// In every part that holds it, with the same bits.
+static void compare_everywhere(struct comparison *c, buffer_id theirs, int64_t item,
+                               const double *expected) {
+    const struct buffer *buffer = &c->x->reference->buffers[theirs];
+    int64_t n = layout_logical_elements(buffer);
+    struct arena scratch = {0};
+    double *first[N_TIMINGS] = {NULL};
+    for (uint32_t side = 0; side < c->final->n_programs; side++) {
+        buffer_id mine = counterpart(c, side, theirs, item);
+        for (int timing = 0; timing < N_TIMINGS && mine != NO_ID; timing++) {
+            struct devices *d = &c->cluster->parts[side];
+            int64_t at = same_item(&d->program->buffers[mine], buffer, item);
+            double *found = compare_item(c, &scratch, d, timing, mine, at, expected, buffer->name);
+            if (first[timing] && memcmp(first[timing], found, (size_t)n * sizeof *found) != 0) {
+                c->finding.differ[side][mine] = true;
+                find(c, NAN,
+                     arena_format(c->arena, "%s[%d]: copies of parts differ", buffer->name,
+                                  (int)item));
+            }
+            first[timing] = first[timing] ? first[timing] : found;
+        }
+    }
+    if (!first[0])
+        find(c, NAN, arena_format(c->arena, "nothing holds %s[%d]", buffer->name, (int)item));
+    arena_free(&scratch);
 }
 
 static void compare_buffers(struct comparison *c, double **expected,
@@ -363,17 +402,8 @@ static void compare_buffers(struct comparison *c, double **expected,
         int64_t n = layout_logical_elements(buffer);
         if (!selects(buffer) || isnan(expected[i][0]))
             continue;
-        for (int64_t item = 0; item < buffer_items(buffer); item++) {
-            buffer_id mine = counterpart(c, i, item);
-            if (mine == NO_ID) {
-                find(c, NAN,
-                     arena_format(c->arena, "nothing holds %s[%d]", buffer->name, (int)item));
-                continue;
-            }
-            int64_t at = same_item(&c->final->buffers[mine], buffer, item);
-            for (int timing = 0; timing < N_TIMINGS; timing++)
-                compare_item(c, timing, mine, at, expected[i] + item * n, buffer->name);
-        }
+        for (int64_t item = 0; item < buffer_items(buffer); item++)
+            compare_everywhere(c, i, item, expected[i] + item * n);
     }
 }
 
@@ -395,9 +425,11 @@ static double gradient_scale(const struct comparison *c, double **expected,
 }
 
 // Along axes that neither cut a residual nor are the wire's, devices have copies of it.
-static bool is_first_copy(const struct comparison *c, const struct buffer *buffer, int64_t device) {
-    const struct mesh *mesh = &c->final->job->mesh;
-    uint64_t own = axis_list_mask(&c->final->job->policy.wire_axes);
+static bool is_first_copy(const struct comparison *c, const struct devices *d,
+                          const struct buffer *buffer, int64_t device) {
+    const struct mesh *mesh = &c->final->mesh;
+    uint64_t own = axis_list_mask(&c->final->policy.wire_axes);
+    own |= axis_list_mask(&d->program->part.axes);
     own |= axis_list_mask(&buffer->layout.flat);
     for (unsigned d = 0; d < buffer->rank; d++)
         own |= axis_list_mask(&buffer->layout.cuts[d]);
@@ -409,9 +441,9 @@ static bool is_first_copy(const struct comparison *c, const struct buffer *buffe
 
 // What codes lack of an item of a gradient, of all devices that have a part of it, added to what
 // they hold.
-static void add_residuals(const struct comparison *c, enum timing timing, uint32_t tensor,
-                          int64_t layer, double *sum) {
-    const struct program *final = c->final;
+static void add_residuals(const struct comparison *c, const struct devices *d, enum timing timing,
+                          uint32_t tensor, int64_t layer, double *sum) {
+    const struct program *final = d->program;
     for (buffer_id i = 0; i < final->n_buffers; i++) {
         const struct buffer *buffer = &final->buffers[i];
         int64_t item = buffer->tensor == tensor ? buffer_item_of_layer(buffer, layer) : -1;
@@ -422,11 +454,12 @@ static void add_residuals(const struct comparison *c, enum timing timing, uint32
         int64_t n = type_elements(&type);
         int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);
         double *part = ARENA_ARRAY(&scratch, double, n);
-        for (int64_t device = 0; device < c->d->n; device++) {
-            if (!is_first_copy(c, buffer, device))
+        for (int64_t device = devices_next(d, -1); device < d->n;
+             device = devices_next(d, device)) {
+            if (!is_first_copy(c, d, buffer, device))
                 continue;
             layout_places(final, i, item, device, places);
-            memory_load(item_place(c->d, timing, device, i, item), buffer->dtype, n, part);
+            memory_load(item_place(d, timing, device, i, item), buffer->dtype, n, part);
             for (int64_t k = 0; k < n; k++)
                 if (places[k] >= 0)
                     sum[places[k]] += part[k];
@@ -435,25 +468,37 @@ static void add_residuals(const struct comparison *c, enum timing timing, uint32
     }
 }
 
-// `layer` is counted from the tensor's first.
-static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
+static bool has_read_any(const double *gradient, int64_t n) {
+    bool any = false;
+    for (int64_t i = 0; i < n && !any; i++)
+        any = !isnan(gradient[i]);
+    return any;
+}
+
+// `layer` is counted from the tensor's first. Another part may have it.
+static void compare_gradient_of(struct comparison *c, uint32_t side, enum timing timing,
+                                double **expected, buffer_id id, int64_t layer) {
     const struct program *reference = c->x->reference;
     const struct tensor *tensor = &reference->job->tensors[reference->buffers[id].tensor];
-    uint32_t mine = job_find_tensor(c->final->job, tensor->name);
+    uint32_t mine = job_find_tensor(c->final, tensor->name);
     int64_t n = tensor_elements(tensor);
-    for (int timing = 0; timing < N_TIMINGS && mine != NO_ID; timing++) {
-        const double *found = c->gradients->logical[timing][mine];
-        if (!found) // its update is missing, or it has none: the parameter shows
-            continue;
-        double *whole = arena_copy(c->arena, found + layer * n, (size_t)n * sizeof *found);
-        if (c->relaxed)
-            add_residuals(c, timing, mine, tensor->first_layer + layer, whole);
-        double difference = distance(whole, expected[id] + layer * n, n,
-                                     gradient_scale(c, expected, tensor, layer));
-        if (!(difference <= c->x->limits.rounding))
-            find(c, difference,
-                 arena_format(c->arena, "gradient of %s[%d]", tensor->name, (int)layer));
-    }
+    const double *found = mine == NO_ID ? NULL : c->gradients[side]->logical[timing][mine];
+    if (!found || (c->final->n_programs > 1 && !has_read_any(found + layer * n, n)))
+        return; // no part: its update is missing, or it has none: the parameter shows
+    double *whole = arena_copy(c->arena, found + layer * n, (size_t)n * sizeof *found);
+    if (c->relaxed)
+        add_residuals(c, &c->cluster->parts[side], timing, mine, tensor->first_layer + layer,
+                      whole);
+    double difference =
+        distance(whole, expected[id] + layer * n, n, gradient_scale(c, expected, tensor, layer));
+    if (!(difference <= c->x->limits.rounding))
+        find(c, difference, arena_format(c->arena, "gradient of %s[%d]", tensor->name, (int)layer));
+}
+
+static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (uint32_t side = 0; side < c->final->n_programs; side++)
+            compare_gradient_of(c, side, timing, expected, id, layer);
 }
 
 static void compare_gradients(struct comparison *c, double **expected) {
@@ -467,44 +512,50 @@ static void compare_gradients(struct comparison *c, double **expected) {
 // ---- the mesh ---------------------------------------------------------------------------------
 
 // Items of microbatches are parts of one whole; other items have one each.
-static void put_buffer(struct comparison *c, buffer_id mine, const struct buffer *theirs,
+static void put_buffer(struct devices *d, buffer_id mine, const struct buffer *theirs,
                        const double *data) {
-    const struct buffer *buffer = &c->final->buffers[mine];
+    const struct buffer *buffer = &d->program->buffers[mine];
     int64_t n = layout_logical_elements(theirs);
     for (int64_t item = 0; item < buffer_items(buffer); item++) {
         bool whole = buffer_stack(buffer, STACK_MICROBATCHES);
         int64_t at = whole ? 0 : same_item(theirs, buffer, item);
         if (at >= 0)
-            devices_put(c->d, mine, item, data + at * n);
+            devices_put(d, mine, item, data + at * n);
     }
+}
+
+static void put_buffers_of(struct comparison *c, struct devices *d, double **data,
+                           bool (*selects)(const struct buffer *)) {
+    const struct program *reference = c->x->reference, *final = d->program;
+    for (buffer_id i = 0; i < reference->n_buffers; i++)
+        for (buffer_id mine = 0; selects(&reference->buffers[i]) && mine < final->n_buffers;
+             mine++) {
+            const struct buffer *theirs = &reference->buffers[i], *buffer = &final->buffers[mine];
+            if (is_state(theirs) ? is_state(buffer) && same_state(reference, theirs, final, buffer)
+                                 : strcmp(theirs->name, buffer->name) == 0)
+                put_buffer(d, mine, theirs, data[i]);
+        }
 }
 
 static void put_buffers(struct comparison *c, double **data,
                         bool (*selects)(const struct buffer *)) {
-    const struct program *reference = c->x->reference;
-    for (buffer_id i = 0; i < reference->n_buffers; i++)
-        for (buffer_id mine = 0; selects(&reference->buffers[i]) && mine < c->final->n_buffers;
-             mine++) {
-            const struct buffer *theirs = &reference->buffers[i],
-                                *buffer = &c->final->buffers[mine];
-            if (is_state(theirs)
-                    ? is_state(buffer) && same_state(reference, theirs, c->final, buffer)
-                    : strcmp(theirs->name, buffer->name) == 0)
-                put_buffer(c, mine, theirs, data[i]);
-        }
+    for (uint32_t side = 0; side < c->final->n_programs; side++)
+        put_buffers_of(c, &c->cluster->parts[side], data, selects);
 }
 
 // Only the program of the mesh has microbatches.
-static void number_microbatches(struct comparison *c) {
-    buffer_id id = program_host_buffer(c->final, HOST_MICROBATCH);
-    for (int64_t item = 0; id != NO_ID && item < buffer_items(&c->final->buffers[id]); item++)
-        devices_put(c->d, id, item, &(double){(double)item});
+static void number_microbatches(struct devices *d) {
+    buffer_id id = program_host_buffer(d->program, HOST_MICROBATCH);
+    for (int64_t item = 0; id != NO_ID && item < buffer_items(&d->program->buffers[id]); item++)
+        devices_put(d, id, item, &(double){(double)item});
 }
 
 static void see_op(void *data, const struct moment *moment, const struct array *operands,
                    const struct array *results) {
     struct comparison *c = data;
-    gradients_see(c->gradients, moment, operands);
+    for (uint32_t side = 0; side < c->final->n_programs; side++)
+        if (c->final->programs[side] == moment->program)
+            gradients_see(c->gradients[side], moment, operands);
     if (c->observer && c->observer->op)
         c->observer->op(c->observer->data, moment, operands, results);
 }
@@ -517,24 +568,27 @@ static void see_arrival(void *data, const struct moment *moment, const struct st
 }
 
 static bool run(struct comparison *c, int step, enum step_kind kind) {
-    devices_forget(c->d);
+    cluster_forget(c->cluster);
     put_buffers(c, kind == STEP_EVALUATE ? c->x->quiet : c->x->inputs[step], is_input);
-    number_microbatches(c);
-    gradients_clear(c->gradients);
+    for (uint32_t side = 0; side < c->final->n_programs; side++) {
+        number_microbatches(&c->cluster->parts[side]);
+        gradients_clear(c->gradients[side]);
+    }
     if (c->begin)
         c->begin(c->observer->data, c->phase++);
-    if (devices_run(c->d, kind))
+    if (cluster_run(c->cluster, kind))
         return true;
     c->finding.outcome = OUTCOME_STUCK;
-    c->finding.what = c->d->stuck;
-    c->finding.at = c->d->stuck_at;
+    c->finding.what = c->cluster->stuck;
+    c->finding.at = c->cluster->stuck_at;
+    c->finding.n_at = c->cluster->n_stuck_at;
     return false;
 }
 
 static bool run_evaluation(struct comparison *c) {
     if (!c->x->evaluated)
         return true;
-    if (!c->final->steps[STEP_EVALUATE].present) {
+    if (!c->final->programs[0]->steps[STEP_EVALUATE].present) {
         find(c, NAN, "no evaluation");
         return true;
     }
@@ -556,28 +610,38 @@ static bool run_training(struct comparison *c, int step) {
 
 // Before the first step states have zeros behind their elements: updates add up what is there, too. Nothing
 // was left to be sent.
-static void clear_states(struct comparison *c) {
-    for (buffer_id i = 0; i < c->final->n_buffers; i++)
-        for (int timing = 0; timing < N_TIMINGS && is_state(&c->final->buffers[i]); timing++)
-            for (int64_t device = 0; device < c->d->n; device++)
-                memset(item_place(c->d, timing, device, i, 0), 0,
-                       (size_t)buffer_bytes(c->final, &c->final->buffers[i]));
+static void clear_states(struct devices *d) {
+    const struct program *final = d->program;
+    for (buffer_id i = 0; i < final->n_buffers; i++)
+        for (int timing = 0; timing < N_TIMINGS && is_state(&final->buffers[i]); timing++)
+            for (int64_t device = devices_next(d, -1); device < d->n;
+                 device = devices_next(d, device))
+                memset(item_place(d, timing, device, i, 0), 0,
+                       (size_t)buffer_bytes(final, &final->buffers[i]));
 }
 
-struct finding truth_judge(struct arena *arena, const struct expected *x,
-                           const struct program *final, const struct observer *observer,
-                           void (*begin)(void *data, int phase)) {
+static void look_at_parts(struct comparison *c) {
+    uint32_t n = c->final->n_programs;
+    c->finding.differ = ARENA_ARRAY(c->arena, bool *, n);
+    c->gradients = ARENA_ARRAY(c->arena, struct gradients *, n);
+    for (uint32_t side = 0; side < n; side++) {
+        const struct program *program = c->final->programs[side];
+        c->finding.differ[side] = ARENA_ARRAY(c->arena, bool, program->n_buffers + 1);
+        c->gradients[side] = gradients_new(c->arena, program);
+        clear_states(&c->cluster->parts[side]);
+    }
+}
+
+struct finding truth_judge(struct arena *arena, const struct expected *x, const struct job *final,
+                           const struct observer *observer, void (*begin)(void *data, int phase)) {
     struct comparison c = {
         .arena = arena, .x = x, .final = final, .observer = observer, .begin = begin};
-    c.finding = (struct finding){.outcome = OUTCOME_RIGHT,
-                                 .at = span_nowhere(),
-                                 .differ = ARENA_ARRAY(arena, bool, final->n_buffers + 1)};
-    c.gradients = gradients_new(arena, final);
-    c.d = devices_new(arena, final);
-    c.d->observer = (struct observer){&c, see_op, see_arrival};
-    clear_states(&c);
+    c.finding = (struct finding){.outcome = OUTCOME_RIGHT};
+    c.cluster = cluster_new(arena, final);
+    c.cluster->observer = (struct observer){&c, see_op, see_arrival};
+    look_at_parts(&c);
     put_buffers(&c, x->initial, is_state);
-    c.relaxed = final->job->policy.wire_axes.n > 0;
+    c.relaxed = final->policy.wire_axes.n > 0;
     for (int step = 0; step < x->setup.steps && c.finding.outcome == OUTCOME_RIGHT; step++) {
         bool last = step == x->setup.steps - 1;
         if ((last && !run_evaluation(&c)) || !run_training(&c, step))

@@ -3,7 +3,7 @@
 // a sequence, in every microbatch of every device another number of masked targets, a learning rate
 // that differs from step to step. Final programs are executed on the same data, and everything that
 // training is about is compared after every step: gradients as the updates read them, parameters,
-// optimizer states, outputs, and the bits of all copies. Where gradients travel as codes, what
+// optimizer states, outputs, and the bits of all copies, in whatever parts. Where gradients travel as codes, what
 // codes lack of the first step's must be in the residuals; of all else it is asked that it is
 // there, and the bits of copies.
 #ifndef PLACE_TESTS_ORACLE_TRUTH_H
@@ -38,12 +38,13 @@ struct finding {
     enum outcome outcome;
     double difference; // the largest, relative to the tensor's largest entry
     const char *what;  // where; why they are stuck
-    struct span at;    // STUCK: by what
-    bool *differ;      // WRONG: buffers of the final program that are, after the step that shows it
+    struct span *at;   // STUCK: by what
+    uint32_t n_at;
+    bool **differ; // WRONG: buffers of every program that are, after the step that shows it
 };
-// Executes a final program, to the first step that shows that it is wrong. `observer` may be NULL;
+// Executes a final job, to the first step that shows that it is wrong. `observer` may be NULL;
 // `begin` is called before each execution, with its number.
-struct finding truth_judge(struct arena *, const struct expected *, const struct program *final,
+struct finding truth_judge(struct arena *, const struct expected *, const struct job *final,
                            const struct observer *, void (*begin)(void *data, int phase));
 
 // Relative differences: up to the first it is rounding, above the second a mistake.

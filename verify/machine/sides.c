@@ -52,8 +52,7 @@ void sides_begin(struct sides *sides) {
 }
 
 bool sides_exchange(const struct abstract_machine *m, const struct exchange *exchange) {
-    return m->sides && m->sides->n > 1 &&
-           axis_list_mask(&exchange->axes) & axis_list_mask(&part_of_side(m)->axes);
+    return m->sides && axis_list_mask(&exchange->axes) & axis_list_mask(&part_of_side(m)->axes);
 }
 
 struct exchange sides_own_exchange(const struct abstract_machine *m,
@@ -68,10 +67,6 @@ static uint32_t side_of_device(const struct sides *sides, int64_t device) {
     while (device >= part_of_side(&sides->machines[i])->end)
         i++;
     return i;
-}
-
-static const char *side_name(const struct sides *sides, uint32_t i) {
-    return part_of_side(&sides->machines[i])->name;
 }
 
 // ---- messages ---------------------------------------------------------------------------------
@@ -222,9 +217,9 @@ static const char *handle_name(const struct abstract_machine *m, const struct st
     return m->cursor->step->handles[start->start.handle].name;
 }
 
+// The axes are those of their group, and what is not an all_reduce is refused by itself.
 static bool same_exchange(const struct exchange *a, const struct exchange *b) {
-    return a->kind == b->kind && axis_list_equal(&a->axes, &b->axes) && a->dim == b->dim &&
-           a->operation == b->operation;
+    return a->kind == b->kind && a->operation == b->operation;
 }
 
 static const char *meeting_difference(struct abstract_machine *m, const struct meeting *meeting,
@@ -383,41 +378,4 @@ uint32_t sides_awaited(const struct abstract_machine *m, const struct end *end) 
     while (end->meeting->starts[i])
         i++;
     return i;
-}
-
-static void check_channel(struct sides *sides, const struct channel *channel) {
-    for (uint32_t i = 0; i < channel->n; i++) {
-        const struct message *message = &channel->list[i];
-        if (message->send && message->receive)
-            continue;
-        const struct statement *start = message->send ? message->send : message->receive;
-        struct proof *p = sides->machines[0].proof;
-        uint32_t other = side_of_device(sides, start->start.exchange.peer);
-        fault_insist(p, fault_make(p, E518, start->span, NULL,
-                                   message->send ? "part `%s` ends its step without receiving this"
-                                                 : "part `%s` ends its step without sending this",
-                                   side_name(sides, other)));
-        return;
-    }
-}
-
-static void check_meeting(const struct sides *sides, const struct meeting *meeting) {
-    struct proof *p = sides->machines[0].proof;
-    const struct statement *start = NULL;
-    uint32_t lacking = 0;
-    for (uint32_t i = 0; i < sides->n; i++) {
-        start = start ? start : meeting->starts[i];
-        lacking = meeting->starts[lacking] ? lacking + 1 : lacking;
-    }
-    fault_insist(p, fault_make(p, E518, start->span, NULL,
-                               "part `%s` ends its step without coming to this",
-                               side_name(sides, lacking)));
-}
-
-void sides_check_met(struct sides *sides) {
-    for (uint32_t i = 0; i < sides->n_open; i++)
-        check_meeting(sides, sides->open[i]);
-    for (int64_t device = 0, n = n_devices(sides); device < n; device++)
-        for (uint32_t i = 0; i < sides->channels[device].n; i++)
-            check_channel(sides, &sides->channels[device].list[i]);
 }

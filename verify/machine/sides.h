@@ -101,8 +101,6 @@ struct judgement sides_arrived(struct abstract_machine *, const struct end *, ui
 void sides_close(struct abstract_machine *, struct end *);
 // The part for which the end waits; one of several.
 uint32_t sides_awaited(const struct abstract_machine *, const struct end *);
-// Insists that whatever was started met its other ends.
-void sides_check_met(struct sides *);
 
 // abreast.c: executes a step of all parts. False: some part gave up, or none could go on; it is said
 // why.

@@ -273,25 +273,23 @@ void step_enter(struct abstract_machine *m, const struct block *block) {
     enter_block(m, block, NULL);
 }
 
-// By handle; NULL: nothing of this step is between parts.
-static bool *find_between(const struct abstract_machine *m, const struct step *step) {
+static void find_between(struct abstract_machine *m, const struct step *step) {
     struct statement_walk walk = walk_statements(&step->body);
-    bool *between = NULL;
+    m->between = NULL;
     while (walk_next(&walk)) {
         const struct statement *start = walk.statement;
         if (start->kind != STATEMENT_START || !sides_exchange(m, &start->start.exchange))
             continue;
-        if (!between)
-            between = ARENA_ARRAY(m->world->arena, bool, step->n_handles);
-        between[start->start.handle] = true;
+        if (!m->between)
+            m->between = ARENA_ARRAY(m->world->arena, bool, step->n_handles);
+        m->between[start->start.handle] = true;
     }
-    return between;
 }
 
 void step_begin(struct abstract_machine *m, enum step_kind kind) {
     m->cursor->step = &m->program->steps[kind];
     m->recording = kind != STEP_EVALUATE;
-    m->between = find_between(m, m->cursor->step);
+    find_between(m, m->cursor->step);
     m->budget = most_statements(m);
     m->overrun = false;
     store_init(m, m->cursor->step);
