@@ -2,11 +2,11 @@
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "driver/describe.h"
 #include "driver/native.h"
 #include "driver/option_tables.h"
+#include "driver/overwrite.h"
 
 static enum choice kind_of(const struct options *options) {
     return option_choice(options, OPTION_EMIT, EMIT_EXE);
@@ -58,41 +58,14 @@ static bool is_of_kind(const char *path, enum choice kind) {
            (forms[kind].begins != elf || is_elf(&file.header, kind));
 }
 
-static bool is_text_of_program(struct compilation *c, const struct stat *status) {
-    const char *const *texts = native_texts(c);
-    struct stat text;
-    for (int i = 0; texts[i]; i++)
-        if (stat(texts[i], &text) == 0 && text.st_dev == status->st_dev &&
-            text.st_ino == status->st_ino)
-            return true;
-    return false;
-}
-
-// What is made takes its name by a rename, which would put a file in the place of a device, of what
-// the program was read from (its own text, an import, a config.json), or of anybody's work.
-static bool can_take_name(struct compilation *c, const char *path, enum choice kind) {
-    struct stat status;
-    if (stat(path, &status) != 0)
-        return true;
-    const char *taken = S_ISDIR(status.st_mode)          ? "it is a folder"
-                        : !S_ISREG(status.st_mode)       ? "it is not a regular file"
-                        : is_text_of_program(c, &status) ? "it is part of the program that is built"
-                        : status.st_size > 0 && !is_of_kind(path, kind)
-                            ? arena_format(&c->arena, "it is there and is not %s", forms[kind].name)
-                            : NULL;
-    if (taken)
-        fprintf(stderr, "placec: cannot write `%s`: %s\n  give -o the name of a file of its own\n",
-                path, taken);
-    return !taken;
-}
-
 static int write_build(struct compilation *c, const struct options *options) {
     const char *why = NULL, *path = options->values[OPTION_OUTPUT];
     const struct backend_options generate = {.level = options->values[OPTION_CPU]};
-    if (!can_take_name(c, path, kind_of(options)))
+    enum choice kind = kind_of(options);
+    if (!can_take_name(c, path, is_of_kind(path, kind), forms[kind].name, "-o"))
         return STATUS_REFUSED;
     struct backend *backend = native_backend(c, &why);
-    if (backend && write_output(c, backend, kind_of(options), &generate, path, &why))
+    if (backend && write_output(c, backend, kind, &generate, path, &why))
         return STATUS_OK;
     return native_failed(c, why);
 }

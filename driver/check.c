@@ -4,6 +4,7 @@
 #include "driver/compile.h"
 #include "driver/options.h"
 #include "driver/report.h"
+#include "driver/timeline.h"
 
 // With --json everything is in the one object, messages too, so stderr stays empty; in words the
 // report goes to stdout and what was reported to stderr.
@@ -19,9 +20,13 @@ int verb_check(const struct options *options) {
         report_json(&c, stdout);
         status = c.diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
     } else {
+        int drawn = STATUS_OK;
         if (accepted)
             report_text(&c, options, stdout);
+        if (accepted && option_given(options, OPTION_TIMELINE))
+            drawn = draw_timeline(&c, options);
         status = compilation_finish(&c, options);
+        status = status == STATUS_OK ? drawn : status;
     }
     compilation_free(&c);
     return status;

@@ -2,6 +2,7 @@
 // line for each rank; a cell for each step of a time in which every task takes one, so that columns show who is idle
 // when. `schedule from` reads it back.
 #include "driver/emit_pipeline.h"
+#include "driver/report_pipeline.h"
 
 static void print_task(const struct task *task, FILE *to) {
     fprintf(to, "%u%c%u", task->stage, task_letters[task->kind], task->microbatch);
@@ -27,13 +28,8 @@ static void print_rank(const struct rank_tasks *list, const uint32_t *steps, FIL
 
 int emit_pipeline(struct compilation *c, FILE *to) {
     const struct schedule *schedule = c->placement.pipeline.schedule;
-    if (!schedule) {
-        fprintf(stderr,
-                "placec: %s: the strategy has no pipeline\n  say which axis splits the layers: "
-                "`split layers over AXIS schedule one_f_one_b`\n",
-                c->path);
-        return STATUS_REFUSED;
-    }
+    if (!schedule)
+        return pipeline_missing(c);
     static const uint32_t one[N_TASK_KINDS] = {1, 1, 1, 1};
     uint32_t **steps = schedule_begins(&c->arena, schedule, one);
     for (uint32_t rank = 0; rank < schedule->n_ranks; rank++)

@@ -41,6 +41,10 @@ bool option_is_of(enum option_id option, enum verb verb) {
     return option_rows[option].verbs >> verb & 1;
 }
 
+bool option_is_flag(enum option_id option) {
+    return *option_rows[option].argument == 0 || *option_rows[option].argument == '[';
+}
+
 bool verb_takes_file(enum verb verb) {
     return strncmp(verb_rows[verb].operand, "FILE", 4) == 0;
 }

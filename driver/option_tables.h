@@ -25,6 +25,8 @@ struct choice_row {
 extern const struct choice_row choice_rows[N_CHOICES];
 
 bool option_is_of(enum option_id option, enum verb verb);
+bool option_is_flag(
+    enum option_id option);           // may stand alone; its value, if it takes one, behind `=`
 bool verb_takes_file(enum verb verb); // or several
 bool verb_takes_one_file(enum verb verb);
 

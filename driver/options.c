@@ -38,7 +38,7 @@ static void print_verb_usage(FILE *to, enum verb verb) {
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
                  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
-                 *row->argument ? " " : "", row->argument);
+                 *row->argument && !option_is_flag(i) ? " " : "", row->argument);
         print_words(to, row->help, fprintf(to, "  %-26s ", left));
     }
 }
@@ -72,11 +72,14 @@ static void options_of_verb(enum verb verb, struct option *longs, char *shorts) 
         const struct option_row *row = &option_rows[i];
         if (!option_is_of(i, verb))
             continue;
-        longs[n++] = (struct option){row->name, *row->argument ? required_argument : no_argument,
+        longs[n++] = (struct option){row->name,
+                                     !*row->argument     ? no_argument
+                                     : option_is_flag(i) ? optional_argument
+                                                         : required_argument,
                                      NULL, LONG_OPTION + i};
         if (row->letter) {
             shorts[s++] = row->letter;
-            if (*row->argument)
+            if (!option_is_flag(i))
                 shorts[s++] = ':';
         }
     }

@@ -1,11 +1,16 @@
-// Writing into the user's file.
+// Writing into files that may be there: the user's, and those that options name.
 #ifndef PLACE_DRIVER_OVERWRITE_H
 #define PLACE_DRIVER_OVERWRITE_H
 
-#include <stddef.h>
+#include "driver/compile.h"
 
 // The file holds this text, whole, or is as it was: then that is said on stderr. Returns the exit
 // status.
 int overwrite(const char *path, const char *text, size_t length);
+
+// Whether a new file may take a name. What is there goes if it is empty, or of the kind that is written (`is_like_it`,
+// and what that is called); not if it is anybody's work, or what the program was read from. False: said on stderr.
+bool can_take_name(struct compilation *, const char *path, bool is_like_it, const char *kind,
+                   const char *option);
 
 #endif

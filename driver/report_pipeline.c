@@ -85,3 +85,11 @@ json_t *pipeline_json(struct compilation *c) {
                      "span_bubble", fraction_json(pipeline->span_bubble), "in_flight", in_flight,
                      "until_inputs", until_inputs, "sends", sends, "stages", stages);
 }
+
+int pipeline_missing(const struct compilation *c) {
+    fprintf(stderr,
+            "placec: %s: the strategy has no pipeline\n  say which axis splits the layers: "
+            "`split layers over AXIS schedule one_f_one_b`\n",
+            c->path);
+    return STATUS_REFUSED;
+}

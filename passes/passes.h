@@ -270,8 +270,10 @@ struct pipeline_account {
 // The placement has a pipeline.
 struct pipeline_account *account_pipeline(const struct placement *, struct arena *);
 
+// Units of time that a task takes where stages are alike (pipeline/simulate.c).
+extern const uint32_t task_units[N_TASK_KINDS];
 // When each task begins, by rank and place in its list, where those of a kind take so many units of time, whatever
-// their stage (pipeline/simulate.c). The schedule runs.
+// their stage. The schedule runs.
 uint32_t **schedule_begins(struct arena *, const struct schedule *,
                            const uint32_t units[N_TASK_KINDS]);
 

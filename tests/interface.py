@@ -77,6 +77,8 @@ COMPLETED = [
     ("placec check -D train.optimizer.pe", set(), True),  # of a schedule: not set so
     ("placec check --define=device.c", {"device.compute="}, True),
     ("placec check -D train.batch=", set(), True),
+    ("placec check x.place --timeline=n", {"notes.txt"}, True),
+    ("placec check --timeline fo", {"folder"}, True),  # an operand
     ("placec explain E40", {"E402"}, True),
     ("placec explain c", {"coming-from"}, True),
     ("placec help ex", {"explain"}, True),
@@ -151,7 +153,7 @@ def unbalanced(texts):
             if bare.count("'") % 2:
                 yield f"{FILES[kind]}:{number}: a quote that does not end"
     for option in re.findall(r"^ +'(?:\*|\([^)]*\))?-[^\[]*(.*)", texts["zsh"], re.M):
-        if not re.match(r"\[(?:\\.|'\\''|[^\]\\])*\](?::[^:]+:.*)?' \\$", option):
+        if not re.match(r"\[(?:\\.|'\\''|[^\]\\])*\](?:::?[^:]+:.*)?' \\$", option):
             yield f"{FILES['zsh']}: no specification of an option: {option}"
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 PLACEC, ROOT, FILE = map(os.path.abspath, sys.argv[1:])
-VERBS = {"SPANS": "emit", "VERBOSE": "check", "JSON": "check", "FIX": "check"}
+VERBS = {"SPANS": "emit", "VERBOSE": "check", "JSON": "check", "FIX": "check", "TIMELINE": "check"}
 VALUES = {"DATA_TYPE": "text", "SEED": "1", "SAVE_EVERY": "9", "EVAL_EVERY": "9"}
 
 
@@ -23,7 +23,7 @@ def read(path):
 NAMES = dict(re.findall(r'^(?:OPTION|REPEATED|RUN_\w+)\((\w+),(?: \w+,)? "([\w-]+)"', read("driver/options.def") +
                         read("runtime/options.def"), re.M))
 KINDS = {option: kind for kind, option in re.findall(r"^RUN_(\w+)\((\w+),", read("runtime/options.def"), re.M)}
-FLAGS = {"SPANS", "COMPILE_ONLY", "VERBOSE", "JSON", "FIX"} | {option for option, kind in KINDS.items() if kind == "FLAG"}
+FLAGS = {"SPANS", "TIMELINE", "COMPILE_ONLY", "VERBOSE", "JSON", "FIX"} | {option for option, kind in KINDS.items() if kind == "FLAG"}
 
 
 def rows():

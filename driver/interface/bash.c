@@ -51,6 +51,10 @@ static void print_value(enum option_id option) {
     case VALUE_NONE:
     case VALUE_OTHER:
         break;
+    case VALUE_MAYBE:
+        printf("[[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD - 1]} == = ]] || "
+               "return 1; _placec_files '' ");
+        break;
     case VALUE_CHOICE:
     case VALUE_PASSES:
     case VALUE_SETTING:

@@ -16,6 +16,8 @@ enum value_kind option_value_kind(enum option_id option) {
     const char *argument = option_rows[option].argument;
     if (!*argument)
         return VALUE_NONE;
+    if (option_is_flag(option))
+        return VALUE_MAYBE;
     if (has_choices(option))
         return VALUE_CHOICE;
     if (option == OPTION_PASSES)

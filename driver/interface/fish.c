@@ -21,6 +21,7 @@ static void print_condition(enum option_id option) {
 static void print_value(enum option_id option) {
     switch (option_value_kind(option)) {
     case VALUE_NONE:
+    case VALUE_MAYBE:
         break;
     case VALUE_OTHER:
         printf(" -x");

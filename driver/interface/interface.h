@@ -13,6 +13,7 @@
 // What stands behind an option.
 enum value_kind {
     VALUE_NONE,      // it is a flag
+    VALUE_MAYBE,     // the same, or a file behind `=`
     VALUE_CHOICE,    // one of its rows of choices.def
     VALUE_PASSES,    // names of passes, with commas between
     VALUE_SETTING,   // of -D

@@ -39,7 +39,7 @@ static void print_option(enum option_id option) {
     print_text(row->name);
     printf("\\fR");
     if (*row->argument)
-        printf(" \\fI%s\\fR", row->argument);
+        printf("%s\\fI%s\\fR", option_is_flag(option) ? "" : " ", row->argument);
     putchar('\n');
     print_text(row->help);
     putchar('\n');

@@ -31,6 +31,7 @@ static void print_action(enum option_id option) {
     case VALUE_SETTING:
         printf("_placec_settings");
         break;
+    case VALUE_MAYBE:
     case VALUE_FILE:
         printf("_files");
         break;
@@ -43,19 +44,20 @@ static void print_action(enum option_id option) {
 static void print_option(enum option_id option) {
     const struct option_row *row = &option_rows[option];
     bool flag = option_value_kind(option) == VALUE_NONE;
+    bool maybe = option_value_kind(option) == VALUE_MAYBE;
     const char *again = row->repeated ? "*" : "";
     for (int is_long = !row->letter; is_long < 2; is_long++) {
         printf("            '%s", again);
         if (row->letter && !*again)
             printf("(-%c --%s)", row->letter, row->name);
         if (is_long)
-            printf("--%s%s[", row->name, flag ? "" : "=");
+            printf("--%s%s[", row->name, flag ? "" : maybe ? "=-" : "=");
         else
             printf("-%c%s[", row->letter, flag ? "" : "+");
         print_help_text(row->help);
         putchar(']');
         if (!flag) {
-            printf(":%s:", row->argument);
+            printf(maybe ? "::FILE:" : ":%s:", row->argument);
             print_action(option);
         }
         printf("' \\\n");

@@ -6,7 +6,7 @@
 #include "passes/passes.h"
 #include "passes/pipeline/order.h"
 
-static const uint32_t usual_units[N_TASK_KINDS] = {
+const uint32_t task_units[N_TASK_KINDS] = {
     [TASK_FORWARD] = 1,
     [TASK_BACKWARD] = 2,
     [TASK_INPUTS] = 1,
@@ -214,7 +214,7 @@ static void run_all(struct arena *arena, const struct schedule *s, struct run *r
 bool schedule_simulate(struct arena *arena, const struct schedule *s, const double *weights,
                        struct simulation *out) {
     size_t most = 0;
-    struct run run = {.s = s, .weights = weights, .units = usual_units};
+    struct run run = {.s = s, .weights = weights, .units = task_units};
     run_all(arena, s, &run);
     *out = (struct simulation){
         .of = s, .begins = run.begins, .ranks = ARENA_ARRAY(arena, struct rank_load, s->n_ranks)};
