@@ -250,8 +250,11 @@ static void note_outside(struct splitter *s, const struct step *step,
         struct statement_walk walk = walk_statements(&one);
         while (walk_next(&walk)) {
             struct access access;
-            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++)
-                s->buffers[access.at->buffer].is_outside |= walk.statement->kind != STATEMENT_FREE;
+            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++) {
+                bool touches = walk.statement->kind != STATEMENT_FREE;
+                s->buffers[access.at->buffer].is_outside |= touches;
+                s->buffers[buffer_whole(s->whole, access.at->buffer)].is_whole |= touches;
+            }
         }
     }
 }
