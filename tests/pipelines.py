@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pipelines of every built method, with every other kind of axis, mode and type beside them, train as one device does:
 losses, norms and parameters of three steps in fp64, and what each holds and sends is what was accounted for it
-(trains_alike.py).
+(trains_alike.py). What relaxes a condition trains as the same without a pipeline.
 
 usage: pipelines.py PLACEC [NAME ...]      those of these names alone
 With PLACE_TEST_EVERY=N in the environment an N-th of them."""
@@ -65,6 +65,17 @@ TABLE = {  # name: model, mesh, train, strategy
     "zero3_interleaved": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{BY_THREE}  {DP}  use zero3(dp)"),
     "zero3_kept": (LLAMA, "pp = 2  dp = 2", "microbatch = 1",
                    f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, after_forward = kept)"),
+    "tied_zero3_kept": (TIED, "pp = 2  dp = 2", "microbatch = 1",
+                        f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, after_forward = kept)"),
+    "by_tensor": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  optimizer : sharded(dp by tensor)"),
+    "by_tensor_tied": (TIED, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  optimizer : sharded(dp by tensor)"),
+    "compressed": (TIED, "pp = 2  dp = 2", "microbatch = 2",
+                   f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
+    "compressed_interleaved": (LLAMA, "pp = 2  dp = 2", "microbatch = 1",
+                               f"{BY_THREE}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = topk(0.1)) }}"),
+    "islands": (TIED, "pp = 2  r = 2  dp = 2", "microbatch = 1",
+                f"{F1B}  split batch over r * dp  use zero1(dp)  relax gradient_integrity, state_consistency over r {{ "
+                "gradients : replicated(r, reduce = never)  parameters : replicated(r, average = every(3)) }"),
     "gathered_once": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  use zero2(dp)  "
                       "parameters : gathered(dp, after_forward = kept, after_backward = kept)"),
     "reduced_each": (GPT2, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  gradients : replicated(dp, reduce = each)"),
@@ -110,7 +121,10 @@ def write(path, model, mesh, train, strategy):
 def compare(name, folder):
     model, mesh, train, strategy = TABLE[name]
     one, other = (os.path.join(folder, name + end) for end in (".one.place", ".place"))
-    write(one, model, "dp = 1", train, DP)
+    if "relax" in strategy:
+        write(one, model, mesh.replace("pp = 2", ""), train, strategy.removeprefix(F1B).removeprefix(BY_THREE))
+    else:
+        write(one, model, "dp = 1", train, DP)
     write(other, model, mesh, train, strategy)
     done = subprocess.run([sys.executable, os.path.join(HERE, "trains_alike.py"), PLACEC, one, other,
                            "-Dtrain.precision=fp64"], capture_output=True, text=True)

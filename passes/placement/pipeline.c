@@ -287,13 +287,8 @@ static void check_built(struct placing *p) {
     if (p->config->train.reproducible)
         not_yet(p, origin, "a pipeline where training is `reproducible`",
                 "leave out `reproducible`, or the pipeline");
-    if (strategy->n_relaxations)
-        not_yet(p, origin, "a pipeline beside `relax`", "leave out one of both");
     for (uint32_t i = 0; i < strategy->n_modes; i++) {
         const struct mode_statement *mode = &strategy->modes[i];
-        if (mode->by == CUT_TENSOR && mode->sets_extent && mode->extent != EXTENT_REPLICATED)
-            not_yet(p, &mode->origin, "a pipeline beside states that are cut by whole tensors",
-                    "cut them flat");
         if (mode->state == STATE_GRADIENTS && mode->residency == RESIDENCY_MATERIALIZED &&
             mode->sets_residency)
             not_yet(p, &mode->origin, "a pipeline beside gradients that are not kept", "keep them");

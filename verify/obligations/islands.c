@@ -78,10 +78,15 @@ static void check_step(struct abstract_machine *m, const struct program *program
     }
 }
 
-// How the host deals out the batch, which is the first dimension of what it does (host_roles.def).
-static struct axis_list cuts_of_batch(const struct program *program) {
-    buffer_id tokens = program_host_buffer(program, HOST_TOKENS);
-    return tokens == NO_ID ? (struct axis_list){0} : program->buffers[tokens].layout.cuts[0];
+// How the host deals out the batch, which is the first dimension of what it does (host_roles.def), to the
+// part that has tokens, and so to all parts.
+static struct axis_list cuts_of_batch(const struct job *job) {
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        buffer_id tokens = program_host_buffer(job->programs[i], HOST_TOKENS);
+        if (tokens != NO_ID)
+            return job->programs[i]->buffers[tokens].layout.cuts[0];
+    }
+    return (struct axis_list){0};
 }
 
 // What the host deals out, or finds in parts, is cut among all islands, and all of it alike and in
@@ -110,7 +115,7 @@ void islands_check(struct abstract_machine *m, const struct program *program) {
         return;
     check_step(m, program, STEP_TRAIN);
     check_step(m, program, STEP_EVALUATE);
-    struct axis_list batch = cuts_of_batch(program);
+    struct axis_list batch = cuts_of_batch(program->job);
     for (buffer_id i = 0; i < program->n_buffers; i++)
         check_layout(m, program, &program->buffers[i], &batch);
 }
