@@ -77,6 +77,34 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
     return use->copy = add_copy(m, copy);
 }
 
+// A window lies in what the stage has of its whole.
+static buffer_id window_of_stage(struct making_part *m, buffer_id of, struct stage_use *use) {
+    const struct buffer *window = &m->s->whole->buffers[of];
+    struct buffer copy = *window;
+    copy.window_of = copy_of_stage(m, window->window_of, use);
+    copy.stacks = m->part->buffers[copy.window_of].stacks;
+    if (is_one_of_several(m, window->window_of, use->stage))
+        copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
+    buffer_id made = program_find_buffer(m->part, copy.name);
+    return made != NO_ID ? made : program_add_buffer(m->part, copy);
+}
+
+// What the stage's tasks have of it, or, of a window, of its whole; NULL: there is one on the rank.
+static struct stage_use *use_in_task(const struct making_part *m, buffer_id of, uint32_t stage) {
+    buffer_id whole = buffer_whole(m->s->whole, of);
+    if (passes_on(&m->s->buffers[whole]))
+        return home_of(find_use(m->s, whole, stage));
+    return passes_on(&m->s->buffers[of]) ? home_of(find_use(m->s, of, stage)) : NULL;
+}
+
+static buffer_id copy_in_task(struct making_part *m, buffer_id of, struct stage_use *use) {
+    buffer_id whole = buffer_whole(m->s->whole, of);
+    if (!use)
+        return copy_on_rank(m, of);
+    return whole != of && passes_on(&m->s->buffers[whole]) ? window_of_stage(m, of, use)
+                                                           : copy_of_stage(m, of, use);
+}
+
 // ---- references -------------------------------------------------------------------------------
 
 static struct index index_in_task(const struct moment *at, struct index index) {
@@ -99,11 +127,10 @@ struct reference reference_in_task(struct making_part *m, uint32_t stage, const 
     const struct buffer *of = &m->s->whole->buffers[r.buffer];
     struct reference made = {.buffer = NO_ID};
     unsigned n = 0;
-    struct stage_use *use =
-        passes_on(&m->s->buffers[r.buffer]) ? home_of(find_use(m->s, r.buffer, stage)) : NULL;
+    struct stage_use *use = use_in_task(m, r.buffer, stage);
     for (unsigned i = 0; i < MAX_STACKS; i++)
         made.indices[i] = index_constant(0);
-    made.buffer = use ? copy_of_stage(m, r.buffer, use) : copy_on_rank(m, r.buffer);
+    made.buffer = copy_in_task(m, r.buffer, use);
     if (use && use->in_flight > 1 && !is_told(m, r.buffer, use))
         made.indices[n++] = settled(microbatch_at(at, 0, use->in_flight));
     for (unsigned i = 0; i < of->stacks.n; i++) {

@@ -106,6 +106,7 @@ struct rank_copy {
 struct split_buffer {
     bool is_made;    // by tasks, before any reads it
     bool is_outside; // statements around the tasks touch it
+    bool is_whole;   // of a window that they touch
     struct stage_use *uses;
     const struct rank_copy *copies;
 };
@@ -135,7 +136,7 @@ struct splitter {
 };
 
 static inline bool passes_on(const struct split_buffer *buffer) {
-    return buffer->is_made && !buffer->is_outside;
+    return buffer->is_made && !buffer->is_outside && !buffer->is_whole;
 }
 
 static inline uint32_t rank_of_stage(const struct splitter *s, uint32_t stage) {

@@ -241,13 +241,6 @@ static void execute_tasks(struct splitter *s, struct task_loop *loop) {
     }
 }
 
-// Of what is in a window there is as much as of all of it.
-static void note_touched(struct splitter *s, buffer_id id) {
-    s->buffers[id].is_outside = true;
-    if (s->whole->buffers[id].window_of != NO_ID)
-        note_touched(s, s->whole->buffers[id].window_of);
-}
-
 static void note_outside(struct splitter *s, const struct step *step,
                          const struct statement *tasks) {
     for (uint32_t i = 0; i < step->body.n; i++) {
@@ -257,9 +250,11 @@ static void note_outside(struct splitter *s, const struct step *step,
         struct statement_walk walk = walk_statements(&one);
         while (walk_next(&walk)) {
             struct access access;
-            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++)
-                if (walk.statement->kind != STATEMENT_FREE)
-                    note_touched(s, access.at->buffer);
+            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++) {
+                bool touches = walk.statement->kind != STATEMENT_FREE;
+                s->buffers[access.at->buffer].is_outside |= touches;
+                s->buffers[buffer_whole(s->whole, access.at->buffer)].is_whole |= touches;
+            }
         }
     }
 }

@@ -26,8 +26,9 @@ static bool keeps_own(const struct splitter *s, uint32_t tensor, uint32_t rank) 
 static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     const struct buffer *buffer = &s->whole->buffers[id];
     const struct split_buffer *split = &s->buffers[id];
-    if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID || passes_on(split) ||
-        buffer_stack(buffer, STACK_LAYERS) || s->of_tensors[buffer->tensor].n < 2)
+    if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
+        (split->is_made && !split->is_outside) || buffer_stack(buffer, STACK_LAYERS) ||
+        s->of_tensors[buffer->tensor].n < 2)
         return false;
     CHECK(s->of_tensors[buffer->tensor].n == 2);
     *tie = (struct tie){.gradient = id};

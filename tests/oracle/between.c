@@ -79,6 +79,19 @@ static struct array **read_own(struct devices *d, struct arena *arena, int timin
     return read;
 }
 
+// What is read at the start, of which the observer is told.
+static struct array **give(struct devices *d, const struct flight *flight) {
+    const struct observer *observer = &d->cluster->observer;
+    struct array **read = read_own(d, d->cluster->between->arena, AT_START, flight);
+    for (uint32_t i = 0; i < flight->start->start.n_pieces && observer->departure; i++)
+        for (int64_t device = devices_next(d, -1); device < d->n;
+             device = devices_next(d, device)) {
+            struct moment moment = flight_moment(flight, d, device, AT_START);
+            observer->departure(observer->data, &moment, i, &read[i][device]);
+        }
+    return read;
+}
+
 static bool same_piece(const struct flight *a, struct reference of_a, const struct flight *b,
                        struct reference of_b) {
     struct tensor_type x = buffer_type(a->of->program, &a->of->program->buffers[of_a.buffer]);
@@ -173,7 +186,7 @@ static bool start_message(struct devices *d, struct flight *flight) {
     bool sends = is_send(flight), agree = true;
     flight->messages = ARENA_ARRAY(b->arena, struct message *, part->end - part->begin);
     if (sends) {
-        early = read_own(d, b->arena, AT_START, flight);
+        early = give(d, flight);
         flight->held = read_own(d, &flight->arena, IN_BETWEEN, flight);
     } else {
         flight_spoil_targets(d, flight);
@@ -284,7 +297,7 @@ static bool start_meeting(struct devices *d, struct flight *flight) {
         }
     if (!meeting->early)
         meeting->early = new_sources(b, d->n, n);
-    gather_sources(meeting->early, d, n, read_own(d, b->arena, AT_START, flight));
+    gather_sources(meeting->early, d, n, give(d, flight));
     flight->held = read_own(d, b->arena, IN_BETWEEN, flight);
     flight_spoil_targets(d, flight);
     if (++meeting->n_started < c->n_parts)

@@ -233,12 +233,12 @@ static bool same_span(struct span a, struct span b) {
 // At what was changed, at the first statement whose value is another, or, where all statements that
 // remain compute what they did, at a buffer that ends the step with something else.
 static bool is_located(struct span at, const struct mutant *mutant, const struct finding *finding,
-                       const struct deviation *deviation) {
+                       const struct deviations *deviations) {
     for (unsigned i = 0; i < mutant->n_touched; i++)
         if (same_span(at, mutant->touched[i]))
             return true;
-    for (int i = 0; deviation->found && i < 3; i++)
-        if (same_span(at, deviation->places[i]))
+    for (uint32_t i = 0; i < deviations->n * 3; i++)
+        if (same_span(at, deviations->list[i / 3].places[i % 3]))
             return true;
     for (uint32_t i = 0; i < finding->n_at; i++)
         if (same_span(at, finding->at[i]))
@@ -272,7 +272,7 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
     struct observer follower = trace_follower(c->trace);
     struct finding finding =
         truth_judge(arena, c->base_expected, mutant->job, &follower, trace_begin);
-    struct deviation deviation = trace_take_deviation(c->trace);
+    struct deviations deviations = trace_take_deviations(c->trace);
     if (finding.outcome == OUTCOME_UNCLEAR) // a loss may come out near the other's by chance, once
         finding = truth_judge(arena, expect_otherwise(c, arena), mutant->job, NULL, NULL);
     if (finding.outcome == OUTCOME_UNCLEAR && result->part == PART_PRECISION)
@@ -287,16 +287,17 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
     if (result->judgement == JUDGED_ACCEPTED || finding.outcome == OUTCOME_RIGHT)
         return;
     const struct diagnostic *d = diagnostics->items[0];
-    bool found = is_located(d->span, mutant, &finding, &deviation), named = false;
+    const struct deviation *first = &deviations.list[0];
+    bool found = is_located(d->span, mutant, &finding, &deviations), named = false;
     for (uint32_t i = 0; i < d->n_notes; i++)
-        named |= is_located(d->notes[i].span, mutant, &finding, &deviation);
+        named |= is_located(d->notes[i].span, mutant, &finding, &deviations);
     result->place = found ? PLACE_FOUND : named ? PLACE_NAMED : PLACE_MISSED;
     if (!found)
-        say(result,
-            arena_format(arena, "%s at `%s`; deviates in %d at `%s`; said at `%s`: %s",
-                         mutant->what, line_at(c, arena, mutant->touched[0]), deviation.phase,
-                         deviation.found ? line_at(c, arena, deviation.places[0]) : "",
-                         line_at(c, arena, d->span), first_message(diagnostics)));
+        say(result, arena_format(arena, "%s at `%s`; deviates in %d at `%s`; said at `%s`: %s",
+                                 mutant->what, line_at(c, arena, mutant->touched[0]),
+                                 deviations.n ? first->phase : -1,
+                                 deviations.n ? line_at(c, arena, first->places[0]) : "",
+                                 line_at(c, arena, d->span), first_message(diagnostics)));
 }
 
 static enum mutation mutation_of(enum part part, uint32_t number) {

@@ -107,18 +107,29 @@ static int64_t some_chunks(struct composer *c) {
 }
 
 static void split_layers(struct composer *c) {
-    static const char *const methods[] = {"one_f_one_b", "one_f_one_b", "gpipe",
-                                          "eager",       "interleaved", "looped_bfs"};
-    int64_t method = pick(c, 6), chunks = method >= 4 ? some_chunks(c) : 1;
-    if (chunks == 1 && method >= 4)
-        method = 0;
+    enum { ANY = 0 };
+    static const struct {
+        const char *name;
+        int64_t chunks;
+    } methods[] = {{"one_f_one_b", 1},   {"one_f_one_b", 1},
+                   {"gpipe", 1},         {"eager", 1},
+                   {"zb_h1", 1},         {"zb_h2", 1},
+                   {"interleaved", ANY}, {"interleaved", ANY},
+                   {"looped_bfs", ANY},  {"interleaved_zb", ANY},
+                   {"zbv", 2},           {"v_half", 2},
+                   {"v_min", 2},         {"dualpipe_v", 2}};
+    int64_t method = pick(c, sizeof methods / sizeof *methods);
+    int64_t chunks = methods[method].chunks == ANY ? some_chunks(c) : methods[method].chunks;
+    if (chunks == 1 || chunks * c->ranks > c->dims->layers + 2)
+        method = pick(c, 6);
+    chunks = method < 6 ? 1 : chunks;
     fprintf(c->to, "  split layers over %s schedule %s", axes_of(c, AXIS_PIPELINE),
-            methods[method]);
+            methods[method].name);
     if (chance(c, 600)) {
         fprintf(c->to, "(");
         write_stages(c, chunks * c->ranks);
         fprintf(c->to, ")");
-    } else if (chunks > 1) {
+    } else if (methods[method].chunks == ANY) {
         fprintf(c->to, "(chunks = %d)", (int)chunks);
     }
     fprintf(c->to, "\n");

@@ -48,6 +48,8 @@ struct observer {
     // A piece of a transfer has arrived at a device, `at` that statement: the start or its wait.
     void (*arrival)(void *data, const struct moment *, const struct statement *at, uint32_t piece,
                     const struct array *);
+    // What a device gives to other parts, when it starts to.
+    void (*departure)(void *data, const struct moment *, uint32_t piece, const struct array *);
 };
 
 // The devices of a part, which execute one program.

@@ -1,8 +1,5 @@
-// Transfers on their way. Between the files that execute steps:
-//
-//   transfers.c   those of a part with itself
-//   between.c     those of several parts: messages, and collectives over the parts' axes
-//   cluster.c     the statements of a step, of all parts side by side
+// Transfers on their way: those of a part with itself (transfers.c), and those of several parts, which
+// are messages and collectives over the parts' axes (between.c).
 #ifndef PLACE_TESTS_ORACLE_FLIGHTS_H
 #define PLACE_TESTS_ORACLE_FLIGHTS_H
 
@@ -17,9 +14,8 @@ struct flight {
     int64_t variables[LIMIT_LOOP_DEPTH];
     int depth; // when it was started
     struct arena arena;
-    struct array **held; // IN_BETWEEN: what was read, of every piece and device
-    // Of several parts alone:
-    struct devices *of;
+    struct array **held;       // IN_BETWEEN: what was read, of every piece and device
+    struct devices *of;        // with several parts: whose it is; else NULL, as what follows
     struct message **messages; // of every number that the part has along the parts' axes
     struct meeting *meeting;   // NULL: it is a message
 };
@@ -36,6 +32,8 @@ struct exchange flight_exchange(const struct devices *, const struct transfer *,
 // What one device receives of a piece, of which `sources` are all devices'.
 struct array flight_receive(const struct devices *, struct arena *, const struct exchange *,
                             const struct array *sources, int64_t device, struct reference to);
+struct moment flight_moment(const struct flight *, const struct devices *, int64_t device,
+                            enum timing);
 // A piece arrives at a device. `keeps`: what was written there since its memory was spoilt stays.
 void flight_deliver(struct devices *, int timing, const struct flight *, const struct statement *at,
                     uint32_t piece, int64_t device, const struct array *, bool keeps);

@@ -41,7 +41,7 @@ static void collect_tasks(struct mutant *m, struct task_sites *sites, struct pro
     }
 }
 
-// Of one part, mostly of training.
+// All of one part, mostly of training.
 static struct task_sites find_tasks(struct mutant *m, struct program *program) {
     struct task_sites sites = {0};
     collect_tasks(m, &sites, program, &program->steps[STEP_TRAIN].body, STEP_TRAIN, 0);

@@ -27,7 +27,7 @@ static bool deviates(const double follows[N]) {
     recorder.op(recorder.data, &moment, NULL, &made);
     memcpy(made.data, follows, sizeof recorded);
     follower.op(follower.data, &moment, NULL, &made);
-    bool found = trace_take_deviation(trace).found;
+    bool found = trace_take_deviations(trace).n > 0;
     arena_free(&arena);
     return found;
 }

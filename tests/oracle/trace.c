@@ -23,7 +23,8 @@ struct trace {
     double *values;
     uint32_t n_values, cap_values;
     uint32_t phase;
-    struct deviation deviation;
+    struct deviations deviations;
+    const struct program *of[MAX_DEVIATIONS]; // in whose program each is
 };
 
 struct trace *trace_new(struct arena *arena, double tolerance) {
@@ -111,8 +112,19 @@ static bool deviates(struct trace *trace, const struct moment *moment, uint32_t 
     return false;
 }
 
-static void note(struct trace *trace, struct span at, struct span also, struct span too) {
-    trace->deviation = (struct deviation){true, (int)trace->phase, {at, also, too}};
+// Whether nothing has deviated yet in the part, as far as that is noted.
+static bool looks(const struct trace *trace, const struct moment *moment) {
+    for (uint32_t i = 0; i < trace->deviations.n; i++)
+        if (trace->of[i] == moment->program)
+            return false;
+    return trace->deviations.n < MAX_DEVIATIONS;
+}
+
+static void note(struct trace *trace, const struct moment *moment, struct span at, struct span also,
+                 struct span too) {
+    trace->of[trace->deviations.n] = moment->program;
+    trace->deviations.list[trace->deviations.n++] =
+        (struct deviation){(int)trace->phase, {at, also, too}};
 }
 
 static void record_op(void *data, const struct moment *moment, const struct array *operands,
@@ -138,28 +150,46 @@ static void record_arrival(void *data, const struct moment *moment, const struct
 static void follow_op(void *data, const struct moment *moment, const struct array *operands,
                       const struct array *results) {
     struct trace *trace = data;
-    for (uint32_t i = 0; i < moment->op->n_results && !trace->deviation.found; i++)
+    for (uint32_t i = 0; i < moment->op->n_results && looks(trace, moment); i++)
         if (deviates(trace, moment, i, &results[i]))
-            note(trace, moment->op->span, moment->statement->span, moment->user->span);
+            note(trace, moment, moment->op->span, moment->statement->span, moment->user->span);
 }
 
 static void follow_arrival(void *data, const struct moment *moment, const struct statement *at,
                            uint32_t piece, const struct array *array) {
     struct trace *trace = data;
-    if (!trace->deviation.found && deviates(trace, moment, part_of(moment, piece), array))
-        note(trace, moment->statement->span, at->span, at->span);
+    if (looks(trace, moment) && deviates(trace, moment, part_of(moment, piece), array))
+        note(trace, moment, moment->statement->span, at->span, at->span);
+}
+
+// Beside what arrives by the same statement.
+static uint32_t given_part(const struct moment *moment, uint32_t piece) {
+    return part_of(moment, piece) ^ 0x80000000;
+}
+
+static void record_departure(void *data, const struct moment *moment, uint32_t piece,
+                             const struct array *array) {
+    record(data, moment, given_part(moment, piece), array);
+}
+
+static void follow_departure(void *data, const struct moment *moment, uint32_t piece,
+                             const struct array *array) {
+    struct trace *trace = data;
+    struct span at = moment->statement->span;
+    if (looks(trace, moment) && deviates(trace, moment, given_part(moment, piece), array))
+        note(trace, moment, at, at, at);
 }
 
 struct observer trace_recorder(struct trace *trace) {
-    return (struct observer){trace, record_op, record_arrival};
+    return (struct observer){trace, record_op, record_arrival, record_departure};
 }
 
 struct observer trace_follower(struct trace *trace) {
-    return (struct observer){trace, follow_op, follow_arrival};
+    return (struct observer){trace, follow_op, follow_arrival, follow_departure};
 }
 
-struct deviation trace_take_deviation(struct trace *trace) {
-    struct deviation deviation = trace->deviation;
-    trace->deviation = (struct deviation){.found = false};
-    return deviation;
+struct deviations trace_take_deviations(struct trace *trace) {
+    struct deviations deviations = trace->deviations;
+    trace->deviations.n = 0;
+    return deviations;
 }

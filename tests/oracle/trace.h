@@ -14,12 +14,18 @@ struct observer trace_follower(struct trace *);
 void trace_begin(void *trace, int phase); // of an execution of a step
 
 struct deviation {
-    bool found;
     int phase;
     struct span
         places[3]; // the op, the call, the op that computes it; or the start, where it arrived
 };
-// Takes the deviation of the run that was followed, and forgets it.
-struct deviation trace_take_deviation(struct trace *);
+enum {
+    MAX_DEVIATIONS = 8
+}; // the first of each part: which of them is first depends on the order of parts
+struct deviations {
+    uint32_t n;
+    struct deviation list[MAX_DEVIATIONS];
+};
+// Takes the deviations of the run that was followed, and forgets them.
+struct deviations trace_take_deviations(struct trace *);
 
 #endif

@@ -65,6 +65,16 @@ static struct array *receive(const struct devices *d, struct arena *scratch, int
     return received;
 }
 
+struct moment flight_moment(const struct flight *flight, const struct devices *d, int64_t device,
+                            enum timing timing) {
+    return (struct moment){.program = d->program,
+                           .statement = flight->start,
+                           .variables = flight->variables,
+                           .depth = flight->depth,
+                           .device = device,
+                           .timing = timing};
+}
+
 void flight_deliver(struct devices *d, int timing, const struct flight *flight,
                     const struct statement *at, uint32_t piece, int64_t device,
                     const struct array *data, bool keeps) {
@@ -72,12 +82,7 @@ void flight_deliver(struct devices *d, int timing, const struct flight *flight,
     struct reference to = flight->to[piece];
     if (!flight_has_item(d, device, to))
         return;
-    struct moment moment = {.program = d->program,
-                            .statement = flight->start,
-                            .variables = flight->variables,
-                            .depth = flight->depth,
-                            .device = device,
-                            .timing = timing};
+    struct moment moment = flight_moment(flight, d, device, (enum timing)timing);
     if (observer->arrival)
         observer->arrival(observer->data, &moment, at, piece, data);
     (keeps ? memory_store_over_spoilt : memory_store)(flight_place(d, timing, device, to),

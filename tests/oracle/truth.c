@@ -567,6 +567,13 @@ static void see_arrival(void *data, const struct moment *moment, const struct st
         c->observer->arrival(c->observer->data, moment, at, piece, array);
 }
 
+static void see_departure(void *data, const struct moment *moment, uint32_t piece,
+                          const struct array *array) {
+    struct comparison *c = data;
+    if (c->observer && c->observer->departure)
+        c->observer->departure(c->observer->data, moment, piece, array);
+}
+
 static bool run(struct comparison *c, int step, enum step_kind kind) {
     cluster_forget(c->cluster);
     put_buffers(c, kind == STEP_EVALUATE ? c->x->quiet : c->x->inputs[step], is_input);
@@ -638,7 +645,7 @@ struct finding truth_judge(struct arena *arena, const struct expected *x, const 
         .arena = arena, .x = x, .final = final, .observer = observer, .begin = begin};
     c.finding = (struct finding){.outcome = OUTCOME_RIGHT};
     c.cluster = cluster_new(arena, final);
-    c.cluster->observer = (struct observer){&c, see_op, see_arrival};
+    c.cluster->observer = (struct observer){&c, see_op, see_arrival, see_departure};
     look_at_parts(&c);
     put_buffers(&c, x->initial, is_state);
     c.relaxed = final->policy.wire_axes.n > 0;
