@@ -181,7 +181,7 @@ static bool agrees_on_random_mistake(uint64_t seed, enum mutation kind, unsigned
     bool right = true;
     if (kind == N_MUTATIONS)
         kind = any;
-    if (mutate(&t.arena, t.program, kind, random, &mutant)) {
+    if (mutate(&t.arena, t.program->job, kind, random, &mutant)) {
         t.program = mutant.program;
         ++*n_judged;
         right = agrees_on(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, mutant.what),

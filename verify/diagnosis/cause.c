@@ -337,7 +337,12 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
             continue;
         const struct statement *loop = last_time_loop(p, operand);
         const struct making *cleared = clearing(p, operand, true);
-        if (loop && (loop->loop.begin != 0 || loop->loop.end != p->world->terms->microbatches))
+        bool goes_over_some =
+            loop && (loop->loop.begin != 0 || loop->loop.end != p->world->terms->microbatches);
+        if (goes_over_some && reader->program->part.axes.n) // as every loop of a pipeline
+            move_fault(fault, behind_sum(p, reader, operand), "it goes on here",
+                       "here all are needed");
+        else if (goes_over_some)
             move_fault(fault, loop->span, "it does not go over all microbatches",
                        "here all are needed");
         else if (cleared)

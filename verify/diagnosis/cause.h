@@ -50,6 +50,9 @@ const struct statement *empty_loop(const struct block *);
 // What filled with zeros what led to the value, by way of sums: `in_time`, in a loop over
 // microbatches; else before anything read what was there.
 const struct making *clearing(struct proof *, uint32_t made, bool in_time);
+// Where the op's operand goes on from the last sum in which it was made: at the first transfer or op behind
+// that, or at the op itself.
+struct span behind_sum(const struct proof *, const struct making *reader, uint32_t operand);
 // Whether it filled something with zeros that nobody had read; then what did so first.
 const struct making *clears_unread(const struct proof *, const struct making *);
 

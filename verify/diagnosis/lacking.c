@@ -7,6 +7,7 @@
 //   where the sum first goes on without it: the first op, or the call of that, whose sum would be
 //     one of the reference's with what is lacking; or the first transfer that brings it, where no
 //     op goes on
+//   where the sum goes on behind what a part adds to it, if another part makes what is lacking
 #include "verify/diagnosis/cause.h"
 
 #include <inttypes.h>
@@ -75,15 +76,39 @@ static bool goes_over(const struct statement *loop, int64_t n) {
     return loop->loop.end - loop->loop.begin >= n;
 }
 
-// How many layers the program holds of tensors, of which it has most.
+// How many layers the program holds of the tensor's, in however many buffers.
+static int64_t layers_of_tensor(const struct program *program, buffer_id of) {
+    int64_t n = 0;
+    for (buffer_id i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        const struct stack *layers = buffer_stack(buffer, STACK_LAYERS);
+        if (layers && buffer->class == program->buffers[of].class &&
+            buffer->tensor == program->buffers[of].tensor && buffer->window_of == NO_ID)
+            n += layers->count;
+    }
+    return n;
+}
+
+// The same of tensors of which it has most.
 static int64_t layers_held(const struct program *program) {
     int64_t most = 0;
     for (buffer_id i = 0; i < program->n_buffers; i++) {
-        const struct stack *layers = buffer_stack(&program->buffers[i], STACK_LAYERS);
-        if (class_persistent[program->buffers[i].class] && layers && layers->count > most)
-            most = layers->count;
+        int64_t n = class_persistent[program->buffers[i].class] ? layers_of_tensor(program, i) : 0;
+        most = n > most ? n : most;
     }
     return most;
+}
+
+struct span behind_sum(const struct proof *p, const struct making *reader, uint32_t operand) {
+    struct span at = reader->span;
+    for (uint32_t id = operand; id;) {
+        const struct making *making = making_at(p, id);
+        if (is_sum(making) || making->recalled || making->n_operands == 0)
+            break;
+        at = making->span;
+        id = making_operand(p->history, making, 0);
+    }
+    return at;
 }
 
 // The op of a part is given a sum of all that this part has, which lacks what others have.
@@ -95,11 +120,12 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
         struct summand lacks;
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
-        const struct making *added = last_added(p, operand, lacks.node);
-        if (!added || !goes_over(added->loop, layers_held(reader->program)))
+        if (!last_added(p, operand, lacks.node) ||
+            layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
+        bool brought = making_at(p, operand)->is_transfer;
         struct fault *fault =
-            fault_make(p, E412, reader->call, NULL,
+            fault_make(p, E412, brought ? making_at(p, operand)->span : reader->call, NULL,
                        "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
                        "what others have before `%s` uses it",
                        making_at(p, operand)->name, of->name,
@@ -255,6 +281,19 @@ static bool is_made_before(const struct proof *p, struct scaled value,
     return false;
 }
 
+// Whether ops of other parts make it, and none of the reader's.
+static bool is_made_elsewhere(const struct proof *p, uint32_t node, const struct making *reader) {
+    bool here = false, there = false;
+    for (uint32_t id = 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
+        if (!making->op || making->value.of.node != node)
+            continue;
+        here |= making->program == reader->program;
+        there |= making->program != reader->program;
+    }
+    return there && !here;
+}
+
 // The op is given a sum that lacks a summand. Where the whole sum was made too it should have been
 // given that.
 static struct fault *summand_fault(struct proof *p, const struct making *reader) {
@@ -268,8 +307,10 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
             if (layers_of(p->world, part, lacks.node))
                 continue;
             const struct making *astray = added_astray(p, operand, lacks.node);
-            struct span at =
-                astray ? astray->call : place_without(p, operand, part, whole, reader->span);
+            struct span at = astray ? astray->call
+                             : is_made_elsewhere(p, lacks.node, reader)
+                                 ? behind_sum(p, reader, operand)
+                                 : place_without(p, operand, part, whole, reader->span);
             struct fault *fault = fault_make(
                 p, E412, at,
                 astray ? "it is added to something else" : "it is not added before this",

@@ -35,8 +35,9 @@ struct proof {
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;
     struct history *history; // of a program that is refused; NULL while it is judged
-    struct fault *odd; // the first statement that is given another microbatch than its task's label
-                       // says, where a history is kept: no mistake, but where one may be; or NULL
+    const struct fault *odd; // the first statement that is given another microbatch than its task's
+                             // label says, or nothing, where a history is kept: where a mistake may
+                             // be; or NULL
     struct copies_summed *sums; // every place and axis, whether of copies or of summands
     uint32_t n_sums, cap_sums;
     // bounded rewriting (rewrite.c)
