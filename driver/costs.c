@@ -313,4 +313,5 @@ void check_costs(struct compilation *c) {
     check_sums_of_copies(c);
     check_whole_sums(c);
     check_links(c);
+    check_pipeline_costs(c);
 }

@@ -4,7 +4,8 @@
 
 #include "driver/compile.h"
 
-// W811 to W815. The program is accounted, and accepted.
+// W811 to W817. The program is accounted, and accepted.
 void check_costs(struct compilation *);
+void check_pipeline_costs(struct compilation *); // costs_pipeline.c: a part of these
 
 #endif

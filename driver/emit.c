@@ -49,7 +49,7 @@ static int emit_as(struct compilation *c, const struct options *options) {
         report_routes(c, stdout);
         return STATUS_OK;
     case AS_PIPELINE:
-        return emit_pipeline(c, stdout);
+        return emit_pipeline(c, option_given(options, OPTION_COMMS), stdout);
     case AS_LLVM:
         return emit_llvm(c);
     case AS_JSON:
@@ -61,5 +61,12 @@ static int emit_as(struct compilation *c, const struct options *options) {
 }
 
 int verb_emit(const struct options *options) {
+    if (option_given(options, OPTION_COMMS) && kind_of(options) != AS_PIPELINE) {
+        fprintf(
+            stderr,
+            "placec: --comms changes nothing without --as pipeline: it is about messages of its "
+            "ranks\n  give --as pipeline, or leave --comms out\n");
+        return STATUS_USAGE;
+    }
     return compile_then(options, stages[kind_of(options)], emit_as);
 }

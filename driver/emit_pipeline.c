@@ -1,6 +1,9 @@
 // placec emit --as=pipeline: the schedule as PyTorch's torch.distributed.pipelining reads it, in today's dialect. A
 // line for each rank; a cell for each step of a time in which every task takes one, so that columns show who is idle
-// when. `schedule from` reads it back.
+// when. With --comms cells stand in the order of each rank alone, with what it sends behind the task that makes it, and
+// what it receives in front of the task that reads it. `schedule from` reads both back.
+#include <stdlib.h>
+
 #include "driver/emit_pipeline.h"
 #include "driver/report_pipeline.h"
 
@@ -8,31 +11,147 @@ static void print_task(const struct task *task, FILE *to) {
     fprintf(to, "%u%c%u", task->stage, task_letters[task->kind], task->microbatch);
 }
 
-// Prints a row; two tasks side by side stand in the cell of the first.
+// Whether the task at the place stands in one cell with the next one.
+static bool is_pair(const struct rank_tasks *list, uint32_t at) {
+    return list->tasks[at].overlapped && at + 1 < list->n;
+}
+
+// Prints one cell; returns how many tasks are in it.
+static uint32_t print_cell(const struct rank_tasks *list, uint32_t at, FILE *to) {
+    if (!is_pair(list, at)) {
+        print_task(&list->tasks[at], to);
+        return 1;
+    }
+    fputc('(', to);
+    print_task(&list->tasks[at], to);
+    fputc(';', to);
+    print_task(&list->tasks[at + 1], to);
+    fputs(")OVERLAP_F_B", to);
+    return 2;
+}
+
+// Two tasks side by side are in the column of the first.
 static void print_rank(const struct rank_tasks *list, const uint32_t *steps, FILE *to) {
     uint32_t column = 0;
-    for (uint32_t i = 0; i < list->n; i++) {
+    for (uint32_t i = 0; i < list->n;) {
         for (; column < steps[i]; column++)
             fputc(',', to);
-        bool pair = list->tasks[i].overlapped && i + 1 < list->n;
-        fputs(pair ? "(" : "", to);
-        print_task(&list->tasks[i], to);
-        if (pair) {
-            fputc(';', to);
-            print_task(&list->tasks[++i], to);
-            fputs(")OVERLAP_F_B", to);
-        }
+        i += print_cell(list, i, to);
     }
     fputc('\n', to);
 }
 
-int emit_pipeline(struct compilation *c, FILE *to) {
+// ---- with messages ----------------------------------------------------------------------------
+
+// A message to a rank. `before`: the place in its list in front of which it is received.
+struct arrival {
+    uint32_t from, stage, microbatch, before, order;
+    bool forward;
+};
+
+struct arrivals {
+    struct arrival *items;
+    uint32_t n, cap;
+};
+
+// The stage that reads what a task makes, if another rank has it.
+static bool is_sent(const struct schedule *s, const struct task *task, uint32_t *reader) {
+    bool forward = task->kind == TASK_FORWARD;
+    *reader = forward ? task->stage + 1 : task->stage - 1;
+    return task->kind != TASK_WEIGHTS && task->stage != (forward ? s->n_stages - 1 : 0) &&
+           s->rank_of[*reader] != s->rank_of[task->stage];
+}
+
+static size_t slot_of(const struct schedule *s, bool forward, uint32_t stage, uint32_t m) {
+    return ((size_t)!forward * s->n_stages + stage) * s->n_microbatches + m;
+}
+
+// The cell of each task that may read a message, as the place of the first task in it.
+static uint32_t *find_cells(struct arena *arena, const struct schedule *s) {
+    uint32_t *cells = ARENA_ARRAY(arena, uint32_t, (size_t)2 * s->n_stages * s->n_microbatches);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        for (uint32_t i = 0, cell = 0; i < s->ranks[rank].n; i++) {
+            const struct task *task = &s->ranks[rank].tasks[i];
+            cell = i > cell && is_pair(&s->ranks[rank], i - 1) && cell == i - 1 ? cell : i;
+            if (task->kind != TASK_WEIGHTS)
+                cells[slot_of(s, task->kind == TASK_FORWARD, task->stage, task->microbatch)] = cell;
+        }
+    return cells;
+}
+
+static int by_place(const void *left, const void *right) {
+    const struct arrival *a = left, *b = right;
+    if (a->before != b->before)
+        return a->before < b->before ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+// What each rank receives, in order. From one rank it is what that one sent first: so what is read late is received
+// before what was sent behind it.
+static struct arrivals *find_arrivals(struct arena *arena, const struct schedule *s) {
+    const uint32_t *cells = find_cells(arena, s);
+    struct arrivals *all = ARENA_ARRAY(arena, struct arrivals, s->n_ranks);
+    uint32_t reader;
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
+            const struct task *task = &s->ranks[rank].tasks[i];
+            if (!is_sent(s, task, &reader))
+                continue;
+            bool forward = task->kind == TASK_FORWARD;
+            struct arrivals *to = &all[s->rank_of[reader]];
+            struct arrival arrival = {rank,
+                                      reader,
+                                      task->microbatch,
+                                      cells[slot_of(s, forward, reader, task->microbatch)],
+                                      to->n,
+                                      forward};
+            ARENA_PUSH(arena, to->items, to->n, to->cap, arrival);
+        }
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
+        struct arrivals *of = &all[rank];
+        for (uint32_t i = of->n; i-- > 1;)
+            if (of->items[i - 1].from == of->items[i].from &&
+                of->items[i].before < of->items[i - 1].before)
+                of->items[i - 1].before = of->items[i].before;
+        if (of->n > 0)
+            qsort(of->items, of->n, sizeof *of->items, by_place);
+    }
+    return all;
+}
+
+static void print_with_messages(const struct schedule *s, uint32_t rank,
+                                const struct arrivals *arrivals, FILE *to) {
+    const struct rank_tasks *list = &s->ranks[rank];
+    uint32_t next = 0, reader;
+    for (uint32_t i = 0; i < list->n;) {
+        uint32_t first = i;
+        fputs(i ? "," : "", to);
+        for (; next < arrivals->n && arrivals->items[next].before == i; next++)
+            fprintf(to, "%uRECV_%c%u,", arrivals->items[next].stage,
+                    arrivals->items[next].forward ? 'F' : 'B', arrivals->items[next].microbatch);
+        i += print_cell(list, i, to);
+        for (uint32_t k = first; k < i; k++)
+            if (is_sent(s, &list->tasks[k], &reader))
+                fprintf(to, ",%uSEND_%c%u", list->tasks[k].stage,
+                        list->tasks[k].kind == TASK_FORWARD ? 'F' : 'B', list->tasks[k].microbatch);
+    }
+    fputc('\n', to);
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+int emit_pipeline(struct compilation *c, bool with_messages, FILE *to) {
+    static const uint32_t one[N_TASK_KINDS] = {1, 1, 1, 1};
     const struct schedule *schedule = c->placement.pipeline.schedule;
     if (!schedule)
         return pipeline_missing(c);
-    static const uint32_t one[N_TASK_KINDS] = {1, 1, 1, 1};
-    uint32_t **steps = schedule_begins(&c->arena, schedule, one);
-    for (uint32_t rank = 0; rank < schedule->n_ranks; rank++)
-        print_rank(&schedule->ranks[rank], steps[rank], to);
+    struct arrivals *arrivals = with_messages ? find_arrivals(&c->arena, schedule) : NULL;
+    uint32_t **steps = with_messages ? NULL : schedule_begins(&c->arena, schedule, one);
+    for (uint32_t rank = 0; rank < schedule->n_ranks; rank++) {
+        if (with_messages)
+            print_with_messages(schedule, rank, &arrivals[rank], to);
+        else
+            print_rank(&schedule->ranks[rank], steps[rank], to);
+    }
     return STATUS_OK;
 }

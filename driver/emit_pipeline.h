@@ -4,7 +4,7 @@
 
 #include "driver/compile.h"
 
-// Prints it as frontend/schedule_file.c reads it. Returns an exit status.
-int emit_pipeline(struct compilation *, FILE *to);
+// Prints it as frontend/schedule_file.c reads it, tasks alone or with what ranks send each other. Returns an exit status.
+int emit_pipeline(struct compilation *, bool with_messages, FILE *to);
 
 #endif

@@ -8,70 +8,22 @@
 // is the part of inputs, and BW all of it. A file with BW is an old one; so is one with W and without I, since
 // otherwise nobody would do the part of inputs. Two tasks at a time, `(0F4;3B1)OVERLAP_F_B`, are in dialects of both.
 //
-// What order the tasks may have is for `place` to judge, which knows devices and microbatches.
-#include "frontend/expand.h"
-#include "frontend/read.h"
+// What is sent and gathered may stand between the tasks (schedule_messages.c). What order tasks may have is for `place`
+// to judge, which knows devices and microbatches.
+#include "frontend/schedule_file.h"
 
 #include <string.h>
 
-enum cell_kind { CELL_F, CELL_B, CELL_I, CELL_W, CELL_BW, CELL_COMMUNICATION, N_CELL_KINDS };
+#include "frontend/read.h"
 
 static const struct cell_word {
     const char *word;
-    enum cell_kind kind;
-} cell_words[] = {
-    {"F", CELL_F},
-    {"B", CELL_B},
-    {"I", CELL_I},
-    {"W", CELL_W},
-    {"BW", CELL_BW},
-    {"UNSHARD", CELL_COMMUNICATION},
-    {"RESHARD", CELL_COMMUNICATION},
-    {"SEND_F", CELL_COMMUNICATION},
-    {"RECV_F", CELL_COMMUNICATION},
-    {"SEND_B", CELL_COMMUNICATION},
-    {"RECV_B", CELL_COMMUNICATION},
-    {"WAIT_SEND_F", CELL_COMMUNICATION},
-    {"WAIT_SEND_B", CELL_COMMUNICATION},
-    {"WAIT_RECV_F", CELL_COMMUNICATION},
-    {"WAIT_RECV_B", CELL_COMMUNICATION},
-    {"REDUCE_GRAD", CELL_COMMUNICATION},
-    {"WAIT_REDUCE_GRAD", CELL_COMMUNICATION},
+    bool has_microbatch;
+} cell_words[N_CELL_KINDS] = {
+#define CELL(ID, word, has_microbatch) {word, has_microbatch},
+#include "frontend/schedule_cells.def"
+#undef CELL
 };
-enum { N_CELL_WORDS = sizeof cell_words / sizeof *cell_words };
-
-struct cell {
-    enum cell_kind kind;
-    bool overlapped;
-    uint32_t stage, microbatch;
-    struct span span;
-};
-
-struct row {
-    struct cell *cells;
-    uint32_t n, cap;
-    struct span span;
-};
-
-struct schedule_reader {
-    struct resolver *r;
-    const char *text; // of the file
-    uint32_t source;
-    struct span from;
-    struct row *rows;
-    uint32_t n_rows, cap_rows;
-    uint32_t n_stages, n_microbatches; // one more than the largest so far
-    uint32_t n_tasks;
-    struct span first_of[N_CELL_KINDS]; // nowhere: there is none
-};
-
-// E333, with where the strategy names the file.
-static struct diagnostic *report_cell(const struct schedule_reader *reader, struct span span,
-                                      const char *message) {
-    struct diagnostic *d = report(reader->r->diagnostics, E333, span, "%s", message);
-    diagnostic_note_at(d, reader->from, "the file is named here");
-    return d;
-}
 
 // ---- a cell -----------------------------------------------------------------------------------
 
@@ -127,15 +79,15 @@ static bool read_task(const struct schedule_reader *reader, struct span span, st
     while (at < span.end && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", reader->text[at]))
         at++;
     int i = 0;
-    while (i < N_CELL_WORDS && (strlen(cell_words[i].word) != at - word ||
+    while (i < N_CELL_KINDS && (strlen(cell_words[i].word) != at - word ||
                                 strncmp(cell_words[i].word, reader->text + word, at - word) != 0))
         i++;
-    if (i == N_CELL_WORDS)
+    if (i == N_CELL_KINDS)
         return report_no_task(reader, span);
     bool has_microbatch = take_digits(reader, &at, span.end, &microbatch);
-    if (at != span.end || (!has_microbatch && cell_words[i].kind != CELL_COMMUNICATION))
+    if (at != span.end || (!has_microbatch && cell_words[i].has_microbatch))
         return report_no_task(reader, span);
-    *cell = (struct cell){.kind = cell_words[i].kind,
+    *cell = (struct cell){.kind = (enum cell_kind)i,
                           .stage = (uint32_t)stage,
                           .microbatch = (uint32_t)microbatch,
                           .span = span};
@@ -144,13 +96,14 @@ static bool read_task(const struct schedule_reader *reader, struct span span, st
 
 // False: reported.
 static bool add_cell(struct schedule_reader *reader, struct row *row, struct cell cell) {
-    if (reader->n_tasks == LIMIT_TASKS) {
+    if (reader->n_cells == LIMIT_TASKS) {
         report_cell(
             reader, cell.span,
             arena_format(reader->r->arena, "at most %d tasks are put in order", (int)LIMIT_TASKS));
         return false;
     }
-    reader->n_tasks++;
+    reader->n_cells++;
+    reader->n_tasks += is_task_cell(cell.kind);
     if (reader->first_of[cell.kind].source == NO_SOURCE)
         reader->first_of[cell.kind] = cell.span;
     if (cell.stage >= reader->n_stages)
@@ -186,6 +139,8 @@ static bool read_pair(struct schedule_reader *reader, struct row *row, struct sp
     if (!read_task(reader, trimmed(reader, inner.begin, semicolon), &first) ||
         !read_task(reader, trimmed(reader, semicolon + 1, inner.end), &second))
         return false;
+    if (!is_task_cell(first.kind) || !is_task_cell(second.kind))
+        return report_no_task(reader, span);
     first.overlapped = true;
     return add_cell(reader, row, first) && add_cell(reader, row, second);
 }
@@ -276,9 +231,10 @@ static bool check_dialect(const struct schedule_reader *reader) {
 }
 
 // The row of each stage. False, once reported: a stage has two, or none.
-static bool find_ranks(const struct schedule_reader *reader, uint32_t *rank_of) {
+static bool find_ranks(struct schedule_reader *reader) {
     struct arena *arena = reader->r->arena;
     struct span *seen = ARENA_ARRAY(arena, struct span, reader->n_stages), largest = span_nowhere();
+    uint32_t *rank_of = reader->rank_of = ARENA_ARRAY(arena, uint32_t, reader->n_stages);
     for (uint32_t stage = 0; stage < reader->n_stages; stage++)
         seen[stage] = span_nowhere();
     for (uint32_t rank = 0; rank < reader->n_rows; rank++)
@@ -320,30 +276,31 @@ static const struct schedule_file *schedule_of_rows(const struct schedule_reader
     *s = (struct schedule){.n_ranks = reader->n_rows,
                            .n_stages = reader->n_stages,
                            .n_microbatches = reader->n_microbatches,
-                           .rank_of = ARENA_ARRAY(arena, uint32_t, reader->n_stages),
+                           .rank_of = reader->rank_of,
                            .ranks = ARENA_ARRAY(arena, struct rank_tasks, reader->n_rows)};
     *file = (struct schedule_file){.name = name,
                                    .schedule = s,
                                    .tasks = ARENA_ARRAY(arena, struct span *, reader->n_rows),
                                    .ranks = ARENA_ARRAY(arena, struct span, reader->n_rows)};
-    if (!find_ranks(reader, s->rank_of))
-        return NULL;
     for (uint32_t rank = 0; rank < reader->n_rows; rank++) {
         const struct row *row = &reader->rows[rank];
         struct rank_tasks *list = &s->ranks[rank];
-        list->n = list->cap = row->n;
         list->tasks = ARENA_ARRAY(arena, struct task, row->n);
         file->tasks[rank] = ARENA_ARRAY(arena, struct span, row->n);
         file->ranks[rank] = row->span;
         for (uint32_t i = 0; i < row->n; i++) {
             const struct cell *cell = &row->cells[i];
-            list->tasks[i] = (struct task){.kind = kind_of(cell->kind, old),
-                                           .overlapped = cell->overlapped,
-                                           .stage = cell->stage,
-                                           .microbatch = cell->microbatch};
-            file->tasks[rank][i] = cell->span;
-            s->splits_backward |= list->tasks[i].kind >= TASK_INPUTS;
+            if (!is_task_cell(cell->kind))
+                continue;
+            struct task *task = &list->tasks[list->n];
+            *task = (struct task){.kind = kind_of(cell->kind, old),
+                                  .overlapped = cell->overlapped,
+                                  .stage = cell->stage,
+                                  .microbatch = cell->microbatch};
+            file->tasks[rank][list->n++] = cell->span;
+            s->splits_backward |= task->kind >= TASK_INPUTS;
         }
+        list->cap = list->n;
     }
     return file;
 }
@@ -367,10 +324,6 @@ const struct schedule_file *read_schedule_file(struct resolver *r, const char *p
                     arena_format(r->arena, "`%s` has no tasks", name));
         return NULL;
     }
-    struct span sent = reader.first_of[CELL_COMMUNICATION];
-    if (sent.source != NO_SOURCE) {
-        report_unsupported(r, sent, UNSUPPORTED_SCHEDULE_COMMUNICATION);
-        return NULL;
-    }
-    return check_dialect(&reader) ? schedule_of_rows(&reader, name) : NULL;
+    bool good = check_dialect(&reader) && find_ranks(&reader) && check_messages(&reader);
+    return good ? schedule_of_rows(&reader, name) : NULL;
 }

@@ -164,6 +164,8 @@ struct placed_pipeline {
     struct axis_list axes; // none: there is no pipeline
     struct placed_stage *stages;
     uint32_t n_stages, n_chunks; // in all, of a device
+    double
+        evenest; // the work of the slowest stage as a multiple of the mean, where they are as even as can be
     const struct schedule *schedule;
 };
 

@@ -270,6 +270,18 @@ struct pipeline_account {
 // The placement has a pipeline.
 struct pipeline_account *account_pipeline(const struct placement *, struct arena *);
 
+// What would make the idle share of a method's pipeline half of what it is, or less: the fewest microbatches, of as many
+// as now and twice, four times, ... as many; and the first method of ir/methods.def, with as many stages on each
+// rank as it wants, or two, that does it for as many microbatches as now.
+struct pipeline_remedy {
+    int64_t microbatches; // 0: none
+    enum pipeline_method method;
+    uint32_t chunks;                              // 0: no method
+    bool says_chunks;                             // that is for the file to say
+    int64_t with_microbatches[2], with_method[2]; // the idle shares there
+};
+struct pipeline_remedy halve_idle(const struct placement *, enum pipeline_method, int64_t layers);
+
 // Units of time that a task takes where stages are alike (pipeline/simulate.c).
 extern const uint32_t task_units[N_TASK_KINDS];
 // When each task begins, by rank and place in its list, where those of a kind take so many units of time, whatever

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts in any
 order in which they can run, each stage's microbatches forward and backward one after the other. All are accepted, and
-train as one device does (trains_alike.py).
+train as one device does (trains_alike.py). With their messages, as the command writes them, they are the same.
 
 usage: said_schedules.py PLACEC [SEED ...]     orders of these seeds alone
 With PLACE_TEST_EVERY=N in the environment an N-th of them."""
@@ -68,6 +68,12 @@ def compare(seed, folder):
     strategy = f'split layers over pp schedule from "{seed}.csv"  split batch over dp'
     write(one, "dp = 1", train, "split batch over dp", tied)
     write(other, f"pp = {ranks}  dp = {data}", train, strategy + chance.choice(("", "  use zero3(dp)")) * (data > 1), tied)
+    step = subprocess.run([PLACEC, "emit", other], capture_output=True, check=False).stdout
+    told = subprocess.run([PLACEC, "emit", "--as=pipeline", "--comms", other], capture_output=True, check=False).stdout
+    with open(file, "wb") as to:
+        to.write(told)
+    if subprocess.run([PLACEC, "emit", other], capture_output=True, check=False).stdout != step or b"SEND_F" not in told:
+        return f"seed {seed}: with its messages it is another schedule"
     done = subprocess.run([sys.executable, os.path.join(HERE, "trains_alike.py"), PLACEC, one, other,
                            "-Dtrain.precision=fp64"], capture_output=True, text=True)
     return None if done.returncode == 0 else f"seed {seed}: {done.stdout}{done.stderr}"

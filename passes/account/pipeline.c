@@ -1,4 +1,6 @@
 // What a pipeline comes to: the idle time of its schedule, and what its ranks hold and send of it.
+#include <string.h>
+
 #include "ir/check.h"
 #include "passes/passes.h"
 #include "passes/pipeline/order.h"
@@ -35,5 +37,57 @@ struct pipeline_account *account_pipeline(const struct placement *placement, str
                                                   .sends = even.ranks[rank].sends,
                                                   .share = share_of(pipeline, rank)};
     arena_free(&scratch);
+    return made;
+}
+
+// ---- less of it -------------------------------------------------------------------------------
+
+// False: the method has no such schedule.
+static bool idle_of_shape(const struct pipeline_shape *shape, int64_t share[2]) {
+    struct arena scratch = {0};
+    struct simulation simulation;
+    bool fits = !shape_unfit(&scratch, shape);
+    if (fits) {
+        CHECK(schedule_simulate(&scratch, schedule_of_shape(&scratch, shape), NULL, &simulation));
+        share[0] = simulation.bubble.numerator;
+        share[1] = simulation.bubble.denominator;
+    }
+    arena_free(&scratch);
+    return fits;
+}
+
+static double value_of(const int64_t fraction[2]) {
+    return (double)fraction[0] / (double)fraction[1];
+}
+
+struct pipeline_remedy halve_idle(const struct placement *placement, enum pipeline_method method,
+                                  int64_t layers) {
+    enum { MOST_TASKS = 1 << 18 }; // what is simulated is not to be waited for
+    const struct placed_pipeline *pipeline = &placement->pipeline;
+    struct pipeline_remedy made = {0};
+    struct pipeline_shape shape = {method, pipeline->schedule->n_ranks, pipeline->n_chunks,
+                                   (uint32_t)placement->microbatches};
+    int64_t now[2], share[2];
+    if (!idle_of_shape(&shape, now))
+        return made;
+    struct pipeline_shape more = shape;
+    while (!made.microbatches && (int64_t)pipeline->n_stages * more.n_microbatches < MOST_TASKS) {
+        more.n_microbatches *= 2;
+        if (!idle_of_shape(&more, share) || 2 * value_of(share) > value_of(now))
+            continue;
+        made.microbatches = more.n_microbatches;
+        memcpy(made.with_microbatches, share, sizeof share);
+    }
+    for (int other = 0; other < N_METHODS && !made.chunks; other++) {
+        shape.method = (enum pipeline_method)other;
+        shape.n_chunks = method_chunks(shape.method) ? method_chunks(shape.method) : 2;
+        if ((int64_t)shape.n_ranks * shape.n_chunks > layers + 2 || !idle_of_shape(&shape, share) ||
+            2 * value_of(share) > value_of(now))
+            continue;
+        made.method = shape.method;
+        made.chunks = shape.n_chunks;
+        made.says_chunks = !method_chunks(shape.method);
+        memcpy(made.with_method, share, sizeof share);
+    }
     return made;
 }

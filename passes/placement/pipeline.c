@@ -244,13 +244,17 @@ static bool find_stages(struct placing *p) {
     return true;
 }
 
-static void weigh_stages(struct placing *p) {
-    struct placed_pipeline *placed = &p->placement->pipeline;
+// What the slowest takes, as a multiple of the mean.
+static double weigh_stages(const struct placing *p, struct placed_stage *stages, uint32_t n) {
     const struct parts_work work = work_of_parts(p);
-    for (uint32_t i = 0; i < placed->n_stages; i++)
-        placed->stages[i].work =
-            (double)(placed->stages[i].end - placed->stages[i].begin) * work.layer +
-            (i == 0 ? work.embedding : 0) + (i + 1 == placed->n_stages ? work.head : 0);
+    double most = 0, all = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        stages[i].work = (double)(stages[i].end - stages[i].begin) * work.layer +
+                         (i == 0 ? work.embedding : 0) + (i + 1 == n ? work.head : 0);
+        most = stages[i].work > most ? stages[i].work : most;
+        all += stages[i].work;
+    }
+    return all > 0 ? most * n / all : 1;
 }
 
 void find_pipeline(struct placing *p) {
@@ -260,8 +264,15 @@ void find_pipeline(struct placing *p) {
     if (p->placement->pipeline.axes.n == 0)
         return;
     check_axes(p);
-    if (find_stages(p))
-        weigh_stages(p);
+    struct placed_pipeline *placed = &p->placement->pipeline;
+    if (!find_stages(p))
+        return;
+    placed->evenest = weigh_stages(p, placed->stages, placed->n_stages);
+    if (!said(p)->n_stages || placed->n_stages > p->program->job->sizes.layers + 2)
+        return;
+    struct placed_stage *even = ARENA_ARRAY(p->arena, struct placed_stage, placed->n_stages);
+    choose_stages(p, placed->n_stages, even);
+    placed->evenest = weigh_stages(p, even, placed->n_stages);
 }
 
 bool begins_stage(const struct placement *placement, int64_t layer) {
