@@ -333,6 +333,7 @@ struct composition compose_pipeline(struct arena *arena, uint64_t seed, const st
     room = room < dims->max_microbatches ? room : dims->max_microbatches;
     int64_t microbatches = chance(&c, 100) ? 1 : 2 + pick(&c, room - 1);
     write_training(&c, devices * microbatch * microbatches, microbatch, microbatches);
+    c.microbatches = microbatches;
     c.random = seed * 37 + 11;
     add_data_axes(&c, devices);
     int64_t left = add_pipeline_axes(&c, dims->max_devices / devices);

@@ -34,6 +34,7 @@ struct composer {
     const char *tokens; // the product of the data and context axes, as a strategy names it
     bool by_tensor;     // what is said to be cut now has owners
     int64_t ranks;      // of the pipeline; 0: there is none
+    int64_t microbatches;
 };
 
 int64_t pick(struct composer *, int64_t n); // 0 .. n-1
@@ -41,6 +42,9 @@ bool chance(struct composer *, int per_thousand);
 // Axes of one of the uses: "a * b", outermost first; one of them. NULL: there is none.
 const char *axes_of(struct composer *, unsigned uses);
 const char *one_axis_of(struct composer *, unsigned uses);
+
+// The path of a file with an order for a pipeline of so many stages, up to 16.
+const char *compose_order(struct composer *, int64_t stages);
 
 void write_strategy(struct composer *);
 

@@ -123,8 +123,16 @@ static void split_layers(struct composer *c) {
     if (chunks == 1 || chunks * c->ranks > c->dims->layers + 2)
         method = pick(c, 6);
     chunks = method < 6 ? 1 : chunks;
-    fprintf(c->to, "  split layers over %s schedule %s", axes_of(c, AXIS_PIPELINE),
-            methods[method].name);
+    const char *axes = axes_of(c, AXIS_PIPELINE);
+    if (chance(c, 250)) {
+        chunks = chance(c, 500) ? chunks : 1;
+        fprintf(c->to, "  split layers over %s schedule from \"%s\"(", axes,
+                compose_order(c, chunks * c->ranks));
+        write_stages(c, chunks * c->ranks);
+        fprintf(c->to, ")\n");
+        return;
+    }
+    fprintf(c->to, "  split layers over %s schedule %s", axes, methods[method].name);
     if (chance(c, 600)) {
         fprintf(c->to, "(");
         write_stages(c, chunks * c->ranks);
