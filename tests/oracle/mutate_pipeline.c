@@ -327,6 +327,7 @@ bool move_message(struct mutant *m) {
     uint32_t wait = wait_behind(&site), at = wait != NO_ID && coin(m) ? wait : site.at;
     uint32_t to = choose(m, site.block->n);
     touched(m, site.block->statements[at].span, "an end of a message moved");
+    touched(m, statement_at(&site)->span, m->what);
     struct statement moved = site.block->statements[at];
     remove_statement(site.block, at);
     block_insert(m->job->arena, site.block, to, moved);
@@ -634,6 +635,7 @@ bool moved_sum(struct mutant *m) {
     uint32_t wait = wait_behind(&site), at = wait != NO_ID && coin(m) ? wait : site.at;
     uint32_t to = choose(m, site.block->n + 1);
     touched(m, site.block->statements[at].span, "a sum of all parts moved in one");
+    touched(m, statement_at(&site)->span, m->what);
     if (to == at || to == at + 1)
         return false;
     move_range(m, site.block, at, at + 1, to);

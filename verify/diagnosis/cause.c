@@ -195,9 +195,9 @@ static uint32_t zeros_brought(const struct proof *p, uint32_t made) {
 }
 
 // The transfer that brought what the op is given instead of what it wants. Of two values that are
-// of different layers it is the one that was brought.
+// of different layers it is the one that was brought, of several that from another part.
 static uint32_t carrier(struct proof *p, const struct fault *fault, const struct making *reader) {
-    uint32_t brought = 0, n_brought = 0;
+    uint32_t brought = 0, n_brought = 0, message = 0;
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
         const struct making *making = operand ? making_at(p, operand) : NULL;
@@ -206,11 +206,14 @@ static uint32_t carrier(struct proof *p, const struct fault *fault, const struct
         if (!making || !making->is_transfer)
             continue;
         brought = operand;
+        message = making->is_message ? operand : message;
         n_brought++;
         if (fault->has_given && term_equal(making->value.of, fault->given.of) &&
             !is_at_hand(p, reader, fault->wanted.of) && !is_made_of(p, fault->wanted.of, operand))
             return is_kept(p, making, fault->wanted.of) ? 0 : operand;
     }
+    if (fault->code == E512 && message)
+        return message;
     return fault->code == E512 && n_brought == 1 && !making_at(p, brought)->is_kept ? brought : 0;
 }
 
@@ -339,7 +342,7 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
         const struct making *cleared = clearing(p, operand, true);
         bool goes_over_some =
             loop && (loop->loop.begin != 0 || loop->loop.end != p->world->terms->microbatches);
-        if (goes_over_some && reader->program->part.axes.n) // as every loop of a pipeline
+        if (goes_over_some && loop_has_tasks(&loop->loop)) // as every such loop of a pipeline
             move_fault(fault, behind_sum(p, reader, operand), "it goes on here",
                        "here all are needed");
         else if (goes_over_some)

@@ -111,6 +111,17 @@ struct span behind_sum(const struct proof *p, const struct making *reader, uint3
     return at;
 }
 
+// The last collective that summed what has the node.
+static const struct making *last_reduced(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        if (making->is_transfer && making->adds_up && layers_of(p->world, making->value, node))
+            return making;
+    }
+    return NULL;
+}
+
 // The op of a part is given a sum of all that this part has, which lacks what others have.
 static struct fault *part_fault(struct proof *p, const struct making *reader) {
     const struct mesh_part *of = &reader->program->part;
@@ -123,9 +134,9 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
         if (!last_added(p, operand, lacks.node) ||
             layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
-        bool brought = making_at(p, operand)->is_transfer;
+        const struct making *reduced = last_reduced(p, operand, lacks.node);
         struct fault *fault =
-            fault_make(p, E412, brought ? making_at(p, operand)->span : reader->call, NULL,
+            fault_make(p, E412, reduced ? reduced->span : reader->call, NULL,
                        "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
                        "what others have before `%s` uses it",
                        making_at(p, operand)->name, of->name,
@@ -281,12 +292,12 @@ static bool is_made_before(const struct proof *p, struct scaled value,
     return false;
 }
 
-// Whether ops of other parts make it, and none of the reader's.
+// Whether calls of other parts make it, and none of the reader's.
 static bool is_made_elsewhere(const struct proof *p, uint32_t node, const struct making *reader) {
     bool here = false, there = false;
     for (uint32_t id = 1; id <= p->history->n; id++) {
         const struct making *making = making_at(p, id);
-        if (!making->op || making->value.of.node != node)
+        if (making->is_transfer || making->value.of.node != node)
             continue;
         here |= making->program == reader->program;
         there |= making->program != reader->program;

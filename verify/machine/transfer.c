@@ -49,7 +49,8 @@ static struct judgement piece_value(struct abstract_machine *m, const struct sta
     struct exchange exchange = statement->start.exchange;
     bool gives = sides_exchange(m, &exchange); // to others, and what arrives is not known yet
     struct judgement from = store_read(m, piece->from, statement->span);
-    note_odd(m, m->program->buffers[piece->from.buffer].name, &from, statement->span);
+    if (!is_copy(&statement->start)) // which may bring ahead what a later task needs
+        note_odd(m, m->program->buffers[piece->from.buffer].name, &from, statement->span);
     bool gather = exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct tensor_type *part = &m->types[gather ? piece->from.buffer : piece->to.buffer];
     if (gives && !exchange_is_message(&exchange))

@@ -154,6 +154,7 @@ void history_begin(struct proof *p, const struct op *op, const struct exchange *
     struct making making = {
         .op = op, .span = span, .operands = history->n_operands, .n_operands = n};
     making.is_transfer = exchange && !op;
+    making.is_message = exchange && exchange_is_message(exchange);
     making.adds_up = exchange && collective_sums(exchange->kind);
     making.cuts_up = exchange && exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     for (uint32_t i = 0; i < n; i++)

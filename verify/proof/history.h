@@ -10,6 +10,7 @@ struct proof;
 struct making {                               // of one value; numbered from 1
     const struct op *op;                      // NULL: a statement made it
     bool is_transfer;                         // that is a collective
+    bool is_message;                          // from another part
     bool adds_up;                             // a collective, of either kind, that sums
     bool cuts_up;                             // and of the sum leaves each device its part
     struct span span, call;                   // of the op, and of the statement
