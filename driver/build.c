@@ -44,7 +44,7 @@ static bool is_elf(const Elf64_Ehdr *header, enum choice kind) {
                                : header->e_type != ET_REL && header->e_entry != 0;
 }
 
-static bool is_of_kind(const char *path, enum choice kind) {
+static bool is_of_form(const char *path, int kind) {
     union {
         char bytes[sizeof(Elf64_Ehdr)];
         Elf64_Ehdr header;
@@ -55,14 +55,15 @@ static bool is_of_kind(const char *path, enum choice kind) {
     if (from)
         fclose(from);
     return n >= length && memcmp(file.bytes, forms[kind].begins, length) == 0 &&
-           (forms[kind].begins != elf || is_elf(&file.header, kind));
+           (forms[kind].begins != elf || is_elf(&file.header, (enum choice)kind));
 }
 
 static int write_build(struct compilation *c, const struct options *options) {
     const char *why = NULL, *path = options->values[OPTION_OUTPUT];
     const struct backend_options generate = {.level = options->values[OPTION_CPU]};
     enum choice kind = kind_of(options);
-    if (!can_take_name(c, path, is_of_kind(path, kind), forms[kind].name, "-o"))
+    const struct output_kind output = {forms[kind].name, "-o", (int)kind, is_of_form};
+    if (!can_take_name(c, path, &output))
         return STATUS_REFUSED;
     struct backend *backend = native_backend(c, &why);
     if (backend && write_output(c, backend, kind, &generate, path, &why))

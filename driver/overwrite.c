@@ -33,19 +33,18 @@ static bool is_text_of_program(struct compilation *c, const struct stat *status)
 
 // What is made takes its name by a rename, which would put a file in the place of a device, of what
 // the program was read from (its own text, an import, a config.json), or of anybody's work.
-bool can_take_name(struct compilation *c, const char *path, bool is_like_it, const char *kind,
-                   const char *option) {
+bool can_take_name(struct compilation *c, const char *path, const struct output_kind *kind) {
     struct stat status;
     if (stat(path, &status) != 0)
         return true;
     const char *taken = S_ISDIR(status.st_mode)          ? "it is a folder"
                         : !S_ISREG(status.st_mode)       ? "it is not a regular file"
                         : is_text_of_program(c, &status) ? "it is part of the program that is built"
-                        : status.st_size > 0 && !is_like_it
-                            ? arena_format(&c->arena, "it is there and is not %s", kind)
+                        : status.st_size > 0 && !kind->is_like(path, kind->form)
+                            ? arena_format(&c->arena, "it is there and is not %s", kind->name)
                             : NULL;
     if (taken)
         fprintf(stderr, "placec: cannot write `%s`: %s\n  give %s the name of a file of its own\n",
-                path, taken, option);
+                path, taken, kind->option);
     return !taken;
 }

@@ -109,7 +109,8 @@ static void print_picture(struct compilation *c, struct picture *picture) {
 
 static const char begins[] = "<svg ";
 
-static bool is_picture(const char *path) {
+static bool is_picture(const char *path, int form) {
+    (void)form;
     char head[sizeof begins - 1];
     FILE *from = fopen(path, "rb");
     size_t n = from ? fread(head, 1, sizeof head, from) : 0;
@@ -120,7 +121,8 @@ static bool is_picture(const char *path) {
 
 int write_picture(struct compilation *c, const struct timeline *timeline, const char *path) {
     struct new_file file;
-    if (!can_take_name(c, path, is_picture(path), "a picture", "--timeline"))
+    static const struct output_kind kind = {"a picture", "--timeline", 0, is_picture};
+    if (!can_take_name(c, path, &kind))
         return STATUS_REFUSED;
     bool open = new_file_open(&file, path) == 0;
     FILE *to = open ? new_file_stream(&file) : NULL;

@@ -82,4 +82,4 @@ def compare(seed, folder):
 seeds = [int(seed) for seed in SEEDS] or range(0, SEEDS_OF_TEST, int(os.environ.get("PLACE_TEST_EVERY", 1)))
 with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
     wrong = [line for line in pool.map(lambda seed: compare(seed, temporary), seeds) if line]
-sys.exit("\n".join(wrong))
+sys.exit("\n".join(wrong) or None)

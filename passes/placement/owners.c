@@ -105,6 +105,8 @@ static const char *missing_beside(const struct placing *p, const struct storage 
     struct axis_list model = axis_list_without(owners, &p->placement->tokens);
     if (model.n && storage->shards[STATE_GRADIENTS].n)
         return "of gradients over axes of the model";
+    if (model.n && storage->scattered_each.n)
+        return "over axes of the model, beside gradients that go to owners in each microbatch,";
     if (model.n && p->placement->ordered)
         return "over axes of the model, where training is `reproducible`,";
     if (sums_between_owners(p, storage))
