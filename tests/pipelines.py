@@ -62,6 +62,8 @@ TABLE = {  # name: model, mesh, train, strategy
     "zero1": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),
     "zero2": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero2(dp)"),
     "zero3": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero3(dp)"),
+    "zero3_ahead": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{OF_STAGES % 'embedding + 1, 5 + head'}  {DP}  "
+                    "use zero3(dp)  parameters : gathered(dp, prefetch = 3)"),
     "zero3_interleaved": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{BY_THREE}  {DP}  use zero3(dp)"),
     "zero3_kept": (LLAMA, "pp = 2  dp = 2", "microbatch = 1",
                    f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, after_forward = kept)"),

@@ -99,15 +99,17 @@ static bool is_left(const struct tracer *t, buffer_id buffer) {
 }
 
 // Whether each iteration of a loop of tasks ends what the one before it has begun by the statement that began this
-// life, as what was sent is waited for by a later task. Then all but the last are freed in the loop.
+// life, as what was sent is waited for by a later task. Then all but the last are freed in the loop. Of several
+// lives that the statement begins in an iteration, as in a loop over layers, it is the last that is like this one.
 static bool is_ended_by_next(const struct tracer *t, const struct item_state *state) {
-    const struct execution *executions = t->uses.executions;
+    const struct execution *executions = t->uses.executions, *own = &executions[state->first];
     for (uint32_t i = state->previous; state->of_tasks && i > 0; i = t->previous[i - 1]) {
         const struct life *before = &t->uses.lives[i - 1];
         const struct execution *first = &executions[before->first];
         if (before->first < state->loop_begin)
             return false;
-        if (first->place == executions[state->first].place)
+        if (first->place == own->place &&
+            first->variables[state->loop] != own->variables[state->loop])
             return first->variables[state->loop] != executions[before->last].variables[state->loop];
     }
     return false;
