@@ -34,7 +34,7 @@ static int64_t bytes_of_states(const struct account *account) {
     return bytes;
 }
 
-enum { STAGES_COLUMNS = 22 };
+enum { STAGES_COLUMNS = 18 };
 
 void report_pipeline(struct compilation *c, FILE *to) {
     if (c->placement.pipeline.axes.n == 0)
