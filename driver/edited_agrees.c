@@ -232,10 +232,9 @@ static bool types_differ(const struct comparison *w) {
     const char *text = w->text->job->policy.types, *file = w->file->job->policy.types;
     if (same_text(text, file))
         return false;
-    struct diagnostic *d =
-        report(w->c->diagnostics, E620, w->text->job->policy_span,
-               "this step is written for %s; the strategy is compiled for %s",
-               parts_text(w, text), parts_text(w, file));
+    struct diagnostic *d = report(w->c->diagnostics, E620, w->text->job->policy_span,
+                                  "this step is written for %s; the strategy is compiled for %s",
+                                  parts_text(w, text), parts_text(w, file));
     point_at(d, &w->c->config.train.precision.origin);
     advise(d);
     return true;

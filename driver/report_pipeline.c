@@ -44,14 +44,14 @@ void report_pipeline(struct compilation *c, FILE *to) {
             mesh_axes_text(&c->config.mesh, &c->placement.pipeline.axes, &c->arena),
             pipeline_schedule_name(said(c)), pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
-    fprintf(to, "    rank %-*s  work in flight       states         peak         sent\n",
+    fprintf(to, "    rank %-*s  work in flight      states        peak        sent\n",
             STAGES_COLUMNS, "layers");
     for (uint32_t rank = 0; rank < pipeline->n_ranks; rank++) {
         const struct account *account = c->accounts[rank];
         const char *stages = stages_of_rank(c, rank);
         if (strlen(stages) > STAGES_COLUMNS)
             stages = arena_format(&c->arena, "%.*s...", STAGES_COLUMNS - 3, stages);
-        fprintf(to, "    %4u %-*s %3.0f %% %9u %12s %12s %12s\n", rank, STAGES_COLUMNS, stages,
+        fprintf(to, "    %4u %-*s %3.0f %% %9u %11s %11s %11s\n", rank, STAGES_COLUMNS, stages,
                 100 * pipeline->ranks[rank].share, pipeline->ranks[rank].in_flight,
                 bytes_text(&c->arena, (double)bytes_of_states(account)),
                 bytes_text(&c->arena, (double)account->arenas[TIER_DEVICE].peak),

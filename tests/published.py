@@ -10,7 +10,10 @@ usage: published.py PLACEC ROOT
   DeepSpeed     estimate_zero3_model_states_mem_needs and that of zero2, for 8 devices without offloading
   ZeRO-Offload  Ren et al., 2021: of a model of 13 B 2 bytes a parameter are on the device, 14 on the host; a step moves
                 gradients out and parameters in, 4 bytes a parameter
-  70 B          sums of the same 16 bytes on 8 devices, and what is sent as multiples of data parallelism"""
+  70 B          sums of the same 16 bytes on 8 devices, and what is sent as multiples of data parallelism
+  GPT-3         175 B with tensor 8, pipeline 8, interleaved 3, at Megatron-LM's 18 bytes: 45.5625 GiB a device of the
+                matrices of its layers; and Narayanan et al., 2021: idle (p-1)/(vm+p-1), in flight on the first rank
+                (1 + (p-1)/(pv)) p times as much as a rank's layers, in v parts"""
 import json
 import os
 import subprocess
@@ -62,6 +65,26 @@ def sent(plan):
     """Bytes of the layers' states. What is used once in a step (the table, the last norm, the head) is gathered once
     where the published sums count it twice."""
     return sum(row["bytes"] for row in plan["communication"] if row["role"] == "layers")
+
+
+def pipelined(microbatches):
+    """GPT-3 on 64 devices: heads, ffn and the table over 8, layers over 8 with three stages on each rank."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "gpt3.place")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"""
+model gpt3 : gpt2 {{ layers = 96  hidden = 12288  heads = 96  ffn = 49152  vocab = 51200  sequence_limit = 2048 }}
+device d {{ memory = 80 GiB }}
+mesh all of d {{ pp = 8  tp = 8 }}
+train {{ batch = {microbatches}  sequence = 2048  microbatch = 1  optimizer = adamw(lr = 1e-4)
+        precision {{ parameters = bf16  master = fp32  compute = bf16 }} }}
+strategy main {{
+  split layers over pp schedule interleaved(chunks = 3)
+  split heads, kv_heads, ffn, vocab over tp
+  activations : sharded(tp by sequence)
+}}
+""")
+        return check(path)
 
 
 class Published(unittest.TestCase):
@@ -116,6 +139,19 @@ class Published(unittest.TestCase):
         self.assertAlmostEqual(memory["host"] / n, 14, 1)  # and what the update of the table makes on its way
         self.assertAlmostEqual(plan["copied"]["host"] / n, 4, 3)
         self.assertLess(memory["peak"], 32e9)  # it trains on one device of 32 GB
+
+    def test_gpt3(self):
+        microbatches = 64
+        plan = pipelined(microbatches)
+        p, v, hidden, layers = 8, 3, 12288, 96 // 8
+        matrices = 18 * layers * 12 * hidden**2 // 8
+        self.assertEqual(matrices / 2**30, 45.5625)
+        # Biases of what is split are split; those of the two outputs, and norms, each device has.
+        others = 18 * layers * ((3 + 4) * hidden // 8 + (2 + 4) * hidden)
+        for rank in plan["memory"]["stages"][1:-1]:  # the first has the table, too, the last the head
+            self.assertEqual(sum(rank["held"][state] for state in STATES), matrices + others)
+        self.assertEqual(plan["pipeline"]["bubble"], [p - 1, v * microbatches + p - 1])
+        self.assertEqual(plan["pipeline"]["in_flight"][0], p * v + p - 1)
 
     def example(self, *arguments):
         path = os.path.join(ROOT, "examples", "zero3_70b.place")
