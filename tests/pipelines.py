@@ -105,6 +105,8 @@ TABLE = {  # name: model, mesh, train, strategy
     "parameters_away": (LLAMA, "pp = 2", "microbatch = 2", f"{F1B}  parameters : offloaded"),
     "activations_away": (LLAMA, "pp = 2", "microbatch = 2", f"{F1B}  activations : offloaded"),
     "gradients_away": (GPT2, "pp = 2", "microbatch = 2", f"{F1B}  gradients : offloaded  optimizer : offloaded"),
+    "v_tied_away": (TIED, "pp = 2", "microbatch = 2", "split layers over pp schedule v_min  gradients : offloaded  "
+                    "optimizer : offloaded"),
     "frozen": (LLAMA, "pp = 2", "microbatch = 2  optimizer.norm = none  optimizer.embedding = none", F1B),
     "dropout": (DROPS, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}"),
 }

@@ -61,7 +61,7 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
         copy.host = HOST_NONE;
     }
     int layers = buffer_find_stack(&copy, STACK_LAYERS);
-    if (is_one_of_several(m, of, use->stage))
+    if (is_one_of_several(m, of, use->stage) || m->s->buffers[of].is_again)
         copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
     if (layers >= 0) {
         struct stack *stack = &copy.stacks.list[layers];
@@ -83,7 +83,8 @@ static buffer_id window_of_stage(struct making_part *m, buffer_id of, struct sta
     struct buffer copy = *window;
     copy.window_of = copy_of_stage(m, window->window_of, use);
     copy.stacks = m->part->buffers[copy.window_of].stacks;
-    if (is_one_of_several(m, window->window_of, use->stage))
+    if (is_one_of_several(m, window->window_of, use->stage) ||
+        m->s->buffers[window->window_of].is_again)
         copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
     buffer_id made = program_find_buffer(m->part, copy.name);
     return made != NO_ID ? made : program_add_buffer(m->part, copy);

@@ -107,6 +107,7 @@ struct split_buffer {
     bool is_made;    // by tasks, before any reads it
     bool is_outside; // statements around the tasks touch it
     bool is_whole;   // of a window that they touch
+    bool is_again;   // they have it for something else, too, or its whole
     struct stage_use *uses;
     const struct rank_copy *copies;
 };

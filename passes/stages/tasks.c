@@ -241,20 +241,33 @@ static void execute_tasks(struct splitter *s, struct task_loop *loop) {
     }
 }
 
+// What stands behind the tasks and reads of a buffer first is given what they made. What writes all of it first, or
+// stands in front of tasks that do, has it for something else.
+static void note_access(struct splitter *s, const struct access *access, bool behind, bool *anew) {
+    buffer_id buffer = access->at->buffer, whole = buffer_whole(s->whole, buffer);
+    anew[whole] |= access->written && buffer == whole && !s->buffers[whole].is_whole;
+    if (s->buffers[whole].is_made && (!behind || anew[whole])) {
+        s->buffers[whole].is_again = s->buffers[buffer].is_again = true;
+        return;
+    }
+    s->buffers[buffer].is_outside = s->buffers[whole].is_whole = true;
+}
+
 static void note_outside(struct splitter *s, const struct step *step,
                          const struct statement *tasks) {
+    bool *anew = ARENA_ARRAY(s->scratch, bool, s->whole->n_buffers + 1), behind = false;
     for (uint32_t i = 0; i < step->body.n; i++) {
+        behind |= &step->body.statements[i] == tasks;
         if (&step->body.statements[i] == tasks)
             continue;
         const struct block one = {&step->body.statements[i], 1, 1};
         struct statement_walk walk = walk_statements(&one);
         while (walk_next(&walk)) {
             struct access access;
-            for (uint32_t k = 0; (access = statement_access(s->whole, walk.statement, k)).at; k++) {
-                bool touches = walk.statement->kind != STATEMENT_FREE;
-                s->buffers[access.at->buffer].is_outside |= touches;
-                s->buffers[buffer_whole(s->whole, access.at->buffer)].is_whole |= touches;
-            }
+            for (uint32_t k = 0; walk.statement->kind != STATEMENT_FREE &&
+                                 (access = statement_access(s->whole, walk.statement, k)).at;
+                 k++)
+                note_access(s, &access, behind, anew);
         }
     }
 }
@@ -356,11 +369,11 @@ void find_tasks(struct splitter *s) {
         const struct step *step = &s->whole->steps[kind];
         struct task_loop *loop = &s->loops[kind];
         loop->loop = find_loop(step);
+        if (loop->loop) {
+            cut_at_labels(s, loop);
+            execute_tasks(s, loop);
+        }
         note_outside(s, step, loop->loop);
-        if (!loop->loop)
-            continue;
-        cut_at_labels(s, loop);
-        execute_tasks(s, loop);
     }
     widen_homes(s);
     find_ranks_of_tensors(s);

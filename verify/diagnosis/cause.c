@@ -331,8 +331,37 @@ static const struct statement *last_time_loop(struct proof *p, uint32_t made) {
     return NULL;
 }
 
+// Whether one of its summands has a microbatch and not the one before.
+static bool skips_microbatch(const struct proof *p, struct scaled value) {
+    for (uint32_t i = 0, n = p->world->terms->nodes[value.of.node].n_parts; i < n; i++) {
+        struct summand one = sum_part(p->world->terms, value, i);
+        bool follows =
+            one.m_begin == ALL_MICROBATCHES || number_is_symbolic(one.m_begin) || one.m_begin == 0;
+        for (uint32_t k = 0; k < n && !follows; k++) {
+            struct summand other = sum_part(p->world->terms, value, k);
+            follows = other.node == one.node && other.m_end == one.m_begin;
+        }
+        if (!follows)
+            return true;
+    }
+    return false;
+}
+
+// The first sum on the way to the value that goes on without a microbatch.
+static const struct making *first_skipping(struct proof *p, uint32_t made) {
+    const struct making *first = NULL;
+    struct lineage way = lineage_of(p, made, true);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        if (is_sum(made_like(p, id)) && term_is_collected(p->world->terms, making->value.of) &&
+            skips_microbatch(p, making->value))
+            first = making;
+    }
+    return first;
+}
+
 // A sum that lacks microbatches: those that its loop does not go over, or what was summed before it
-// was cleared again.
+// was cleared again. Each loop of a pipeline goes over some only, and what others lack shows in the sum.
 static void tell_collection(struct proof *p, struct fault *fault, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
@@ -342,9 +371,11 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
         const struct making *cleared = clearing(p, operand, true);
         bool goes_over_some =
             loop && (loop->loop.begin != 0 || loop->loop.end != p->world->terms->microbatches);
-        if (goes_over_some && loop_has_tasks(&loop->loop)) // as every such loop of a pipeline
-            move_fault(fault, behind_sum(p, reader, operand), "it goes on here",
-                       "here all are needed");
+        const struct making *skipping = first_skipping(p, operand);
+        bool of_tasks = reader->program->part.axes.n && (!loop || loop_has_tasks(&loop->loop));
+        if (of_tasks && !cleared)
+            move_fault(fault, skipping ? skipping->call : behind_sum(p, reader, operand),
+                       "it goes on here", "here all are needed");
         else if (goes_over_some)
             move_fault(fault, loop->span, "it does not go over all microbatches",
                        "here all are needed");
