@@ -259,9 +259,9 @@ static double weigh_stages(const struct placing *p, struct placed_stage *stages,
 
 void find_pipeline(struct placing *p) {
     p->placement->pipeline.axes = effective_axes(p, &said(p)->axes);
-    if (said(p)->file && !check_said_ranks(p, n_ranks(p)))
+    if (p->placement->pipeline.axes.n == 0) // one device has all stages, in whatever order
         return;
-    if (p->placement->pipeline.axes.n == 0)
+    if (said(p)->file && !check_said_ranks(p, n_ranks(p)))
         return;
     check_axes(p);
     struct placed_pipeline *placed = &p->placement->pipeline;
