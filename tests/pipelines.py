@@ -4,7 +4,7 @@ losses, norms and parameters of three steps in fp64, and what each holds and sen
 (trains_alike.py). What relaxes a condition trains as the same without a pipeline.
 
 usage: pipelines.py PLACEC [NAME ...]      those of these names alone
-With PLACE_TEST_EVERY=N in the environment an N-th of them."""
+Every third, or with PLACE_TEST_EVERY=N in the environment an N-th of them; with PLACE_TEST_FULL all."""
 import concurrent.futures
 import os
 import subprocess
@@ -133,7 +133,7 @@ def compare(name, folder):
     return None if done.returncode == 0 else f"{name}: {done.stdout}{done.stderr}"
 
 
-every = int(os.environ.get("PLACE_TEST_EVERY", 1))
+every = 1 if os.environ.get("PLACE_TEST_FULL") else int(os.environ.get("PLACE_TEST_EVERY", 3))
 names = [name for i, name in enumerate(TABLE) if (name in NAMES if NAMES else i % every == 0)]
 with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
     wrong = [line for line in pool.map(lambda name: compare(name, temporary), names) if line]
