@@ -577,6 +577,8 @@ value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
 // A name that no value of the unit has yet: `name`, else name.2, name.3 ...
 const char *unit_fresh_name(struct arena *, const struct unit *, const char *name);
 const struct op *unit_producer(const struct unit *, value_id); // NULL: a parameter
+// Marks, of a unit's values, those of which the marked ones are made.
+void unit_mark_needed(const struct unit *, bool *needed);
 bool unit_has_role(const struct unit *, enum role); // some op is of this part of the model
 // The parameter that the value is, or of which casts make it; NO_ID: it is made of others.
 value_id unit_cast_parameter(const struct unit *, value_id);

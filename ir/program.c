@@ -206,6 +206,17 @@ struct op *unit_add_op(struct arena *arena, struct unit *unit, enum op_kind kind
     return &unit->ops[unit->n_ops - 1];
 }
 
+void unit_mark_needed(const struct unit *unit, bool *needed) {
+    for (uint32_t i = unit->n_ops; i-- > 0;) {
+        const struct op *op = &unit->ops[i];
+        bool makes = false;
+        for (unsigned k = 0; k < op->n_results; k++)
+            makes |= needed[op->results[k]];
+        for (unsigned k = 0; k < op->n_operands && makes; k++)
+            needed[op->operands[k]] = true;
+    }
+}
+
 bool unit_has_role(const struct unit *unit, enum role role) {
     for (uint32_t i = 0; i < unit->n_ops; i++)
         if (unit->ops[i].n_roles && unit->ops[i].roles[0] == role)

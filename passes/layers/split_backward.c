@@ -36,17 +36,6 @@ static bool is_gradient(const struct halver *h, struct reference at) {
     return h->program->buffers[at.buffer].class == CLASS_GRADIENTS;
 }
 
-static void mark_needed(const struct unit *unit, bool *needed) {
-    for (uint32_t i = unit->n_ops; i-- > 0;) {
-        const struct op *op = &unit->ops[i];
-        bool makes = false;
-        for (unsigned k = 0; k < op->n_results; k++)
-            makes |= needed[op->results[k]];
-        for (unsigned k = 0; k < op->n_operands && makes; k++)
-            needed[op->operands[k]] = true;
-    }
-}
-
 // The half of each op of the unit that is called; how many there are of weights, and of all.
 static uint32_t *halves_of(const struct halver *h, const struct call *call, uint32_t *n_weights) {
     const struct unit *unit = &h->program->job->units[call->unit];
@@ -54,7 +43,7 @@ static uint32_t *halves_of(const struct halver *h, const struct call *call, uint
     bool *needed = ARENA_ARRAY(h->program->arena, bool, unit->n_values + 1);
     for (uint32_t i = 0; i < unit->n_results; i++)
         needed[unit->results[i].value] |= !is_gradient(h, call->results[i]);
-    mark_needed(unit, needed);
+    unit_mark_needed(unit, needed);
     *n_weights = 0;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         bool inputs = false;

@@ -45,18 +45,6 @@ static void add_ranks_of(struct splitter *s, const struct statement *from, struc
 
 // ---- parts of a call --------------------------------------------------------------------------
 
-// Marks the values of which those that are marked are made.
-static void mark_needed(const struct unit *unit, bool *needed) {
-    for (uint32_t i = unit->n_ops; i-- > 0;) {
-        const struct op *op = &unit->ops[i];
-        bool makes = false;
-        for (unsigned k = 0; k < op->n_results; k++)
-            makes |= needed[op->results[k]];
-        for (unsigned k = 0; k < op->n_operands && makes; k++)
-            needed[op->operands[k]] = true;
-    }
-}
-
 static bool is_made(const struct op *op, const bool *needed) {
     for (unsigned k = 0; k < op->n_results; k++)
         if (needed[op->results[k]])
@@ -119,7 +107,7 @@ static bool cut_call(struct making_part *m, const struct statement *from, struct
     }
     if (!any)
         return false;
-    mark_needed(unit, needed);
+    unit_mark_needed(unit, needed);
     *made = statement_clone(m->s->arena, m->s->whole, from);
     uint32_t n = 0, n_results = 0;
     for (uint32_t i = 0; i < unit->n_parameters; i++)
