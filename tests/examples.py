@@ -29,6 +29,7 @@ import unittest
 
 import data_order
 import padded
+import traffic
 from runnable import runnable
 
 PLACEC, FOLDER, TEXT = sys.argv[1:4]
@@ -77,26 +78,6 @@ def saved(path):
 def axes_of(report):
     """As the file names them: tp.0 and tp.1 are factors of tp."""
     return sorted({axis["axis"].split(".")[0] for axis in report["mesh"] if axis["factors"] is None})
-
-
-def predicted_traffic(report, averages):
-    """Of a step behind which parameters are averaged, or of another; along each axis, of the stage that sends most."""
-    traffic = {}
-    for stage in {row["stage"] for row in report["communication"]}:
-        sent = {}
-        for row in report["communication"]:
-            if row["stage"] == stage and (averages or row["every"] == 1):
-                sent[row["axis"]] = sent.get(row["axis"], 0) + row["bytes"]
-        traffic = {axis: max(traffic.get(axis, 0), sent.get(axis, 0)) for axis in traffic | sent}
-    return traffic
-
-
-def total_traffic(report):
-    """Of the stage that sends most."""
-    stages = {}
-    for row in report["communication"]:
-        stages[row["stage"]] = stages.get(row["stage"], 0) + row["bytes"]
-    return max(stages.values(), default=0)
 
 
 def sizes(path):
@@ -173,7 +154,7 @@ class Examples(unittest.TestCase):
         self.assertEqual([d["code"] for d in report["diagnostics"]], ["W811"] if gathers_again(path, report) else [])
         memory = report["memory"]
         self.assertEqual(sum(memory[s] for s in STATES) + memory["transient"], memory["peak"])
-        self.assertEqual(total_traffic(report), report["communication_total"])
+        self.assertEqual(traffic.total(report), report["communication_total"])
         with tempfile.TemporaryDirectory() as folder:
             timeline = os.path.join(folder, "timeline")
             head, steps = run(path, folder, "--memory", timeline)
@@ -184,9 +165,8 @@ class Examples(unittest.TestCase):
                 self.assertEqual(step["peak_bytes"], memory["peak"])
                 self.check_live(step["live_bytes"], memory)
                 sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
-                averages = any(step["step"] % row["every"] == 0 for row in report["communication"] if row["every"] > 1)
-                traffic = predicted_traffic(report, averages or step["step"] == STEPS)
-                self.assertEqual(sent, {a: b for a, b in traffic.items() if b})
+                predicted = traffic.predicted(report, traffic.is_average(report, step["step"], STEPS))
+                self.assertEqual(sent, {a: b for a, b in predicted.items() if b})
             if "state_consistency" in (row["condition"] for row in report["relaxed"]):
                 self.check_islands(path, folder, report)
                 return

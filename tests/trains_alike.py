@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import traffic  # noqa: E402
+
 PLACEC, ONE, OTHER, *SETTINGS = sys.argv[1:]
 TEXT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
 WITHIN = 1e-9  # of a loss, of a norm, of a tensor's largest element
@@ -66,24 +69,12 @@ def is_derived(path):
         return not re.search(r"^step ", text.read(), re.MULTILINE)
 
 
-def predicted_traffic(report, number, n_steps):
-    """Parameters are averaged behind each so-manieth step, and behind the last."""
-    by_stage, predicted = {}, {}
-    for row in report["communication"]:
-        if number % row["every"] == 0 or number == n_steps:
-            sent = by_stage.setdefault(row["stage"], {})
-            sent[row["axis"]] = sent.get(row["axis"], 0) + row["bytes"]
-    for axis in {axis for sent in by_stage.values() for axis in sent}:  # a run tells of the device that sends most
-        predicted[axis] = max(sent.get(axis, 0) for sent in by_stage.values())
-    return predicted
-
-
 def check_account(report, steps):
     memory = report["memory"]
     live = max((stage["live"] for stage in memory["stages"]), key=lambda live: live["peak"])
     for step in steps:
         sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
-        predicted = predicted_traffic(report, step["step"], len(steps))
+        predicted = traffic.predicted(report, traffic.is_average(report, step["step"], len(steps)))
         if sent != predicted or step["peak_bytes"] != memory["peak"]:
             die(f"sent {sent}, held {step['peak_bytes']}; predicted {predicted}, {memory['peak']}")
         if any(step["live_bytes"][state] != live[state] for state in STATES):
