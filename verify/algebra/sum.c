@@ -10,6 +10,8 @@
 // else does. Joining is only between summands of one node, of which there are one or two.
 #include "verify/algebra/term.h"
 
+#include <string.h>
+
 #include "ir/check.h"
 
 // The norm of all gradients has some dozens, and inserting takes time with their number; of a
@@ -236,6 +238,68 @@ bool term_is_collected(const struct terms *terms, struct term term) {
         if (node->key->parts[i].m_begin != ALL_MICROBATCHES)
             return true;
     return false;
+}
+
+static struct summand part_at(const struct terms *terms, struct term term, uint32_t i) {
+    return sum_part(terms, (struct scaled){term, SCALE_ONE}, i);
+}
+
+static bool differ_in_microbatches(const struct summand *a, const struct summand *b) {
+    return a->node == b->node && a->at == b->at && a->end == b->end && a->scale == b->scale;
+}
+
+bool sum_part_is_first(const struct terms *terms, struct term term, uint32_t i) {
+    struct summand part = part_at(terms, term, i);
+    for (uint32_t k = 0; k < i; k++) {
+        struct summand other = part_at(terms, term, k);
+        if (differ_in_microbatches(&part, &other))
+            return false;
+    }
+    return true;
+}
+
+// The ranges of summand i and of those that differ from it in them alone, in order.
+static uint32_t part_collected_from(const struct terms *terms, struct term term, uint32_t i,
+                                    struct microbatches *from) {
+    struct summand first = part_at(terms, term, i);
+    uint32_t n = 0;
+    for (; i < terms->nodes[term.node].n_parts; i++) {
+        struct summand part = part_at(terms, term, i);
+        if (!differ_in_microbatches(&first, &part))
+            continue;
+        if (n == MAX_MICROBATCH_RANGES || part.m_begin == ALL_MICROBATCHES ||
+            number_is_symbolic(part.m_begin) || number_is_symbolic(part.m_end))
+            return 0;
+        from[n++] = (struct microbatches){part.m_begin, part.m_end};
+    }
+    return n;
+}
+
+uint32_t sum_collected_from(const struct terms *terms, struct term term,
+                            struct microbatches from[MAX_MICROBATCH_RANGES]) {
+    const struct node *node = &terms->nodes[term.node];
+    struct microbatches other[MAX_MICROBATCH_RANGES];
+    uint32_t n = node->key->kind == NODE_SUM ? part_collected_from(terms, term, 0, from) : 0;
+    for (uint32_t i = 1; i < node->n_parts && n; i++)
+        if (sum_part_is_first(terms, term, i) && (part_collected_from(terms, term, i, other) != n ||
+                                                  memcmp(other, from, n * sizeof *from) != 0))
+            return 0;
+    return n;
+}
+
+struct scaled sum_collect(struct builder *builder, struct term term,
+                          const struct microbatches *from, uint32_t n) {
+    struct terms *terms = builder->terms;
+    struct sum sum = {0};
+    for (uint32_t i = 0; i < terms->nodes[term.node].n_parts; i++) {
+        struct summand part = part_at(terms, term, i);
+        for (uint32_t k = 0; k < n && sum_part_is_first(terms, term, i); k++) {
+            part.m_begin = from[k].begin;
+            part.m_end = from[k].end;
+            insert(terms, &sum, part);
+        }
+    }
+    return sum_finish(builder, &sum);
 }
 
 struct term sum_move_microbatches(struct builder *builder, struct term term, int32_t by) {

@@ -233,6 +233,19 @@ struct scaled sum_finish(struct builder *, struct sum *sum);
 struct scaled sum_microbatch(struct builder *, struct scaled value, int32_t m);
 // A sum over some of the microbatches, or from some of them more than once.
 bool term_is_collected(const struct terms *terms, struct term term);
+// From which microbatches, if each of its summands was collected from the same, in order: so many
+// ranges. 0: it is no such sum, or they are more.
+struct microbatches {
+    int32_t begin, end;
+};
+enum { MAX_MICROBATCH_RANGES = 64 };
+uint32_t sum_collected_from(const struct terms *terms, struct term term,
+                            struct microbatches from[MAX_MICROBATCH_RANGES]);
+// Whether summand i is the first of those that differ only in their microbatches.
+bool sum_part_is_first(const struct terms *terms, struct term term, uint32_t i);
+// A sum of the same summands as such a one has, collected from others.
+struct scaled sum_collect(struct builder *, struct term term, const struct microbatches *from,
+                          uint32_t n);
 // What it is `by` microbatches later, if it was collected from some of them.
 struct term sum_move_microbatches(struct builder *, struct term term, int32_t by);
 // The value with the symbol that was begun last replaced by another number.
