@@ -12,8 +12,8 @@
 #include "verify/machine/sides.h"
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest,
-        padding, widths, narrowed, rounded;
+    struct judgement_key value;
+    uint32_t node;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -23,11 +23,6 @@ struct call_key {
     uint32_t caller; // the reference's: results are named after the call
     struct key_operand operands[];
 };
-
-static bool is_of_time(const struct world *w, const struct judgement *value) {
-    return (value->form != FORM_ANY && form_get(&w->digits, value->form)->time) ||
-           leaves_of_time(w, value->leaves);
-}
 
 // The number of a microbatch is no layer's: what `carry` makes of it holds for that one alone.
 static bool is_of_layer(struct world *w, struct term term) {
@@ -49,9 +44,9 @@ static struct coordinates base_of(struct abstract_machine *m, const struct judge
         if (!layer && is_of_layer(m->world, of))
             base.layer = of.at;
         layer = layer || is_of_layer(m->world, of);
-        if (!microbatch && is_of_time(m->world, &operands[i]))
+        if (!microbatch && judgement_of_time(m->world, &operands[i]))
             base.microbatch = operands[i].microbatch;
-        microbatch = microbatch || is_of_time(m->world, &operands[i]);
+        microbatch = microbatch || judgement_of_time(m->world, &operands[i]);
         collected = collected || term_is_collected(m->world->terms, of);
     }
     if (collected)
@@ -77,7 +72,7 @@ static void move(struct world *w, struct judgement *values, uint32_t n, struct c
         if (values[i].fault)
             continue;
         values[i].value.of = moved_term(w, values[i].value.of, by);
-        if (is_of_time(w, &values[i]))
+        if (judgement_of_time(w, &values[i]))
             values[i].microbatch += by.microbatch;
     }
 }
@@ -100,24 +95,11 @@ static uint32_t key_of(struct abstract_machine *m, struct memo *memo, uint32_t u
         const struct judgement *from = &operands[i];
         bool indexed = !from->fault && is_of_layer(m->world, from->value.of);
         key->operands[i] = (struct key_operand){
+            .value = judgement_key(from),
             .node = from->value.of.node,
-            .scale = from->value.scale,
-            .form = from->form,
-            .partial = from->partial,
-            .own = from->own,
-            .partial_max = from->partial_max,
-            .bits = from->bits,
-            .coverage = from->coverage,
-            .leaves = from->leaves,
-            .fault = from->fault ? from->fault->order : 0,
-            .rest = from->dtype | (uint32_t)from->sent << 8,
-            .padding = from->padding,
-            .widths = from->width.types | (uint32_t)from->before.types << 8 |
-                      (uint32_t)from->fills.types << 16,
-            .narrowed = from->narrowed ? (uint32_t)from->narrowed->begin + 1 : 0, // for messages
-            .rounded = from->rounded,
             .at = from->value.of.at - (indexed ? base.layer : 0),
-            .microbatch = from->microbatch - (is_of_time(m->world, from) ? base.microbatch : 0),
+            .microbatch =
+                from->microbatch - (judgement_of_time(m->world, from) ? base.microbatch : 0),
         };
     }
     return intern(&memo->keys, key, size, added);

@@ -27,3 +27,28 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
            width_equal(a->width, b->width) && width_equal(a->fills, b->fills) &&
            width_equal(a->before, b->before);
 }
+
+bool judgement_of_time(const struct world *w, const struct judgement *value) {
+    return (value->form != FORM_ANY && form_get(&w->digits, value->form)->time) ||
+           leaves_of_time(w, value->leaves);
+}
+
+struct judgement_key judgement_key(const struct judgement *value) {
+    return (struct judgement_key){
+        .scale = value->value.scale,
+        .form = value->form,
+        .partial = value->partial,
+        .own = value->own,
+        .partial_max = value->partial_max,
+        .bits = value->bits,
+        .coverage = value->coverage,
+        .leaves = value->leaves,
+        .fault = value->fault ? value->fault->order : 0,
+        .rest = value->dtype | (uint32_t)value->sent << 8,
+        .padding = value->padding,
+        .widths = value->width.types | (uint32_t)value->before.types << 8 |
+                  (uint32_t)value->fills.types << 16,
+        .narrowed = value->narrowed ? (uint32_t)value->narrowed->begin + 1 : 0, // for messages
+        .rounded = value->rounded,
+    };
+}

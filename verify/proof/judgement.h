@@ -39,5 +39,15 @@ struct judgement {
 struct judgement judgement_of(const struct world *, struct scaled value, form_id, enum dtype);
 struct judgement judgement_fault(const struct fault *);
 bool judgement_alike(const struct judgement *, const struct judgement *); // but for numbers, terms
+// Whether it is of a microbatch, or of leaves of some: then that number has a meaning.
+bool judgement_of_time(const struct world *, const struct judgement *);
+
+// All that judgement_alike compares, and who rounded it, as bytes that may be interned: fields of one
+// width, so there is no padding. Of what has a fault only that.
+struct judgement_key {
+    uint32_t scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest, padding,
+        widths, narrowed, rounded;
+};
+struct judgement_key judgement_key(const struct judgement *);
 
 #endif
