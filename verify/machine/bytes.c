@@ -130,34 +130,59 @@ static bool one_stretch(const struct stretch *a, const struct stretch *b) {
     return a->owner == b->owner && a->by == b->by;
 }
 
-void bytes_take(struct abstract_machine *m, buffer_id id, int32_t first, int32_t end,
-                const struct span *by) {
-    if (m->region_of[id] == NO_ID)
-        return;
+// Puts the stretches, of which the first begins at `from`, in the place of what is there up to `to`.
+static void put_stretches(struct abstract_machine *m, struct region *region,
+                          const struct stretch *put, uint32_t n_put, struct place to) {
     struct symbols *symbols = &m->world->terms->symbols;
-    struct region *region = &m->store.regions[m->region_of[id]];
-    struct address from = bytes_begin(m, id, first), to = bytes_begin(m, id, end);
-    struct stretch taken = {id, first, id, by};
+    struct address from = beginning(m, put), end = bytes_begin(m, to.buffer, to.item);
     uint32_t low = find(m, region, from), high = low + 1, n = 0;
-    while (high < region->n && address_before(symbols, beginning(m, &region->stretches[high]), to))
+    while (high < region->n && address_before(symbols, beginning(m, &region->stretches[high]), end))
         high++;
-    struct stretch list[3], last = region->stretches[high - 1];
+    struct stretch few[8], last = region->stretches[high - 1];
+    struct stretch *list =
+        n_put + 2 <= 8 ? few : ARENA_ARRAY(m->world->states, struct stretch, n_put + 2);
     if (address_before(symbols, beginning(m, &region->stretches[low]), from))
         list[n++] = region->stretches[low];
     else if (low > 0)
         list[n++] = region->stretches[--low];
-    if (n == 0 || !one_stretch(&list[n - 1], &taken))
-        list[n++] = taken;
-    bool rest =
-        high == region->n || address_before(symbols, to, beginning(m, &region->stretches[high]));
-    if (rest)
-        last = (struct stretch){id, end, last.owner, last.by};
+    for (uint32_t i = 0; i < n_put; i++)
+        if (n == 0 || !one_stretch(&list[n - 1], &put[i]))
+            list[n++] = put[i];
+    if (high == region->n || address_before(symbols, end, beginning(m, &region->stretches[high])))
+        last = (struct stretch){to.buffer, to.item, last.owner, last.by};
     else
         last = region->stretches[high++];
-    if (!one_stretch(&last, &taken))
+    if (!one_stretch(&list[n - 1], &last))
         list[n++] = last;
     region->stretches = list_splice(m->world->states, region->stretches, &region->n, &region->cap,
                                     sizeof *list, (struct cut){low, high}, list, n);
+}
+
+void bytes_take(struct abstract_machine *m, buffer_id id, int32_t first, int32_t end,
+                const struct span *by) {
+    struct stretch taken = {id, first, id, by};
+    if (m->region_of[id] != NO_ID)
+        put_stretches(m, &m->store.regions[m->region_of[id]], &taken, 1, (struct place){id, end});
+}
+
+uint32_t bytes_stretches(struct abstract_machine *m, struct place from, struct place to,
+                         const struct stretch **list) {
+    if (m->region_of[from.buffer] == NO_ID)
+        return 0;
+    const struct region *region = &m->store.regions[m->region_of[from.buffer]];
+    struct address end = bytes_begin(m, to.buffer, to.item);
+    uint32_t first = find(m, region, bytes_begin(m, from.buffer, from.item)), n = 1;
+    while (
+        first + n < region->n &&
+        address_before(&m->world->terms->symbols, beginning(m, &region->stretches[first + n]), end))
+        n++;
+    *list = &region->stretches[first];
+    return n;
+}
+
+void bytes_put(struct abstract_machine *m, const struct stretch *list, uint32_t n,
+               struct place to) {
+    put_stretches(m, &m->store.regions[m->region_of[to.buffer]], list, n, to);
 }
 
 const struct stretch *bytes_lost(struct abstract_machine *m, buffer_id id, int32_t first,

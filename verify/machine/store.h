@@ -114,6 +114,12 @@ bool bytes_intersect(struct abstract_machine *, struct place a, struct place b);
 // Items first .. end-1 are written, by what stands at `by`.
 void bytes_take(struct abstract_machine *, buffer_id, int32_t first, int32_t end,
                 const struct span *by);
+// The stretches from the first place's beginning, inside the first of them maybe, to the other's; 0:
+// the bytes are shared by nobody.
+uint32_t bytes_stretches(struct abstract_machine *, struct place from, struct place to,
+                         const struct stretch **list);
+// Puts such a list back, of which the first begins where it is put.
+void bytes_put(struct abstract_machine *, const struct stretch *list, uint32_t n, struct place to);
 // The first of what others have written of these items' bytes since; NULL: nothing.
 const struct stretch *bytes_lost(struct abstract_machine *, buffer_id, int32_t first, int32_t end);
 // The first item behind `item`, or `end`, of whose bytes another one than of this item's was the
