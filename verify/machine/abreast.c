@@ -8,6 +8,7 @@
 // they would come if a send were over when the receive is started: a receive that nothing waits for,
 // or not where it should, shows where what it brings is read.
 #include "verify/machine/induction.h"
+#include "verify/machine/repeat.h"
 #include "verify/machine/sides.h"
 
 // ---- standstill -------------------------------------------------------------------------------
@@ -116,19 +117,29 @@ static bool go_on(struct abstract_machine *m) {
     return went;
 }
 
+// Parts that wait in front of a task go into it, as far as they come. False: none does.
+static bool urge(struct sides *sides) {
+    bool urged = false;
+    for (uint32_t i = 0; i < sides->n; i++)
+        urged = repetition_urge(&sides->machines[i]) || urged;
+    return urged;
+}
+
 // All parts, until none can go on. False: they have not all ended.
 static bool go_on_together(struct sides *sides) {
-    bool went, waits;
+    bool went, waits, back = false; // messages go both ways
     do {
         went = waits = false;
         for (uint32_t i = 0; i < sides->n; i++) {
-            went = go_on(&sides->machines[i]) || went;
+            struct abstract_machine *m = &sides->machines[back ? sides->n - 1 - i : i];
+            went = go_on(m) || went;
             tidy(sides);
-            waits = waits || sides->machines[i].waits;
-            if (sides->machines[i].overrun)
+            waits = waits || m->waits;
+            if (m->overrun)
                 return false;
         }
-    } while (went && waits);
+        back = !back;
+    } while (went || urge(sides));
     return !waits;
 }
 

@@ -40,7 +40,8 @@ struct memo { // of calls
     uint32_t n_made, cap_made;
 };
 
-struct sides; // sides.h
+struct sides;      // sides.h
+struct repetition; // repeat.h
 
 struct abstract_machine {
     struct world *world;
@@ -72,7 +73,8 @@ struct abstract_machine {
     struct sides *sides; // of whose job it is one part; NULL: no other is executed beside it
     uint32_t side;       // which
     bool waits;          // for another part
-    bool *between;       // handles of the step whose transfers are between parts; NULL: none is
+    struct repetition *repetition; // of tasks; NULL: each is executed
+    bool *between; // handles of the step whose transfers are between parts; NULL: none is
 };
 
 // Makes terms of the statement that is executed, and notes nothing.

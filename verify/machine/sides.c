@@ -17,7 +17,8 @@ static int64_t n_devices(const struct sides *sides) {
 
 struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, uint32_t n) {
     struct sides *sides = ARENA_NEW(arena, struct sides);
-    *sides = (struct sides){.arena = arena, .machines = machines, .n = n};
+    *sides = (struct sides){
+        .arena = arena, .machines = machines, .n = n, .contents = contents_new(arena)};
     for (uint32_t i = 0; i < n; i++) {
         machines[i].sides = sides;
         machines[i].side = i;
@@ -82,9 +83,23 @@ static struct channel *channel_between(struct sides *sides, int64_t from, int64_
 }
 
 static struct message *message_of(struct sides *sides, struct channel *channel, uint32_t number) {
-    while (channel->n <= number)
+    while (channel->n_ended + channel->n <= number)
         ARENA_PUSH(sides->arena, channel->list, channel->n, channel->cap, (struct message){0});
-    return &channel->list[number];
+    return &channel->list[number - channel->n_ended];
+}
+
+enum { MOST_ENDED = 64 }; // what a task has just received may still be asked for (repeat.c)
+
+static void drop_ended(struct channel *channel) {
+    uint32_t n = 0;
+    while (n < channel->n && channel->list[n].taken && channel->list[n].left)
+        n++;
+    if (n <= MOST_ENDED)
+        return;
+    n -= MOST_ENDED / 2;
+    channel->n_ended += n;
+    channel->n -= n;
+    memmove(channel->list, channel->list + n, channel->n * sizeof *channel->list);
 }
 
 static bool is_send(const struct statement *start) {
@@ -132,7 +147,7 @@ static const char *message_difference(struct abstract_machine *m, const struct m
 }
 
 static void start_message(struct abstract_machine *m, const struct statement *start,
-                          const struct judgement *given, struct end *end) {
+                          const struct judgement *given, struct token token, struct end *end) {
     const struct mesh_part *part = part_of_side(m);
     for (int64_t device = part->begin; device < part->end; device++) {
         struct channel *channel = channel_of(m, start, device);
@@ -142,6 +157,7 @@ static void start_message(struct abstract_machine *m, const struct statement *st
             message->send = start;
             message->from = m;
             message->values = given;
+            message->token = token;
         } else {
             message->receive = start;
             message->to = m;
@@ -158,8 +174,40 @@ static struct message *message_at(const struct abstract_machine *m, const struct
     return message_of(m->sides, channel_of(m, end->start, device), end->number);
 }
 
-static struct judgement message_value(const struct message *message, uint32_t i) {
-    return message->wrong ? judgement_fault(message->wrong) : message->values[i];
+static struct judgement message_value(const struct abstract_machine *m,
+                                      const struct message *message, uint32_t i) {
+    if (message->wrong)
+        return judgement_fault(message->wrong);
+    return message->values ? message->values[i]
+                           : contents_value(m->sides->contents, m->world, message->token, i);
+}
+
+struct message *sides_message(const struct abstract_machine *m, const struct statement *receive,
+                              int32_t ahead) {
+    const struct channel *channel = channel_of(m, receive, part_of_side(m)->begin);
+    uint32_t number = channel->n_received + (uint32_t)ahead - channel->n_ended;
+    return number < channel->n ? &channel->list[number] : NULL;
+}
+
+struct message *sides_sent(const struct abstract_machine *m, const struct end *end) {
+    return message_at(m, end, part_of_side(m)->begin);
+}
+
+struct token sides_token(const struct abstract_machine *m, struct message *message) {
+    if (message->wrong)
+        return (struct token){0};
+    if (message->token.content == NO_CONTENT)
+        message->token = contents_of_values(m->sides->contents, m->world, message->values,
+                                            message->send->start.n_pieces);
+    return message->token;
+}
+
+bool sides_can_receive(struct abstract_machine *m, const struct message *message,
+                       const struct statement *receive) {
+    struct message both = *message;
+    both.receive = receive;
+    both.to = m;
+    return !message_difference(m, &both);
 }
 
 // Whether two devices of a part are given the same.
@@ -170,9 +218,9 @@ static bool given_alike(const struct judgement *a, const struct judgement *b) {
 
 static struct judgement received(struct abstract_machine *m, const struct end *end, uint32_t i) {
     const struct mesh_part *part = part_of_side(m);
-    struct judgement first = message_value(message_at(m, end, part->begin), i);
+    struct judgement first = message_value(m, message_at(m, end, part->begin), i);
     for (int64_t device = part->begin + 1; device < part->end; device++) {
-        struct judgement other = message_value(message_at(m, end, device), i);
+        struct judgement other = message_value(m, message_at(m, end, device), i);
         if (!given_alike(&first, &other))
             return judgement_fault(fault_make(m->proof, E518, end->start->span, NULL,
                                               "devices of part `%s` receive different values",
@@ -325,14 +373,14 @@ static struct judgement met(struct abstract_machine *m, const struct end *end, u
 // ---- ends -------------------------------------------------------------------------------------
 
 void sides_start(struct abstract_machine *m, const struct statement *start, int32_t slot,
-                 const struct judgement *given) {
+                 const struct judgement *given, struct token token) {
     struct ends *ends = &m->sides->ends[m->side];
     struct end end = {.handle = start->start.handle, .slot = slot, .start = start};
     struct end *left = sides_end(m, end.handle, slot);
     if (left) // in vain, as was told
         *left = ends->list[--ends->n];
     if (exchange_is_message(&start->start.exchange))
-        start_message(m, start, given, &end);
+        start_message(m, start, given, token, &end);
     else
         start_meeting(m, start, slot, given, &end);
     ARENA_PUSH(m->sides->arena, ends->list, ends->n, ends->cap, end);
@@ -366,8 +414,14 @@ struct judgement sides_arrived(struct abstract_machine *m, const struct end *end
 void sides_close(struct abstract_machine *m, struct end *end) {
     const struct mesh_part *part = part_of_side(m);
     struct ends *ends = &m->sides->ends[m->side];
-    for (int64_t device = part->begin; !end->meeting && device < part->end; device++)
-        message_at(m, end, device)->taken = true;
+    for (int64_t device = part->begin; !end->meeting && device < part->end; device++) {
+        struct message *message = message_at(m, end, device);
+        bool sends = is_send(end->start);
+        message->taken = message->taken || !sends;
+        message->left = message->left || sends;
+        if (sends)
+            drop_ended(channel_of(m, end->start, device));
+    }
     *end = ends->list[--ends->n];
 }
 

@@ -14,19 +14,20 @@
 #ifndef PLACE_VERIFY_MACHINE_SIDES_H
 #define PLACE_VERIFY_MACHINE_SIDES_H
 
-#include "verify/machine/machine.h"
+#include "verify/machine/contents.h"
 
 struct message {
     const struct statement *send, *receive; // NULL: this end is not started yet
     const struct abstract_machine *from, *to;
-    const struct judgement *values; // of the send's pieces
+    const struct judgement *values; // of the send's pieces; NULL: they are what
+    struct token token;             // this says; without content, nobody has asked what it is
     const struct fault *wrong;      // why the ends are not of one message; NULL: they are
-    bool taken;                     // the receive was waited for
+    bool taken, left;               // the receive was waited for, and the send
 };
 struct channel { // from one device to another
     uint32_t to; // its number along the parts' axis
-    struct message *list;
-    uint32_t n, cap;
+    struct message *list; // behind the first n_ended, of which nobody asks any more
+    uint32_t n, cap, n_ended;
     uint32_t n_sent, n_received;
 };
 struct channels { // of one device that sends
@@ -70,8 +71,9 @@ struct sides {
     uint32_t n_open, cap_open;
     struct group **groups;
     uint32_t n_groups, cap_groups;
-    struct ends *ends; // of every part
-    bool lenient;      // a send may be waited for once the receive is started (abreast.c)
+    struct ends *ends;         // of every part
+    struct contents *contents; // by which tasks are repeated (repeat.c)
+    bool lenient;              // a send may be waited for once the receive is started (abreast.c)
     struct arena
         states[2];        // of all stores: what a task leaves there the next ones replace, so what
     struct arena passing; // of what calls are remembered by that soon will not come again (memo.c)
@@ -88,9 +90,10 @@ void sides_forget(struct sides *); // what is in `passing`
 bool sides_exchange(const struct abstract_machine *, const struct exchange *);
 // The collective without the parts' axes: what a part makes of its own before it meets others.
 struct exchange sides_own_exchange(const struct abstract_machine *, const struct exchange *);
-// One end is started; `given`: what a part gives, of each piece. A receive gives nothing.
+// One end is started; `given`: what a part gives, of each piece; NULL: what the token says. A receive
+// gives nothing.
 void sides_start(struct abstract_machine *, const struct statement *start, int32_t slot,
-                 const struct judgement *given);
+                 const struct judgement *given, struct token token);
 // The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
 // own.
 struct end *sides_end(const struct abstract_machine *, uint32_t handle, int32_t slot);
@@ -99,6 +102,16 @@ bool sides_are_there(const struct abstract_machine *, const struct end *); // it
 struct judgement sides_arrived(struct abstract_machine *, const struct end *, uint32_t i);
 // The end was waited for. It is gone.
 void sides_close(struct abstract_machine *, struct end *);
+// The message that the next receive like this one gets, or the one so many behind it or, with a number
+// below 0, before it; NULL: nobody has begun it. Of a part with one device along the parts' axes.
+struct message *sides_message(const struct abstract_machine *, const struct statement *receive,
+                              int32_t ahead);
+struct message *sides_sent(const struct abstract_machine *, const struct end *); // of a send
+// What was sent; without content: that can't be said so.
+struct token sides_token(const struct abstract_machine *, struct message *);
+// Whether it is what the receive is for, as far as its type says.
+bool sides_can_receive(struct abstract_machine *, const struct message *,
+                       const struct statement *receive);
 // The part for which the end waits; one of several.
 uint32_t sides_awaited(const struct abstract_machine *, const struct end *);
 

@@ -4,6 +4,7 @@
 // induction.c's matter.
 #include "verify/machine/induction.h"
 #include "verify/machine/owned.h"
+#include "verify/machine/repeat.h"
 #include "verify/machine/sides.h"
 
 #include <string.h>
@@ -220,6 +221,8 @@ static bool is_affordable(struct abstract_machine *m, const struct statement *st
 static struct frame *present_frame(struct abstract_machine *m) {
     while (m->cursor->n_frames > 0) {
         struct frame *frame = &m->cursor->frames[m->cursor->n_frames - 1];
+        if (m->repetition)
+            repetition_look(m, frame);
         if (frame->next < frame->block->n && !m->overrun)
             return frame;
         frame->next = 0;
@@ -238,16 +241,33 @@ static bool has_to_wait(struct abstract_machine *m, const struct statement *stat
     return end && !sides_are_there(m, end);
 }
 
+// A task that need not be executed is done when this comes by it.
+static enum repeated come_by(struct abstract_machine *m, struct frame *frame) {
+    enum statement_kind kind = frame->block->statements[frame->next].kind;
+    if (m->repetition && kind == STATEMENT_TASK)
+        return repetition_come_by(m, frame);
+    if (m->repetition && kind != STATEMENT_LOOP) // which does nothing but what is in it
+        repetition_leave(m);
+    return TO_EXECUTE;
+}
+
 bool step_advance(struct abstract_machine *m) {
     struct frame *frame = present_frame(m);
     m->waits = frame && has_to_wait(m, &frame->block->statements[frame->next]);
+    if (!frame && m->repetition)
+        repetition_leave(m);
     if (!frame || m->waits)
         return false;
-    const struct statement *statement = &frame->block->statements[frame->next++];
+    const struct statement *statement = &frame->block->statements[frame->next];
+    enum repeated repeated = come_by(m, frame);
+    if (repeated == TO_COME)
+        return false;
     m->cursor->n_statements++;
     m->proof->moment++;
-    if (is_affordable(m, statement))
+    if (is_affordable(m, statement) && repeated == TO_EXECUTE) {
+        frame->next++;
         execute(m, statement);
+    }
     return true;
 }
 
@@ -294,6 +314,7 @@ void step_begin(struct abstract_machine *m, enum step_kind kind) {
     m->overrun = false;
     store_init(m, m->cursor->step);
     step_enter(m, &m->cursor->step->body);
+    m->repetition = repetition_new(m);
 }
 
 bool step_execute(struct abstract_machine *m, enum step_kind kind) {

@@ -189,7 +189,7 @@ static void start_side(struct abstract_machine *m, const struct statement *state
         if (kind != COLLECTIVE_SEND && !(kind == COLLECTIVE_RECEIVE && given[i].fault))
             pieces[i].value = nothing_yet(m);
     }
-    sides_start(m, statement, slot, given);
+    sides_start(m, statement, slot, given, (struct token){0});
 }
 
 void store_start(struct abstract_machine *m, const struct statement *statement) {

@@ -1,0 +1,232 @@
+// Tasks of pipelines that did the same before are repeated; here that is held against executing each:
+// of drawn pipelines, and of mistakes in them, the verdict is the same and so is the first thing that is
+// told.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/oracle/compiled.h"
+#include "tests/oracle/compose.h"
+#include "tests/oracle/mutate.h"
+#include "tests/random.h"
+#include "tests/sample.h"
+
+struct way { // to judge
+    struct arena arena;
+    struct diagnostics *diagnostics;
+    struct verdict verdict;
+};
+
+static struct way judge(const struct compiled *base, const struct job *job, bool one_by_one) {
+    struct way way = {0};
+    way.diagnostics = diagnostics_new(&way.arena, (struct source_files *)&base->sources);
+    way.verdict = (one_by_one ? verify_one_by_one : verify)(base->reference, job, &way.arena,
+                                                            way.diagnostics);
+    return way;
+}
+
+// Who repeats nothing tells of what is refused, so a refusal is told in the same words, too.
+static bool same(const struct way *a, const struct way *b) {
+    const struct diagnostics *x = a->diagnostics, *y = b->diagnostics;
+    if (a->verdict.kind != b->verdict.kind || x->n_items != y->n_items)
+        return false;
+    return x->n_items == 0 || (x->items[0]->code == y->items[0]->code &&
+                               x->items[0]->span.begin == y->items[0]->span.begin);
+}
+
+struct counts {
+    unsigned n_accepted, n_refused, n_failed;
+};
+
+static void compare(const struct compiled *base, const struct job *job, const char *what,
+                    struct counts *counts) {
+    struct way repeated = judge(base, job, false), executed = judge(base, job, true);
+    if (!same(&repeated, &executed)) {
+        counts->n_failed++;
+        print_error("%s: where tasks are repeated\n", what);
+        diagnostics_print(repeated.diagnostics, stderr, false);
+        print_error("where each is executed\n");
+        diagnostics_print(executed.diagnostics, stderr, false);
+    }
+    if (executed.verdict.kind == VERDICT_ACCEPTED) {
+        counts->n_accepted++;
+    } else {
+        counts->n_refused++;
+    }
+    arena_free(&repeated.arena);
+    arena_free(&executed.arena);
+}
+
+// ---- tasks written out ------------------------------------------------------------------------
+
+static void fix_index(struct index *index, int depth, int64_t value) {
+    if (index->variable > depth)
+        index->variable--;
+    else if (index->variable == depth && index->modulus)
+        *index = index_constant((((index->offset + value) % index->modulus) + index->modulus) %
+                                index->modulus);
+    else if (index->variable == depth)
+        *index = index_constant(index->offset + value);
+}
+
+// The variable of this depth has the value, and its loop is no more.
+static void fix(const struct program *program, struct statement *statement, int depth,
+                int64_t value) {
+    struct block one = {statement, 1, 1};
+    struct statement_walk walk = walk_statements(&one);
+    while (walk_next(&walk)) {
+        struct statement *at = walk.statement;
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(program, at, i)).at; i++)
+            for (unsigned k = 0; k < MAX_STACKS; k++)
+                fix_index(&access.at->indices[k], depth, value);
+        message_join_ends(at);
+        if (at->kind == STATEMENT_START)
+            fix_index(&at->start.handle_index, depth, value);
+        if (at->kind == STATEMENT_WAIT)
+            fix_index(&at->wait.index, depth, value);
+        if (at->kind == STATEMENT_TASK)
+            fix_index(&at->task.microbatch, depth, value);
+        if (at->kind == STATEMENT_LOOP && at->loop.stride && walk.depth == 0) {
+            at->loop.begin += at->loop.stride * value;
+            at->loop.end += at->loop.stride * value;
+            at->loop.stride = 0;
+        }
+    }
+}
+
+static struct block write_out(struct arena *arena, const struct program *program,
+                              const struct block *block, int depth) {
+    struct block made = {0};
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind != STATEMENT_LOOP || !loop_has_tasks(&s->loop)) {
+            block_push(arena, &made, *s);
+            continue;
+        }
+        for (int64_t n = 0; n < s->loop.end - s->loop.begin; n++) {
+            struct statement own = statement_clone(arena, program, s);
+            for (uint32_t k = 0; k < own.loop.body.n; k++)
+                fix(program, &own.loop.body.statements[k], depth,
+                    loop_variable(&s->loop, 0, n, NULL));
+            struct block body = write_out(arena, program, &own.loop.body, depth);
+            for (uint32_t k = 0; k < body.n; k++)
+                block_push(arena, &made, body.statements[k]);
+        }
+    }
+    return made;
+}
+
+// Loops over tasks are written out, so that a mistake may be in one of many alike.
+static void write_out_tasks(struct arena *arena, struct job *job) {
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        for (int s = 0; s < N_STEPS; s++) {
+            struct step *step = &job->programs[i]->steps[s];
+            step->body = write_out(arena, job->programs[i], &step->body, 0);
+        }
+    struct span at;
+    job_number(job);
+    const char *why = job_check(job, arena, &at);
+    if (why)
+        fail_msg("%s", why);
+}
+
+// ---- comparing --------------------------------------------------------------------------------
+
+static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
+                            struct counts *counts) {
+    for (int i = 0; i < n; i++) {
+        uint64_t random = seed * 131 + (uint64_t)i;
+        struct arena arena = {0};
+        struct mutant mutant = {0};
+        enum mutation kind = i < N_OF_PIPELINES ? (unsigned)(END_OF_ROUNDINGS + i)
+                                                : (unsigned)(random_bits(&random) % N_MUTATIONS);
+        if (mutate(&arena, base->final, kind, random, &mutant))
+            compare(base, mutant.job, arena_format(&arena, "seed %d: %s", (int)seed, mutant.what),
+                    counts);
+        arena_free(&arena);
+    }
+}
+
+static void repeats_what_would_be_executed(void **state) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 300 : 40;
+    struct counts right = {0}, wrong = {0};
+    // Every row of what is in flight is used several times.
+    struct dims dims = small_pipeline_dims;
+    dims.max_microbatches = 32;
+    dims.max_batch = 6 * 32;
+    for (uint64_t seed = first; seed < first + n; seed += (uint64_t)sample_every()) {
+        struct compiled base = {0};
+        struct composition drawn = compose_pipeline(&base.arena, 5 * seed, &dims);
+        derive_text(&base, drawn.text);
+        if (base.final && base.final->n_programs > 1) {
+            const char *what = arena_format(&base.arena, "seed %d", (int)seed);
+            if (seed % 3)
+                write_out_tasks(&base.arena, base.final);
+            compare(&base, base.final, what, &right);
+            compare_mutants(&base, seed, N_OF_PIPELINES + 10, &wrong);
+        }
+        arena_free(&base.arena);
+    }
+    print_message("%u pipelines; of their mutants %u refused, %u accepted\n",
+                  right.n_accepted + right.n_refused, wrong.n_refused, wrong.n_accepted);
+    assert_int_equal(right.n_failed + wrong.n_failed, 0);
+    assert_int_equal(right.n_refused, 0);
+    assert_true(getenv("SEED") || sample_every() > 1 ||
+                (right.n_accepted > 10 && wrong.n_refused > 20));
+}
+
+// ---- how much is repeated ---------------------------------------------------------------------
+
+static int64_t n_statements(const char *method, int microbatches) {
+    struct compiled c = {0};
+    derive_text(
+        &c, arena_format(&c.arena,
+                         "model tiny : gpt2 { layers = 8  hidden = 8  heads = 2  ffn = 16"
+                         "  vocab = 20  sequence_limit = 4 }\n"
+                         "device core { memory = 1 GiB  compute = 1 TFLOP/s  bandwidth = 1 GB/s }\n"
+                         "mesh ranks of core { pp = 4  link(1 GB/s, 1 us) }\n"
+                         "train { batch = %d  sequence = 4  microbatch = 1"
+                         "  optimizer = adamw(lr = 1e-3)  seed = 1 }\n"
+                         "strategy main { split layers over pp schedule %s }\n",
+                         microbatches, method));
+    if (!c.final)
+        diagnostics_print(c.diagnostics, stderr, false);
+    assert_non_null(c.final);
+    struct way way = judge(&c, c.final, false);
+    assert_int_equal(way.verdict.kind, VERDICT_ACCEPTED);
+    int64_t n = way.verdict.n_statements;
+    arena_free(&way.arena);
+    arena_free(&c.arena);
+    return n;
+}
+
+// A task that was seen before is one statement, and its microbatch's iteration of a loop.
+static void repeats_whatever_was_done_before(void **state) {
+    static const struct {
+        const char *method;
+        int n_tasks; // of a microbatch, on all ranks; in evaluation, only F
+    } methods[] = {
+        {"gpipe", 4 * 3}, {"one_f_one_b", 4 * 3}, {"interleaved(chunks = 2)", 8 * 3},
+        {"zb_h1", 4 * 4}, {"zbv", 8 * 4},
+    };
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        int64_t grown = n_statements(methods[i].method, 256) - n_statements(methods[i].method, 128);
+        print_message("%s: %.2f statements a task\n", methods[i].method,
+                      (double)grown / (128.0 * methods[i].n_tasks));
+        assert_true(grown <= 3 * 128 * methods[i].n_tasks / 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(repeats_what_would_be_executed),
+                                       cmocka_unit_test(repeats_whatever_was_done_before)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+// What places hold, interned; see contents.h.
+#include "verify/machine/contents.h"
+
+#include <string.h>
+
+struct contents *contents_new(struct arena *arena) {
+    struct contents *contents = ARENA_NEW(arena, struct contents);
+    contents->arena = contents->keys.arena = contents->sets.arena = arena;
+    struct content none = {0};
+    ARENA_PUSH(arena, contents->list, contents->n, contents->cap, none);
+    intern(&contents->keys, &none, 1, NULL); // so that numbers begin behind NO_CONTENT
+    intern(&contents->sets, &none, 1, NULL);
+    return contents;
+}
+
+// ---- sets of microbatches ---------------------------------------------------------------------
+
+static uint32_t set_size(const struct contents *contents, uint32_t set) {
+    if (set == NO_MICROBATCHES)
+        return 0;
+    return contents->sets.entries[set].size / (uint32_t)sizeof(struct microbatches);
+}
+
+static uint32_t set_intern(struct contents *contents, const struct microbatches *list, uint32_t n) {
+    return intern(&contents->sets, list, n * (uint32_t)sizeof *list, NULL);
+}
+
+uint32_t contents_collect(struct contents *contents, uint32_t set, int32_t microbatch,
+                          int32_t n_microbatches) {
+    struct microbatches list[MAX_MICROBATCH_RANGES + 1];
+    const struct microbatches *old = interned(&contents->sets, set);
+    uint32_t n_old = set_size(contents, set), i = 0, n = 0;
+    while (i < n_old && old[i].end < microbatch)
+        list[n++] = old[i++];
+    struct microbatches one = {microbatch, microbatch + 1};
+    if (i < n_old && old[i].end == microbatch)
+        one.begin = old[i++].begin;
+    if (i < n_old && old[i].begin <= microbatch)
+        return NO_MICROBATCHES;
+    if (i < n_old && old[i].begin == microbatch + 1)
+        one.end = old[i++].end;
+    list[n++] = one;
+    while (i < n_old)
+        list[n++] = old[i++];
+    bool all = one.begin == 0 && one.end == n_microbatches;
+    return all || n > MAX_MICROBATCH_RANGES ? NO_MICROBATCHES : set_intern(contents, list, n);
+}
+
+// ---- keys -------------------------------------------------------------------------------------
+
+struct key_reader { // of what a cell or a message has, into the key
+    struct contents *contents;
+    const struct world *world;
+    struct token token;
+    bool of_time, fits;
+};
+
+static void push(struct contents *contents, const void *words, size_t bytes) {
+    uint32_t n = (uint32_t)(bytes / sizeof *contents->words);
+    while (contents->n_words + n > contents->cap_words) {
+        uint32_t cap = contents->cap_words ? 2 * contents->cap_words : 256;
+        contents->words =
+            arena_grow(contents->arena, contents->words,
+                       contents->n_words * sizeof *contents->words, cap * sizeof *contents->words);
+        contents->cap_words = cap;
+    }
+    memcpy(contents->words + contents->n_words, words, bytes);
+    contents->n_words += n;
+}
+
+static struct key_reader reading_begin(struct contents *contents, const struct world *w) {
+    contents->n_words = 0;
+    return (struct key_reader){.contents = contents, .world = w, .fits = true};
+}
+
+// The summands of what is collected, and from which microbatches: the same as in the rest.
+static void read_collected(struct key_reader *r, struct term term) {
+    const struct terms *terms = r->world->terms;
+    struct microbatches from[MAX_MICROBATCH_RANGES];
+    uint32_t n = sum_collected_from(terms, term, from);
+    uint32_t set = n ? set_intern(r->contents, from, n) : NO_MICROBATCHES;
+    r->fits = r->fits && n && (r->token.collected == NO_MICROBATCHES || r->token.collected == set);
+    r->token.collected = set;
+    for (uint32_t i = 0; r->fits && i < term_node(terms, term)->n_parts; i++) {
+        struct summand part = sum_part(terms, (struct scaled){term, SCALE_ONE}, i);
+        uint32_t words[] = {part.node, (uint32_t)part.at, (uint32_t)part.end, part.scale};
+        if (sum_part_is_first(terms, term, i))
+            push(r->contents, words, sizeof words);
+    }
+}
+
+static void read_held(struct key_reader *r, const struct held *held) {
+    const struct judgement *value = &held->value;
+    struct term of = value->value.of;
+    r->fits = r->fits && !value->fault && !number_is_symbolic(of.at) &&
+              !number_is_symbolic(value->microbatch);
+    if (!r->fits)
+        return;
+    bool of_time = judgement_of_time(r->world, value);
+    bool collected = term_is_collected(r->world->terms, of);
+    if (of_time && !r->of_time)
+        r->token.base = value->microbatch;
+    r->of_time = r->of_time || of_time;
+    struct judgement_key key = judgement_key(value);
+    uint32_t words[] = {collected ? NO_ID : of.node, (uint32_t)of.at,
+                        (uint32_t)(value->microbatch - (of_time ? r->token.base : 0)), held->behind,
+                        held->moves};
+    push(r->contents, &key, sizeof key);
+    push(r->contents, words, sizeof words);
+    if (collected)
+        read_collected(r, of);
+}
+
+// ---- cells ------------------------------------------------------------------------------------
+
+static int32_t cell_begin(const struct cell *cell) {
+    return cell->n_buffers == 1 ? cell->begin : 0;
+}
+
+static int32_t cell_end(const struct abstract_machine *m, const struct cell *cell, uint32_t i) {
+    return cell->n_buffers == 1 ? cell->end
+                                : (int32_t)buffer_items(&m->program->buffers[cell->buffers[i]]);
+}
+
+// Runs of the items, the first from 0 on: what they hold is of the first item of each.
+static struct series runs_of(struct abstract_machine *m, const struct cell *cell, uint32_t i) {
+    const struct series *all = &m->store.items[cell->buffers[i]];
+    int32_t begin = cell_begin(cell), end = cell_end(m, cell, i);
+    struct series own = {0};
+    const struct run *run = series_find(m->world, all, begin);
+    for (; run < all->runs + all->n && run->begin < end; run++) {
+        int32_t from = run->begin > begin ? run->begin : begin;
+        struct run part = run_part(m->world, run, from, run->end < end ? run->end : end);
+        part.begin -= begin;
+        part.end -= begin;
+        ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
+    }
+    return own;
+}
+
+static void read_run(struct key_reader *r, const struct run *run) {
+    bool moves = run->n_held && !run_is_single(run) && run->held->moves >> HELD_LAYER & 1;
+    uint32_t words[] = {(uint32_t)run->begin, (uint32_t)run->end, run->state,
+                        run->state == ITEM_WINDOW ? run->window : 0,
+                        moves ? (uint32_t)run->skipped : 0};
+    push(r->contents, words, sizeof words);
+    r->fits = r->fits && run->state != ITEM_IN_FLIGHT && !number_is_symbolic(run->begin) &&
+              !number_is_symbolic(run->end);
+    if (run->n_held == 0 || !r->fits)
+        return;
+    struct held held = *run->held;
+    held.moves = run_is_single(run) ? 0 : held.moves;
+    read_held(r, &held);
+}
+
+// Borders are of the cell's own items, or, where it is all of its buffers, of whatever's.
+static struct stretch stretch_from(const struct cell *cell, const struct stretch *stretch,
+                                   bool first, bool *fits) {
+    struct stretch from = *stretch;
+    if (first) {
+        from.buffer = cell->from.buffer;
+        from.item = cell->from.item;
+    }
+    if (cell->n_buffers == 1 && from.buffer == cell->buffers[0])
+        from.item -= cell->begin;
+    else if (cell->n_buffers == 1)
+        *fits = false;
+    return from;
+}
+
+static void read_stretches(struct key_reader *r, const struct cell *cell, struct stretch *list,
+                           uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = stretch_from(cell, &list[i], i == 0, &r->fits);
+        uint32_t words[] = {list[i].buffer, (uint32_t)list[i].item, list[i].owner};
+        push(r->contents, words, sizeof words);
+    }
+}
+
+// What is kept of a content does not change any more, and is of microbatch 0.
+static struct held *keep_held(struct contents *contents, const struct world *w,
+                              const struct held *held, uint32_t n, int32_t base) {
+    struct held *kept = arena_copy(contents->arena, held, n * sizeof *held);
+    for (uint32_t i = 0; i < n; i++)
+        if (judgement_of_time(w, &kept[i].value))
+            kept[i].value.microbatch -= base;
+    return kept;
+}
+
+static struct series keep_runs(const struct key_reader *r, const struct series *runs) {
+    struct arena *arena = r->contents->arena;
+    struct series kept = {arena_copy(arena, runs->runs, runs->n * sizeof *runs->runs), runs->n,
+                          runs->n};
+    for (uint32_t i = 0; i < kept.n; i++) {
+        struct run *run = &kept.runs[i];
+        run->held = run->n_held
+                        ? keep_held(r->contents, r->world, run->held, run->n_held, r->token.base)
+                        : NULL;
+    }
+    return kept;
+}
+
+// The content that has the key that was read; *added: it is new.
+static struct token reading_end(struct key_reader *r, bool *added) {
+    struct contents *contents = r->contents;
+    if (!r->fits)
+        return (struct token){NO_CONTENT, 0, NO_MICROBATCHES};
+    r->token.content = intern(&contents->keys, contents->words,
+                              contents->n_words * (uint32_t)sizeof *contents->words, added);
+    if (*added) {
+        struct content made = {.of_time = r->of_time};
+        ARENA_PUSH(contents->arena, contents->list, contents->n, contents->cap, made);
+    }
+    return r->token;
+}
+
+struct token contents_of_cell(struct contents *contents, struct abstract_machine *m,
+                              const struct cell *cell) {
+    struct key_reader r = reading_begin(contents, m->world);
+    const struct stretch *shared = NULL;
+    uint32_t n_shared = bytes_stretches(m, cell->from, cell->to, &shared);
+    struct stretch *stretches = arena_copy(m->world->states, shared, n_shared * sizeof *stretches);
+    struct series *runs = ARENA_ARRAY(m->world->states, struct series, cell->n_buffers);
+    uint32_t shape[] = {cell->n_buffers, n_shared};
+    push(contents, shape, sizeof shape);
+    for (uint32_t i = 0; i < cell->n_buffers; i++) {
+        runs[i] = runs_of(m, cell, i);
+        push(contents, &runs[i].n, sizeof runs[i].n);
+        for (uint32_t k = 0; k < runs[i].n; k++)
+            read_run(&r, &runs[i].runs[k]);
+    }
+    read_stretches(&r, cell, stretches, n_shared);
+    bool added = false;
+    struct token token = reading_end(&r, &added);
+    if (!added)
+        return token;
+    struct content *content = &contents->list[token.content];
+    content->n_stretches = n_shared;
+    content->stretches = arena_copy(contents->arena, stretches, n_shared * sizeof *stretches);
+    content->items = ARENA_ARRAY(contents->arena, struct series, cell->n_buffers);
+    for (uint32_t i = 0; i < cell->n_buffers; i++)
+        content->items[i] = keep_runs(&r, &runs[i]);
+    return token;
+}
+
+// Of the token's microbatches.
+static struct judgement value_of(const struct contents *contents, const struct world *w,
+                                 struct token token, const struct held *held) {
+    struct judgement value = held->value;
+    if (judgement_of_time(w, &value))
+        value.microbatch += token.base;
+    if (term_is_collected(w->terms, value.value.of)) {
+        struct builder builder = {.terms = w->terms};
+        struct scaled again =
+            sum_collect(&builder, value.value.of, interned(&contents->sets, token.collected),
+                        set_size(contents, token.collected));
+        value.value.of = again.of;
+    }
+    return value;
+}
+
+void contents_put(const struct contents *contents, struct abstract_machine *m,
+                  const struct cell *cell, struct token token) {
+    const struct content *content = &contents->list[token.content];
+    int32_t begin = cell_begin(cell);
+    for (uint32_t i = 0; i < cell->n_buffers; i++)
+        for (uint32_t k = 0; k < content->items[i].n; k++) {
+            struct run run = content->items[i].runs[k];
+            struct held held = {0};
+            run.begin += begin;
+            run.end += begin;
+            if (run.n_held) {
+                held = *run.held;
+                held.value = value_of(contents, m->world, token, &held);
+                run.held = &held;
+            }
+            series_put(m->world, &m->store.items[cell->buffers[i]], run);
+        }
+    if (content->n_stretches == 0)
+        return;
+    struct stretch *list =
+        arena_copy(m->world->states, content->stretches, content->n_stretches * sizeof *list);
+    for (uint32_t i = 0; i < content->n_stretches && cell->n_buffers == 1; i++)
+        list[i].item += cell->begin;
+    bytes_put(m, list, content->n_stretches, cell->to);
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+struct token contents_of_values(struct contents *contents, const struct world *w,
+                                const struct judgement *values, uint32_t n) {
+    struct key_reader r = reading_begin(contents, w);
+    struct held *held = ARENA_ARRAY(w->states, struct held, n);
+    uint32_t shape[] = {0, n};
+    push(contents, shape, sizeof shape);
+    for (uint32_t i = 0; i < n; i++) {
+        held[i].value = values[i];
+        read_held(&r, &held[i]);
+    }
+    bool added = false;
+    struct token token = reading_end(&r, &added);
+    if (added)
+        contents->list[token.content].values = keep_held(contents, w, held, n, token.base);
+    return token;
+}
+
+struct judgement contents_value(const struct contents *contents, const struct world *w,
+                                struct token token, uint32_t i) {
+    return value_of(contents, w, token, &contents->list[token.content].values[i]);
+}
