@@ -407,7 +407,7 @@ static bool is_in_flight(const struct buffer *buffer, unsigned *stack) {
 // A stage has one place fewer than microbatches at once.
 bool flight_short(struct mutant *m) {
     buffer_id id = choose(m, m->program->n_buffers);
-    unsigned stack;
+    unsigned stack = 0;
     while (id < m->program->n_buffers && !is_in_flight(&m->program->buffers[id], &stack))
         id++;
     if (id == m->program->n_buffers)

@@ -24,8 +24,8 @@ struct message {
     const struct fault *wrong;      // why the ends are not of one message; NULL: they are
     bool taken, left;               // the receive was waited for, and the send
 };
-struct channel { // from one device to another
-    uint32_t to; // its number along the parts' axis
+struct channel {          // from one device to another
+    uint32_t to;          // its number along the parts' axis
     struct message *list; // behind the first n_ended, of which nobody asks any more
     uint32_t n, cap, n_ended;
     uint32_t n_sent, n_received;
