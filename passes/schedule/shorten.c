@@ -211,11 +211,13 @@ static void shorten_index(const struct shortener *s, const struct named *named) 
     }
 }
 
-static void shorten_loops(const struct shortener *s) {
+// Of messages one end has been shortened.
+static void shorten_statements(const struct shortener *s) {
     uint32_t place = 0;
     struct statement_walk walk = walk_statements(&s->step->body);
     while (walk_next(&walk)) {
         const struct line *line = &s->rulers.lines[line_of_place(s, place++)];
+        message_join_ends(walk.statement);
         if (walk.statement->kind != STATEMENT_LOOP || line->stride)
             continue;
         walk.statement->loop.begin -= lost_before(line, line->begin);
@@ -304,7 +306,7 @@ struct shortened shorten(const struct program *program, enum step_kind kind, str
         return not_shortened(program);
     for (uint32_t i = 0; i < s.n_named; i++)
         shorten_index(&s, &s.named[i]);
-    shorten_loops(&s);
+    shorten_statements(&s);
     shorten_counts(&s);
     return (struct shortened){s.program, s.rulers.lines, &s.rulers.lines[line_of_place(&s, 0)],
                               s.around};
