@@ -139,12 +139,14 @@ static void write_out_tasks(struct arena *arena, struct job *job) {
 
 // ---- one task among many ----------------------------------------------------------------------
 
-static bool is_in_flight(const struct buffer *buffer) {
-    return buffer->stacks.n > 0 && buffer->stacks.list[0].kind == STACK_IN_FLIGHT &&
-           buffer->stacks.list[0].count > 1;
+static bool has_rows(const struct buffer *buffer) {
+    return buffer->stacks.n > 0 && buffer->stacks.list[0].count > 1 &&
+           (buffer->stacks.list[0].kind == STACK_IN_FLIGHT ||
+            buffer->stacks.list[0].kind == STACK_MICROBATCHES);
 }
 
-// One statement names another row than it should; NULL: there is none that names any.
+// One statement names another row than it should, the next or always the same; NULL: there is none that
+// names any.
 static const struct job *change_row(struct arena *arena, const struct job *job, uint64_t random) {
     struct job *made = job_clone(arena, job);
     struct program *program = made->programs[random_bits(&random) % made->n_programs];
@@ -155,16 +157,43 @@ static const struct job *change_row(struct arena *arena, const struct job *job, 
         struct access access;
         for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
             if (walk.statement->kind != STATEMENT_START &&
-                is_in_flight(&program->buffers[access.at->buffer]) &&
-                random_bits(&random) % ++n == 0)
+                has_rows(&program->buffers[access.at->buffer]) && random_bits(&random) % ++n == 0)
                 chosen = access.at;
     }
     if (!chosen)
         return NULL;
     int64_t count = program->buffers[chosen->buffer].stacks.list[0].count;
     struct index *row = &chosen->indices[0];
-    *row = row->variable < 0 ? index_constant((row->offset + 1) % count)
-                             : index_variable(row->variable, row->offset + 1, count);
+    if (row->variable < 0 || random_bits(&random) % 2)
+        *row = index_constant((row->offset % count + count + 1) % count);
+    else
+        *row = index_variable(row->variable, row->offset + 1, count);
+    return made;
+}
+
+// Gradients are begun anew between two loops over tasks; NULL: there are no such loops.
+static const struct job *begin_anew(struct arena *arena, const struct job *job, uint64_t random) {
+    struct job *made = job_clone(arena, job);
+    struct program *program = made->programs[random_bits(&random) % made->n_programs];
+    struct block *body = &program->steps[STEP_TRAIN].body;
+    const struct statement *zero = NULL;
+    uint64_t n_zeros = 0, n_loops = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *s = &body->statements[i];
+        bool zeros =
+            s->kind == STATEMENT_ZERO ||
+            (s->kind == STATEMENT_LOOP && s->loop.body.statements[0].kind == STATEMENT_ZERO);
+        if (zeros && random_bits(&random) % ++n_zeros == 0)
+            zero = s;
+        if (s->kind == STATEMENT_LOOP && loop_has_tasks(&s->loop) &&
+            random_bits(&random) % ++n_loops == 0)
+            at = i;
+    }
+    if (!zero || at == 0)
+        return NULL;
+    block_insert(arena, body, at, statement_clone(arena, program, zero));
+    job_number(made);
     return made;
 }
 
@@ -175,9 +204,10 @@ static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
     for (int i = 0; i < n; i++) {
         uint64_t random = seed * 131 + (uint64_t)i;
         struct arena arena = {0};
-        const struct job *moved = change_row(&arena, base->final, random);
-        if (moved)
-            compare(base, moved, arena_format(&arena, "seed %d: row %d", (int)seed, i), counts);
+        const struct job *wrong = i % 4 ? change_row(&arena, base->final, random)
+                                        : begin_anew(&arena, base->final, random);
+        if (wrong)
+            compare(base, wrong, arena_format(&arena, "seed %d: change %d", (int)seed, i), counts);
         struct mutant mutant = {0};
         enum mutation kind = i < N_OF_PIPELINES ? (unsigned)(END_OF_ROUNDINGS + i)
                                                 : (unsigned)(random_bits(&random) % N_MUTATIONS);
@@ -190,7 +220,7 @@ static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
 
 static void repeats_what_would_be_executed(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
-    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 120 : 8;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 120 : 6;
     struct counts right = {0}, wrong = {0};
     // Every row of what is in flight is used several times.
     struct dims dims = small_pipeline_dims;
@@ -214,7 +244,7 @@ static void repeats_what_would_be_executed(void **state) {
     assert_int_equal(right.n_failed + wrong.n_failed, 0);
     assert_int_equal(right.n_refused, 0);
     assert_true(getenv("SEED") || sample_every() > 1 ||
-                (right.n_accepted > 3 && wrong.n_refused > 100));
+                (right.n_accepted > 1 && wrong.n_refused > 60));
 }
 
 // ---- how much is repeated ---------------------------------------------------------------------
