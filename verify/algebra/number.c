@@ -195,7 +195,7 @@ bool number_equal_symbolic(struct symbols *symbols, int32_t a, int32_t b) {
 
 // Slots go round with the iterations of a symbol (its step is a multiple of the modulus), or the
 // number stays in one round as long as is noted.
-int32_t number_modulo(struct symbols *symbols, int32_t number, int64_t modulus) {
+int32_t number_modulo_symbolic(struct symbols *symbols, int32_t number, int64_t modulus) {
     struct affine value = affine_of(symbols, number, 1);
     int64_t rest = value.constant % modulus;
     rest += rest < 0 ? modulus : 0;

@@ -77,8 +77,14 @@ static inline int32_t number_largest(struct symbols *symbols, int32_t a, int32_t
 bool number_multiple(const struct symbols *, int32_t number, int32_t factor, int64_t *product);
 // The same; where there is none it is the first iteration's, and no other is claimed.
 int32_t number_times(struct symbols *, int32_t number, int32_t factor);
+int32_t number_modulo_symbolic(struct symbols *, int32_t number, int64_t modulus); // the slow way
 // 0 .. modulus-1
-int32_t number_modulo(struct symbols *, int32_t number, int64_t modulus);
+static inline int32_t number_modulo(struct symbols *symbols, int32_t number, int32_t modulus) {
+    if (number_is_symbolic(number))
+        return number_modulo_symbolic(symbols, number, modulus);
+    int32_t rest = number % modulus;
+    return rest < 0 ? rest + modulus : rest;
+}
 
 // Bytes of the arena: base + stride * number.
 struct address {

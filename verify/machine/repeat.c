@@ -248,7 +248,7 @@ static bool locate(struct abstract_machine *m, const struct task_text *text) {
         if (number < 0 || number >= row->count)
             return false;
         r->at[i] = row->first_cell + (uint32_t)number;
-        for (uint32_t k = 0; k < i && !row->only; k++)
+        for (uint32_t k = row->before; k != NO_ID; k = text->rows[k].before)
             if (r->at[k] == r->at[i])
                 return false;
     }

@@ -293,13 +293,17 @@ static uint32_t row_of(struct finder *f, struct task_text *text, buffer_id owner
                        struct index index) {
     struct task_row row = {.first_cell = f->texts->first_cell[owner],
                            .row = normal(index),
-                           .only = f->texts->only[owner]};
+                           .only = f->texts->only[owner],
+                           .before = NO_ID};
     const struct buffer *buffer = &f->machine->program->buffers[owner];
     row.count = (int32_t)(buffer_items(buffer) / items_of_row(buffer));
-    for (uint32_t i = 0; i < text->n_rows; i++)
-        if (text->rows[i].first_cell == row.first_cell &&
-            (row.only || same_index(text->rows[i].row, row.row)))
+    for (uint32_t i = 0; i < text->n_rows; i++) {
+        if (text->rows[i].first_cell != row.first_cell)
+            continue;
+        if (row.only || same_index(text->rows[i].row, row.row))
             return i;
+        row.before = i;
+    }
     ARENA_PUSH(f->arena, text->rows, text->n_rows, text->cap_rows, row);
     return text->n_rows - 1;
 }

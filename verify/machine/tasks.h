@@ -21,7 +21,8 @@ struct task_end {        // of a message
 struct task_row {        // of the cells of a buffer, or its only one
     uint32_t first_cell; // of the first row
     struct index row;
-    int32_t count; // of rows
+    int32_t count;   // of rows
+    uint32_t before; // another row of the buffer that the task names; NO_ID: none
     bool only;
 };
 struct task_text {
