@@ -76,7 +76,7 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
     if (atomic_load_explicit(counter, memory_order_acquire) >= value)
         return true;
     struct profile *profile = context->recorder.profile;
-    uint64_t begin = profile ? profile_clock() : 0;
+    uint64_t begin = profile_begin_wait(profile);
     bool came = false;
     for (int i = 0; i < spins + YIELDS && !came; i++) {
         if (i < spins)
@@ -85,8 +85,7 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
             sched_yield();
         came = atomic_load_explicit(counter, memory_order_acquire) >= value;
     }
-    if (profile)
-        profile_waited(profile, begin);
+    profile_end_wait(profile, begin);
     return came;
 }
 
@@ -125,9 +124,8 @@ int32_t wait_until(struct place_context *context, int32_t statement, int32_t pee
     if (comes_soon(context, counter, value))
         return PLACE_OK;
     struct profile *profile = context->recorder.profile;
-    uint64_t begin = profile ? profile_clock() : 0;
+    uint64_t begin = profile_begin_wait(profile);
     int32_t status = wait_long(context, statement, peer, what, counter, value);
-    if (profile)
-        profile_waited(profile, begin);
+    profile_end_wait(profile, begin);
     return status;
 }
