@@ -17,6 +17,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLACEC = os.environ.get("PLACEC", os.path.join(ROOT, "build-release", "bin", "placec"))
 TEXT = os.path.join(ROOT, "build-release", "english.txt")
+OPENMP_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 STATES = ("parameters", "optimizer", "gradients", "activations")
 
 # The strategies that the tables compare; `dp` is the data axis.
@@ -136,6 +137,17 @@ def run(text, steps, *arguments, data=TEXT, variables=None):
     return head, records
 
 
+def profile_kinds(text):
+    """{kind of work: milliseconds} of the mean rank that --profile says; the last is the whole step."""
+    return {kind: float(ms) for kind, ms in re.findall(r"^ *(\S.*?) {2,}([\d.]+) +[\d.]+ +[\d.]+ %$", text, re.MULTILINE)}
+
+
+def product_kernels(text):
+    """The product library that placec loads, its version and its kernels, as the header of a run of the text says them."""
+    header = place("run", "-", "--data", TEXT, "--steps", "1", text=text).stdout
+    return re.search(r"^products: ([^;]*);", header, re.MULTILINE).group(1)
+
+
 def bits(records, dump):
     """Stands for all that a run has computed: losses and norms of its steps, and what `--dump` wrote of parameters and
     optimizer states."""
@@ -147,6 +159,44 @@ def bits(records, dump):
         if name != "__metadata__":
             whole.update(name.encode() + data[slice(*tensor["data_offsets"])])
     return whole.hexdigest()[:8]
+
+
+def has_pytorch(python):
+    return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
+
+
+def install_pytorch():
+    """The Python of a virtual environment that has the current one of PyPI; made once. None: that failed."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(cache, "place", "torch")
+    python = os.path.join(folder, "bin", "python")
+    if not (os.path.exists(python) and has_pytorch(python)):
+        print(f"installing PyTorch in {folder}", file=sys.stderr)
+        for command in ([sys.executable, "-m", "venv", folder],
+                        [python, "-m", "pip", "install", "-q", "torch", "numpy"]):
+            if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
+                return None
+    return python
+
+
+def find_pytorch():
+    """The first Python that has it, or None: that of $PYTHON_TORCH, else the current one of PyPI, else Debian's."""
+    named = os.environ.get("PYTHON_TORCH")
+    if named and not shutil.which(named):
+        sys.exit(f"PYTHON_TORCH names no program: {named}; name a Python that has PyTorch, or unset it")
+    if named:
+        return named if has_pytorch(named) else None
+    return install_pytorch() or next(filter(has_pytorch, (sys.executable, "/usr/bin/python3")), None)
+
+
+def pytorch_environment(kernels):
+    """What PyTorch runs in: its OpenBLAS takes the kernels of ours, where ours is one, and has threads that go with
+    PyTorch's, which are OpenMP's."""
+    openblas = re.search(r"OpenBLAS \S+ (\w+)$", kernels)
+    variables = {"OPENBLAS_CORETYPE": openblas[1]} if openblas else {}
+    if os.path.isdir(OPENMP_BLAS):
+        variables["LD_LIBRARY_PATH"] = OPENMP_BLAS
+    return {**environment(), **variables}
 
 
 def machine():
