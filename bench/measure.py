@@ -126,15 +126,21 @@ def check(text):
     return json.loads(place("check", "-", "--json", text=text).stdout)
 
 
-def run(text, steps, *arguments, data=TEXT, variables=None):
-    """Trains, with more variables in the environment; returns the first line of the log and the lines of the steps."""
+def run_printed(text, steps, *arguments, data=TEXT, variables=None):
+    """Trains, with more variables in the environment; returns the first line of the log, the lines of the steps, and
+    what was printed."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
-        place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
-              *arguments, text=text, variables=variables)
+        done = place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
+                     *arguments, text=text, variables=variables)
         with open(log, encoding="utf-8") as lines:
             head, *records = [json.loads(line) for line in lines]
-    return head, records
+    return head, records, done.stdout
+
+
+def run(text, steps, *arguments, **options):
+    """The same without what was printed."""
+    return run_printed(text, steps, *arguments, **options)[:2]
 
 
 def profile_kinds(text):
