@@ -95,6 +95,7 @@ uint64_t profile_enter(struct profile *profile, int32_t statement, int32_t call)
     profile->statement = statement;
     profile->call = call;
     profile->aside = 0;
+    __builtin_prefetch(total_at(profile, statement, call), 1);
     uint64_t now = profile->piece = profile_clock();
     if (works[call] == WORK_COLLECTIVE)
         end_hiding(profile, now);
