@@ -145,11 +145,12 @@ def run(text, steps, *arguments, **options):
 
 def profile_kinds(text):
     """{kind of work: milliseconds} of the mean rank that --profile says; the last is the whole step."""
-    return {kind: float(ms) for kind, ms in re.findall(r"^ *(\S.*?) {2,}([\d.]+) +[\d.]+ +[\d.]+ %$", text, re.MULTILINE)}
+    rows = re.findall(r"^ *(\S.*?) {2,}([\d.]+) +[\d.]+ +[\d.]+ %$", text, re.MULTILINE)
+    return {kind: float(ms) for kind, ms in rows}
 
 
 def product_kernels(text):
-    """The product library that placec loads, its version and its kernels, as the header of a run of the text says them."""
+    """The product library that placec loads, its version and its kernels, as the header of a run says them."""
     header = place("run", "-", "--data", TEXT, "--steps", "1", text=text).stdout
     return re.search(r"^products: ([^;]*);", header, re.MULTILINE).group(1)
 

@@ -78,7 +78,8 @@ def main():
         status = job.wait(PATIENCE)
         with open(errors, encoding="utf-8") as file:
             text = file.read()
-    assert status != 0 and re.search(rf"(?m)^rank 0, step \d+: told to end inside message_wait at .*, {IN_TASK}$", text), text
+    told = rf"(?m)^rank 0, step \d+: told to end inside message_wait at .*, {IN_TASK}$"
+    assert status != 0 and re.search(told, text), text
 
 
 main()

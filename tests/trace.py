@@ -36,8 +36,8 @@ def check_threads(rows, ranks, threads):
 def schedule(path, placec):
     """[(stage, letter, microbatch)] for each rank along the pipeline."""
     text = subprocess.run([placec, "emit", "--as=pipeline", path], capture_output=True, text=True, check=True).stdout
-    return [[(int(stage), letter, int(microbatch)) for stage, letter, microbatch in re.findall(r"(\d+)([FBIW])(\d+)", row)]
-            for row in text.splitlines()]
+    return [[(int(stage), letter, int(microbatch)) for stage, letter, microbatch
+             in re.findall(r"(\d+)([FBIW])(\d+)", row)] for row in text.splitlines()]
 
 
 def task_of(event):
