@@ -276,6 +276,8 @@ static const char *statement_text(struct describer *d, const struct program *pro
     case STATEMENT_ZERO:
         return arena_format(d->arena, "zero %s", program->buffers[s->zero.buffer].name);
     case STATEMENT_TASK:
+        if (s->task.kind == N_TASK_KINDS)
+            return "task end";
         return arena_format(d->arena, "task %c %" PRIu32, task_letters[s->task.kind],
                             s->task.stage);
     default:
@@ -292,6 +294,21 @@ static void describe_steps(struct describer *d, const struct program *program) {
             describe_statement(d, walk.statement->id, walk.statement->span,
                                statement_text(d, program, step, walk.statement), walk.depth);
     }
+}
+
+// As many as labels of tasks tell apart.
+static int32_t stages_of(const struct job *job) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < job->n_programs; i++)
+        for (int kind = 0; kind < N_STEPS; kind++) {
+            struct statement_walk walk = walk_statements(&job->programs[i]->steps[kind].body);
+            while (walk_next(&walk)) {
+                const struct statement *s = walk.statement;
+                if (s->kind == STATEMENT_TASK && s->task.kind != N_TASK_KINDS && s->task.stage >= n)
+                    n = s->task.stage + 1;
+            }
+        }
+    return (int32_t)n;
 }
 
 static void describe_statements(struct arena *arena, const struct job *job,
@@ -412,6 +429,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct job *job
         .n_handles = (int32_t)handle_count(job),
         .direct_members = LIMIT_DIRECT_MEMBERS,
         .message_bytes = message_room(arena, job),
+        .n_stages = stages_of(job),
         .n_parts = (int32_t)job->n_programs,
         .parts = parts,
         .batch = job->sizes.batch,

@@ -256,7 +256,7 @@ static void print_counts(FILE *to, const struct place_program *p) {
             p->n_axes, p->devices, p->n_handles, p->direct_members, p->message_bytes);
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
-    fprintf(to, "    .n_parts = %d, .parts = parts,\n", p->n_parts);
+    fprintf(to, "    .n_stages = %d, .n_parts = %d, .parts = parts,\n", p->n_stages, p->n_parts);
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
     fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
     print_axes(to, "islands", &p->islands);

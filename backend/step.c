@@ -231,6 +231,15 @@ static void emit_zero(struct step_emitter *s, const struct statement *statement)
                  reference_pointer(s, statement->zero));
 }
 
+// The text's letters are the runtime's.
+static void emit_task(struct step_emitter *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    const struct task_label *task = &statement->task;
+    char letter = task->kind == N_TASK_KINDS ? 0 : task_letters[task->kind];
+    CALL_RUNTIME(e, begin_task, statement->id, constant_i32(e, letter),
+                 constant_i32(e, (int32_t)task->stage), index_value(s, task->microbatch));
+}
+
 static void emit_block(struct step_emitter *, const struct block *);
 
 static LLVMValueRef loop_bound(struct step_emitter *s, const struct loop *loop, int64_t bound) {
@@ -281,8 +290,10 @@ static void emit_statement(struct step_emitter *s, const struct statement *state
     case STATEMENT_ZERO:
         emit_zero(s, statement);
         break;
-    case STATEMENT_FREE: // what is no longer alive is counted, not given back
     case STATEMENT_TASK:
+        emit_task(s, statement);
+        break;
+    case STATEMENT_FREE: // what is no longer alive is counted, not given back
         break;
     }
     end_alone(s, all);

@@ -17,6 +17,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLACEC = os.environ.get("PLACEC", os.path.join(ROOT, "build-release", "bin", "placec"))
 TEXT = os.path.join(ROOT, "build-release", "english.txt")
+OPENMP_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 STATES = ("parameters", "optimizer", "gradients", "activations")
 
 # The strategies that the tables compare; `dp` is the data axis.
@@ -125,15 +126,33 @@ def check(text):
     return json.loads(place("check", "-", "--json", text=text).stdout)
 
 
-def run(text, steps, *arguments, data=TEXT, variables=None):
-    """Trains, with more variables in the environment; returns the first line of the log and the lines of the steps."""
+def run_printed(text, steps, *arguments, data=TEXT, variables=None):
+    """Trains, with more variables in the environment; returns the first line of the log, the lines of the steps, and
+    what was printed."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
-        place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
-              *arguments, text=text, variables=variables)
+        done = place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
+                     *arguments, text=text, variables=variables)
         with open(log, encoding="utf-8") as lines:
             head, *records = [json.loads(line) for line in lines]
-    return head, records
+    return head, records, done.stdout
+
+
+def run(text, steps, *arguments, **options):
+    """The same without what was printed."""
+    return run_printed(text, steps, *arguments, **options)[:2]
+
+
+def profile_kinds(text):
+    """{kind of work: milliseconds} of the mean rank that --profile says; the last is the whole step."""
+    rows = re.findall(r"^ *(\S.*?) {2,}([\d.]+) +[\d.]+ +[\d.]+ %$", text, re.MULTILINE)
+    return {kind: float(ms) for kind, ms in rows}
+
+
+def product_kernels(text):
+    """The product library that placec loads, its version and its kernels, as the header of a run says them."""
+    header = place("run", "-", "--data", TEXT, "--steps", "1", text=text).stdout
+    return re.search(r"^products: ([^;]*);", header, re.MULTILINE).group(1)
 
 
 def bits(records, dump):
@@ -147,6 +166,44 @@ def bits(records, dump):
         if name != "__metadata__":
             whole.update(name.encode() + data[slice(*tensor["data_offsets"])])
     return whole.hexdigest()[:8]
+
+
+def has_pytorch(python):
+    return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
+
+
+def install_pytorch():
+    """The Python of a virtual environment that has the current one of PyPI; made once. None: that failed."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(cache, "place", "torch")
+    python = os.path.join(folder, "bin", "python")
+    if not (os.path.exists(python) and has_pytorch(python)):
+        print(f"installing PyTorch in {folder}", file=sys.stderr)
+        for command in ([sys.executable, "-m", "venv", folder],
+                        [python, "-m", "pip", "install", "-q", "torch", "numpy"]):
+            if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
+                return None
+    return python
+
+
+def find_pytorch():
+    """The first Python that has it, or None: that of $PYTHON_TORCH, else the current one of PyPI, else Debian's."""
+    named = os.environ.get("PYTHON_TORCH")
+    if named and not shutil.which(named):
+        sys.exit(f"PYTHON_TORCH names no program: {named}; name a Python that has PyTorch, or unset it")
+    if named:
+        return named if has_pytorch(named) else None
+    return install_pytorch() or next(filter(has_pytorch, (sys.executable, "/usr/bin/python3")), None)
+
+
+def pytorch_environment(kernels):
+    """What PyTorch runs in: its OpenBLAS takes the kernels of ours, where ours is one, and has threads that go with
+    PyTorch's, which are OpenMP's."""
+    openblas = re.search(r"OpenBLAS \S+ (\w+)$", kernels)
+    variables = {"OPENBLAS_CORETYPE": openblas[1]} if openblas else {}
+    if os.path.isdir(OPENMP_BLAS):
+        variables["LD_LIBRARY_PATH"] = OPENMP_BLAS
+    return {**environment(), **variables}
 
 
 def machine():

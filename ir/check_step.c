@@ -226,7 +226,7 @@ static const char *check_zero(struct checker *c, struct reference at) {
 
 static const char *check_task(struct checker *c, const struct task_label *task) {
     int64_t count = c->job->sizes.microbatches;
-    return (unsigned)task->kind < N_TASK_KINDS && index_fits(c, task->microbatch, count)
+    return (unsigned)task->kind <= N_TASK_KINDS && index_fits(c, task->microbatch, count)
                ? NULL
                : arena_format(c->arena, "a task of a microbatch outside the %" PRId64 " of a step",
                               count);

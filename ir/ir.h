@@ -418,7 +418,7 @@ static inline bool is_copy(const struct transfer *transfer) {
 }
 // A label, which does nothing: what the rank works on from here to the next one.
 struct task_label {
-    enum task_kind kind;
+    enum task_kind kind; // N_TASK_KINDS: on no task any more; then the rest is 0
     uint32_t stage;
     struct index microbatch;
 };

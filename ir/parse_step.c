@@ -211,14 +211,18 @@ static void parse_free(struct parser *p, struct statement *statement) {
     while (!text_failed(p) && text_accept(p, ','));
 }
 
-// `F 3 m`: what it is, of which stage and which microbatch.
+// `F 3 m`: what it is, of which stage and which microbatch; `end`.
 static void parse_task(struct parser *p, struct task_label *task) {
     int kind = 0;
+    if (text_accept_word(p, "end")) {
+        *task = (struct task_label){.kind = N_TASK_KINDS, .microbatch = index_constant(0)};
+        return;
+    }
     while (kind < N_TASK_KINDS && (p->token.kind != TOKEN_WORD || strlen(p->token.text) != 1 ||
                                    p->token.text[0] != task_letters[kind]))
         kind++;
     if (kind == N_TASK_KINDS) {
-        FAIL(p, "expected what a task is here: F, B, I or W");
+        FAIL(p, "expected what a task is here: F, B, I or W; or `end`");
         return;
     }
     text_advance(p);

@@ -141,8 +141,11 @@ static void print_statement(struct printer *p, const struct step *step,
         print_free(p, statement);
         break;
     case STATEMENT_TASK:
-        put(p, "task %c %" PRIu32 " %s", task_letters[statement->task.kind], statement->task.stage,
-            index_text(p, statement->task.microbatch));
+        if (statement->task.kind == N_TASK_KINDS)
+            put(p, "task end");
+        else
+            put(p, "task %c %" PRIu32 " %s", task_letters[statement->task.kind],
+                statement->task.stage, index_text(p, statement->task.microbatch));
         break;
     }
     put_spanned_end(p, statement->span);

@@ -30,11 +30,12 @@ static void describe_failure(struct place_context *context, int32_t statement, c
     char where[256] = "";
     if (statement >= 0)
         context_describe_statement(context->program, statement, where, sizeof where);
-    char step[40] = "";
+    char step[40] = "", task[TASK_TEXT_BYTES];
     if (atomic_load(&context->recorder.step) > 0)
         snprintf(step, sizeof step, ", step %lld", (long long)context->recorder.step);
-    int used = snprintf(context->message, sizeof context->message, "rank %d%s%s%s: ", context->rank,
-                        step, *where ? ", " : "", where);
+    int used =
+        snprintf(context->message, sizeof context->message, "rank %d%s%s%s%s: ", context->rank,
+                 step, recorder_task(&context->recorder, task), *where ? ", " : "", where);
     vsnprintf(context->message + used, sizeof context->message - (size_t)used, format, arguments);
 }
 

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 33
+#define PLACE_ABI_VERSION 34
 
 enum {
     PLACE_AXES_LIMIT = 16,  /* axes of a mesh */
@@ -416,7 +416,8 @@ struct place_program {
     const struct place_tensor *tensors;
     int32_t n_statements;
     const struct place_statement *statements; /* of all parts */
-    int32_t n_parts;                          /* at least 1 */
+    int32_t n_stages; /* of a pipeline, whose tasks are told apart by them; 0: it is none */
+    int32_t n_parts;  /* at least 1 */
     const struct place_part *parts;
     /* One step, over all devices. The batch has microbatches * (axes that cut it) * local
      * sequences. */

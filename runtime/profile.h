@@ -20,6 +20,7 @@ enum work work_of_call(int32_t call);
 struct profile_span {
     uint64_t begin, end; /* ticks of the processor's clock */
     int32_t statement, call;
+    uint64_t task; /* runtime/task.h */
 };
 
 /* What one thread did, in order. */
@@ -42,12 +43,16 @@ struct profile {
     const struct place_program *program;
     struct profile_total *totals;     /* [statement + 1][call]; row 0: of no statement */
     struct profile_product *products; /* [statement + 1] */
+    struct profile_total *tasks;      /* [stage][letter of TASK_LETTERS]; without waiting */
     uint64_t step_ticks, steps;       /* profiled */
-    uint64_t waited; /* of COLLECTIVE: ticks in which other ranks were waited for */
     /* Ticks in which collectives were under way while the rank did something else. */
     uint64_t hidden;
     uint64_t hidden_since;   /* 0: not now */
-    uint64_t aside;          /* of the call in hand: ticks that went to progress */
+    uint64_t aside;          /* of the call in hand: ticks that went to something else */
+    uint64_t aside_before;   /* and before the wait in hand */
+    uint64_t piece;          /* and from where on no span has it */
+    uint64_t task;           /* in hand; 0: none */
+    uint64_t worked_from;    /* on it, without waiting since */
     bool under_way;          /* some collective is */
     uint64_t began;          /* the step in hand; 0: none is profiled */
     int32_t statement, call; /* in hand: written by the owner while no helper works for it */
@@ -75,8 +80,13 @@ void profile_describe_product(struct profile *profile, int32_t statement,
 /* A helper (thread >= 1) has worked for the call in hand. */
 void profile_helped(struct profile *profile, int thread, uint64_t begin);
 
-/* Inside a call the owner has waited for other ranks. */
-void profile_waited(struct profile *profile, uint64_t begin);
+/* The owner goes on to another task. */
+void profile_begin_task(struct profile *profile, uint64_t task);
+
+/* Inside a call the owner waits for other ranks: this is time of its own, and parts the call's in time. Of no profile
+ * both do nothing. */
+uint64_t profile_begin_wait(struct profile *profile);
+void profile_end_wait(struct profile *profile, uint64_t begin);
 
 /* At the end of a collective's call: whether any that was started is not complete. */
 void profile_under_way(struct profile *profile, bool any);
@@ -88,6 +98,9 @@ void profile_progressed(struct profile *profile, uint64_t begin, bool any);
 /* What all calls of a statement took, or of one call of it. */
 const struct profile_total *profile_total(const struct profile *profile, int32_t statement,
                                           int32_t call);
+
+/* What all tasks of a stage took that TASK_LETTERS has in this place. */
+const struct profile_total *profile_task(const struct profile *profile, int32_t stage, int letter);
 
 /* What its products are; m is 0 where it has made none. */
 struct profile_product profile_product_of(const struct profile *profile, int32_t statement);

@@ -5,6 +5,8 @@ const char *const recorded_names[N_RECORDED] = {
 #define CALL(name, since, effect, work, text) #name,
 #include "runtime/calls.def"
     [RECORDED_progress] = "progress",
+    [RECORDED_collective_waiting] = "collective_waiting",
+    [RECORDED_message_waiting] = "message_waiting",
     [RECORDED_share] = "share",
     [RECORDED_send] = "send",
     [RECORDED_receive] = "receive",

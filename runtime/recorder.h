@@ -7,12 +7,16 @@
 #include <stdint.h>
 #include "runtime/place.h"
 #include "runtime/profile.h"
+#include "runtime/task.h"
 
 /* The rows of runtime/calls.def, then what the host does between ranks. */
 enum recorded_call {
 #define CALL(name, since, effect, work, text) RECORDED_##name,
 #include "runtime/calls.def"
-    RECORDED_progress, /* the transport's, between tiles: in profiles alone */
+    /* In profiles alone: the transport's between tiles, and parts of a call in which others were waited for. */
+    RECORDED_progress,
+    RECORDED_collective_waiting,
+    RECORDED_message_waiting,
     RECORDED_share,
     RECORDED_send,
     RECORDED_receive,
@@ -34,6 +38,7 @@ struct recorder {
     uint64_t ticks;          /* the rank's own: when the clock was last read */
     _Atomic int64_t step;    /* of training, from 1; 0: none */
     _Atomic int32_t in_step; /* generated code runs */
+    _Atomic uint64_t task;   /* in hand (runtime/task.h) */
     _Atomic uint64_t copied; /* chunks, by the rank's copier */
     struct profile *profile; /* that calls are taken down in too; null: none */
     struct flight_record ring[RECORDER_LENGTH];
@@ -88,6 +93,18 @@ static inline void recorder_describe(const struct recording *recording, int64_t 
     atomic_store_explicit(&recording->record->details[1], second, memory_order_relaxed);
 }
 
+static inline void recorder_begin_task(struct recorder *recorder, uint64_t task) {
+    atomic_store_explicit(&recorder->task, task, memory_order_relaxed);
+    if (recorder->profile)
+        profile_begin_task(recorder->profile, task);
+}
+
+/* ", in F of stage 3, microbatch 7", or nothing. Returns `text`. */
+static inline const char *recorder_task(const struct recorder *recorder,
+                                        char text[TASK_TEXT_BYTES]) {
+    return task_describe(atomic_load(&recorder->task), text);
+}
+
 /* First in every runtime call: takes down that it was entered, and at any return that it was left.
  */
 #define RECORD_CALL(name)                                                                          \
@@ -95,7 +112,8 @@ static inline void recorder_describe(const struct recording *recording, int64_t 
         recorder_enter(&context->recorder, statement, RECORDED_##name)
 
 /* The first detail of collective_start and message_start; the second is bytes. Of their waits it is the handle, and
- * of copy_start and copy_wait; of send and receive the other rank, of begin_statement the details are loop variables. */
+ * of copy_start and copy_wait; of send and receive the other rank, of begin_task the task; of begin_statement the
+ * details are loop variables. */
 static inline int64_t recorded_transfer(int32_t handle, enum place_collective kind, int32_t group) {
     return (int64_t)kind << 52 | (int64_t)(group & 0xfffff) << 32 | (uint32_t)handle;
 }

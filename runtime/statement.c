@@ -14,3 +14,12 @@ int32_t place_begin_statement(struct place_context *context, int32_t statement,
         live_begin_statement(context->live, statement, variables);
     return PLACE_OK;
 }
+
+int32_t place_begin_task(struct place_context *context, int32_t statement, int32_t letter,
+                         int32_t stage, int64_t microbatch) {
+    RECORD_CALL(begin_task);
+    uint64_t task = task_word(letter, stage, microbatch);
+    recorder_describe(&recording, (int64_t)task, 0);
+    recorder_begin_task(&context->recorder, task);
+    return PLACE_OK;
+}

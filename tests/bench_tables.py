@@ -23,7 +23,7 @@ VALUES = {"12,345": 12345, "0.5": 0.5, "66%": 0.66, "5.3e-09": 5.3e-09, "-3": -3
 WRONG = [["--lama"], ["-1"], ["0", "0"]]
 WRONG_OF = {"training": [["--rounds", "0"], ["--steps", "none"], ["no such row"]], "reproducible": [["--steps", "0"]],
             "hidden": [["--steps", "-3"]], "collectives": [["0"], ["nan"], ["1e9"]], "kernels": [["x"]],
-            "compiler": [["no such commit"]]}
+            "compiler": [["no such commit"]], "pipeline": [["--ranks", "3"], ["--steps", "0"], ["one_f_one"]]}
 
 
 def run(path, *words):

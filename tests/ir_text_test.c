@@ -779,6 +779,7 @@ static void tasks_are_labels(void **state) {
     expect_error("task F 0 m", "task F -1 m", "numbered from 0", "-1");
     expect_error("task F 0 m", "task F 0 m+1", "outside the 2 of a step", "task F");
     expect_error("task W 3 1", "task W 3 2", "outside the 2 of a step", "task W");
+    expect_error("task end", "task ende", "or `end`", "ende");
     struct arena arena = {0};
     struct text_error error;
     struct job *job = job_parse(&arena, program_sample, strlen(program_sample), 0, &error);

@@ -56,6 +56,7 @@ static const char program_sample[] =
     "      }\n"
     "    }\n"
     "    task W 3 1\n"
+    "    task end\n"
     "    zero y\n"
     "    for g = 0 .. 1 descending {\n"
     "      for k = 2*g+1 .. 2*g+3 {\n"

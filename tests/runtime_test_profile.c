@@ -1,6 +1,6 @@
 /* Profiles: every call of a profiled step is taken down with its time, none outside of one, helpers
- * tell what they work, rows that are full lose spans but no totals, what goes on beside a call is
- * not the call's, and of products the shape is known. */
+ * tell what they work, rows that are full lose spans but no totals, what goes on beside a call and
+ * what is waited for is not the call's, nor a task's, and of products the shape is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum { THREADS = 3, SPANS = 8, COUNT = 1 << 18 };
 static const struct place_statement statements[] = {{"a.place", 10, 3, "first", 0},
                                                     {"a.place", 20, 3, "second", 0}};
 static const struct place_program program = {
-    .devices = 1, .n_statements = 2, .statements = statements};
+    .devices = 1, .n_statements = 2, .n_stages = 2, .statements = statements};
 static struct place_context context;
 static struct profile *profile;
 static _Alignas(64) float target[COUNT], source[COUNT];
@@ -114,16 +114,86 @@ static void helpers_tell_what_they_work(void **state) {
         }
 }
 
-static void waiting_is_part_of_a_call(void **state) {
-    profile_waited(profile, profile_clock());
-    assert_int_equal(profile->waited, 0);
+static void pass_ticks(uint64_t ticks) {
+    uint64_t begin = profile_clock();
+    while (profile_clock() < begin + ticks)
+        ;
+}
+
+/* A call that works, waits as often as is said, each time anew, and works again. */
+static void call_and_wait(int32_t statement, int32_t call, int waits) {
+    uint64_t begin = profile_enter(profile, statement, call);
+    pass_ticks(20000);
+    for (int i = 0; i < waits; i++) {
+        uint64_t waiting = profile_begin_wait(profile);
+        pass_ticks(30000);
+        profile_end_wait(profile, waiting);
+    }
+    pass_ticks(20000);
+    profile_leave(profile, statement, call, begin);
+}
+
+static void waiting_is_work_of_its_own(void **state) {
+    const struct {
+        int32_t call, waiting;
+    } kinds[] = {{RECORDED_message_wait, RECORDED_message_waiting},
+                 {RECORDED_collective_wait, RECORDED_collective_waiting}};
+    profile_end_wait(NULL, profile_begin_wait(NULL));
+    for (int kind = 0; kind < 2; kind++) {
+        const struct profile_total *call = profile_total(profile, 1, kinds[kind].call);
+        const struct profile_total *waiting = profile_total(profile, 1, kinds[kind].waiting);
+        int64_t first = profile->rows[0].n;
+        call_and_wait(1, kinds[kind].call, 1);
+        assert_int_equal(waiting->calls, 0);
+        assert_int_equal(profile->rows[0].n, first);
+        profile_begin_step(profile);
+        call_and_wait(1, kinds[kind].call, 2);
+        profile_end_step(profile);
+        assert_true(waiting->ticks >= 60000 && call->ticks >= 40000);
+        assert_int_equal(call->calls, 1);
+        /* The call, twice waiting in one, the call again; nothing between them, and nothing twice. */
+        const struct profile_span *spans = &profile->rows[0].spans[first];
+        assert_int_equal(profile->rows[0].n, first + 3);
+        assert_int_equal(spans[0].call, kinds[kind].call);
+        assert_int_equal(spans[1].call, kinds[kind].waiting);
+        assert_int_equal(spans[2].call, kinds[kind].call);
+        assert_true(spans[0].end == spans[1].begin && spans[1].end == spans[2].begin);
+        assert_true(waiting->ticks + call->ticks == spans[2].end - spans[0].begin);
+    }
+}
+
+static void tasks_take_what_is_not_waited_for(void **state) {
+    const struct profile_total *task = profile_task(profile, 1, 2),
+                               *other = profile_task(profile, 0, 3);
     profile_begin_step(profile);
     uint64_t begin = profile_clock();
-    while (profile_clock() == begin)
-        ;
-    profile_waited(profile, begin);
+    place_begin_task(&context, 0, 'I', 1, 5);
+    call_and_wait(0, RECORDED_message_wait, 1);
+    add(0);
+    place_begin_task(&context, 0, 'I', 1, 6);
+    call_and_wait(0, RECORDED_collective_wait, 1);
+    place_begin_task(&context, 0, 'W', 0, 6);
+    uint64_t end = profile_clock();
+    place_begin_task(&context, 0, 0, 0, 0);
+    call_and_wait(0, RECORDED_message_wait, 1);
     profile_end_step(profile);
-    assert_true(profile->waited > 0 && profile->waited <= profile->step_ticks);
+    assert_int_equal(task->calls, 2);
+    assert_int_equal(other->calls, 1);
+    const struct profile_span *spans = profile->rows[0].spans;
+    const uint64_t tasks[] = {task_word('I', 1, 5), task_word('I', 1, 5), task_word('I', 1, 5),
+                              task_word('I', 1, 5), task_word('I', 1, 6), 0};
+    assert_true(profile->rows[0].n == SPANS);
+    for (int i = 0; i < 5; i++)
+        assert_true(spans[i].task == tasks[i]);
+    assert_int_equal(spans[SPANS - 1].task, 0);
+    uint64_t worked = 0, waited = 0;
+    for (int i = 0; i < 7; i++) {
+        bool waits = spans[i].call == RECORDED_message_waiting ||
+                     spans[i].call == RECORDED_collective_waiting;
+        *(waits ? &waited : &worked) += spans[i].end - spans[i].begin;
+    }
+    assert_true(waited >= 2 * 30000);
+    assert_true(task->ticks >= worked && task->ticks <= end - begin - waited);
 }
 
 /* A collective's call, at whose end some are under way or none. */
@@ -221,6 +291,7 @@ static void every_call_is_some_work(void **state) {
     assert_int_equal(work_of_call(RECORDED_adamw), WORK_OPTIMIZER);
     assert_int_equal(work_of_call(RECORDED_collective_wait), WORK_COLLECTIVE);
     assert_int_equal(work_of_call(RECORDED_progress), WORK_COLLECTIVE);
+    assert_int_equal(work_of_call(RECORDED_message_waiting), WORK_MESSAGE_WAITING);
     assert_int_equal(work_of_call(RECORDED_begin_statement), WORK_SCHEDULE);
     for (int work = 0; work < N_WORKS; work++)
         assert_true(strlen(work_names[work]) > 0);
@@ -231,7 +302,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(calls_count_in_profiled_steps, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(spans_are_kept_while_there_is_room, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(helpers_tell_what_they_work, open_rank, close_rank),
-        cmocka_unit_test_setup_teardown(waiting_is_part_of_a_call, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(waiting_is_work_of_its_own, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(tasks_take_what_is_not_waited_for, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(what_computes_beside_a_collective_hides_it, open_rank,
                                         close_rank),
         cmocka_unit_test_setup_teardown(progress_is_not_the_kernels_time, open_rank, close_rank),

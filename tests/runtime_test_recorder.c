@@ -181,6 +181,42 @@ static void tables_begin_with_the_culprit(void **state) {
     free(text);
 }
 
+/* Where parts do different things, it is the only one that does not wait; each is in some task. */
+static void tables_name_the_tasks_of_ranks(void **state) {
+    static struct place_context ranks[3];
+    struct place_context *contexts[3];
+    struct place_program parts = program;
+    parts.n_parts = 3;
+    for (int i = 0; i < 3; i++) {
+        ranks[i] = (struct place_context){.program = &parts, .rank = i};
+        contexts[i] = &ranks[i];
+        for (int calls = 0; calls < 3 - i; calls++)
+            place_begin_task(&ranks[i], 2, 'B', i, 7);
+    }
+    recorder_enter(&ranks[0].recorder, 0, RECORDED_product);
+    recorder_enter(&ranks[1].recorder, 0, RECORDED_message_wait);
+    char *text = table_of(contexts, 3);
+    assert_null(strstr(text, "<--"));
+    free(text);
+    recorder_enter(&ranks[2].recorder, 0, RECORDED_message_wait);
+    text = table_of(contexts, 3);
+    assert_non_null(strstr(text, "rank 0, in B of stage 0, microbatch 7, 4 calls   <-- behind"));
+    assert_non_null(strstr(text, "rank 2, in B of stage 2, microbatch 7, 2 calls\n"));
+    assert_non_null(strstr(text, "begin_task            a.place:30:3 (third, statement 2): B of "
+                                 "stage 1, microbatch 7"));
+    free(text);
+    char last[256];
+    flight_describe_last(&ranks[1], last, sizeof last);
+    assert_string_equal(last, "inside message_wait at a.place:10:3 (first, statement 0), in B of "
+                              "stage 1, microbatch 7");
+    context_fail(&ranks[2], 0, PLACE_ERROR_TRANSPORT, "gone");
+    assert_string_equal(ranks[2].message, "rank 2, in B of stage 2, microbatch 7, a.place:10:3 "
+                                          "(first, statement 0): gone");
+    place_begin_task(&ranks[1], 2, 0, 0, 0);
+    flight_describe_last(&ranks[1], last, sizeof last);
+    assert_null(strstr(last, "microbatch"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_call_is_recorded, open_rank, close_rank),
@@ -188,6 +224,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(records_are_read_whole, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(tables_name_what_was_done, open_rank, close_rank),
         cmocka_unit_test(tables_begin_with_the_culprit),
+        cmocka_unit_test(tables_name_the_tasks_of_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,5 +299,8 @@ void push_tasks(struct making_part *m) {
     const struct rolled *items =
         roll_tasks(m->s->scratch, &loop_of(m)->lists[m->rank], m->s->pipeline->n_chunks, &n);
     push_items(m, &m->step->body, items, n, &(struct around){0});
+    struct statement end = statement_of(m, STATEMENT_TASK);
+    end.task = (struct task_label){.kind = N_TASK_KINDS, .microbatch = index_constant(0)};
+    push(m, &m->step->body, end);
     push_last_waits(m, &m->step->body);
 }

@@ -27,15 +27,32 @@ static bool has_failed_first(const struct place_context *context) {
     return status != PLACE_OK && status != PLACE_ERROR_ABORTED && status != PLACE_ERROR_DEADLOCK;
 }
 
-/* All ranks of a step make the same calls, so the one that has made the fewest is what the others
- * wait for; of several, one that does not wait itself. -1: none stands out. */
+/* The only one that does not wait; -1: there are several, or none. */
+static int find_only_one_at_work(const struct flight *flight) {
+    int found = -1;
+    for (int i = 0; i < flight->n; i++) {
+        if (is_waiting(flight->contexts[i]))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return flight->n > 1 ? found : -1;
+}
+
+/* All ranks of a part make the same calls in a step, so the one that has made the fewest is what the others
+ * wait for; of several, one that does not wait itself. Where there are several parts, calls say nothing. -1: none
+ * stands out. */
 static int find_culprit(const struct flight *flight) {
+    bool alike = flight->contexts[0]->program->n_parts <= 1;
     int behind = 0;
     bool differ = false, any_waits = false;
     for (int i = 0; i < flight->n; i++) {
         struct place_context *context = flight->contexts[i], *least = flight->contexts[behind];
         if (has_failed_first(context))
             return i;
+        if (!alike)
+            continue;
         uint64_t calls = calls_of(context), fewest = calls_of(least);
         bool waits = is_waiting(context);
         differ |= calls != fewest;
@@ -43,6 +60,8 @@ static int find_culprit(const struct flight *flight) {
         if (calls < fewest || (calls == fewest && is_waiting(least) && !waits))
             behind = i;
     }
+    if (!alike)
+        return find_only_one_at_work(flight);
     return differ || (any_waits && !is_waiting(flight->contexts[behind])) ? behind : -1;
 }
 
@@ -95,6 +114,10 @@ static void format_details(const struct place_program *program, const struct fli
     } else if (call->call == RECORDED_send || call->call == RECORDED_receive) {
         snprintf(text, bytes, "rank %lld, %s", (long long)call->details[0],
                  format_bytes(size, sizeof size, call->details[1]));
+    } else if (call->call == RECORDED_begin_task && call->details[0]) {
+        char task[TASK_TEXT_BYTES];
+        snprintf(text, bytes, "%s",
+                 task_describe((uint64_t)call->details[0], task) + strlen(", in "));
     } else if (call->call == RECORDED_begin_statement) {
         int32_t depth = call->statement >= 0 && call->statement < program->n_statements
                             ? program->statements[call->statement].depth
@@ -126,8 +149,9 @@ static void print_rank(struct place_context *context, const char *mark, int line
     int64_t step = atomic_load(&context->recorder.step);
     if (step > 0)
         fprintf(to, ", step %lld", (long long)step);
-    fprintf(to, ", %llu call%s%s\n", (unsigned long long)calls_of(context),
-            plural_s((int64_t)calls_of(context)), mark);
+    char task[TASK_TEXT_BYTES];
+    fprintf(to, "%s, %llu call%s%s\n", recorder_task(&context->recorder, task),
+            (unsigned long long)calls_of(context), plural_s((int64_t)calls_of(context)), mark);
     for (int i = n > lines ? n - lines : 0; i < n; i++)
         print_call(context->program, calls, i, (double)(int64_t)(now - calls[i].ticks) / rate, to);
 }
@@ -187,6 +211,7 @@ void flight_describe_last(struct place_context *context, char *text, size_t byte
         return;
     }
     context_describe_statement(context->program, last.statement, where, sizeof where);
-    snprintf(text, bytes, "%s %s at %s", last.inside ? "inside" : "behind",
-             recorded_names[last.call], where);
+    char task[TASK_TEXT_BYTES];
+    snprintf(text, bytes, "%s %s at %s%s", last.inside ? "inside" : "behind",
+             recorded_names[last.call], where, recorder_task(&context->recorder, task));
 }

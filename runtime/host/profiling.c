@@ -42,7 +42,7 @@ bool profiling_counts_step(const struct session *session, int64_t step) {
 
 /* Milliseconds of a step. What generated code does between calls is the schedule's. */
 struct rank_shares {
-    double works[N_WORKS], waited, hidden, step;
+    double works[N_WORKS], hidden, step;
 };
 
 static double total_ticks(const struct profile *profile, int32_t statement, enum work work) {
@@ -54,8 +54,7 @@ static double total_ticks(const struct profile *profile, int32_t statement, enum
 }
 
 static struct rank_shares shares_of(const struct profile *profile, double ticks_per_ms) {
-    struct rank_shares shares = {.waited = (double)profile->waited,
-                                 .hidden = (double)profile->hidden,
+    struct rank_shares shares = {.hidden = (double)profile->hidden,
                                  .step = (double)profile->step_ticks};
     double in_calls = 0;
     for (int work = 0; work < N_WORKS; work++) {
@@ -67,7 +66,6 @@ static struct rank_shares shares_of(const struct profile *profile, double ticks_
     double scale = profile->steps ? 1 / (ticks_per_ms * (double)profile->steps) : 0;
     for (int work = 0; work < N_WORKS; work++)
         shares.works[work] *= scale;
-    shares.waited *= scale;
     shares.hidden *= scale;
     shares.step *= scale;
     return shares;
@@ -95,14 +93,61 @@ static void print_shares(const struct rank_shares *all, int64_t ranks, uint64_t 
     for (size_t work = 0; work < N_WORKS; work++) {
         print_row(work_names[work], all, ranks,
                   offsetof(struct rank_shares, works) + work * sizeof(double));
-        if (work != WORK_COLLECTIVE)
-            continue;
-        print_row("  of it waiting for other ranks", all, ranks,
-                  offsetof(struct rank_shares, waited));
-        print_row("  hidden (not in the step)", all, ranks, offsetof(struct rank_shares, hidden));
+        if (work == WORK_COLLECTIVE_WAITING)
+            print_row("  hidden (not in the step)", all, ranks,
+                      offsetof(struct rank_shares, hidden));
     }
     print_row("step", all, ranks, offsetof(struct rank_shares, step));
 }
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* One kind of task of one stage, over all ranks that have it. */
+static void print_task(const struct place_program *program, const struct profile_total *all,
+                       int32_t stage, int letter, double ticks_per_ms, double steps) {
+    size_t n = (size_t)program->n_stages * N_TASK_LETTERS;
+    struct profile_total sum = {0};
+    double ranks = 0;
+    for (int64_t rank = 0; rank < program->devices; rank++) {
+        const struct profile_total *one =
+            &all[(size_t)rank * n + (size_t)stage * N_TASK_LETTERS + (size_t)letter];
+        ranks += one->calls > 0;
+        sum.calls += one->calls;
+        sum.ticks += one->ticks;
+    }
+    if (sum.calls)
+        printf("  %8d %8c %10.0f %10.3f\n", stage, TASK_LETTERS[letter],
+               (double)sum.calls / (steps * ranks),
+               (double)sum.ticks / (ticks_per_ms * (double)sum.calls));
+}
+
+static void print_tasks(const struct place_program *program, const struct profile_total *all,
+                        double ticks_per_ms, uint64_t steps) {
+    printf("\nthe tasks of a pipeline: how many a step has, ms of one without waiting\n"
+           "  %8s %8s %10s %10s\n",
+           "stage", "task", "times", "ms");
+    for (int32_t stage = 0; stage < program->n_stages; stage++)
+        for (int letter = 0; letter < N_TASK_LETTERS; letter++)
+            print_task(program, all, stage, letter, ticks_per_ms, (double)steps);
+}
+
+/* Every rank tells, the first one prints. */
+static int32_t report_tasks(struct place_context *context, bool prints, double ticks_per_ms) {
+    const struct profile *profile = context->recorder.profile;
+    const struct place_program *program = context->program;
+    size_t bytes = (size_t)program->n_stages * N_TASK_LETTERS * sizeof *profile->tasks;
+    if (bytes == 0)
+        return PLACE_OK;
+    struct profile_total *all = malloc((size_t)program->devices * bytes);
+    int32_t status = all ? host_share(context, profile->tasks, all, bytes)
+                         : context_fail(context, -1, PLACE_ERROR_HOST, "no memory for a profile");
+    if (!status && prints)
+        print_tasks(program, all, ticks_per_ms, profile->steps);
+    free(all);
+    return status;
+}
+
+/* ---- statements and products ---------------------------------------------------------------- */
 
 struct long_statement {
     int32_t statement;
@@ -216,10 +261,15 @@ int32_t profiling_report(const struct session *session, struct place_context *co
                        *all = calloc((size_t)ranks, sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory for a profile");
-    if (!status && context->rank == 0 && session->options->profile && profile->steps == 0) {
+    bool prints = !status && context->rank == 0 && session->options->profile;
+    if (prints && profile->steps == 0)
         printf("\nwhere a step's time goes: no step was made\n");
-    } else if (!status && context->rank == 0 && session->options->profile) {
+    prints = prints && profile->steps > 0;
+    if (prints)
         print_shares(all, ranks, profile->steps);
+    if (!status)
+        status = report_tasks(context, prints, ticks_per_ms);
+    if (prints && !status) {
         print_statements(context, ticks_per_ms);
         print_products(context, ticks_per_ms);
     }

@@ -41,6 +41,7 @@ int32_t rank_execute(struct place_context *context, place_entry *entry, double k
                      struct live_report *report) {
     write_inputs(context, key);
     live_begin_step(context->live);
+    recorder_begin_task(&context->recorder, 0);
     atomic_store(&context->recorder.in_step, 1);
     int32_t status = entry(context);
     atomic_store(&context->recorder.in_step, 0);

@@ -12,7 +12,7 @@
 #include "runtime/profile.h"
 #include "runtime/transport/transport.h"
 
-enum { EVENT_BYTES = 1024 };
+enum { EVENT_BYTES = 1024, TASK_BYTES = 96 };
 
 struct trace {
     const struct place_program *program;
@@ -63,12 +63,12 @@ static void name_rank(struct trace *trace, int32_t rank) {
     write_event(trace, text, (size_t)n);
 }
 
-static void name_thread(struct trace *trace, int32_t rank, int64_t thread) {
+static void name_row(struct trace *trace, int32_t rank, int64_t row, const char *name) {
     char text[256];
     int n = snprintf(text, sizeof text,
                      "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %d, \"tid\": %lld, "
-                     "\"args\": {\"name\": \"thread %lld\"}}",
-                     rank, (long long)thread, (long long)thread);
+                     "\"args\": {\"name\": \"%s\"}}",
+                     rank, (long long)row, name);
     write_event(trace, text, (size_t)n);
 }
 
@@ -77,26 +77,82 @@ static const char *text_of(const struct place_program *program, int32_t statemen
     return text ? text : "?";
 }
 
+/* What task it is, behind other arguments; nothing where it is none. */
+static const char *task_arguments(uint64_t task, char text[TASK_BYTES]) {
+    text[0] = 0;
+    if (task)
+        snprintf(text, TASK_BYTES, ", \"task\": \"%c\", \"stage\": %d, \"microbatch\": %d",
+                 task_letter(task), task_stage(task), task_microbatch(task));
+    return text;
+}
+
+static double microseconds_of(const struct trace *trace, uint64_t ticks, uint64_t behind) {
+    return (double)(int64_t)(ticks - behind - trace->zero) / trace->ticks_per_microsecond;
+}
+
 static void write_span(struct trace *trace, int32_t rank, int64_t thread,
                        const struct profile_span *span, uint64_t behind) {
-    char text[EVENT_BYTES];
-    double scale = 1 / trace->ticks_per_microsecond;
-    double begin = (double)(int64_t)(span->begin - behind - trace->zero) * scale;
+    char text[EVENT_BYTES], task[TASK_BYTES];
+    double begin = microseconds_of(trace, span->begin, behind);
     size_t used = (size_t)snprintf(text, sizeof text, "{\"ph\": \"X\", \"name\": ");
     used += quote_json(text + used, EVENT_BYTES / 2, text_of(trace->program, span->statement));
     used += (size_t)snprintf(
         text + used, sizeof text - used,
         ", \"cat\": \"%s\", \"pid\": %d, \"tid\": %lld, \"ts\": %.3f, \"dur\": %.3f, \"args\": "
-        "{\"call\": \"%s\", \"statement\": %d, \"line\": %d}}",
+        "{\"call\": \"%s\", \"statement\": %d, \"line\": %d%s}}",
         work_names[work_of_call(span->call)], rank, (long long)thread, begin,
-        (double)(span->end - span->begin) * scale, recorded_names[span->call], span->statement,
-        span->statement >= 0 ? trace->program->statements[span->statement].line : 0);
+        microseconds_of(trace, span->end, behind) - begin, recorded_names[span->call],
+        span->statement,
+        span->statement >= 0 ? trace->program->statements[span->statement].line : 0,
+        task_arguments(span->task, task));
     write_event(trace, text, used);
+}
+
+/* Work on a task, as a schedule's file names it, between times in which something was waited for. */
+static void write_task(struct trace *trace, int32_t rank, int64_t row, uint64_t task,
+                       uint64_t begin, uint64_t end, uint64_t behind) {
+    char text[EVENT_BYTES], arguments[TASK_BYTES];
+    double first = microseconds_of(trace, begin, behind);
+    int n = snprintf(text, sizeof text,
+                     "{\"ph\": \"X\", \"name\": \"%d%c%d\", \"cat\": \"task\", \"pid\": %d, "
+                     "\"tid\": %lld, \"ts\": %.3f, \"dur\": %.3f, \"args\": {%s}}",
+                     task_stage(task), task_letter(task), task_microbatch(task), rank,
+                     (long long)row, first, microseconds_of(trace, end, behind) - first,
+                     task_arguments(task, arguments) + strlen(", "));
+    write_event(trace, text, (size_t)n);
+}
+
+static bool is_waiting(const struct profile_span *span) {
+    return span->call == RECORDED_collective_waiting || span->call == RECORDED_message_waiting;
+}
+
+/* A row of what a rank's own thread did on tasks, behind those of its threads: gaps are bubbles. Where messages are
+ * all that there was between two waits, that is none. */
+static void write_tasks(struct trace *trace, int32_t rank, int64_t threads,
+                        const struct profile_row *own, uint64_t behind) {
+    int64_t end;
+    bool named = false;
+    for (int64_t begin = 0; begin < own->n; begin = end) {
+        uint64_t task = own->spans[begin].task;
+        bool works = false;
+        for (end = begin;
+             end < own->n && own->spans[end].task == task && !is_waiting(&own->spans[end]); end++)
+            works |= work_of_call(own->spans[end].call) != WORK_MESSAGE;
+        if (task && works && !named)
+            name_row(trace, rank, threads, "tasks");
+        named |= task && works;
+        if (task && works)
+            write_task(trace, rank, threads, task, own->spans[begin].begin, own->spans[end - 1].end,
+                       behind);
+        end += end == begin;
+    }
 }
 
 static void write_row(struct trace *trace, int32_t rank, int64_t thread,
                       const struct profile_row *row, uint64_t behind) {
-    name_thread(trace, rank, thread);
+    char name[32];
+    snprintf(name, sizeof name, "thread %lld", (long long)thread);
+    name_row(trace, rank, thread, name);
     for (int64_t i = 0; i < row->n; i++)
         write_span(trace, rank, thread, &row->spans[i], behind);
 }
@@ -159,9 +215,11 @@ static int32_t write_rows(struct trace *trace, struct place_context *context,
         for (int64_t i = 0; i < ranks[rank].threads && !status; i++) {
             if (rank != context->rank)
                 status = receive_row(context, rank, &received);
+            const struct profile_row *row = rank == context->rank ? &profile->rows[i] : &received;
             if (!status)
-                write_row(trace, rank, i, rank == context->rank ? &profile->rows[i] : &received,
-                          behind);
+                write_row(trace, rank, i, row, behind);
+            if (!status && i == 0)
+                write_tasks(trace, rank, ranks[rank].threads, row, behind);
         }
     }
     free(received.spans);

@@ -2,12 +2,17 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 #include "runtime/cores.h"
 #include "runtime/transport/local.h"
 
 /* Polls of a counter: between them a pause, or where ranks outnumber the cores as good as none, and
  * then the rank yields between them. Behind these the wait is a long one. */
 enum { SPINS = 128, SPINS_AMONG_MANY = 2, YIELDS = 4 };
+
+/* A rank that waits for long, where ranks outnumber the cores, sleeps between its looks: a core whose ranks only yield
+ * to each other is busy to the system, which then leaves two that work on another one. */
+enum { LOOKS_AWAKE = 16, NANOSECONDS_ASLEEP = 50000 };
 
 int local_spins(int32_t ranks) {
     return ranks <= available_cores() ? SPINS : SPINS_AMONG_MANY;
@@ -76,7 +81,7 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
     if (atomic_load_explicit(counter, memory_order_acquire) >= value)
         return true;
     struct profile *profile = context->recorder.profile;
-    uint64_t begin = profile ? profile_clock() : 0;
+    uint64_t begin = profile_begin_wait(profile);
     bool came = false;
     for (int i = 0; i < spins + YIELDS && !came; i++) {
         if (i < spins)
@@ -85,9 +90,17 @@ bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, 
             sched_yield();
         came = atomic_load_explicit(counter, memory_order_acquire) >= value;
     }
-    if (profile)
-        profile_waited(profile, begin);
+    profile_end_wait(profile, begin);
     return came;
+}
+
+/* Between two looks, of which there have been so many. Who has transfers to drive stays awake. */
+static void rest(const struct place_context *context, int looks) {
+    bool are_many = rank_of(context)->world->spins == SPINS_AMONG_MANY;
+    if (are_many && looks >= LOOKS_AWAKE && !context->transport->progress)
+        nanosleep(&(struct timespec){.tv_nsec = NANOSECONDS_ASLEEP}, NULL);
+    else
+        sched_yield();
 }
 
 /* A wait that is worth some care. */
@@ -99,7 +112,7 @@ static int32_t wait_long(struct place_context *context, int32_t statement, int32
     self->waiting_statement = statement;
     self->waiting_what = what;
     int32_t status = PLACE_OK;
-    for (;;) {
+    for (int looks = 0;; looks += looks < LOOKS_AWAKE) {
         uint64_t moves = all_moves(world);
         if (atomic_load(counter) >= value)
             break;
@@ -114,7 +127,7 @@ static int32_t wait_long(struct place_context *context, int32_t statement, int32
             status = fail_deadlock(context, statement);
             break;
         }
-        sched_yield();
+        rest(context, looks);
     }
     atomic_store(&self->waiting_at, 0);
     return status;
@@ -125,9 +138,8 @@ int32_t wait_until(struct place_context *context, int32_t statement, int32_t pee
     if (comes_soon(context, counter, value))
         return PLACE_OK;
     struct profile *profile = context->recorder.profile;
-    uint64_t begin = profile ? profile_clock() : 0;
+    uint64_t begin = profile_begin_wait(profile);
     int32_t status = wait_long(context, statement, peer, what, counter, value);
-    if (profile)
-        profile_waited(profile, begin);
+    profile_end_wait(profile, begin);
     return status;
 }

@@ -214,7 +214,7 @@ static int32_t finish_flight(struct place_context *context, int32_t statement,
     struct patience patience = messages_patience();
     int32_t status = context->status;
     while (!status && flight->stage != FLIGHT_IDLE) {
-        uint64_t ticks = profile ? profile_clock() : 0;
+        uint64_t begin = profile_begin_wait(profile);
         bool moved = false;
         status = go_on(self, flight, &moved);
         if (moved)
@@ -223,8 +223,7 @@ static int32_t finish_flight(struct place_context *context, int32_t statement,
             continue;
         struct flight *ahead = flight->stage == FLIGHT_READY ? self->first : flight_ahead(flight);
         status = messages_be_patient(context, flight_messages(ahead), statement, &patience);
-        if (profile)
-            profile_waited(profile, ticks);
+        profile_end_wait(profile, begin);
     }
     return status;
 }
@@ -245,7 +244,7 @@ static int32_t finish_message(struct place_context *context, int32_t statement,
     int32_t status = context->status;
     bool done = false;
     while (!status && !done) {
-        uint64_t ticks = profile ? profile_clock() : 0;
+        uint64_t begin = profile_begin_wait(profile);
         bool moved = false;
         status = end_poll(context, statement, flight, &done);
         if (status || done)
@@ -255,8 +254,7 @@ static int32_t finish_message(struct place_context *context, int32_t statement,
             patience = messages_patience();
         if (!status && !moved)
             status = messages_be_patient(context, flight->meeting, statement, &patience);
-        if (profile)
-            profile_waited(profile, ticks);
+        profile_end_wait(profile, begin);
     }
     return status;
 }

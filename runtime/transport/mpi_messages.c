@@ -320,7 +320,7 @@ int32_t messages_be_patient(struct place_context *context, struct messages *mess
 int32_t messages_finish(struct place_context *context, struct messages *messages, int32_t statement,
                         bool timed) {
     struct profile *profile = context->recorder.profile;
-    uint64_t waited = profile ? profile_clock() : 0;
+    uint64_t begin = profile_begin_wait(profile);
     struct patience patience = messages_patience();
     bool done = false;
     int32_t status = PLACE_OK;
@@ -329,8 +329,7 @@ int32_t messages_finish(struct place_context *context, struct messages *messages
         if (!status && !done)
             status = messages_be_patient(context, messages, statement, timed ? &patience : NULL);
     }
-    if (profile)
-        profile_waited(profile, waited);
+    profile_end_wait(profile, begin);
     if (status)
         forget_messages(messages);
     return status;

@@ -1,7 +1,7 @@
 // Mistakes in pipelines: tasks, messages, and collectives between parts.
 //
 // A task is a label and what stands behind it in its block, to the next label, or to the loop that
-// has the next. The last one of a step has no end in the text, so it is not moved as a whole.
+// has the next.
 #include <string.h>
 
 #include "tests/oracle/mutate_parts.h"
@@ -31,7 +31,7 @@ static void collect_tasks(struct mutant *m, struct task_sites *sites, struct pro
         uint32_t end = i + 1;
         if (s->kind == STATEMENT_LOOP)
             collect_tasks(m, sites, program, &s->loop.body, step, depth + 1);
-        if (s->kind != STATEMENT_TASK)
+        if (s->kind != STATEMENT_TASK || s->task.kind == N_TASK_KINDS)
             continue;
         while (end < block->n && !begins_task(&block->statements[end]))
             end++;
@@ -84,7 +84,8 @@ static void move_range(struct mutant *m, struct block *block, uint32_t begin, ui
 bool swap_tasks(struct mutant *m) {
     struct task_site site;
     if (!choose_task(m, &site) || site.end >= site.block->n ||
-        site.block->statements[site.end].kind != STATEMENT_TASK)
+        site.block->statements[site.end].kind != STATEMENT_TASK ||
+        site.block->statements[site.end].task.kind == N_TASK_KINDS)
         return false;
     struct task_site other = site;
     other.begin = other.end++;

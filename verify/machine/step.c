@@ -190,7 +190,7 @@ static void execute(struct abstract_machine *m, const struct statement *statemen
             store_clobber(m, statement->free.items[i], ITEM_FREED, statement->span);
         break;
     case STATEMENT_TASK: // a label
-        m->cursor->task = statement;
+        m->cursor->task = statement->task.kind == N_TASK_KINDS ? NULL : statement;
         m->cursor->microbatch = number_of(m, statement->task.microbatch);
         break;
     }
