@@ -322,12 +322,16 @@ static bool tell_value(struct proof *p, struct fault *fault, const struct making
 
 // ---- sums that lack microbatches ---------------------------------------------------------------
 
-// The loop over microbatches in which something was last added on the way to the value.
-static const struct statement *last_time_loop(struct proof *p, uint32_t made) {
-    struct lineage way = lineage_of(p, made, false);
-    for (uint32_t id; (id = lineage_next(&way));)
-        if (making_at(p, id)->time_loop && (is_sum(making_at(p, id)) || making_at(p, id)->recalled))
-            return making_at(p, id)->time_loop;
+// The loop over microbatches in which one was last added to the sum, on the way to it.
+static const struct statement *last_time_loop(struct proof *p, uint32_t sum) {
+    uint32_t node = summand_of(p->world, making_at(p, sum)->value, 0).node;
+    struct lineage way = lineage_of(p, sum, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        bool adds = is_sum(making) || making->recalled;
+        if (making->time_loop && adds && layers_of(p->world, making->value, node))
+            return making->time_loop;
+    }
     return NULL;
 }
 
@@ -374,7 +378,7 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
         const struct making *skipping = first_skipping(p, operand);
         bool of_tasks = reader->program->part.axes.n && (!loop || loop_has_tasks(&loop->loop));
         if (of_tasks && !cleared)
-            move_fault(fault, skipping ? skipping->call : behind_sum(p, reader, operand),
+            move_fault(fault, skipping ? skipping->call : behind_sum(p, reader, operand, 0),
                        "it goes on here", "here all are needed");
         else if (goes_over_some)
             move_fault(fault, loop->span, "it does not go over all microbatches",

@@ -7,7 +7,8 @@
 //   where the sum first goes on without it: the first op, or the call of that, whose sum would be
 //     one of the reference's with what is lacking; or the first transfer that brings it, where no
 //     op goes on
-//   where the sum goes on behind what a part adds to it, if another part makes what is lacking
+//   where the sum goes on behind what a part adds to it, if another part makes what is lacking,
+//     and behind the message that brought this
 #include "verify/diagnosis/cause.h"
 
 #include <inttypes.h>
@@ -26,10 +27,10 @@ static const struct making *last_added(struct proof *p, uint32_t made, uint32_t 
     return NULL;
 }
 
-static int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
+int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < w->terms->nodes[value.of.node].n_parts; i++) {
-        struct summand summand = sum_part(w->terms, value, i);
+    for (uint32_t i = 0; i < n_summands(w, value); i++) {
+        struct summand summand = summand_of(w, value, i);
         n += summand.node == node ? summand.end - summand.at : 0;
     }
     return n;
@@ -99,9 +100,10 @@ static int64_t layers_held(const struct program *program) {
     return most;
 }
 
-struct span behind_sum(const struct proof *p, const struct making *reader, uint32_t operand) {
+struct span behind_sum(const struct proof *p, const struct making *reader, uint32_t operand,
+                       uint32_t brought) {
     struct span at = reader->span;
-    for (uint32_t id = operand; id;) {
+    for (uint32_t id = operand; id > brought;) {
         const struct making *making = making_at(p, id);
         if (is_sum(making) || making->recalled || making->n_operands == 0)
             break;
@@ -305,6 +307,16 @@ static bool is_made_elsewhere(const struct proof *p, uint32_t node, const struct
     return there && !here;
 }
 
+// The last message that brought the node to the reader's part; 0: none did.
+static uint32_t brought_to(const struct proof *p, uint32_t node, const struct making *reader) {
+    uint32_t id = p->history->n;
+    while (id > 0 && !(making_at(p, id)->is_message && making_at(p, id)->name &&
+                       making_at(p, id)->program == reader->program &&
+                       layers_of(p->world, making_at(p, id)->value, node)))
+        id--;
+    return id;
+}
+
 // The op is given a sum that lacks a summand. Where the whole sum was made too it should have been
 // given that.
 static struct fault *summand_fault(struct proof *p, const struct making *reader) {
@@ -320,7 +332,7 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
             const struct making *astray = added_astray(p, operand, lacks.node);
             struct span at = astray ? astray->call
                              : is_made_elsewhere(p, lacks.node, reader)
-                                 ? behind_sum(p, reader, operand)
+                                 ? behind_sum(p, reader, operand, brought_to(p, lacks.node, reader))
                                  : place_without(p, operand, part, whole, reader->span);
             struct fault *fault = fault_make(
                 p, E412, at,

@@ -47,12 +47,12 @@ struct pair {
     scale_id scale;
 };
 
-static uint32_t n_summands(const struct world *w, struct scaled value) {
+uint32_t n_summands(const struct world *w, struct scaled value) {
     const struct node *node = &w->terms->nodes[value.of.node];
     return node->key->kind == NODE_SUM ? node->n_parts : 1;
 }
 
-static struct summand summand_of(struct world *w, struct scaled value, uint32_t i) {
+struct summand summand_of(const struct world *w, struct scaled value, uint32_t i) {
     if (w->terms->nodes[value.of.node].key->kind != NODE_SUM)
         return (struct summand){value.of.node, value.of.at,      value.of.at + 1,
                                 value.scale,   ALL_MICROBATCHES, ALL_MICROBATCHES};
@@ -274,7 +274,7 @@ static bool is_part(const struct world *w, const struct summand *small, const st
     return small->at - large->at == *shift;
 }
 
-static bool is_part_of_sum(struct world *w, struct scaled value, struct scaled sum) {
+static bool is_part_of_sum(const struct world *w, struct scaled value, struct scaled sum) {
     int32_t shift = 0;
     for (uint32_t i = 0; i < n_summands(w, value); i++) {
         struct summand small = summand_of(w, value, i);
@@ -307,7 +307,7 @@ static bool is_explained(struct proof *p, struct scaled value) {
 }
 
 // How many terms are summed, of all layers.
-static int64_t length_of(struct world *w, struct scaled value) {
+static int64_t length_of(const struct world *w, struct scaled value) {
     int64_t length = 0;
     for (uint32_t i = 0; i < n_summands(w, value); i++) {
         struct summand summand = summand_of(w, value, i);
