@@ -85,7 +85,7 @@ static inline uint32_t making_operand(const struct history *history, const struc
     return history->operands[making->operands + i];
 }
 
-// Of what a value is the sum: what is no sum is that of itself alone.
+// What a value is the sum of: what is no sum is that of itself alone.
 uint32_t n_summands(const struct world *, struct scaled);
 struct summand summand_of(const struct world *, struct scaled, uint32_t i);
 
