@@ -194,10 +194,21 @@ static uint32_t zeros_brought(const struct proof *p, uint32_t made) {
     return 0;
 }
 
+// The last operand that came from another part; 0: none did.
+static uint32_t message_among(const struct proof *p, const struct making *reader) {
+    uint32_t message = 0;
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, reader, i);
+        message = operand && making_at(p, operand)->is_message ? operand : message;
+    }
+    return message;
+}
+
 // The transfer that brought what the op is given instead of what it wants. Of two values that are
-// of different layers it is the one that was brought, of several that from another part.
+// of different layers it is the one that was brought, of several that from another part: which of
+// its layers a part has is said in many places, and what it receives in one.
 static uint32_t carrier(struct proof *p, const struct fault *fault, const struct making *reader) {
-    uint32_t brought = 0, n_brought = 0, message = 0;
+    uint32_t brought = 0, n_brought = 0, message = message_among(p, reader);
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
         const struct making *making = operand ? making_at(p, operand) : NULL;
@@ -206,9 +217,9 @@ static uint32_t carrier(struct proof *p, const struct fault *fault, const struct
         if (!making || !making->is_transfer)
             continue;
         brought = operand;
-        message = making->is_message ? operand : message;
         n_brought++;
-        if (fault->has_given && term_equal(making->value.of, fault->given.of) &&
+        bool differs = fault->code != E512 || !message || operand == message;
+        if (differs && fault->has_given && term_equal(making->value.of, fault->given.of) &&
             !is_at_hand(p, reader, fault->wanted.of) && !is_made_of(p, fault->wanted.of, operand))
             return is_kept(p, making, fault->wanted.of) ? 0 : operand;
     }
