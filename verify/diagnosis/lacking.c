@@ -1,8 +1,9 @@
 // What is lacking in what an op reads. It is told
 //
+//   at what cleared too early what was there before; where that had no meaning, because something
+//     was added to it before it was there, at that
 //   where a part of a job needs what others hold of a sum, and none adds up what they have
-//   at the loop that does not go over the layers that are lacking
-//   at what cleared too early what was there before
+//   at the loop that does not go over the layers that are lacking, of those that its part has
 //   where a summand was added to something else
 //   where the sum first goes on without it: the first op, or the call of that, whose sum would be
 //     one of the reference's with what is lacking; or the first transfer that brings it, where no
@@ -137,6 +138,8 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
             layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
         const struct making *reduced = last_reduced(p, operand, lacks.node);
+        if (reduced && reduced->n_operands > 1) // by all parts
+            continue;
         struct fault *fault =
             fault_make(p, E412, reduced ? reduced->span : reader->call, NULL,
                        "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
@@ -162,7 +165,9 @@ static struct fault *loop_fault(struct proof *p, const struct making *reader) {
         const struct statement *loop = empty_loop(&reader->program->steps[STEP_TRAIN].body);
         if (!loop && added)
             loop = added->loop;
-        if (!loop || goes_over(loop, layers_of(p->world, whole, lacks.node)))
+        int64_t all = layers_of(p->world, whole, lacks.node);
+        int64_t held = added ? layers_held(added->program) : all;
+        if (!loop || goes_over(loop, held < all ? held : all))
             continue;
         struct fault *fault =
             fault_make(p, E412, loop->span, "it goes over some only",
@@ -211,12 +216,30 @@ const struct making *clearing(struct proof *p, uint32_t made, bool in_time) {
     return NULL;
 }
 
+// Whether the statement clears, elsewhere or another time, what has a meaning.
+static bool clears_values(const struct proof *p, const struct making *cleared) {
+    for (uint32_t id = 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
+        if (is_clear(making) && making->span.begin == cleared->span.begin &&
+            making->span.source == cleared->span.source && making->replaces &&
+            !making->is_unchanged)
+            return true;
+    }
+    return false;
+}
+
 // What led to the value and cleared what nobody had read.
 static struct fault *clearing_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         const struct making *cleared = clearing(p, making_operand(p->history, reader, i), false);
         if (!cleared)
             continue;
+        if (cleared->hidden && !clears_values(p, cleared)) {
+            struct fault *fault = arena_copy(p->world->arena, cleared->hidden, sizeof *fault);
+            fault_beside(p, fault, cleared->span,
+                         "and cleared here, before anything else reads it");
+            return fault;
+        }
         struct fault *fault =
             fault_make(p, E412, cleared->span, NULL,
                        "`%s` is cleared before anything reads what it held", cleared->name);
@@ -350,10 +373,10 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
 // What the reference's op reads too lacks nothing.
 struct fault *lacking_fault(struct proof *p, const struct making *reader) {
     bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(p, reader->value.of);
-    struct fault *fault = uses ? part_fault(p, reader) : NULL;
+    struct fault *fault = clearing_fault(p, reader);
+    if (uses && !fault)
+        fault = part_fault(p, reader);
     if (uses && !fault)
         fault = loop_fault(p, reader);
-    if (!fault)
-        fault = clearing_fault(p, reader);
     return fault || !uses ? fault : summand_fault(p, reader);
 }

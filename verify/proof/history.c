@@ -217,6 +217,7 @@ void history_place(struct proof *p, const struct judgement *made, struct placed 
     making->is_kept = as.kept;
     making->is_misfit = as.misfit;
     making->hides = old && (old->fault || !old->made);
+    making->hidden = old ? old->fault : NULL;
     if (!old || old->fault)
         return;
     making->replaces = old->made;

@@ -25,11 +25,12 @@ struct making {                               // of one value; numbered from 1
     uint32_t operands, n_operands; // in the history's list; 0: of unknown making
     uint32_t recalled; // of a call that was not evaluated: which of its values this is like
     // What is brought to a buffer or cleared there:
-    bool is_kept;      // it has a place for every layer
-    bool is_misfit;    // it lies in another way than the buffer says
-    uint32_t replaces; // what was there before; 0: unknown
-    bool is_unchanged; // that was the same
-    bool hides;        // that had no meaning, or the step began with it
+    bool is_kept;               // it has a place for every layer
+    bool is_misfit;             // it lies in another way than the buffer says
+    uint32_t replaces;          // what was there before; 0: unknown
+    bool is_unchanged;          // that was the same
+    bool hides;                 // that had no meaning, or the step began with it
+    const struct fault *hidden; // why it had none; NULL: it had one
 };
 struct met { // a node among the reference's values
     int32_t at;
