@@ -3,7 +3,8 @@
 //   at what cleared too early what was there before; where that had no meaning, because something
 //     was added to it before it was there, at that
 //   where a part of a job needs what others hold of a sum, and none adds up what they have
-//   at the loop that does not go over the layers that are lacking, of those that its part has
+//   at the loop that does not go over the layers that are lacking, of those that it names, or where
+//     a part gives fewer of them than it has
 //   where a summand was added to something else
 //   where the sum first goes on without it: the first op, or the call of that, whose sum would be
 //     one of the reference's with what is lacking; or the first transfer that brings it, where no
@@ -14,18 +15,23 @@
 
 #include <inttypes.h>
 
-// The last op in a loop, of those that led to the value, that added the node, of whatever layer.
-static const struct making *last_added(struct proof *p, uint32_t made, uint32_t node) {
-    struct lineage way = lineage_of(p, made, false);
-    for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(p, id);
-        for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
-            uint32_t operand = making_operand(p->history, making, i);
-            if (operand && making_at(p, operand)->value.of.node == node)
-                return making;
-        }
+// Whether an op added the node in a loop, of whatever layer.
+static bool adds_in_loop(const struct proof *p, const struct making *making, uint32_t node) {
+    for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, making, i);
+        if (operand && making_at(p, operand)->value.of.node == node)
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+// Whether one of those that led to the value did.
+static bool was_added_in_loop(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (adds_in_loop(p, making_at(p, id), node))
+            return true;
+    return false;
 }
 
 int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
@@ -49,6 +55,13 @@ const struct statement *empty_loop(const struct block *block) {
             return inside;
     }
     return NULL;
+}
+
+static const struct statement *empty_loop_of_parts(const struct job *job) {
+    const struct statement *loop = NULL;
+    for (uint32_t i = 0; i < job->n_programs && !loop; i++)
+        loop = empty_loop(&job->programs[i]->steps[STEP_TRAIN].body);
+    return loop;
 }
 
 // The first summand of the whole of which the part has some layers only.
@@ -134,7 +147,7 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
         struct summand lacks;
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
-        if (!last_added(p, operand, lacks.node) ||
+        if (!was_added_in_loop(p, operand, lacks.node) ||
             layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
         const struct making *reduced = last_reduced(p, operand, lacks.node);
@@ -153,27 +166,71 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
     return NULL;
 }
 
-// The op is given a sum that lacks layers: those that a loop does not go over.
-static struct fault *loop_fault(struct proof *p, const struct making *reader) {
+// How many layers the buffers have that are named in the loop; of several the most.
+static int64_t layers_named(const struct program *program, const struct statement *loop) {
+    int64_t most = 0;
+    struct statement_walk walk = walk_statements(&loop->loop.body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
+            const struct stack *layers =
+                buffer_stack(&program->buffers[access.at->buffer], STACK_LAYERS);
+            most = layers && layers->count > most ? layers->count : most;
+        }
+    }
+    return most;
+}
+
+// The last op on the way to the value that added the node in a loop which goes over some of the layers
+// only that are there.
+static const struct making *added_short(struct proof *p, uint32_t made, uint32_t node,
+                                        int64_t all) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        if (!adds_in_loop(p, making, node))
+            continue;
+        int64_t named = layers_named(making->program, making->loop);
+        if (!goes_over(making->loop, named < all ? named : all))
+            return making;
+    }
+    return NULL;
+}
+
+// Of a sum that all parts have joined, what the first part gave that gave fewer layers than it has.
+static const struct making *given_short(struct proof *p, uint32_t made, uint32_t node) {
+    const struct making *joined = last_reduced(p, made, node);
+    for (uint32_t i = 0; joined && joined->n_operands > 1 && i < joined->n_operands; i++) {
+        uint32_t given = making_operand(p->history, joined, i);
+        if (given && layers_of(p->world, making_at(p, given)->value, node) <
+                         layers_held(making_at(p, given)->program))
+            return making_at(p, given);
+    }
+    return NULL;
+}
+
+// The op is given a sum that lacks layers: those that a loop does not go over, or a part does not give.
+static struct fault *layers_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
         struct scaled part, whole;
         struct summand lacks;
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
-        const struct making *added = last_added(p, operand, lacks.node);
-        const struct statement *loop = empty_loop(&reader->program->steps[STEP_TRAIN].body);
-        if (!loop && added)
-            loop = added->loop;
         int64_t all = layers_of(p->world, whole, lacks.node);
-        int64_t held = added ? layers_held(added->program) : all;
-        if (!loop || goes_over(loop, held < all ? held : all))
+        const struct statement *loop = empty_loop_of_parts(reader->program->job);
+        const struct making *added = added_short(p, operand, lacks.node, all);
+        const struct making *given = given_short(p, operand, lacks.node);
+        if (!loop && !added && !given)
             continue;
         struct fault *fault =
-            fault_make(p, E412, loop->span, "it goes over some only",
+            fault_make(p, E412,
+                       loop    ? loop->span
+                       : added ? added->loop->span
+                               : given->span,
+                       loop || added ? "it goes over some only" : "this part gives some only",
                        "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
-                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node),
-                       layers_of(p->world, whole, lacks.node),
+                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node), all,
                        term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
                        op_rows[reader->op->kind].text);
         fault_also(fault, reader->span, "here all are needed");
@@ -377,6 +434,6 @@ struct fault *lacking_fault(struct proof *p, const struct making *reader) {
     if (uses && !fault)
         fault = part_fault(p, reader);
     if (uses && !fault)
-        fault = loop_fault(p, reader);
+        fault = layers_fault(p, reader);
     return fault || !uses ? fault : summand_fault(p, reader);
 }
