@@ -1,5 +1,5 @@
-"""A Python that has PyTorch: that of $PYTHON_TORCH, else the current one of PyPI, which `install` puts once in a virtual
-environment in the cache directory (~/.cache/place/torch), else one of the system's."""
+"""A Python that has PyTorch: that of $PYTHON_TORCH, else the current one of PyPI, which `install` puts once in a
+virtual environment in the cache directory (~/.cache/place/torch), else one of the system's."""
 import os
 import shutil
 import subprocess

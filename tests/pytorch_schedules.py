@@ -78,8 +78,9 @@ def assert_refused(path, words, ranks, stages, rows, cell):
 def check(folder, name):
     paths = {words: os.path.join(folder, f"{name}.{words}") for words in FORMATS}
     rows = {words: read(path) for words, path in paths.items()}
-    stages = 1 + max(int(stage) for row in rows["compute_only"] for cell in row for stage in re.findall(r"(\d+)F", cell))
-    ranks = len(rows["compute_only"])
+    tasks = rows["compute_only"]
+    stages = 1 + max(int(stage) for row in tasks for cell in row for stage in re.findall(r"(\d+)F", cell))
+    ranks = len(tasks)
     again = os.path.join(folder, "again")
     runtimes = {words: load(path, words, ranks, stages) for words, path in paths.items()}
     for words, runtime in runtimes.items():
