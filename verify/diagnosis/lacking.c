@@ -197,7 +197,7 @@ static const struct making *added_short(struct proof *p, uint32_t made, uint32_t
     return NULL;
 }
 
-// Of a sum that all parts have joined, what the first part gave that gave fewer layers than it has.
+// What the first part gave that gave fewer layers than it has, of a sum that all parts have joined.
 static const struct making *given_short(struct proof *p, uint32_t made, uint32_t node) {
     const struct making *joined = last_reduced(p, made, node);
     for (uint32_t i = 0; joined && joined->n_operands > 1 && i < joined->n_operands; i++) {
