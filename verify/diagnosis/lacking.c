@@ -127,12 +127,56 @@ struct span behind_sum(const struct proof *p, const struct making *reader, uint3
     return at;
 }
 
+// Whether all parts have summed it.
+static bool is_joined(const struct making *making) {
+    return making->is_transfer && making->adds_up && making->n_operands > 1;
+}
+
 // The last collective that summed what has the node.
 static const struct making *last_reduced(struct proof *p, uint32_t made, uint32_t node) {
     struct lineage way = lineage_of(p, made, false);
     for (uint32_t id; (id = lineage_next(&way));) {
         const struct making *making = making_at(p, id);
         if (making->is_transfer && making->adds_up && layers_of(p->world, making->value, node))
+            return making;
+    }
+    return NULL;
+}
+
+// How many of the node's layers the part gave to what all parts have joined, on the way to the value;
+// NULL: any of them.
+static int64_t joined_layers(struct proof *p, uint32_t made, uint32_t node,
+                             const struct program *part) {
+    int64_t n = 0;
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *joined = making_at(p, id);
+        for (uint32_t i = 0; is_joined(joined) && i < joined->n_operands; i++) {
+            uint32_t given = making_operand(p->history, joined, i);
+            if (given && (!part || making_at(p, given)->program == part))
+                n += layers_of(p->world, making_at(p, given)->value, node);
+        }
+    }
+    return n;
+}
+
+static bool is_given(const struct proof *p, uint32_t made) {
+    for (uint32_t id = made + 1; id <= p->history->n; id++) {
+        const struct making *joined = making_at(p, id);
+        for (uint32_t i = 0; is_joined(joined) && i < joined->n_operands; i++)
+            if (making_operand(p->history, joined, i) == made)
+                return true;
+    }
+    return false;
+}
+
+// The last collective of the part that summed the node, and that other parts did not join.
+static const struct making *summed_alone(const struct proof *p, const struct program *part,
+                                         uint32_t node) {
+    for (uint32_t id = p->history->n; id > 0; id--) {
+        const struct making *making = making_at(p, id);
+        if (making->program == part && making->is_transfer && making->adds_up &&
+            !is_joined(making) && layers_of(p->world, making->value, node) && !is_given(p, id))
             return making;
     }
     return NULL;
@@ -150,9 +194,9 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
         if (!was_added_in_loop(p, operand, lacks.node) ||
             layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
-        const struct making *reduced = last_reduced(p, operand, lacks.node);
-        if (reduced && reduced->n_operands > 1) // by all parts
+        if (layers_of(p->world, part, lacks.node) <= joined_layers(p, operand, lacks.node, NULL))
             continue;
+        const struct making *reduced = summed_alone(p, reader->program, lacks.node);
         struct fault *fault =
             fault_make(p, E412, reduced ? reduced->span : reader->call, NULL,
                        "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
@@ -197,16 +241,21 @@ static const struct making *added_short(struct proof *p, uint32_t made, uint32_t
     return NULL;
 }
 
-// What the first part gave that gave fewer layers than it has, of a sum that all parts have joined.
+// Where a part gave fewer layers than it has to a sum that all have joined: where it summed alone, or
+// where it gave last.
 static const struct making *given_short(struct proof *p, uint32_t made, uint32_t node) {
-    const struct making *joined = last_reduced(p, made, node);
-    for (uint32_t i = 0; joined && joined->n_operands > 1 && i < joined->n_operands; i++) {
-        uint32_t given = making_operand(p->history, joined, i);
-        if (given && layers_of(p->world, making_at(p, given)->value, node) <
-                         layers_held(making_at(p, given)->program))
-            return making_at(p, given);
+    const struct making *joined = last_reduced(p, made, node), *given = NULL;
+    for (uint32_t i = 0; joined && is_joined(joined) && i < joined->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, joined, i);
+        const struct making *one = operand ? making_at(p, operand) : NULL;
+        if (!one || joined_layers(p, made, node, one->program) >= layers_held(one->program))
+            continue;
+        const struct making *alone = summed_alone(p, one->program, node);
+        if (alone)
+            return alone;
+        given = given ? given : one;
     }
-    return NULL;
+    return given;
 }
 
 // The op is given a sum that lacks layers: those that a loop does not go over, or a part does not give.

@@ -412,6 +412,11 @@ static bool reach_brought(const struct lineage *way, const struct making *call) 
     return any;
 }
 
+// Whether the op makes of the operand the same in another type, or with another scale.
+static bool hands_on(const struct history *history, const struct making *making, uint32_t operand) {
+    return !making->recalled && term_equal(making->value.of, making_of(history, operand)->value.of);
+}
+
 // Only an evaluation says of which of a call's operands its result is a sum: what it is like, which
 // is another call's.
 static void reach_operands(const struct lineage *way, const struct making *making) {
@@ -419,9 +424,12 @@ static void reach_operands(const struct lineage *way, const struct making *makin
     if (making->recalled && !reach_brought(way, making))
         reached[making->recalled] = way->number;
     bool adds = !making->recalled && (!making->op || op_is_sum(making->op->kind));
-    bool passes = !way->sums || adds;
-    for (uint32_t i = 0; passes && i < making->n_operands; i++)
-        reached[making_operand(way->history, making, i)] = way->number;
+    for (uint32_t i = 0; i < making->n_operands; i++) {
+        uint32_t operand = making_operand(way->history, making, i);
+        bool passes = !way->sums || adds || (operand && hands_on(way->history, making, operand));
+        if (passes)
+            reached[operand] = way->number;
+    }
 }
 
 // Values are younger than what they are made of.

@@ -93,7 +93,7 @@ struct summand summand_of(const struct world *, struct scaled, uint32_t i);
 // What led to a value, the last first; one way at a time.
 struct lineage {
     struct history *history;
-    bool sums; // by way of sums and of what has no op only
+    bool sums; // by way of sums, of what hands on a value and of what has no op only
     // The buffer into which a transfer on the way brings; NULL: none is looked for. A sum that such
     // transfers go round by is made of what the one before has brought, also by a call that was not
     // evaluated.
