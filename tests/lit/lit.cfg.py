@@ -34,7 +34,7 @@ config.environment = {
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 
-NTH = "1" if os.environ.get("PLACE_TEST_FULL") else "5"
+NTH = "1" if os.environ.get("PLACE_TEST_FULL") else "4"
 config.substitutions += [
     ("%placec", config.placec),
     ("%examples", os.path.join(config.source_root, "examples")),
