@@ -168,34 +168,6 @@ def bits(records, dump):
     return whole.hexdigest()[:8]
 
 
-def has_pytorch(python):
-    return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
-
-
-def install_pytorch():
-    """The Python of a virtual environment that has the current one of PyPI; made once. None: that failed."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(cache, "place", "torch")
-    python = os.path.join(folder, "bin", "python")
-    if not (os.path.exists(python) and has_pytorch(python)):
-        print(f"installing PyTorch in {folder}", file=sys.stderr)
-        for command in ([sys.executable, "-m", "venv", folder],
-                        [python, "-m", "pip", "install", "-q", "torch", "numpy"]):
-            if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
-                return None
-    return python
-
-
-def find_pytorch():
-    """The first Python that has it, or None: that of $PYTHON_TORCH, else the current one of PyPI, else Debian's."""
-    named = os.environ.get("PYTHON_TORCH")
-    if named and not shutil.which(named):
-        sys.exit(f"PYTHON_TORCH names no program: {named}; name a Python that has PyTorch, or unset it")
-    if named:
-        return named if has_pytorch(named) else None
-    return install_pytorch() or next(filter(has_pytorch, (sys.executable, "/usr/bin/python3")), None)
-
-
 def pytorch_environment(kernels):
     """What PyTorch runs in: its OpenBLAS takes the kernels of ours, where ours is one, and has threads that go with
     PyTorch's, which are OpenMP's."""

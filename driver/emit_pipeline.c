@@ -119,6 +119,27 @@ static struct arrivals *find_arrivals(struct arena *arena, const struct schedule
     return all;
 }
 
+static bool is_backward(const struct task *task) {
+    return task->kind != TASK_FORWARD && task->kind != TASK_WEIGHTS;
+}
+
+// What backward begins with was made of what forward sent, so nobody waits for that long.
+static void print_waits_of_forward(const struct schedule *s, const struct task *task, FILE *to) {
+    uint32_t reader;
+    struct task forward = {
+        .kind = TASK_FORWARD, .stage = task->stage, .microbatch = task->microbatch};
+    if (is_backward(task) && is_sent(s, &forward, &reader))
+        fprintf(to, ",%uWAIT_SEND_F%u", task->stage, task->microbatch);
+}
+
+static void print_waits_of_backward(const struct schedule *s, const struct rank_tasks *list,
+                                    FILE *to) {
+    uint32_t reader;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (is_backward(&list->tasks[i]) && is_sent(s, &list->tasks[i], &reader))
+            fprintf(to, ",%uWAIT_SEND_B%u", list->tasks[i].stage, list->tasks[i].microbatch);
+}
+
 static void print_with_messages(const struct schedule *s, uint32_t rank,
                                 const struct arrivals *arrivals, FILE *to) {
     const struct rank_tasks *list = &s->ranks[rank];
@@ -134,7 +155,10 @@ static void print_with_messages(const struct schedule *s, uint32_t rank,
             if (is_sent(s, &list->tasks[k], &reader))
                 fprintf(to, ",%uSEND_%c%u", list->tasks[k].stage,
                         list->tasks[k].kind == TASK_FORWARD ? 'F' : 'B', list->tasks[k].microbatch);
+        for (uint32_t k = first; k < i; k++)
+            print_waits_of_forward(s, &list->tasks[k], to);
     }
+    print_waits_of_backward(s, list, to);
     fputc('\n', to);
 }
 

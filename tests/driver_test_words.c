@@ -25,7 +25,7 @@
 #include "tests/sample.h"
 #include "tests/step_words.h"
 
-enum { SECONDS_OF_AN_EDIT = 60, ONE_OF = 53, FULL_ONE_OF = 8, ONE_GENERATED_OF = 4 };
+enum { SECONDS_OF_AN_EDIT = 60, ONE_OF = 97, FULL_ONE_OF = 8, ONE_GENERATED_OF = 4 };
 
 static const char *const examples[] = {"zero3_tp",    "ring_tp_sp", "compressed", "diloco",
                                        "gather_once", "turns",      "dropout",    "reproducible"};

@@ -12,10 +12,14 @@ roundings of fp32 trains like one device.
 Where devices take steps of their own between averages, one device trains on the samples of each island,
 and the average of what it makes of them, and an outer optimizer's first step, are taken here.
 
-usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
+Pipelines train like one device in processes of a rank each, too, and one of them, in full each, in processes of two:
+what these hold and send is the same.
+
+usage: examples.py PLACEC EXAMPLES_FOLDER TEXT [MPIEXEC]     processes where there is one
 With PLACE_TEST_FULL in the environment all examples are taken, without it every fifth one, or every N-th with
-PLACE_TEST_EVERY=N: not from the first on, so that of what is compressed and of islands there is one. Of those that lose nothing the comparison in fp32 is made with PLACE_TEST_FULL; without it these
-take 2 steps.
+PLACE_TEST_EVERY=N: not from the first on, so that of what is compressed and of islands there is one. Of those that lose
+nothing the comparison in fp32 is made with PLACE_TEST_FULL; without it these take 2 steps. Of pipelines every third is
+started in processes.
 """
 import array
 import json
@@ -32,7 +36,7 @@ import padded
 import traffic
 from runnable import runnable
 
-PLACEC, FOLDER, TEXT = sys.argv[1:4]
+PLACEC, FOLDER, TEXT, *MPIEXEC = sys.argv[1:]
 FULL = bool(os.environ.get("PLACE_TEST_FULL"))
 STEPS = 10 if FULL else 2
 # A wrong gradient shows most under SGD without clipping (AdamW divides a factor out again, and makes
@@ -47,16 +51,16 @@ LOSSLESS = "topk(1)"  # all elements of every block, in fp32
 STATES = ("parameters", "optimizer", "gradients", "activations")
 
 
-def place(*arguments):
-    done = subprocess.run([PLACEC, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def place(*arguments, launcher=()):
+    done = subprocess.run([*launcher, PLACEC, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise AssertionError(f"placec {' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def run(path, folder, *arguments, steps=STEPS, data=TEXT):
+def run(path, folder, *arguments, steps=STEPS, data=TEXT, launcher=()):
     log = os.path.join(folder, f"log{len(os.listdir(folder))}.jsonl")
-    place("run", path, "--data", data, "--steps", str(steps), "--log", log, "--quiet", *arguments)
+    place("run", path, "--data", data, "--steps", str(steps), "--log", log, "--quiet", *arguments, launcher=launcher)
     with open(log, encoding="utf-8") as lines:
         head, *steps = [json.loads(line) for line in lines]
     return head, [step for step in steps if "step" in step]
@@ -100,6 +104,14 @@ def padded_data(path, folder):
     return file
 
 
+def exact_run(path, folder, data, *arguments, launcher=()):
+    """What a run in fp64 says, of itself and of its steps, and the tensors behind the last."""
+    file = os.path.join(folder, f"{len(os.listdir(folder))}.safetensors")
+    head, steps = run(path, folder, *exact(path), *arguments, "--save", file, steps=EXACT_STEPS, data=data,
+                      launcher=launcher)
+    return head, steps, saved(file)
+
+
 def gathers_again(path, report):
     """Does a phase gather a layer's parameters more often than there are layers that it gathers?"""
     with open(path, encoding="utf-8") as text:
@@ -128,7 +140,7 @@ def most_held(memory):
     return {state: max(stage["held"][state] for stage in memory["stages"]) for state in memory["held"]}
 
 
-class Examples(unittest.TestCase):
+class Trained(unittest.TestCase):
     def check_live(self, live, memory):
         """The second count: alive at most as accounted; all of the arena is alive at some time, nothing
         twice, and everything is freed. What the arena has beyond the most that is alive are gaps."""
@@ -140,6 +152,31 @@ class Examples(unittest.TestCase):
         self.assertLessEqual(live["peak"], live["end"])
         self.assertEqual((live["overlapping"], live["unfreed"], live["unused"]), (0, 0, 0))
 
+    def check_account(self, report, head, steps):
+        """What every step held and sent is what was predicted."""
+        memory = report["memory"]
+        self.assertEqual(head["held"], most_held(memory))
+        for step in steps:
+            self.assertEqual(step["peak_bytes"], memory["peak"])
+            self.check_live(step["live_bytes"], memory)
+            sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
+            predicted = traffic.predicted(report, traffic.is_average(report, step["step"], len(steps)))
+            self.assertEqual(sent, {a: b for a, b in predicted.items() if b})
+
+    def check_alike(self, ours, theirs, within=1e-9):
+        """What two runs of exact_run() say of steps, and what they made."""
+        (_, many_steps, many), (_, one_steps, one) = ours, theirs
+        self.assertEqual(len(many_steps), EXACT_STEPS)
+        for step, other in zip(many_steps, one_steps, strict=True):
+            for what in ("loss", "grad_norm"):
+                self.assertLess(abs(step[what] - other[what]), within * other[what], f"{what} of step {step['step']}")
+        self.assertEqual(many.keys(), one.keys())
+        for name, values in one.items():
+            difference = max(abs(a - b) for a, b in zip(many[name], values, strict=True))
+            self.assertLess(difference, within * max(map(abs, values)), name)
+
+
+class Examples(Trained):
     def check_timeline(self, path, live):
         with open(path, encoding="utf-8") as lines:
             moments = [json.loads(line) for line in lines]
@@ -160,13 +197,7 @@ class Examples(unittest.TestCase):
             head, steps = run(path, folder, "--memory", timeline)
             self.check_timeline(timeline, memory["stages"][0]["live"])  # of the first device
             self.assertEqual(len(steps), STEPS)
-            self.assertEqual(head["held"], most_held(memory))
-            for step in steps:
-                self.assertEqual(step["peak_bytes"], memory["peak"])
-                self.check_live(step["live_bytes"], memory)
-                sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
-                predicted = traffic.predicted(report, traffic.is_average(report, step["step"], STEPS))
-                self.assertEqual(sent, {a: b for a, b in predicted.items() if b})
+            self.check_account(report, head, steps)
             if "state_consistency" in (row["condition"] for row in report["relaxed"]):
                 self.check_islands(path, folder, report)
                 return
@@ -230,20 +261,26 @@ class Examples(unittest.TestCase):
         self.assertNotEqual(apart[0][0], apart[1][0])
 
     def check_exact(self, path, folder, alone, within=1e-9):
-        outcomes, data = [], padded_data(path, folder)
-        for number, axes in enumerate(([], alone)):
-            file = os.path.join(folder, f"{number}.safetensors")
-            _, steps = run(path, folder, *exact(path), *axes, "--save", file, steps=EXACT_STEPS, data=data)
-            outcomes.append((steps, saved(file)))
-        (many_steps, many), (one_steps, one) = outcomes
-        self.assertEqual(len(many_steps), EXACT_STEPS)
-        for ours, theirs in zip(many_steps, one_steps):
-            for what in ("loss", "grad_norm"):
-                self.assertLess(abs(ours[what] - theirs[what]), within * theirs[what], f"{what} of step {ours['step']}")
-        self.assertEqual(many.keys(), one.keys())
-        for name, values in one.items():
-            difference = max(abs(a - b) for a, b in zip(many[name], values, strict=True))
-            self.assertLess(difference, within * max(map(abs, values)), name)
+        data = padded_data(path, folder)
+        self.check_alike(*(exact_run(path, folder, data, *axes) for axes in ([], alone)), within)
+
+
+class Processes(Trained):
+    def check_processes(self, path, ranks_of_each):
+        with tempfile.TemporaryDirectory() as folder:
+            data = padded_data(path, folder)
+            report = json.loads(place("check", path, *exact(path), "--json"))
+            one = exact_run(path, folder, data, *(f"-D{axis}=1" for axis in axes_of(report)))
+            for ranks in ranks_of_each:
+                launcher = [*MPIEXEC, "-n", str(report["devices"] // ranks)]
+                many = exact_run(path, folder, data, launcher=launcher)
+                self.check_account(report, *many[:2])
+                self.check_alike(many, one)
+
+
+def add_test(case, check, path, *arguments):
+    name = "test_" + os.path.splitext(os.path.basename(path))[0]
+    setattr(case, name, lambda self: check(self, path, *arguments))
 
 
 def add_tests():
@@ -252,8 +289,10 @@ def add_tests():
     if not paths:
         sys.exit(f"no examples in {FOLDER}")
     for path in paths:
-        name = "test_" + os.path.splitext(os.path.basename(path))[0]
-        setattr(Examples, name, lambda self, path=path: self.check_example(path))
+        add_test(Examples, Examples.check_example, path)
+    pipelines = runnable(PLACEC, FOLDER, slice(None, None, 1 if FULL else 3), "pipeline*.place") if MPIEXEC else []
+    for i, path in enumerate(pipelines):
+        add_test(Processes, Processes.check_processes, path, (1, 2) if i == 0 or FULL else (1,))
 
 
 add_tests()

@@ -13,7 +13,12 @@ usage: published.py PLACEC ROOT
   70 B          sums of the same 16 bytes on 8 devices, and what is sent as multiples of data parallelism
   GPT-3         175 B with tensor 8, pipeline 8, interleaved 3, at Megatron-LM's 18 bytes: 45.5625 GiB a device of the
                 matrices of its layers; and Narayanan et al., 2021: idle (p-1)/(vm+p-1), in flight on the first rank
-                (1 + (p-1)/(pv)) p times as much as a rank's layers, in v parts"""
+                (1 + (p-1)/(pv)) p times as much as a rank's layers, in v parts
+  activations   Korthikanti et al., 2022: of a layer 34 sbh/t bytes with sequences split and no scores kept, of which
+                masks of dropout are 2, which are drawn again here; of microbatches p-s on rank s with 1F1B
+  Llama 3       Dubey et al., 2024: 405 B in 126 layers on 128 x 16 x 8 devices, 16 M tokens a step of 8192 each, one
+                layer fewer on the first rank and on the last, since with as many the first holds most; its layers'
+                activations counted as in the line before"""
 import json
 import os
 import subprocess
@@ -67,21 +72,27 @@ def sent(plan):
     return sum(row["bytes"] for row in plan["communication"] if row["role"] == "layers")
 
 
-def pipelined(microbatches):
-    """GPT-3 on 64 devices: heads, ffn and the table over 8, layers over 8 with three stages on each rank."""
+GPT3 = "gpt2 { layers = 96  hidden = 12288  heads = 96  ffn = 49152  vocab = 51200  sequence_limit = 2048 }"
+LLAMA3 = ("llama { layers = %d  hidden = 16384  heads = 128  head_dim = 128  kv_heads = 8  ffn = 53248"
+          "  vocab = 128256  tied = false }")
+
+
+def pipelined(model, axes, batch, sequence, schedule, more=""):
+    """Heads, ffn and the table over 8, layers over pp, one sequence a microbatch."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "gpt3.place")
+        path = os.path.join(folder, "pipelined.place")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"""
-model gpt3 : gpt2 {{ layers = 96  hidden = 12288  heads = 96  ffn = 49152  vocab = 51200  sequence_limit = 2048 }}
+            file.write(f"""import "lib/strategies.place"
+model m : {model}
 device d {{ memory = 80 GiB }}
-mesh all of d {{ pp = 8  tp = 8 }}
-train {{ batch = {microbatches}  sequence = 2048  microbatch = 1  optimizer = adamw(lr = 1e-4)
+mesh all of d {{ {axes}  tp = 8 }}
+train {{ batch = {batch}  sequence = {sequence}  microbatch = 1  optimizer = adamw(lr = 1e-4)
         precision {{ parameters = bf16  master = fp32  compute = bf16 }} }}
 strategy main {{
-  split layers over pp schedule interleaved(chunks = 3)
+  split layers over pp schedule {schedule}
   split heads, kv_heads, ffn, vocab over tp
   activations : sharded(tp by sequence)
+  {more}
 }}
 """)
         return check(path)
@@ -142,7 +153,7 @@ class Published(unittest.TestCase):
 
     def test_gpt3(self):
         microbatches = 64
-        plan = pipelined(microbatches)
+        plan = pipelined(GPT3, "pp = 8", microbatches, 2048, "interleaved(chunks = 3)")
         p, v, hidden, layers = 8, 3, 12288, 96 // 8
         matrices = 18 * layers * 12 * hidden**2 // 8
         self.assertEqual(matrices / 2**30, 45.5625)
@@ -152,6 +163,39 @@ class Published(unittest.TestCase):
             self.assertEqual(sum(rank["held"][state] for state in STATES), matrices + others)
         self.assertEqual(plan["pipeline"]["bubble"], [p - 1, v * microbatches + p - 1])
         self.assertEqual(plan["pipeline"]["in_flight"][0], p * v + p - 1)
+
+    def assert_in_flight(self, plan, layers, of_a_layer):
+        """Activations by rank: as many microbatches' as are in flight, and beside them as much on each; the last rank
+        has no layer behind it to wait for, but the head."""
+        ranks = plan["memory"]["stages"]
+        p = len(ranks)
+        self.assertEqual(plan["pipeline"]["in_flight"], [p - s for s in range(p)])
+        beside = [rank["live"]["activations"] - (p - s) * layers[s] * of_a_layer for s, rank in enumerate(ranks)]
+        self.assertEqual(len(set(beside[:-1])), 1, beside)
+        self.assertLess(beside[0], layers[0] * of_a_layer)
+
+    def test_activations_gpt3(self):
+        s, h, a, t = 2048, 12288, 96, 8
+        plan = pipelined(GPT3, "pp = 8", 64, s, "one_f_one_b(stages = [embedding + 12, 6 of 12, 12 + head])")
+        statistics = 4 * s * a + 4 * 4 * s  # of attention, a number a head; of two norms, two each
+        self.assert_in_flight(plan, [12] * 8, ((34 - 2) * s * h + statistics) // t)
+
+    def test_activations_llama3(self):
+        s, h, a, t, kv, f = 8192, 16384, 128, 8, 8 * 128, 53248
+
+        def llama3(at_ends, between):
+            return pipelined(LLAMA3 % (2 * at_ends + 14 * between), "dp = 128  pp = 16", 2048, s,
+                             f"one_f_one_b(stages = [embedding + {at_ends}, 14 of {between}, {at_ends} + head])",
+                             "split batch over dp  use zero1(dp)")
+        plan = llama3(7, 8)
+        self.assertEqual((plan["parameters"] // 10**9, plan["devices"]), (405, 16384))
+        # Two bytes of each thing that ops are given: norms, what reads them, attention, its output; gate and up, of
+        # which the product is made again. Of statistics a norm has one here.
+        of_a_layer = (2 * s * (6 * h + 2 * kv + 2 * f) + 4 * s * a + 4 * 2 * s) // t
+        self.assert_in_flight(plan, [7, *[8] * 14, 7], of_a_layer)
+        for evenly, of in ((False, plan), (True, llama3(8, 8))):
+            first, *others = (rank["peak"] for rank in of["memory"]["stages"])
+            self.assertEqual(first > max(others), evenly)
 
     def example(self, *arguments):
         path = os.path.join(ROOT, "examples", "zero3_70b.place")

@@ -13,6 +13,6 @@ def takes(placec, path):
     return told["devices"] * told["memory"]["peak"]
 
 
-def runnable(placec, folder, some=slice(None)):
-    """The paths of those examples, in order, of some of all."""
-    return [path for path in sorted(glob.glob(os.path.join(folder, "*.place")))[some] if takes(placec, path) <= ROOM]
+def runnable(placec, folder, some=slice(None), names="*.place"):
+    """The paths of those examples, in order, of some of all that are called so."""
+    return [path for path in sorted(glob.glob(os.path.join(folder, names)))[some] if takes(placec, path) <= ROOM]

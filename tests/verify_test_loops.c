@@ -403,12 +403,12 @@ static bool same_items(struct trial *t, struct abstract_machine *a, struct abstr
 
 // What is wrong whatever becomes of it.
 static bool all_insisted(struct abstract_machine *in, struct abstract_machine *of) {
-    for (uint32_t i = 0; i < of->proof->n_insisted; i++) {
+    for (uint32_t i = 0; i < of->proof->insisted.n; i++) {
         bool found = false;
-        for (uint32_t k = 0; k < in->proof->n_insisted && !found; k++)
-            found = fault_same_cause(of->proof->insisted[i], in->proof->insisted[k]);
+        for (uint32_t k = 0; k < in->proof->insisted.n && !found; k++)
+            found = fault_same_cause(of->proof->insisted.items[i], in->proof->insisted.items[k]);
         if (!found) {
-            print_error("not in both: %s\n", of->proof->insisted[i]->message);
+            print_error("not in both: %s\n", of->proof->insisted.items[i]->message);
             return false;
         }
     }

@@ -535,8 +535,8 @@ static void check_overrun(const char *statements, int64_t budget, const char *he
     step_enter(&m, &m.cursor->step->body);
     while (step_advance(&m))
         continue;
-    assert_true(m.overrun && m.proof->n_insisted == 1);
-    assert_string_equal(m.proof->insisted[0]->help, help);
+    assert_true(m.overrun && m.proof->insisted.n == 1);
+    assert_string_equal(m.proof->insisted.items[0]->help, help);
     arena_free(&t.arena);
 }
 
@@ -582,8 +582,8 @@ static int64_t left_of(int64_t budget, uint32_t n, const char *op, const char **
     while (step_advance(&m))
         continue;
     assert_int_equal(m.overrun, m.budget < 0);
-    assert_int_equal(m.proof->n_insisted, m.overrun);
-    *told = m.overrun ? m.proof->insisted[0]->help : ""; // not in the arena
+    assert_int_equal(m.proof->insisted.n, m.overrun);
+    *told = m.overrun ? m.proof->insisted.items[0]->help : ""; // not in the arena
     arena_free(&t.arena);
     return m.budget;
 }

@@ -172,6 +172,11 @@ static void make_machines(struct check *c, const struct program *reference, stru
     c->final->proof->readings = c->reference.proof->readings;
 }
 
+static void add_insisted(struct check *c, const struct proof *p) {
+    for (uint32_t i = 0; i < p->insisted.n; i++)
+        check_add_fault(c, p->insisted.items[i]);
+}
+
 // The step that averages is of all islands at once, so it has machines of its own; their faults
 // come behind the others.
 static void check_average(struct check *c) {
@@ -208,8 +213,7 @@ static void check_average(struct check *c) {
                 found[id] = average.sides->machines[i].found[id];
     }
     for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
-            check_add_fault(&average, mine[i]->insisted[k]);
+        add_insisted(&average, mine[i]);
     for (uint32_t i = 0; i < average.n_faults; i++)
         check_add_fault(c, cause_tell(mine[1], average.faults[i]));
 }
@@ -314,12 +318,24 @@ struct examination {
 static void check_odd(struct check *c) {
     struct proof *p = c->final->proof;
     bool astray = false;
-    for (uint32_t i = 0; i < p->n_insisted; i++)
-        astray = astray || p->insisted[i]->code == E517 || p->insisted[i]->code == E518;
+    for (uint32_t i = 0; i < p->insisted.n; i++)
+        astray = astray || p->insisted.items[i]->code == E517 || p->insisted.items[i]->code == E518;
     for (uint32_t i = 0; i < c->n_faults; i++)
         astray = astray || c->faults[i]->code == E512;
     if (astray && p->odd)
         check_add_fault(c, p->odd);
+}
+
+// What a task adds to several sums is lacking in all of them if the task is missing, and the first sum that
+// is read need not be the first that goes on without: where one of them is told, all are.
+static void check_unfinished(struct check *c) {
+    const struct fault_list *all = &c->final->proof->unfinished;
+    bool told = false;
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        for (uint32_t k = 0; k < all->n; k++)
+            told = told || c->faults[i] == all->items[k];
+    for (uint32_t k = 0; told && k < all->n; k++)
+        check_add_fault(c, all->items[k]);
 }
 
 static struct check *examine(const struct program *reference, const struct job *final,
@@ -353,10 +369,9 @@ static struct check *examine(const struct program *reference, const struct job *
     }
     sides_free(c->sides);
     check_odd(c);
-    for (uint32_t i = 0; i < c->reference.proof->n_insisted; i++)
-        check_add_fault(c, c->reference.proof->insisted[i]);
-    for (uint32_t i = 0; i < c->final->proof->n_insisted; i++)
-        check_add_fault(c, c->final->proof->insisted[i]);
+    check_unfinished(c);
+    add_insisted(c, c->reference.proof);
+    add_insisted(c, c->final->proof);
     return c;
 }
 

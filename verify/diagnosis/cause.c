@@ -194,10 +194,21 @@ static uint32_t zeros_brought(const struct proof *p, uint32_t made) {
     return 0;
 }
 
+// The last operand that came from another part; 0: none did.
+static uint32_t message_among(const struct proof *p, const struct making *reader) {
+    uint32_t message = 0;
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, reader, i);
+        message = operand && making_at(p, operand)->is_message ? operand : message;
+    }
+    return message;
+}
+
 // The transfer that brought what the op is given instead of what it wants. Of two values that are
-// of different layers it is the one that was brought, of several that from another part.
+// of different layers it is the one that was brought, of several that from another part: which of
+// its layers a part has is said in many places, and what it receives in one.
 static uint32_t carrier(struct proof *p, const struct fault *fault, const struct making *reader) {
-    uint32_t brought = 0, n_brought = 0, message = 0;
+    uint32_t brought = 0, n_brought = 0, message = message_among(p, reader);
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
         const struct making *making = operand ? making_at(p, operand) : NULL;
@@ -206,9 +217,9 @@ static uint32_t carrier(struct proof *p, const struct fault *fault, const struct
         if (!making || !making->is_transfer)
             continue;
         brought = operand;
-        message = making->is_message ? operand : message;
         n_brought++;
-        if (fault->has_given && term_equal(making->value.of, fault->given.of) &&
+        bool differs = fault->code != E512 || !message || operand == message;
+        if (differs && fault->has_given && term_equal(making->value.of, fault->given.of) &&
             !is_at_hand(p, reader, fault->wanted.of) && !is_made_of(p, fault->wanted.of, operand))
             return is_kept(p, making, fault->wanted.of) ? 0 : operand;
     }
@@ -322,40 +333,59 @@ static bool tell_value(struct proof *p, struct fault *fault, const struct making
 
 // ---- sums that lack microbatches ---------------------------------------------------------------
 
-// The loop over microbatches in which something was last added on the way to the value.
-static const struct statement *last_time_loop(struct proof *p, uint32_t made) {
-    struct lineage way = lineage_of(p, made, false);
-    for (uint32_t id; (id = lineage_next(&way));)
-        if (making_at(p, id)->time_loop && (is_sum(making_at(p, id)) || making_at(p, id)->recalled))
-            return making_at(p, id)->time_loop;
+// The loop over microbatches in which one was last added to the sum, on the way to it.
+static const struct statement *last_time_loop(struct proof *p, uint32_t sum) {
+    uint32_t node = summand_of(p->world, making_at(p, sum)->value, 0).node;
+    struct lineage way = lineage_of(p, sum, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        bool adds = is_sum(making) || making->recalled;
+        if (making->time_loop && adds && layers_of(p->world, making->value, node))
+            return making->time_loop;
+    }
     return NULL;
 }
 
-// Whether one of its summands has a microbatch and not the one before.
-static bool skips_microbatch(const struct proof *p, struct scaled value) {
-    for (uint32_t i = 0, n = p->world->terms->nodes[value.of.node].n_parts; i < n; i++) {
-        struct summand one = sum_part(p->world->terms, value, i);
-        bool follows =
-            one.m_begin == ALL_MICROBATCHES || number_is_symbolic(one.m_begin) || one.m_begin == 0;
-        for (uint32_t k = 0; k < n && !follows; k++) {
-            struct summand other = sum_part(p->world->terms, value, k);
-            follows = other.node == one.node && other.m_end == one.m_begin;
+// The first microbatch of the node that the sum lacks, and whether it has a later one.
+struct gap {
+    int32_t first;
+    bool goes_on;
+};
+static struct gap gap_of(const struct world *w, struct scaled sum, uint32_t node) {
+    struct gap gap = {0, false};
+    bool longer;
+    do {
+        gap.goes_on = longer = false;
+        for (uint32_t i = 0, n = n_summands(w, sum); i < n; i++) {
+            struct summand one = summand_of(w, sum, i);
+            if (one.node != node || one.m_begin == ALL_MICROBATCHES ||
+                number_is_symbolic(one.m_begin))
+                continue;
+            gap.goes_on = gap.goes_on || one.m_begin > gap.first;
+            longer = longer || (one.m_begin <= gap.first && one.m_end > gap.first);
+            if (one.m_begin <= gap.first && one.m_end > gap.first)
+                gap.first = one.m_end;
         }
-        if (!follows)
-            return true;
-    }
-    return false;
+    } while (longer);
+    return gap;
 }
 
-// The first sum on the way to the value that goes on without a microbatch.
+// The first sum on the way to the value that goes on without a microbatch which that lacks.
 static const struct making *first_skipping(struct proof *p, uint32_t made) {
     const struct making *first = NULL;
-    struct lineage way = lineage_of(p, made, true);
-    for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(p, id);
-        if (is_sum(made_like(p, id)) && term_is_collected(p->world->terms, making->value.of) &&
-            skips_microbatch(p, making->value))
-            first = making;
+    struct scaled value = making_at(p, made)->value;
+    for (uint32_t i = 0, n = n_summands(p->world, value); i < n; i++) {
+        uint32_t node = summand_of(p->world, value, i).node;
+        struct gap lacks = gap_of(p->world, value, node);
+        struct lineage way = lineage_of(p, made, true);
+        for (uint32_t id; lacks.goes_on && (id = lineage_next(&way));) {
+            const struct making *making = making_at(p, id);
+            struct gap gap = gap_of(p->world, making->value, node);
+            bool adds =
+                is_sum(made_like(p, id)) && term_is_collected(p->world->terms, making->value.of);
+            if (adds && gap.goes_on && gap.first == lacks.first && (!first || making < first))
+                first = making;
+        }
     }
     return first;
 }
@@ -373,10 +403,11 @@ static void tell_collection(struct proof *p, struct fault *fault, const struct m
             loop && (loop->loop.begin != 0 || loop->loop.end != p->world->terms->microbatches);
         const struct making *skipping = first_skipping(p, operand);
         bool of_tasks = reader->program->part.axes.n && (!loop || loop_has_tasks(&loop->loop));
-        if (of_tasks && !cleared)
-            move_fault(fault, skipping ? skipping->call : behind_sum(p, reader, operand),
+        if (of_tasks && !cleared) {
+            move_fault(fault, skipping ? skipping->call : behind_sum(p, reader, operand, 0),
                        "it goes on here", "here all are needed");
-        else if (goes_over_some)
+            fault->order = skipping ? skipping->order : fault->order;
+        } else if (goes_over_some)
             move_fault(fault, loop->span, "it does not go over all microbatches",
                        "here all are needed");
         else if (cleared)

@@ -45,14 +45,17 @@ struct fault *cause_of_value(struct proof *, uint32_t made, bool *detour);
 // lacking.c: what the op reads lacks something that the reference has there; NULL: nothing is known
 // to be lacking.
 struct fault *lacking_fault(struct proof *, const struct making *reader);
+// How many layers' of the node are summed in the value.
+int64_t layers_of(const struct world *, struct scaled value, uint32_t node);
 // A loop of the step that goes over nothing; NULL: there is none.
 const struct statement *empty_loop(const struct block *);
 // What filled with zeros what led to the value, by way of sums: `in_time`, in a loop over
 // microbatches; else before anything read what was there.
 const struct making *clearing(struct proof *, uint32_t made, bool in_time);
-// Where the op's operand goes on from the last sum in which it was made: at the first transfer or op behind
-// that, or at the op itself.
-struct span behind_sum(const struct proof *, const struct making *reader, uint32_t operand);
+// Where the op's operand goes on from the last sum in which it was made, and from what was brought
+// then: at the first transfer or op behind that, or at the op itself.
+struct span behind_sum(const struct proof *, const struct making *reader, uint32_t operand,
+                       uint32_t brought);
 // Whether it filled something with zeros that nobody had read; then what did so first.
 const struct making *clears_unread(const struct proof *, const struct making *);
 

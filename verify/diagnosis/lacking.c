@@ -1,35 +1,43 @@
 // What is lacking in what an op reads. It is told
 //
+//   at what cleared too early what was there before; where that had no meaning, because something
+//     was added to it before it was there, at that
 //   where a part of a job needs what others hold of a sum, and none adds up what they have
-//   at the loop that does not go over the layers that are lacking
-//   at what cleared too early what was there before
+//   at the loop that does not go over the layers that are lacking, of those that it names, or where
+//     a part gives fewer of them than it has
 //   where a summand was added to something else
 //   where the sum first goes on without it: the first op, or the call of that, whose sum would be
 //     one of the reference's with what is lacking; or the first transfer that brings it, where no
 //     op goes on
-//   where the sum goes on behind what a part adds to it, if another part makes what is lacking
+//   where the sum goes on behind what a part adds to it, if another part makes what is lacking,
+//     and behind the message that brought this
 #include "verify/diagnosis/cause.h"
 
 #include <inttypes.h>
 
-// The last op in a loop, of those that led to the value, that added the node, of whatever layer.
-static const struct making *last_added(struct proof *p, uint32_t made, uint32_t node) {
-    struct lineage way = lineage_of(p, made, false);
-    for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(p, id);
-        for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
-            uint32_t operand = making_operand(p->history, making, i);
-            if (operand && making_at(p, operand)->value.of.node == node)
-                return making;
-        }
+// Whether an op added the node in a loop, of whatever layer.
+static bool adds_in_loop(const struct proof *p, const struct making *making, uint32_t node) {
+    for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, making, i);
+        if (operand && making_at(p, operand)->value.of.node == node)
+            return true;
     }
-    return NULL;
+    return false;
 }
 
-static int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
+// Whether one of those that led to the value did.
+static bool was_added_in_loop(struct proof *p, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (adds_in_loop(p, making_at(p, id), node))
+            return true;
+    return false;
+}
+
+int64_t layers_of(const struct world *w, struct scaled value, uint32_t node) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < w->terms->nodes[value.of.node].n_parts; i++) {
-        struct summand summand = sum_part(w->terms, value, i);
+    for (uint32_t i = 0; i < n_summands(w, value); i++) {
+        struct summand summand = summand_of(w, value, i);
         n += summand.node == node ? summand.end - summand.at : 0;
     }
     return n;
@@ -47,6 +55,13 @@ const struct statement *empty_loop(const struct block *block) {
             return inside;
     }
     return NULL;
+}
+
+static const struct statement *empty_loop_of_parts(const struct job *job) {
+    const struct statement *loop = NULL;
+    for (uint32_t i = 0; i < job->n_programs && !loop; i++)
+        loop = empty_loop(&job->programs[i]->steps[STEP_TRAIN].body);
+    return loop;
 }
 
 // The first summand of the whole of which the part has some layers only.
@@ -99,9 +114,10 @@ static int64_t layers_held(const struct program *program) {
     return most;
 }
 
-struct span behind_sum(const struct proof *p, const struct making *reader, uint32_t operand) {
+struct span behind_sum(const struct proof *p, const struct making *reader, uint32_t operand,
+                       uint32_t brought) {
     struct span at = reader->span;
-    for (uint32_t id = operand; id;) {
+    for (uint32_t id = operand; id > brought;) {
         const struct making *making = making_at(p, id);
         if (is_sum(making) || making->recalled || making->n_operands == 0)
             break;
@@ -111,12 +127,56 @@ struct span behind_sum(const struct proof *p, const struct making *reader, uint3
     return at;
 }
 
+// Whether all parts have summed it.
+static bool is_joined(const struct making *making) {
+    return making->is_transfer && making->adds_up && making->n_operands > 1;
+}
+
 // The last collective that summed what has the node.
 static const struct making *last_reduced(struct proof *p, uint32_t made, uint32_t node) {
     struct lineage way = lineage_of(p, made, false);
     for (uint32_t id; (id = lineage_next(&way));) {
         const struct making *making = making_at(p, id);
         if (making->is_transfer && making->adds_up && layers_of(p->world, making->value, node))
+            return making;
+    }
+    return NULL;
+}
+
+// How many of the node's layers the part gave to what all parts have joined, on the way to the value;
+// NULL: any of them.
+static int64_t joined_layers(struct proof *p, uint32_t made, uint32_t node,
+                             const struct program *part) {
+    int64_t n = 0;
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *joined = making_at(p, id);
+        for (uint32_t i = 0; is_joined(joined) && i < joined->n_operands; i++) {
+            uint32_t given = making_operand(p->history, joined, i);
+            if (given && (!part || making_at(p, given)->program == part))
+                n += layers_of(p->world, making_at(p, given)->value, node);
+        }
+    }
+    return n;
+}
+
+static bool is_given(const struct proof *p, uint32_t made) {
+    for (uint32_t id = made + 1; id <= p->history->n; id++) {
+        const struct making *joined = making_at(p, id);
+        for (uint32_t i = 0; is_joined(joined) && i < joined->n_operands; i++)
+            if (making_operand(p->history, joined, i) == made)
+                return true;
+    }
+    return false;
+}
+
+// The last collective of the part that summed the node, and that other parts did not join.
+static const struct making *summed_alone(const struct proof *p, const struct program *part,
+                                         uint32_t node) {
+    for (uint32_t id = p->history->n; id > 0; id--) {
+        const struct making *making = making_at(p, id);
+        if (making->program == part && making->is_transfer && making->adds_up &&
+            !is_joined(making) && layers_of(p->world, making->value, node) && !is_given(p, id))
             return making;
     }
     return NULL;
@@ -131,10 +191,12 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
         struct summand lacks;
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
-        if (!last_added(p, operand, lacks.node) ||
+        if (!was_added_in_loop(p, operand, lacks.node) ||
             layers_of(p->world, part, lacks.node) < layers_held(reader->program))
             continue;
-        const struct making *reduced = last_reduced(p, operand, lacks.node);
+        if (layers_of(p->world, part, lacks.node) <= joined_layers(p, operand, lacks.node, NULL))
+            continue;
+        const struct making *reduced = summed_alone(p, reader->program, lacks.node);
         struct fault *fault =
             fault_make(p, E412, reduced ? reduced->span : reader->call, NULL,
                        "`%s` is the sum of what part `%s` has of it: no all_reduce over %s adds "
@@ -148,25 +210,76 @@ static struct fault *part_fault(struct proof *p, const struct making *reader) {
     return NULL;
 }
 
-// The op is given a sum that lacks layers: those that a loop does not go over.
-static struct fault *loop_fault(struct proof *p, const struct making *reader) {
+// How many layers the buffers have that are named in the loop; of several the most.
+static int64_t layers_named(const struct program *program, const struct statement *loop) {
+    int64_t most = 0;
+    struct statement_walk walk = walk_statements(&loop->loop.body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
+            const struct stack *layers =
+                buffer_stack(&program->buffers[access.at->buffer], STACK_LAYERS);
+            most = layers && layers->count > most ? layers->count : most;
+        }
+    }
+    return most;
+}
+
+// The last op on the way to the value that added the node in a loop which goes over some of the layers
+// only that are there.
+static const struct making *added_short(struct proof *p, uint32_t made, uint32_t node,
+                                        int64_t all) {
+    struct lineage way = lineage_of(p, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(p, id);
+        if (!adds_in_loop(p, making, node))
+            continue;
+        int64_t named = layers_named(making->program, making->loop);
+        if (!goes_over(making->loop, named < all ? named : all))
+            return making;
+    }
+    return NULL;
+}
+
+// Where a part gave fewer layers than it has to a sum that all have joined: where it summed alone, or
+// where it gave last.
+static const struct making *given_short(struct proof *p, uint32_t made, uint32_t node) {
+    const struct making *joined = last_reduced(p, made, node), *given = NULL;
+    for (uint32_t i = 0; joined && is_joined(joined) && i < joined->n_operands; i++) {
+        uint32_t operand = making_operand(p->history, joined, i);
+        const struct making *one = operand ? making_at(p, operand) : NULL;
+        if (!one || joined_layers(p, made, node, one->program) >= layers_held(one->program))
+            continue;
+        const struct making *alone = summed_alone(p, one->program, node);
+        if (alone)
+            return alone;
+        given = given ? given : one;
+    }
+    return given;
+}
+
+// The op is given a sum that lacks layers: those that a loop does not go over, or a part does not give.
+static struct fault *layers_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(p->history, reader, i);
         struct scaled part, whole;
         struct summand lacks;
         if (!is_part_only(p, operand, &part, &whole) || !find_layers(p->world, part, whole, &lacks))
             continue;
-        const struct making *added = last_added(p, operand, lacks.node);
-        const struct statement *loop = empty_loop(&reader->program->steps[STEP_TRAIN].body);
-        if (!loop && added)
-            loop = added->loop;
-        if (!loop || goes_over(loop, layers_of(p->world, whole, lacks.node)))
+        int64_t all = layers_of(p->world, whole, lacks.node);
+        const struct statement *loop = empty_loop_of_parts(reader->program->job);
+        const struct making *added = added_short(p, operand, lacks.node, all);
+        const struct making *given = given_short(p, operand, lacks.node);
+        if (!loop && !added && !given)
             continue;
         struct fault *fault =
-            fault_make(p, E412, loop->span, "it goes over some only",
+            fault_make(p, E412,
+                       loop    ? loop->span
+                       : added ? added->loop->span
+                               : given->span,
+                       loop || added ? "it goes over some only" : "this part gives some only",
                        "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
-                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node),
-                       layers_of(p->world, whole, lacks.node),
+                       making_at(p, operand)->name, layers_of(p->world, part, lacks.node), all,
                        term_text(p->world, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
                        op_rows[reader->op->kind].text);
         fault_also(fault, reader->span, "here all are needed");
@@ -209,12 +322,30 @@ const struct making *clearing(struct proof *p, uint32_t made, bool in_time) {
     return NULL;
 }
 
+// Whether the statement clears, elsewhere or another time, what has a meaning.
+static bool clears_values(const struct proof *p, const struct making *cleared) {
+    for (uint32_t id = 1; id <= p->history->n; id++) {
+        const struct making *making = making_at(p, id);
+        if (is_clear(making) && making->span.begin == cleared->span.begin &&
+            making->span.source == cleared->span.source && making->replaces &&
+            !making->is_unchanged)
+            return true;
+    }
+    return false;
+}
+
 // What led to the value and cleared what nobody had read.
 static struct fault *clearing_fault(struct proof *p, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         const struct making *cleared = clearing(p, making_operand(p->history, reader, i), false);
         if (!cleared)
             continue;
+        if (cleared->hidden && !clears_values(p, cleared)) {
+            struct fault *fault = arena_copy(p->world->arena, cleared->hidden, sizeof *fault);
+            fault_beside(p, fault, cleared->span,
+                         "and cleared here, before anything else reads it");
+            return fault;
+        }
         struct fault *fault =
             fault_make(p, E412, cleared->span, NULL,
                        "`%s` is cleared before anything reads what it held", cleared->name);
@@ -305,6 +436,16 @@ static bool is_made_elsewhere(const struct proof *p, uint32_t node, const struct
     return there && !here;
 }
 
+// The last message that brought the node to the reader's part; 0: none did.
+static uint32_t brought_to(const struct proof *p, uint32_t node, const struct making *reader) {
+    uint32_t id = p->history->n;
+    while (id > 0 && !(making_at(p, id)->is_message && making_at(p, id)->name &&
+                       making_at(p, id)->program == reader->program &&
+                       layers_of(p->world, making_at(p, id)->value, node)))
+        id--;
+    return id;
+}
+
 // The op is given a sum that lacks a summand. Where the whole sum was made too it should have been
 // given that.
 static struct fault *summand_fault(struct proof *p, const struct making *reader) {
@@ -320,7 +461,7 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
             const struct making *astray = added_astray(p, operand, lacks.node);
             struct span at = astray ? astray->call
                              : is_made_elsewhere(p, lacks.node, reader)
-                                 ? behind_sum(p, reader, operand)
+                                 ? behind_sum(p, reader, operand, brought_to(p, lacks.node, reader))
                                  : place_without(p, operand, part, whole, reader->span);
             struct fault *fault = fault_make(
                 p, E412, at,
@@ -338,10 +479,10 @@ static struct fault *summand_fault(struct proof *p, const struct making *reader)
 // What the reference's op reads too lacks nothing.
 struct fault *lacking_fault(struct proof *p, const struct making *reader) {
     bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(p, reader->value.of);
-    struct fault *fault = uses ? part_fault(p, reader) : NULL;
+    struct fault *fault = clearing_fault(p, reader);
     if (uses && !fault)
-        fault = loop_fault(p, reader);
-    if (!fault)
-        fault = clearing_fault(p, reader);
+        fault = part_fault(p, reader);
+    if (uses && !fault)
+        fault = layers_fault(p, reader);
     return fault || !uses ? fault : summand_fault(p, reader);
 }

@@ -345,13 +345,12 @@ static void count_members(const struct abstract_machine *m, const struct exchang
     }
 }
 
-static struct judgement met(struct abstract_machine *m, const struct end *end, uint32_t i) {
+static struct judgement met(struct abstract_machine *m, const struct end *end, struct given given) {
     const struct meeting *meeting = end->meeting;
     const struct exchange *exchange = &end->start->start.exchange;
     const struct mesh_part *part = part_of_side(m);
     uint32_t n = m->sides->n;
     struct arena *arena = m->world->arena;
-    struct judgement *given = ARENA_ARRAY(arena, struct judgement, n);
     int64_t *members = ARENA_ARRAY(arena, int64_t, n), *others = ARENA_ARRAY(arena, int64_t, n);
     if (meeting->wrong)
         return judgement_fault(meeting->wrong);
@@ -363,11 +362,9 @@ static struct judgement met(struct abstract_machine *m, const struct end *end, u
                                               "devices of part `%s` are in groups of other parts",
                                               part->name));
     }
-    for (uint32_t k = 0; k < n; k++)
-        given[k] = meeting->given[k][i];
     struct builder builder = statement_builder(m);
-    return meeting_apply(m->proof, &builder, exchange, (uint32_t)axis_list_mask(&part->axes), given,
-                         members, n, end->start->span);
+    return meeting_apply(m->proof, &builder, exchange, (uint32_t)axis_list_mask(&part->axes),
+                         given.list, members, n, end->start->span);
 }
 
 // ---- ends -------------------------------------------------------------------------------------
@@ -407,8 +404,23 @@ bool sides_are_there(const struct abstract_machine *m, const struct end *end) {
     return there;
 }
 
-struct judgement sides_arrived(struct abstract_machine *m, const struct end *end, uint32_t i) {
-    return end->meeting ? met(m, end, i) : received(m, end, i);
+struct given sides_given(const struct abstract_machine *m, const struct end *end, uint32_t i) {
+    const struct message *message =
+        end->meeting ? NULL : message_at(m, end, part_of_side(m)->begin);
+    if (message ? message->wrong != NULL : end->meeting->wrong != NULL)
+        return (struct given){NULL, 0};
+    if (message)
+        return (struct given){&message->values[i], 1};
+    uint32_t n = m->sides->n;
+    struct judgement *given = ARENA_ARRAY(m->world->arena, struct judgement, n);
+    for (uint32_t side = 0; side < n; side++)
+        given[side] = end->meeting->given[side][i];
+    return (struct given){given, n};
+}
+
+struct judgement sides_arrived(struct abstract_machine *m, const struct end *end, uint32_t i,
+                               struct given given) {
+    return end->meeting ? met(m, end, given) : received(m, end, i);
 }
 
 void sides_close(struct abstract_machine *m, struct end *end) {

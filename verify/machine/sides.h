@@ -98,8 +98,16 @@ void sides_start(struct abstract_machine *, const struct statement *start, int32
 // own.
 struct end *sides_end(const struct abstract_machine *, uint32_t handle, int32_t slot);
 bool sides_are_there(const struct abstract_machine *, const struct end *); // it can be waited for
-// What arrives of piece i of a receive, or of a meeting.
-struct judgement sides_arrived(struct abstract_machine *, const struct end *, uint32_t i);
+// What was given of piece i: to a receive by who sends it, to a meeting by each part. Of ends that do
+// not fit nothing.
+struct given {
+    const struct judgement *list;
+    uint32_t n;
+};
+struct given sides_given(const struct abstract_machine *, const struct end *, uint32_t i);
+// What arrives of that.
+struct judgement sides_arrived(struct abstract_machine *, const struct end *, uint32_t i,
+                               struct given);
 // The end was waited for. It is gone.
 void sides_close(struct abstract_machine *, struct end *);
 // The message that the next receive like this one gets, or the one so many behind it or, with a number

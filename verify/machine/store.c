@@ -66,8 +66,28 @@ static const struct fault *filled_fault(struct abstract_machine *m, struct place
     return fault;
 }
 
+// Why what is there, or was, has no meaning; NULL: it has one.
+static const struct fault *held_fault(const struct run *run) {
+    return run->state == ITEM_READY ? run->held[0].value.fault : NULL;
+}
+
+// Why what took the bytes has no meaning.
+static const struct fault *taker_fault(const struct abstract_machine *m, struct look look) {
+    const struct fault *fault = NULL;
+    const struct series *items = look.taker == NO_ID ? NULL : &m->store.items[look.taker];
+    for (uint32_t i = 0; items && i < items->n; i++)
+        if (items->runs[i].by == look.by)
+            fault = fault_first(fault, held_fault(&items->runs[i]));
+    return fault;
+}
+
+// A call that comes before what it reads is there writes where something else still is, and what it
+// writes is lost: its own fault is the cause of both.
 static const struct fault *overwritten_fault(struct abstract_machine *m, struct place place,
                                              struct look look, struct span span) {
+    const struct fault *cause = fault_first(held_fault(look.run), taker_fault(m, look));
+    if (cause)
+        return cause;
     buffer_id misplaced = look.taker == NO_ID ? NO_ID : plan_misplaced(m, place.buffer, look.taker);
     struct span at = misplaced == NO_ID ? span : buffer_of(m->program, misplaced)->span;
     struct fault *fault =

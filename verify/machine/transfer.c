@@ -236,8 +236,9 @@ static struct judgement arrived(struct abstract_machine *m, const struct run *fl
                                 const struct end *end, uint32_t i, struct place place) {
     const struct transfer *start = &flight->start->start;
     const struct transfer_piece *piece = &start->pieces[i];
-    struct judgement value = sides_arrived(m, end, i);
-    history_begin(m->proof, NULL, &start->exchange, flight->start->span, &value, 1);
+    struct given given = sides_given(m, end, i);
+    struct judgement value = sides_arrived(m, end, i, given);
+    history_begin(m->proof, NULL, &start->exchange, flight->start->span, given.list, given.n);
     if (end->meeting && reference_equal(&piece->from, &piece->to) && !value.fault)
         value.padding = end->meeting->given[m->side][i].padding;
     keep_history(m, piece->to.buffer, &place, &value);

@@ -68,12 +68,16 @@ struct fault *fault_caused_by(struct fault *fault, const struct span *start) {
     return fault;
 }
 
-void fault_insist(struct proof *p, const struct fault *fault) {
-    // Loops come by again: once per place and code is enough.
-    for (uint32_t i = 0; i < p->n_insisted; i++)
-        if (fault_same_cause(p->insisted[i], fault))
+// Loops come by again.
+void fault_keep(struct proof *p, struct fault_list *list, const struct fault *fault) {
+    for (uint32_t i = 0; i < list->n; i++)
+        if (fault_same_cause(list->items[i], fault))
             return;
-    ARENA_PUSH(p->world->arena, p->insisted, p->n_insisted, p->cap_insisted, fault);
+    ARENA_PUSH(p->world->arena, list->items, list->n, list->cap, fault);
+}
+
+void fault_insist(struct proof *p, const struct fault *fault) {
+    fault_keep(p, &p->insisted, fault);
 }
 
 static bool same_place(const struct fault *a, const struct fault *b) {

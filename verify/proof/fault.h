@@ -58,6 +58,11 @@ void fault_last(struct fault *);
 // Says of the transfer that was started there and never waited for: it is told once, where it first
 // does harm. Returns the fault.
 struct fault *fault_caused_by(struct fault *, const struct span *start);
+struct fault_list { // each place and code once
+    const struct fault **items;
+    uint32_t n, cap;
+};
+void fault_keep(struct proof *, struct fault_list *, const struct fault *);
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct proof *, const struct fault *);
 // The same at the same place; they may be of different layers or microbatches.

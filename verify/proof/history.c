@@ -47,12 +47,12 @@ struct pair {
     scale_id scale;
 };
 
-static uint32_t n_summands(const struct world *w, struct scaled value) {
+uint32_t n_summands(const struct world *w, struct scaled value) {
     const struct node *node = &w->terms->nodes[value.of.node];
     return node->key->kind == NODE_SUM ? node->n_parts : 1;
 }
 
-static struct summand summand_of(struct world *w, struct scaled value, uint32_t i) {
+struct summand summand_of(const struct world *w, struct scaled value, uint32_t i) {
     if (w->terms->nodes[value.of.node].key->kind != NODE_SUM)
         return (struct summand){value.of.node, value.of.at,      value.of.at + 1,
                                 value.scale,   ALL_MICROBATCHES, ALL_MICROBATCHES};
@@ -217,6 +217,7 @@ void history_place(struct proof *p, const struct judgement *made, struct placed 
     making->is_kept = as.kept;
     making->is_misfit = as.misfit;
     making->hides = old && (old->fault || !old->made);
+    making->hidden = old ? old->fault : NULL;
     if (!old || old->fault)
         return;
     making->replaces = old->made;
@@ -274,7 +275,7 @@ static bool is_part(const struct world *w, const struct summand *small, const st
     return small->at - large->at == *shift;
 }
 
-static bool is_part_of_sum(struct world *w, struct scaled value, struct scaled sum) {
+static bool is_part_of_sum(const struct world *w, struct scaled value, struct scaled sum) {
     int32_t shift = 0;
     for (uint32_t i = 0; i < n_summands(w, value); i++) {
         struct summand small = summand_of(w, value, i);
@@ -307,7 +308,7 @@ static bool is_explained(struct proof *p, struct scaled value) {
 }
 
 // How many terms are summed, of all layers.
-static int64_t length_of(struct world *w, struct scaled value) {
+static int64_t length_of(const struct world *w, struct scaled value) {
     int64_t length = 0;
     for (uint32_t i = 0; i < n_summands(w, value); i++) {
         struct summand summand = summand_of(w, value, i);
@@ -411,6 +412,11 @@ static bool reach_brought(const struct lineage *way, const struct making *call) 
     return any;
 }
 
+// Whether the op makes of the operand the same in another type, or with another scale.
+static bool hands_on(const struct history *history, const struct making *making, uint32_t operand) {
+    return !making->recalled && term_equal(making->value.of, making_of(history, operand)->value.of);
+}
+
 // Only an evaluation says of which of a call's operands its result is a sum: what it is like, which
 // is another call's.
 static void reach_operands(const struct lineage *way, const struct making *making) {
@@ -418,9 +424,12 @@ static void reach_operands(const struct lineage *way, const struct making *makin
     if (making->recalled && !reach_brought(way, making))
         reached[making->recalled] = way->number;
     bool adds = !making->recalled && (!making->op || op_is_sum(making->op->kind));
-    bool passes = !way->sums || adds;
-    for (uint32_t i = 0; passes && i < making->n_operands; i++)
-        reached[making_operand(way->history, making, i)] = way->number;
+    for (uint32_t i = 0; i < making->n_operands; i++) {
+        uint32_t operand = making_operand(way->history, making, i);
+        bool passes = !way->sums || adds || (operand && hands_on(way->history, making, operand));
+        if (passes)
+            reached[operand] = way->number;
+    }
 }
 
 // Values are younger than what they are made of.

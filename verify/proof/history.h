@@ -25,11 +25,12 @@ struct making {                               // of one value; numbered from 1
     uint32_t operands, n_operands; // in the history's list; 0: of unknown making
     uint32_t recalled; // of a call that was not evaluated: which of its values this is like
     // What is brought to a buffer or cleared there:
-    bool is_kept;      // it has a place for every layer
-    bool is_misfit;    // it lies in another way than the buffer says
-    uint32_t replaces; // what was there before; 0: unknown
-    bool is_unchanged; // that was the same
-    bool hides;        // that had no meaning, or the step began with it
+    bool is_kept;               // it has a place for every layer
+    bool is_misfit;             // it lies in another way than the buffer says
+    uint32_t replaces;          // what was there before; 0: unknown
+    bool is_unchanged;          // that was the same
+    bool hides;                 // that had no meaning, or the step began with it
+    const struct fault *hidden; // why it had none; NULL: it had one
 };
 struct met { // a node among the reference's values
     int32_t at;
@@ -85,10 +86,14 @@ static inline uint32_t making_operand(const struct history *history, const struc
     return history->operands[making->operands + i];
 }
 
+// What a value is the sum of: what is no sum is that of itself alone.
+uint32_t n_summands(const struct world *, struct scaled);
+struct summand summand_of(const struct world *, struct scaled, uint32_t i);
+
 // What led to a value, the last first; one way at a time.
 struct lineage {
     struct history *history;
-    bool sums; // by way of sums and of what has no op only
+    bool sums; // by way of sums, of what hands on a value and of what has no op only
     // The buffer into which a transfer on the way brings; NULL: none is looked for. A sum that such
     // transfers go round by is made of what the one before has brought, also by a call that was not
     // evaluated.

@@ -32,9 +32,9 @@ struct proof {
     struct readings *readings;  // of the reference
     struct paddings *paddings;
     uint32_t n_faults;
-    const struct fault **insisted; // faults of their own, that no value need carry
-    uint32_t n_insisted, cap_insisted;
-    struct history *history; // of a program that is refused; NULL while it is judged
+    struct fault_list insisted;   // faults of their own, that no value need carry
+    struct fault_list unfinished; // sums that are read before they have every microbatch
+    struct history *history;      // of a program that is refused; NULL while it is judged
     const struct fault *odd; // the first statement that is given another microbatch than its task's
                              // label says, or nothing, where a history is kept: where a mistake may
                              // be; or NULL

@@ -190,7 +190,8 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
                    "`%s` holds %s when `%s` uses it, and not each of the %d microbatches once",
                    operand_name(c, i), microbatches_text(p->world, c->operands[i].value.of),
                    c->row->text, p->world->terms->microbatches);
-    return with_reader(c, fault, i);
+    fault_keep(p, &p->unfinished, with_reader(c, fault, i));
+    return fault;
 }
 
 // Whether the sum over microbatches can be taken behind the op just as well: sums and scales keep
@@ -440,8 +441,8 @@ static struct judgement result_of(struct context *c, unsigned result) {
 }
 
 static bool insists_on(const struct proof *p, enum diagnostic_code code) {
-    for (uint32_t i = 0; i < p->n_insisted; i++)
-        if (p->insisted[i]->code == code)
+    for (uint32_t i = 0; i < p->insisted.n; i++)
+        if (p->insisted.items[i]->code == code)
             return true;
     return false;
 }
