@@ -32,22 +32,26 @@ struct message {
     uint32_t next_sent, next_received; // of these tasks' messages, from 1 on
     struct reference *items;           // of the whole program, by constants
     uint32_t n, cap;
-    int64_t lag;       // by when so many more tasks like the first begin, it has arrived
-    uint32_t bit;      // among the messages of such tasks
-    uint32_t *started; // by microbatch: the position of the task before which its receive starts
-    int64_t slots;     // receives that have started and are not waited for, at most
+    uint32_t lag; // by when so many more tasks like the first begin, it has arrived
+    uint32_t *
+        settled; // by microbatch: the position of the task before which its send is waited for; NEVER: of none
+    uint32_t *started;       // the same, before which its receive starts
+    int64_t sends, receives; // slots of those that have started and are not waited for
 };
+enum { NEVER = UINT32_MAX };
 
-// What a rank does in front of a task: it waits for messages that tasks like this one have sent, a bit for each, and
-// starts receives, of this microbatch or a later one.
-struct early_receive {
+// What a rank does in front of a task: it waits for messages that tasks like this one have sent, and starts receives,
+// each of a microbatch so much later than the task's.
+struct message_of {
     uint32_t message;
     int64_t later;
 };
+struct message_list {
+    struct message_of *of;
+    uint32_t n, cap;
+};
 struct beside {
-    uint32_t settles;
-    struct early_receive *starts;
-    uint32_t n;
+    struct message_list settles, starts;
 };
 
 // A gradient that one rank's task has begun for a microbatch, and to which another rank's would add: a table's that
@@ -69,8 +73,10 @@ struct task_loop {
     const struct schedule *schedule; // what each rank does of them
     struct simulation simulation;    // of it
     uint32_t *positions;             // of tasks in their rank's list, by task_slot
-    struct rank_tasks *lists;        // of each rank, with what is beside each task
-    struct beside *besides;          // by number, from 1 on
+    uint32_t *turns;                 // which of its stage's tasks of its kind each is, by the same
+    uint32_t *by_turn;        // the microbatches of such tasks, in the order that they have there
+    struct rank_tasks *lists; // of each rank, with what is beside each task
+    struct beside *besides;   // by number, from 1 on
     uint32_t n_besides, cap_besides;
 };
 

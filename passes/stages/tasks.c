@@ -79,19 +79,16 @@ static bool was_sent(const struct makers *m, uint32_t from, const struct referen
 
 static void send_item(struct makers *m, uint32_t from, struct reference item) {
     struct task_loop *loop = m->loop;
-    uint32_t bit = 0;
     if (was_sent(m, from, &item))
         return;
     for (uint32_t i = loop->tasks[from].first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
         struct message *message = &loop->messages[i - 1];
-        bit++;
         if (message->to != m->task)
             continue;
         ARENA_PUSH(m->s->scratch, message->items, message->n, message->cap, item);
         return;
     }
-    CHECK(bit < 32);
-    struct message made = {.from = from, .to = m->task, .lag = 1, .bit = bit};
+    struct message made = {.from = from, .to = m->task, .lag = 1};
     made.next_sent = loop->tasks[from].first_sent;
     made.next_received = loop->tasks[m->task].first_received;
     ARENA_PUSH(m->s->scratch, made.items, made.n, made.cap, item);
