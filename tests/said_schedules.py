@@ -22,29 +22,30 @@ def order(chance, ranks, stages, microbatches):
     """The rows of a schedule, as lists of tasks."""
     rank_of = list(range(ranks)) + [chance.randrange(ranks) for _ in range(stages - ranks)]
     chance.shuffle(rank_of)
-    rows = [[] for _ in range(ranks)]
-    forward, backward, weights = [0] * stages, [0] * stages, []
-    splits, hurry = chance.choice((0, 0.3, 1)), chance.random()
-    while True:
-        ready = [("F", stage, forward[stage]) for stage in range(stages)
-                 if forward[stage] < (microbatches if stage == 0 else forward[stage - 1])]
-        back = [("B", stage, backward[stage]) for stage in range(stages)
-                if backward[stage] < (forward[stage] if stage == stages - 1 else min(forward[stage], backward[stage + 1]))]
-        if not ready + back + weights:
-            return rows
-        # Of a table that stands at both ends, the gradients of the head come first.
-        weights_now = [task for task in weights if task[1] > 0 or ("W", stages - 1, task[2]) not in weights]
-        kind, stage, microbatch = chance.choice(back if back and chance.random() < hurry else ready + back + weights_now)
+    rows, done = [[] for _ in range(ranks)], set()
+    left = [(kind, stage, microbatch) for microbatch in range(microbatches) for stage in range(stages) for kind in "FB"]
+    splits, hurry, ascends = chance.choice((0, 0.3, 1)), chance.random(), chance.random() < 0.3
+
+    def is_ready(task):
+        kind, stage, microbatch = task
+        if ascends and microbatch > 0 and kind != "W" and (kind, stage, microbatch - 1) not in done:
+            return False
         if kind == "F":
-            forward[stage] += 1
-        elif kind == "B":
-            backward[stage] += 1
-            if chance.random() < splits or (stage == 0 and ("W", stages - 1, microbatch) in weights):
-                kind = "I"
-                weights.append(("W", stage, microbatch))
-        else:
-            weights.remove(("W", stage, microbatch))
+            return stage == 0 or ("F", stage - 1, microbatch) in done
+        return kind == "W" or ("B" if stage < stages - 1 else "F", min(stage + 1, stages - 1), microbatch) in done
+
+    while left:
+        ready = [task for task in left if is_ready(task)]
+        back = [task for task in ready if task[0] == "B"]
+        task = chance.choice(back if back and chance.random() < hurry else ready)
+        left.remove(task)
+        done.add(task)
+        kind, stage, microbatch = task
+        if kind == "B" and chance.random() < splits:
+            kind = "I"
+            left.append(("W", stage, microbatch))
         rows[rank_of[stage]].append(f"{stage}{kind}{microbatch}")
+    return rows
 
 
 def write(path, mesh, train, strategy, tied):

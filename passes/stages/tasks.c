@@ -113,19 +113,36 @@ static void share_copies(struct makers *m, buffer_id buffer, uint32_t one, uint3
         second->home = first;
 }
 
+// Whether their rank does one of two tasks before the other, of each microbatch.
+static bool comes_first(const struct makers *m, const struct task_block *one,
+                        const struct task_block *other) {
+    const struct rank_tasks *list =
+        &m->s->pipeline->schedule->ranks[rank_of_stage(m->s, one->stage)];
+    bool *done = ARENA_ARRAY(m->s->scratch, bool, (size_t)m->s->microbatches);
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct task *task = &list->tasks[i];
+        if (task->stage == one->stage && task_does(task->kind, one->kind))
+            done[task->microbatch] = true;
+        else if (task->stage == other->stage && task_does(task->kind, other->kind) &&
+                 !done[task->microbatch])
+            return false;
+    }
+    return true;
+}
+
 static void read_item(struct makers *m, struct reference item, int64_t number) {
     uint32_t *makers = m->by_item[item.buffer];
     uint32_t from = makers ? makers[number] : 0;
     if (from == 0)
         return;
     const struct task_block *tasks = m->loop->tasks;
+    bool of_tensor = m->s->whole->buffers[item.buffer].tensor != NO_ID;
     uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
-    if (maker == rank_of_stage(m->s, tasks[m->task].stage)) {
-        share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
-        return;
-    }
-    if (m->s->whole->buffers[item.buffer].tensor != NO_ID)
+    bool on_one = maker == rank_of_stage(m->s, tasks[m->task].stage);
+    if (of_tensor && !(on_one && comes_first(m, &tasks[from - 1], &tasks[m->task])))
         part_item(m, from - 1, item);
+    else if (on_one)
+        share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
     else
         send_item(m, from - 1, item);
 }
