@@ -30,6 +30,9 @@ struct task_place {
 // nothing. That messages come in time is for schedule_simulate to say.
 const char *schedule_wrong(struct arena *, const struct schedule *, struct task_place *);
 
+// Whether each stage makes gradients of weights of microbatches 2 k and 2 k + 1 one after the other.
+bool schedule_pairs(struct arena *, const struct schedule *);
+
 struct fraction {
     int64_t numerator, denominator; // lowest terms
 };

@@ -154,7 +154,10 @@ static void push_tails(struct making_part *m, struct block *to, uint32_t task,
 // ---- a task -----------------------------------------------------------------------------------
 
 static void push_block(struct making_part *m, struct block *to, const struct task_block *block,
-                       const struct moment *at) {
+                       const struct beside *beside, const struct moment *moment) {
+    struct moment here = *moment;
+    here.joins = &beside->joins[block->kind];
+    const struct moment *at = &here;
     uint32_t task = (uint32_t)(block - loop_of(m)->tasks);
     push_receives(m, to, block, at);
     push_zeroes(m, to, task, at);
@@ -179,7 +182,7 @@ static void push_task(struct making_part *m, struct block *to, const struct task
     push_starts(m, to, &beside->starts, at);
     for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++)
         if (blocks[kind])
-            push_block(m, to, blocks[kind], at);
+            push_block(m, to, blocks[kind], beside, at);
 }
 
 // ---- loops of tasks ---------------------------------------------------------------------------
@@ -273,9 +276,11 @@ static void push_item(struct making_part *m, struct block *to, const struct roll
         push_successive(m, to, &one, around);
         return;
     }
-    struct moment at = {-1, microbatch, around->depth};
+    struct moment at = {.variable = -1, .offset = microbatch, .depth = around->depth};
     if (around->depth > 0)
-        at = (struct moment){around->depth - 1, microbatch - around->first, around->depth};
+        at = (struct moment){.variable = around->depth - 1,
+                             .offset = microbatch - around->first,
+                             .depth = around->depth};
     push_task(m, to, &item->task, &at);
 }
 
@@ -289,13 +294,14 @@ static void push_last_waits(struct making_part *m, struct block *to) {
         const struct task_block *from = &loop->tasks[message->from];
         if (rank_of_stage(m->s, from->stage) != m->rank)
             continue;
-        const uint32_t *order = &loop->by_turn[task_slot(m->s, from->kind, from->stage, 0)];
+        const uint32_t *order = order_of(m->s, loop, from);
         uint32_t handle = sending(m, message), all = (uint32_t)m->s->microbatches, n;
         for (uint32_t at = all > message->lag ? all - message->lag : 0; at < all; at += n) {
             for (n = 1; at + n < all && order[at + n] == order[at] + n;)
                 n++;
             struct statement made = microbatch_loop(m, order[at], n, 0);
-            struct moment moment = {n > 1 ? 0 : -1, n > 1 ? 0 : order[at], 1};
+            struct moment moment = {
+                .variable = n > 1 ? 0 : -1, .offset = n > 1 ? 0 : order[at], .depth = 1};
             push_wait(m, n > 1 ? &made.loop.body : to, handle, slot_of(&moment, 0, message->sends));
             if (n > 1)
                 push(m, to, made);

@@ -52,89 +52,10 @@ static void find_positions(struct splitter *s, struct task_loop *loop) {
         }
 }
 
-static uint32_t position_of(const struct splitter *s, const struct task_loop *loop,
-                            const struct task_block *task, int64_t microbatch) {
-    return loop->positions[task_slot(s, task->kind, task->stage, microbatch)];
-}
-
 static double begin_of(const struct task_loop *loop, uint32_t task, uint32_t microbatch) {
     const struct task_block *block = &loop->tasks[task];
     const struct task of = {.kind = block->kind, .stage = block->stage, .microbatch = microbatch};
     return simulation_begin(&loop->simulation, &of);
-}
-
-// ---- slots ------------------------------------------------------------------------------------
-
-// From where on something of a microbatch is there, and behind which position of the rank's list no longer: that of
-// its last task, or the one in front of which a message with it is waited for.
-struct lifetime {
-    uint32_t begin, end;
-};
-
-// Lifetimes by microbatch, and room for what finds slots for them.
-struct lives {
-    struct lifetime *of;
-    uint32_t n;
-    const struct lifetime **in_order, **last;
-    uint32_t *ends;
-};
-
-static int by_begin(const void *left, const void *right) {
-    const struct lifetime *a = *(const struct lifetime *const *)left;
-    const struct lifetime *b = *(const struct lifetime *const *)right;
-    return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-static int by_number(const void *left, const void *right) {
-    const uint32_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
-// Mostly they are in order.
-static void sort_lives(struct lives *lives) {
-    bool begin_in_order = true, end_in_order = true;
-    for (uint32_t m = 0; m < lives->n; m++) {
-        lives->in_order[m] = &lives->of[m];
-        lives->ends[m] = lives->of[m].end;
-        begin_in_order &= m == 0 || lives->of[m - 1].begin <= lives->of[m].begin;
-        end_in_order &= m == 0 || lives->of[m - 1].end <= lives->of[m].end;
-    }
-    if (!begin_in_order)
-        qsort(lives->in_order, lives->n, sizeof *lives->in_order, by_begin);
-    if (!end_in_order)
-        qsort(lives->ends, lives->n, sizeof *lives->ends, by_number);
-}
-
-static int64_t most_at_once(const struct lives *lives) {
-    uint32_t ended = 0, most = 1;
-    for (uint32_t i = 0; i < lives->n; i++) {
-        while (lives->ends[ended] < lives->in_order[i]->begin)
-            ended++;
-        most = i + 1 - ended > most ? i + 1 - ended : most;
-    }
-    return most;
-}
-
-// Whether those that have the same slot are there one after the other.
-static bool is_enough(const struct lives *lives, int64_t slots) {
-    memset(lives->last, 0, (size_t)slots * sizeof *lives->last);
-    for (uint32_t i = 0; i < lives->n; i++) {
-        const struct lifetime *life = lives->in_order[i];
-        const struct lifetime **before = &lives->last[(life - lives->of) % slots];
-        if (*before && (*before)->end >= life->begin)
-            return false;
-        *before = life;
-    }
-    return true;
-}
-
-// Slots in turn: the fewest of which no two microbatches that are there at once have the same.
-static int64_t slots_of(struct lives *lives) {
-    sort_lives(lives);
-    int64_t slots = most_at_once(lives);
-    while (!is_enough(lives, slots))
-        slots++;
-    return slots;
 }
 
 // ---- sends ------------------------------------------------------------------------------------
@@ -142,7 +63,7 @@ static int64_t slots_of(struct lives *lives) {
 static void settle_sends(struct splitter *s, const struct task_loop *loop, struct lives *lives,
                          struct message *message) {
     const struct task_block *from = &loop->tasks[message->from];
-    const uint32_t *order = &loop->by_turn[task_slot(s, from->kind, from->stage, 0)];
+    const uint32_t *order = order_of(s, loop, from);
     uint32_t n = lives->n;
     for (uint32_t i = 0; i < n; i++)
         while (i + message->lag < n && begin_of(loop, message->from, order[i + message->lag]) <
@@ -299,7 +220,8 @@ static void add_message(struct splitter *s, struct message_list *list, uint32_t 
 static uint32_t number_of(struct splitter *s, struct task_loop *loop, const struct beside *beside) {
     for (uint32_t i = loop->n_besides; i > 0; i--)
         if (lists_equal(&loop->besides[i - 1].settles, &beside->settles) &&
-            lists_equal(&loop->besides[i - 1].starts, &beside->starts))
+            lists_equal(&loop->besides[i - 1].starts, &beside->starts) &&
+            memcmp(loop->besides[i - 1].joins, beside->joins, sizeof beside->joins) == 0)
             return i;
     ARENA_PUSH(s->scratch, loop->besides, loop->n_besides, loop->cap_besides, *beside);
     return loop->n_besides;
@@ -323,6 +245,15 @@ static struct message_list settled_by(struct splitter *s, const struct task_loop
     return settles;
 }
 
+static void add_joins(const struct splitter *s, const struct task_loop *loop, const struct task *of,
+                      struct beside *beside) {
+    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++) {
+        const struct task_block *block = find_block(s, loop, kind, of->stage);
+        if (block && block->joins && task_does(of->kind, kind))
+            beside->joins[kind] = joining_of(s, block, of->microbatch);
+    }
+}
+
 static void list_tasks(struct splitter *s, struct task_loop *loop, uint32_t rank) {
     size_t n, next = 0;
     struct arrival *all = arrivals_at(s, loop, rank, &n);
@@ -335,6 +266,7 @@ static void list_tasks(struct splitter *s, struct task_loop *loop, uint32_t rank
         for (; next < n && all[next].read == i; next++)
             add_message(s, &beside.starts, all[next].message,
                         all[next].microbatch - list->tasks[i].microbatch);
+        add_joins(s, loop, &list->tasks[i], &beside);
         list->tasks[i].beside = number_of(s, loop, &beside);
     }
     CHECK(next == n);
@@ -343,6 +275,7 @@ static void list_tasks(struct splitter *s, struct task_loop *loop, uint32_t rank
 static void order_loop(struct splitter *s, struct task_loop *loop, struct lives *lives) {
     CHECK(schedule_simulate(s->scratch, loop->schedule, NULL, &loop->simulation));
     find_positions(s, loop);
+    find_joins(s, loop);
     for (uint32_t i = 0; i < loop->n_messages; i++)
         settle_sends(s, loop, lives, &loop->messages[i]);
     loop->lists = ARENA_ARRAY(s->scratch, struct rank_tasks, loop->schedule->n_ranks);
@@ -354,11 +287,7 @@ static void order_loop(struct splitter *s, struct task_loop *loop, struct lives 
 }
 
 void order_tasks(struct splitter *s) {
-    struct lives lives = {.n = (uint32_t)s->microbatches};
-    lives.of = ARENA_ARRAY(s->scratch, struct lifetime, lives.n);
-    lives.in_order = ARENA_ARRAY(s->scratch, const struct lifetime *, lives.n);
-    lives.last = ARENA_ARRAY(s->scratch, const struct lifetime *, lives.n);
-    lives.ends = ARENA_ARRAY(s->scratch, uint32_t, lives.n);
+    struct lives lives = lives_of(s->scratch, (uint32_t)s->microbatches);
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct task_loop *loop = &s->loops[kind];
         const struct schedule *schedule = s->pipeline->schedule;

@@ -2,7 +2,9 @@
 // declared in passes/passes.h.
 //
 //   tasks.c    the tasks of a step, what they touch, and what goes from one to another
+//   slots.c    how many there must be of what a rank has of several microbatches at once
 //   order.c    when messages are known to have arrived, and how many microbatches are in flight
+//   joins.c    sums over microbatches that have an order
 //   copies.c   buffers and statements of the whole as they are in a part
 //   loops.c    a rank's tasks in their order
 //   outside.c  what stands around them, by whose it is
@@ -24,6 +26,7 @@ struct task_block {
     uint32_t n;
     struct span span;
     uint32_t first_sent, first_received; // messages, from 1 on; 0: none
+    struct joins *joins;                 // NULL: its sums have no order
 };
 
 // Items that one task has made and another, on another rank, reads first.
@@ -50,8 +53,23 @@ struct message_list {
     struct message_of *of;
     uint32_t n, cap;
 };
+// How a task's sums over microbatches are joined to those of others, where they have an order: what stands for the
+// microbatch's number, from 1 on, 0: that itself; and by level the slot where a sum is kept.
+enum { MAX_LEVELS = 8 };
+struct joining {
+    uint32_t number;
+    uint8_t slots[MAX_LEVELS];
+};
 struct beside {
     struct message_list settles, starts;
+    struct joining joins[N_TASK_KINDS]; // of what stands behind labels of each kind
+};
+
+// The same of all microbatches of a block of tasks.
+struct joins {
+    bool as_numbered; // by the numbers that microbatches have
+    uint8_t *levels;  // by microbatch: of how many levels its task joins two sums
+    int64_t slots[MAX_LEVELS];
 };
 
 // A gradient that one rank's task has begun for a microbatch, and to which another rank's would add: a table's that
@@ -114,6 +132,8 @@ struct split_buffer {
     bool is_outside; // statements around the tasks touch it
     bool is_whole;   // of a window that they touch
     bool is_again;   // they have it for something else, too, or its whole
+    int64_t waiting; // slots for sums of a level of the tree over microbatches; 0: it keeps none
+    unsigned level;
     struct stage_use *uses;
     const struct rank_copy *copies;
 };
@@ -172,8 +192,41 @@ bool rank_set_has(const struct rank_set *, uint32_t rank);
 // Those that a buffer is of; what is of no part of the model is of all.
 const struct rank_set *ranks_of_buffer(struct splitter *, buffer_id);
 
+// ---- slots ------------------------------------------------------------------------------------
+// From where on something of a microbatch is there, and behind which position of the rank's list no longer: that of
+// its last task, or the one in front of which a message with it is waited for.
+struct lifetime {
+    uint32_t begin, end;
+};
+
+// Lifetimes, mostly by microbatch, and room for what finds slots for them.
+struct lives {
+    struct lifetime *of;
+    uint32_t n;
+    const struct lifetime **in_order, **last;
+    uint32_t *ends;
+};
+
+struct lives lives_of(struct arena *, uint32_t n); // room for so many
+// Slots in turn: the fewest of which no two that are there at once have the same.
+int64_t slots_of(struct lives *);
+
 // ---- order ------------------------------------------------------------------------------------
 void order_tasks(struct splitter *);
+// The microbatches of a stage's tasks of a kind, in their order.
+static inline const uint32_t *order_of(const struct splitter *s, const struct task_loop *loop,
+                                       const struct task_block *task) {
+    return &loop->by_turn[task_slot(s, task->kind, task->stage, 0)];
+}
+static inline uint32_t position_of(const struct splitter *s, const struct task_loop *loop,
+                                   const struct task_block *task, int64_t microbatch) {
+    return loop->positions[task_slot(s, task->kind, task->stage, microbatch)];
+}
+
+// ---- joins ------------------------------------------------------------------------------------
+// Where sums have an order, how those of each block of tasks are joined.
+void find_joins(struct splitter *, struct task_loop *);
+struct joining joining_of(const struct splitter *, const struct task_block *, uint32_t microbatch);
 
 // ---- copies -----------------------------------------------------------------------------------
 // Where a copied statement stands: the number of its microbatch, and how many loops are around it.
@@ -181,6 +234,7 @@ struct moment {
     int variable; // -1: `offset` is the number
     int64_t offset;
     int depth;
+    const struct joining *joins;
 };
 static inline struct index microbatch_at(const struct moment *at, int64_t later, int64_t modulus) {
     return index_variable(at->variable, at->offset + later, modulus);
