@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts in any
-order in which they can run, each stage's microbatches forward and backward one after the other. All are accepted, and
-train as one device does (trains_alike.py). With their messages, as the command writes them, they are the same.
+"""Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts, and
+microbatches, in any order in which they can run. All are accepted, and train as one device does (trains_alike.py), where
+they are `reproducible` to its bits. With their messages, as the command writes them, they are the same.
 
 usage: said_schedules.py PLACEC [SEED ...]     orders of these seeds alone
 With PLACE_TEST_EVERY=N in the environment an N-th of them."""
@@ -66,6 +66,8 @@ def compare(seed, folder):
     with open(file, "w", encoding="utf-8") as to:
         to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches))
     tied = chance.choice(("true", "false"))
+    if tied == "false" and chance.random() < 0.4:
+        train += "  reproducible = 2"
     strategy = f'split layers over pp schedule from "{seed}.csv"  split batch over dp'
     write(one, "dp = 1", train, "split batch over dp", tied)
     write(other, f"pp = {ranks}  dp = {data}", train, strategy + chance.choice(("", "  use zero3(dp)")) * (data > 1), tied)
