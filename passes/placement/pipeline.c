@@ -293,18 +293,11 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 
 // What pipelines are not compiled with yet.
 static void check_built(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
     const struct origin *origin = &said(p)->origin;
     // A microbatch's two gradients of the table are added before microbatches are.
     if (p->config->train.reproducible && p->config->model.tied)
         not_yet(p, origin, "a pipeline of a tied table where training is `reproducible`",
                 "leave out `reproducible`, or say `tied = false` of the model");
-    for (uint32_t i = 0; i < strategy->n_modes; i++) {
-        const struct mode_statement *mode = &strategy->modes[i];
-        if (mode->state == STATE_GRADIENTS && mode->residency == RESIDENCY_MATERIALIZED &&
-            mode->sets_residency)
-            not_yet(p, &mode->origin, "a pipeline beside gradients that are not kept", "keep them");
-    }
 }
 
 // E331, in the method's words.

@@ -107,7 +107,7 @@ static void add_task(const struct splitter *s, const struct task_loop *loop, buf
     }
 }
 
-// Of the tasks of the stages that share the home's. False: the step has none of them.
+// From the first to the last of the tasks of the stages that share the home's. False: the step has none of them.
 static bool find_lifetime(struct splitter *s, const struct task_loop *loop, buffer_id buffer,
                           const struct stage_use *home, int64_t m, struct lifetime *life) {
     *life = (struct lifetime){.begin = NEVER};

@@ -321,7 +321,7 @@ const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
         rank_set_add(s, set, rank_of_stage(s, stage_of_layer(s, buffer_first_layer(buffer))));
     else if (by_layer)
         set->any = true; // of a layer at a time
-    else if (buffer->class == CLASS_INPUT && buffer->rank > 0)
+    else if (buffer->rank > 0 && (buffer->class == CLASS_INPUT || s->buffers[id].is_made))
         for (const struct stage_use *use = s->buffers[id].uses; use; use = use->next)
             rank_set_add(s, set, rank_of_stage(s, use->stage));
     else
