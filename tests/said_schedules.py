@@ -18,8 +18,8 @@ SEEDS_OF_TEST = 24
 MODEL = "llama { layers = 6  hidden = 16  heads = 2  head_dim = 8  kv_heads = 1  ffn = 24  vocab = 256  tied = %s }"
 
 
-def order(chance, ranks, stages, microbatches):
-    """The rows of a schedule, as lists of tasks."""
+def order(chance, ranks, stages, microbatches, adds):
+    """The rows of a schedule, as lists of tasks. Where it adds, stage 0 makes gradients of weights behind the last."""
     rank_of = list(range(ranks)) + [chance.randrange(ranks) for _ in range(stages - ranks)]
     chance.shuffle(rank_of)
     rows, done = [[] for _ in range(ranks)], set()
@@ -32,7 +32,12 @@ def order(chance, ranks, stages, microbatches):
             return False
         if kind == "F":
             return stage == 0 or ("F", stage - 1, microbatch) in done
-        return kind == "W" or ("B" if stage < stages - 1 else "F", min(stage + 1, stages - 1), microbatch) in done
+        if kind == "W":
+            return stage > 0 or has_term(microbatch)
+        return ("B" if stage < stages - 1 else "F", min(stage + 1, stages - 1), microbatch) in done
+
+    def has_term(microbatch):
+        return not adds or ("W", stages - 1, microbatch) in done
 
     while left:
         ready = [task for task in left if is_ready(task)]
@@ -41,9 +46,11 @@ def order(chance, ranks, stages, microbatches):
         left.remove(task)
         done.add(task)
         kind, stage, microbatch = task
-        if kind == "B" and chance.random() < splits:
+        if kind == "B" and (chance.random() < splits or (stage == 0 and not has_term(microbatch))):
             kind = "I"
             left.append(("W", stage, microbatch))
+        elif kind == "B":
+            done.add(("W", stage, microbatch))
         rows[rank_of[stage]].append(f"{stage}{kind}{microbatch}")
     return rows
 
@@ -62,11 +69,13 @@ def compare(seed, folder):
     stages, microbatches = chance.randint(ranks, 6), chance.choice((1, 2, 4, 8))
     data = chance.choice((1, 1, 2)) if microbatches < 8 else 1
     train = f"microbatch = {8 // microbatches // data}"
+    tied, in_order = chance.random() < 0.5, chance.random() < 0.4
     one, other, file = (os.path.join(folder, f"{seed}{end}") for end in (".one.place", ".place", ".csv"))
     with open(file, "w", encoding="utf-8") as to:
-        to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches))
-    tied = chance.choice(("true", "false"))
-    if tied == "false" and chance.random() < 0.4:
+        to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches,
+                                                            tied and in_order))
+    tied = str(tied).lower()
+    if in_order:
         train += "  reproducible = 2"
     strategy = f'split layers over pp schedule from "{seed}.csv"  split batch over dp'
     write(one, "dp = 1", train, "split batch over dp", tied)

@@ -43,6 +43,10 @@ struct rank_load {
     uint32_t sends;        // most messages that are sent and that nobody reads yet
 };
 
+struct waiting_task {
+    struct task task, read; // what it waits for
+};
+
 struct simulation {
     const struct schedule *of;
     const double *begins; // by what simulation_begin knows
@@ -53,7 +57,7 @@ struct simulation {
     struct rank_load *ranks;
     // Tasks of which each waits for a rank that is kept by the next one, the last for the first's.
     // 0: the schedule runs.
-    struct task *cycle;
+    struct waiting_task *cycle;
     uint32_t n_cycle;
 };
 

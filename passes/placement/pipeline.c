@@ -291,13 +291,13 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 
 // ---- the schedule -----------------------------------------------------------------------------
 
-// What pipelines are not compiled with yet.
-static void check_built(struct placing *p) {
-    const struct origin *origin = &said(p)->origin;
-    // A microbatch's two gradients of the table are added before microbatches are.
-    if (p->config->train.reproducible && p->config->model.tied)
-        not_yet(p, origin, "a pipeline of a tied table where training is `reproducible`",
-                "leave out `reproducible`, or say `tied = false` of the model");
+// Whether the embedding's gradients of a microbatch are added to the head's, which is the same table, before
+// microbatches are: where sums have an order.
+static bool sums_ends(const struct placing *p) {
+    bool any = false;
+    for (uint32_t t = 0; t < p->program->job->n_tensors && p->config->train.reproducible; t++)
+        any |= has_several_terms(p, t);
+    return any;
 }
 
 // E331, in the method's words.
@@ -318,7 +318,8 @@ static const struct schedule *schedule_by_method(struct placing *p) {
         report_unfit(p, unfit);
         return NULL;
     }
-    const struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    schedule->sums_ends = sums_ends(p);
     CHECK(!schedule_wrong(p->arena, schedule, NULL));
     return schedule;
 }
@@ -326,10 +327,6 @@ static const struct schedule *schedule_by_method(struct placing *p) {
 void check_pipeline(struct placing *p) {
     struct placed_pipeline *placed = &p->placement->pipeline;
     if (placed->axes.n == 0)
-        return;
-    uint32_t errors = p->diagnostics->n_errors;
-    check_built(p);
-    if (p->diagnostics->n_errors > errors)
         return;
     uint32_t microbatches = (uint32_t)p->placement->microbatches;
     uint64_t tasks = 3 * (uint64_t)placed->n_stages * microbatches;
@@ -341,5 +338,5 @@ void check_pipeline(struct placing *p) {
         diagnostic_help(d, "raise `microbatch`, or take fewer chunks");
         return;
     }
-    placed->schedule = said(p)->file ? check_said_schedule(p) : schedule_by_method(p);
+    placed->schedule = said(p)->file ? check_said_schedule(p, sums_ends(p)) : schedule_by_method(p);
 }

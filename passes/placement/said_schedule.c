@@ -137,35 +137,43 @@ static bool check_tasks(struct placing *p) {
     return false;
 }
 
-// What the task gets from another stage.
-static struct task read_by(const struct task *task) {
-    struct task read = *task;
-    read.stage = task->kind == TASK_FORWARD ? task->stage - 1 : task->stage + 1;
-    return read;
-}
-
 enum { CYCLE_LABELS = 4 };
 
-static bool check_runs(struct placing *p) {
+// What the first stage adds to what the last makes comes behind that on their rank.
+static void report_early(struct placing *p, const struct waiting_task *early) {
+    struct diagnostic *d =
+        report_cell(p, cell_of(p, &early->task), "this comes before what it adds to");
+    diagnostic_say(d, "embedding and head are one table, whose summands are added first");
+    diagnostic_label(d, cell_of(p, &early->read), "the head's");
+    diagnostic_help(d, "let the last stage make its weights' gradients first, or leave out "
+                       "`reproducible`");
+}
+
+static bool check_runs(struct placing *p, const struct schedule *schedule) {
     struct simulation simulation;
-    if (schedule_simulate(p->arena, order(p), NULL, &simulation))
+    if (schedule_simulate(p->arena, schedule, NULL, &simulation))
         return true;
-    const struct task *cycle = simulation.cycle;
-    struct task read = read_by(&cycle[0]);
-    struct diagnostic *d = report_cell(
-        p, cell_of(p, &cycle[0]),
-        arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
-    diagnostic_say(d, "waits for %s, which stands behind another that waits", task_text(p, &read));
-    for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++) {
-        read = read_by(&cycle[i]);
-        diagnostic_label(d, cell_of(p, &cycle[i]), "waits for %s", task_text(p, &read));
+    const struct waiting_task *cycle = simulation.cycle;
+    if (simulation.n_cycle == 1) {
+        report_early(p, cycle);
+        return false;
     }
+    struct diagnostic *d = report_cell(
+        p, cell_of(p, &cycle[0].task),
+        arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
+    diagnostic_say(d, "waits for %s, which stands behind another that waits",
+                   task_text(p, &cycle[0].read));
+    for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++)
+        diagnostic_label(d, cell_of(p, &cycle[i].task), "waits for %s",
+                         task_text(p, &cycle[i].read));
     return false;
 }
 
 // ---- the whole --------------------------------------------------------------------------------
 
-const struct schedule *check_said_schedule(struct placing *p) {
-    bool good = check_microbatches(p) && check_tasks(p) && check_runs(p);
-    return good ? order(p) : NULL;
+const struct schedule *check_said_schedule(struct placing *p, bool sums_ends) {
+    struct schedule *schedule = arena_copy(p->arena, order(p), sizeof *order(p));
+    schedule->sums_ends = sums_ends;
+    bool good = check_microbatches(p) && check_tasks(p) && check_runs(p, schedule);
+    return good ? schedule : NULL;
 }

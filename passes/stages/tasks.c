@@ -139,7 +139,9 @@ static void read_item(struct makers *m, struct reference item, int64_t number) {
     bool of_tensor = m->s->whole->buffers[item.buffer].tensor != NO_ID;
     uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
     bool on_one = maker == rank_of_stage(m->s, tasks[m->task].stage);
-    if (of_tensor && !(on_one && comes_first(m, &tasks[from - 1], &tasks[m->task])))
+    bool in_order = m->s->whole->job->policy.reproducible;
+    if (on_one ? of_tensor && !comes_first(m, &tasks[from - 1], &tasks[m->task])
+               : of_tensor && !in_order)
         part_item(m, from - 1, item);
     else if (on_one)
         share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
