@@ -44,6 +44,10 @@ TABLE = {  # name: model, mesh, train, strategy
     "dualpipe_all": (LLAMA, "pp = 2  dp = 2  tp = 2", "microbatch = 1",
                      f"split layers over pp schedule dualpipe_v  {DP}  {TP}  use zero2(dp)  activations : sharded(tp by sequence)"),
     "zb_recomputed": (LLAMA, "pp = 2", "microbatch = 2", "split layers over pp schedule zb_h1  activations : recomputed"),
+    "zb_groups": (LLAMA, "pp = 2  dp = 2", "microbatch = 2", f"split layers over pp schedule zb_h2  {DP}  use zero3(dp)  "
+                  "activations : recomputed(unit = layers(2))  parameters : gathered(dp, unit = layers(3))"),
+    "zb_parts": (LLAMA, "pp = 2  tp = 2", "microbatch = 2", f"split layers over pp schedule zbv  {TP}  "
+                 "in layers[0:4] { activations : sharded(tp by sequence) }"),
     "zb_away": (LLAMA, "pp = 2", "microbatch = 2", "split layers over pp schedule zb_h1  activations : offloaded"),
     "zb_tensors": (LLAMA, "pp = 2  dp = 2", "microbatch = 2", "split layers over pp schedule zb_h2  split batch over dp  "
                    "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
