@@ -211,6 +211,13 @@ static void shorten_index(const struct shortener *s, const struct named *named) 
     }
 }
 
+// Both ends of a message are the item here, of which one was named.
+static void join_ends(const struct shortener *s) {
+    struct statement_walk walk = walk_statements(&s->step->body);
+    while (walk_next(&walk))
+        message_join_ends(walk.statement);
+}
+
 static void shorten_loops(const struct shortener *s) {
     uint32_t place = 0;
     struct statement_walk walk = walk_statements(&s->step->body);
@@ -304,6 +311,7 @@ struct shortened shorten(const struct program *program, enum step_kind kind, str
         return not_shortened(program);
     for (uint32_t i = 0; i < s.n_named; i++)
         shorten_index(&s, &s.named[i]);
+    join_ends(&s);
     shorten_loops(&s);
     shorten_counts(&s);
     return (struct shortened){s.program, s.rulers.lines, &s.rulers.lines[line_of_place(&s, 0)],
