@@ -153,7 +153,7 @@ struct interval {
     int64_t least, most;
 };
 
-// Of the variable of a loop around the statement.
+// The values that the variable of a loop around the statement has.
 static struct interval values_of(const struct statement_walk *walk, int variable) {
     struct interval values = {0, 0};
     for (int i = 0; i <= variable; i++) {
