@@ -33,10 +33,14 @@ static void push(struct making_part *m, struct block *to, struct statement state
 
 static const char *name_of_message(struct making_part *m, const struct message *message,
                                    const char *verb) {
-    const struct task_block *from = &loop_of(m)->tasks[message->from];
-    const struct task_block *to = &loop_of(m)->tasks[message->to];
-    return arena_format(m->s->arena, "%s.%c%u.%c%u", verb, task_letters[from->kind], from->stage,
-                        task_letters[to->kind], to->stage);
+    const struct task_loop *loop = loop_of(m);
+    const struct task_block *from = &loop->tasks[message->from], *to = &loop->tasks[message->to];
+    const char *name = arena_format(m->s->arena, "%s.%c%u.%c%u", verb, task_letters[from->kind],
+                                    from->stage, task_letters[to->kind], to->stage);
+    uint32_t n = 1; // of those between the two so far, of other types
+    for (const struct message *other = loop->messages; other != message; other++)
+        n += other->from == message->from && other->to == message->to;
+    return n > 1 ? arena_format(m->s->arena, "%s.%u", name, n) : name;
 }
 
 static void push_half(struct making_part *m, struct block *to, const struct message *message,

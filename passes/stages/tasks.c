@@ -77,13 +77,19 @@ static bool was_sent(const struct makers *m, uint32_t from, const struct referen
     return false;
 }
 
+// A message is of one type.
+static bool is_of_type(const struct makers *m, const struct message *message, buffer_id buffer) {
+    const struct buffer *buffers = m->s->whole->buffers;
+    return buffers[message->items[0].buffer].dtype == buffers[buffer].dtype;
+}
+
 static void send_item(struct makers *m, uint32_t from, struct reference item) {
     struct task_loop *loop = m->loop;
     if (was_sent(m, from, &item))
         return;
     for (uint32_t i = loop->tasks[from].first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
         struct message *message = &loop->messages[i - 1];
-        if (message->to != m->task)
+        if (message->to != m->task || !is_of_type(m, message, item.buffer))
             continue;
         ARENA_PUSH(m->s->scratch, message->items, message->n, message->cap, item);
         return;
