@@ -12,14 +12,6 @@ static buffer_id add_copy(struct making_part *m, struct buffer copy) {
     return program_add_buffer(m->part, copy);
 }
 
-static void add_slots(struct buffer *buffer, int64_t n) {
-    CHECK(buffer->stacks.n < MAX_STACKS);
-    memmove(buffer->stacks.list + 1, buffer->stacks.list,
-            buffer->stacks.n * sizeof *buffer->stacks.list);
-    buffer->stacks.list[0] = (struct stack){.kind = STACK_IN_FLIGHT, .count = n};
-    buffer->stacks.n++;
-}
-
 // The host reads what a step says of all in one part, that of the last stage, which has the logits, too; what it
 // gives to the next step again each part has.
 static struct buffer told_by_last(const struct making_part *m, struct buffer buffer) {
@@ -33,17 +25,22 @@ static struct buffer told_by_last(const struct making_part *m, struct buffer buf
     return buffer;
 }
 
-buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
+// One of several sums of a level that wait, or else the only copy.
+static buffer_id copy_in_slot(struct making_part *m, buffer_id of, unsigned slot) {
     struct split_buffer *buffer = &m->s->buffers[of];
     for (const struct rank_copy *copy = buffer->copies; copy; copy = copy->next)
-        if (copy->rank == m->rank)
+        if (copy->rank == m->rank && copy->slot == slot)
             return copy->copy;
     struct buffer copy = told_by_last(m, m->s->whole->buffers[of]);
-    if (buffer->waiting > 1)
-        add_slots(&copy, buffer->waiting);
-    const struct rank_copy made = {m->rank, add_copy(m, copy), buffer->copies};
+    if (slot > 0)
+        copy.name = arena_format(m->s->arena, "%s.%u", copy.name, slot);
+    const struct rank_copy made = {m->rank, slot, add_copy(m, copy), buffer->copies};
     buffer->copies = arena_copy(m->s->scratch, &made, sizeof made);
     return made.copy;
+}
+
+buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
+    return copy_in_slot(m, of, 0);
 }
 
 // Whether another stage of the rank has one, too.
@@ -78,8 +75,12 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
         stack->first_layer = buffer_layer(&copy, use->first);
         stack->count = use->last - use->first + 1;
     }
-    if (use->in_flight > 1)
-        add_slots(&copy, use->in_flight);
+    if (use->in_flight > 1) {
+        CHECK(copy.stacks.n < MAX_STACKS);
+        memmove(copy.stacks.list + 1, copy.stacks.list, copy.stacks.n * sizeof *copy.stacks.list);
+        copy.stacks.list[0] = (struct stack){.kind = STACK_IN_FLIGHT, .count = use->in_flight};
+        copy.stacks.n++;
+    }
     return use->copy = add_copy(m, copy);
 }
 
@@ -138,11 +139,10 @@ struct reference reference_in_task(struct making_part *m, uint32_t stage, const 
     struct stage_use *use = use_in_task(m, r.buffer, stage);
     for (unsigned i = 0; i < MAX_STACKS; i++)
         made.indices[i] = index_constant(0);
-    made.buffer = copy_in_task(m, r.buffer, use);
+    made.buffer = split->waits ? copy_in_slot(m, r.buffer, at->joins->slots[split->level])
+                               : copy_in_task(m, r.buffer, use);
     if (use && use->in_flight > 1 && !is_told(m, r.buffer, use))
         made.indices[n++] = settled(microbatch_at(at, 0, use->in_flight));
-    if (split->waiting > 1)
-        made.indices[n++] = index_constant(at->joins->slots[split->level]);
     for (unsigned i = 0; i < of->stacks.n; i++) {
         struct index index = index_in_task(at, r.indices[i]);
         if (of->host == HOST_MICROBATCH && at->joins->number)

@@ -10,7 +10,6 @@
 //   levels      0  0  1  2      joins that of 3, and both that of 0 and 1
 #include <string.h>
 
-#include "ir/check.h"
 #include "ir/limits.h"
 #include "passes/stages/stages.h"
 
@@ -47,7 +46,6 @@ static const struct op *next_join(struct join_walk *walk) {
     }
 }
 
-// Evaluation joins in the order in which training goes forward, and in the same buffers.
 static void note_kept(struct splitter *s, const struct task_block *task) {
     struct join_walk walk = walk_joins(s, task);
     const struct op *op;
@@ -56,8 +54,7 @@ static void note_kept(struct splitter *s, const struct task_block *task) {
             continue;
         struct split_buffer *split = &s->buffers[walk.call->operands[op->operands[0]].buffer];
         split->level = (unsigned)op_integer(op, ATTRIBUTE_LEVEL, 0);
-        CHECK(!split->waiting || split->waiting == task->joins->slots[split->level]);
-        split->waiting = task->joins->slots[split->level];
+        split->waits = true;
     }
 }
 

@@ -151,7 +151,8 @@ static void push_tails(struct making_part *m, struct block *to, uint32_t task,
             again |=
                 loop->aparts[k].maker == task && loop->aparts[k].adder == loop->aparts[i].adder;
         if (loop->aparts[i].maker == task && !again)
-            push_tail(m, to, loop->tasks[task].stage, at, &loop->tasks[loop->aparts[i].adder]);
+            push_tail(m, to, loop->tasks[task].stage, at, &loop->tasks[loop->aparts[i].adder],
+                      m->s->whole->buffers[loop->aparts[i].item.buffer].tensor);
     }
 }
 

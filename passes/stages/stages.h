@@ -121,6 +121,7 @@ static inline struct stage_use *home_of(struct stage_use *use) {
 
 struct rank_copy {
     uint32_t rank;
+    unsigned slot; // of sums that wait
     buffer_id copy;
     const struct rank_copy *next;
 };
@@ -132,7 +133,7 @@ struct split_buffer {
     bool is_outside; // statements around the tasks touch it
     bool is_whole;   // of a window that they touch
     bool is_again;   // they have it for something else, too, or its whole
-    int64_t waiting; // slots for sums of a level of the tree over microbatches; 0: it keeps none
+    bool waits; // sums of a level of the tree over microbatches do there, for the one beside each
     unsigned level;
     struct stage_use *uses;
     const struct rank_copy *copies;
@@ -247,6 +248,7 @@ struct making_part {
     enum step_kind kind;
     struct program *part;
     struct step *step;
+    uint32_t alone; // of what is made for this tensor alone it, from 1 on; 0: it is for all
 };
 
 buffer_id copy_on_rank(struct making_part *, buffer_id);
@@ -261,9 +263,9 @@ struct statement statement_outside(struct making_part *, const struct statement 
 
 // ---- loops, outside, tied ---------------------------------------------------------------------
 void push_tasks(struct making_part *);
-// What a task does with gradients of the rank's own tensors, behind its calls, in another stage's task.
+// What a task does with a tensor's gradients behind its calls, in another stage's task.
 void push_tail(struct making_part *, struct block *to, uint32_t stage, const struct moment *,
-               const struct task_block *of);
+               const struct task_block *of, uint32_t tensor);
 void push_outside(struct splitter *, enum step_kind, const struct statement *);
 // One end of a message around the tasks: all of a buffer of the part.
 void push_message(struct making_part *, enum collective_kind, const char *name, uint32_t peer,
