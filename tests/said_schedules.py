@@ -73,7 +73,7 @@ def compare(seed, folder):
     one, other, file = (os.path.join(folder, f"{seed}{end}") for end in (".one.place", ".place", ".csv"))
     with open(file, "w", encoding="utf-8") as to:
         to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches,
-                                                            tied and in_order))
+                                                            tied and (in_order or microbatches == 1)))
     tied = str(tied).lower()
     if in_order:
         train += "  reproducible = 2"

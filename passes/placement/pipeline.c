@@ -291,15 +291,6 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 
 // ---- the schedule -----------------------------------------------------------------------------
 
-// Whether the embedding's gradients of a microbatch are added to the head's, which is the same table, before
-// microbatches are: where sums have an order.
-static bool sums_ends(const struct placing *p) {
-    bool any = false;
-    for (uint32_t t = 0; t < p->program->job->n_tensors && p->config->train.reproducible; t++)
-        any |= has_several_terms(p, t);
-    return any;
-}
-
 // E331, in the method's words.
 static void report_unfit(struct placing *p, const char *unfit) {
     struct diagnostic *d = report(p->diagnostics, E331, said(p)->method_span, "%s", unfit);
@@ -319,7 +310,7 @@ static const struct schedule *schedule_by_method(struct placing *p) {
         return NULL;
     }
     struct schedule *schedule = schedule_of_shape(p->arena, &shape);
-    schedule->sums_ends = sums_ends(p);
+    schedule->sums_ends = sums_ends(p, schedule);
     CHECK(!schedule_wrong(p->arena, schedule, NULL));
     return schedule;
 }
@@ -338,5 +329,5 @@ void check_pipeline(struct placing *p) {
         diagnostic_help(d, "raise `microbatch`, or take fewer chunks");
         return;
     }
-    placed->schedule = said(p)->file ? check_said_schedule(p, sums_ends(p)) : schedule_by_method(p);
+    placed->schedule = said(p)->file ? check_said_schedule(p) : schedule_by_method(p);
 }

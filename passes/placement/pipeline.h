@@ -8,7 +8,7 @@
 // What the mesh and the list of stages say of it. False: reported.
 bool check_said_ranks(struct placing *, uint32_t n_ranks);
 bool check_said_stages(struct placing *);
-// The schedule, once stages and microbatches are known; NULL: reported. `sums_ends`: as it is to say.
-const struct schedule *check_said_schedule(struct placing *, bool sums_ends);
+// The schedule, once stages and microbatches are known; NULL: reported.
+const struct schedule *check_said_schedule(struct placing *);
 
 #endif

@@ -145,8 +145,8 @@ static void report_early(struct placing *p, const struct waiting_task *early) {
         report_cell(p, cell_of(p, &early->task), "this comes before what it adds to");
     diagnostic_say(d, "embedding and head are one table, whose summands are added first");
     diagnostic_label(d, cell_of(p, &early->read), "the head's");
-    diagnostic_help(d, "let the last stage make its weights' gradients first, or leave out "
-                       "`reproducible`");
+    diagnostic_help(d, "let the last stage make its weights' gradients first%s",
+                    p->placement->ordered ? ", or leave out `reproducible`" : "");
 }
 
 static bool check_runs(struct placing *p, const struct schedule *schedule) {
@@ -171,9 +171,9 @@ static bool check_runs(struct placing *p, const struct schedule *schedule) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-const struct schedule *check_said_schedule(struct placing *p, bool sums_ends) {
+const struct schedule *check_said_schedule(struct placing *p) {
     struct schedule *schedule = arena_copy(p->arena, order(p), sizeof *order(p));
-    schedule->sums_ends = sums_ends;
+    schedule->sums_ends = sums_ends(p, schedule);
     bool good = check_microbatches(p) && check_tasks(p) && check_runs(p, schedule);
     return good ? schedule : NULL;
 }
