@@ -41,6 +41,9 @@ struct storage {
     bool by_tensor;
     struct axis_list scattered_each;
     struct axis_list reduced_each; // gradients replicated with reduce = each
+    // Their gradients have summands of both ends of a pipeline, which are added before microbatches are: some
+    // microbatches' wait for the second one.
+    bool of_both_ends;
     // Options of gathered parameters.
     enum gather_unit gather_unit;
     // Layers that are gathered, or copied to where they are used, at once: they divide those of the range.

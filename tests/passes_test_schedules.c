@@ -209,10 +209,10 @@ static void what_cannot_run_says_who_waits_for_whom(void **state) {
     assert_null(schedule_wrong(&arena, s, NULL));
     assert_false(schedule_simulate(&arena, s, NULL, &simulation));
     assert_int_equal(simulation.n_cycle, 2);
-    assert_int_equal(simulation.cycle[0].kind, TASK_BACKWARD);
-    assert_int_equal(simulation.cycle[0].microbatch, 0);
-    assert_int_equal(simulation.cycle[1].kind, TASK_FORWARD);
-    assert_int_equal(simulation.cycle[1].microbatch, 1);
+    assert_int_equal(simulation.cycle[0].task.kind, TASK_BACKWARD);
+    assert_int_equal(simulation.cycle[0].task.microbatch, 0);
+    assert_int_equal(simulation.cycle[1].task.kind, TASK_FORWARD);
+    assert_int_equal(simulation.cycle[1].task.microbatch, 1);
     arena_free(&arena);
 }
 

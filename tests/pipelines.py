@@ -44,6 +44,10 @@ TABLE = {  # name: model, mesh, train, strategy
     "dualpipe_all": (LLAMA, "pp = 2  dp = 2  tp = 2", "microbatch = 1",
                      f"split layers over pp schedule dualpipe_v  {DP}  {TP}  use zero2(dp)  activations : sharded(tp by sequence)"),
     "zb_recomputed": (LLAMA, "pp = 2", "microbatch = 2", "split layers over pp schedule zb_h1  activations : recomputed"),
+    "zb_groups": (LLAMA, "pp = 2  dp = 2", "microbatch = 2", f"split layers over pp schedule zb_h2  {DP}  use zero3(dp)  "
+                  "activations : recomputed(unit = layers(2))  parameters : gathered(dp, unit = layers(3))"),
+    "zb_parts": (LLAMA, "pp = 2  tp = 2", "microbatch = 2", f"split layers over pp schedule zbv  {TP}  "
+                 "in layers[0:4] { activations : sharded(tp by sequence) }"),
     "zb_away": (LLAMA, "pp = 2", "microbatch = 2", "split layers over pp schedule zb_h1  activations : offloaded"),
     "zb_tensors": (LLAMA, "pp = 2  dp = 2", "microbatch = 2", "split layers over pp schedule zb_h2  split batch over dp  "
                    "use zero3(dp)  parameters : gathered(dp, unit = tensor)"),
@@ -57,6 +61,12 @@ TABLE = {  # name: model, mesh, train, strategy
                           f"{F1B}  {DP}  optimizer : sharded(dp)  gradients : replicated(dp, reduce = each)"),
     "tied_kept": (TIED, "pp = 3  dp = 2", "microbatch = 2",
                   f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, after_forward = kept)"),
+    "tied_in_order": (TIED, "pp = 3  dp = 2", "microbatch = 1  reproducible = 8",
+                      f"{F1B}  {DP}  use zero2(dp)  optimizer : offloaded  gradients : offloaded"),
+    "tied_in_order_zb": (TIED, "dp = 2  pp = 2  tp = 2", "microbatch = 2  reproducible = 8",
+                         f"split layers over pp schedule zb_h1  {DP}  {TP}  split vocab over tp"),
+    "tied_in_order_v": (TIED, "pp = 2  dp = 2", "microbatch = 1  reproducible = 8",
+                        f"split layers over pp schedule zbv  {DP}  use zero1(dp)"),
     "tied_once": (TIED, "pp = 2  dp = 2", "microbatch = 8",
                   f"{F1B}  {DP}  optimizer : sharded(dp)  parameters : gathered(dp)  gradients : replicated(dp)"),
     "zero1": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),
@@ -107,27 +117,33 @@ TABLE = {  # name: model, mesh, train, strategy
     "gradients_away": (GPT2, "pp = 2", "microbatch = 2", f"{F1B}  gradients : offloaded  optimizer : offloaded"),
     "v_tied_away": (TIED, "pp = 2", "microbatch = 2", "split layers over pp schedule v_min  gradients : offloaded  "
                     "optimizer : offloaded"),
+    "taken": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{BY_THREE}  {DP}  use zero1(dp)  gradients : materialized"),
+    "taken_tied": (TIED, "pp = 3  dp = 2", "microbatch = 8",
+                   f"{F1B}  {DP}  use zero3(dp)  gradients : materialized  gradients.embedding : stored"),
+    "taken_in_order": (LLAMA, "pp = 2  dp = 2", "microbatch = 8  reproducible = 8",
+                       f"{F1B}  {DP}  use zero2(dp)  gradients : materialized  activations : recomputed"),
     "frozen": (LLAMA, "pp = 2", "microbatch = 2  optimizer.norm = none  optimizer.embedding = none", F1B),
     "dropout": (DROPS, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}"),
 }
 
 
-def write(path, model, mesh, train, strategy):
+def write(path, model, mesh, train, strategy, clip):
     with open(path, "w", encoding="utf-8") as to:
         to.write(f'import "lib/strategies.place"\nmodel tiny : {model}\ndevice core {{ memory = 4 GiB }}\n'
                  f"mesh ranks of core {{ {mesh} }}\n"
-                 f"train {{ batch = 16  sequence = 16  optimizer = adamw(lr = 1e-3)  clip = 1.0  {train} }}\n"
+                 f"train {{ batch = 16  sequence = 16  optimizer = adamw(lr = 1e-3)  {clip}  {train} }}\n"
                  f"strategy main {{ {strategy} }}\n")
 
 
 def compare(name, folder):
     model, mesh, train, strategy = TABLE[name]
+    clip = "" if "materialized" in strategy else "clip = 1.0"
     one, other = (os.path.join(folder, name + end) for end in (".one.place", ".place"))
     if "relax" in strategy:
-        write(one, model, mesh.replace("pp = 2", ""), train, strategy.removeprefix(F1B).removeprefix(BY_THREE))
+        write(one, model, mesh.replace("pp = 2", ""), train, strategy.removeprefix(F1B).removeprefix(BY_THREE), clip)
     else:
-        write(one, model, "dp = 1", train, DP)
-    write(other, model, mesh, train, strategy)
+        write(one, model, "dp = 1", train, DP, clip)
+    write(other, model, mesh, train, strategy, clip)
     done = subprocess.run([sys.executable, os.path.join(HERE, "trains_alike.py"), PLACEC, one, other,
                            "-Dtrain.precision=fp64"], capture_output=True, text=True)
     return None if done.returncode == 0 else f"{name}: {done.stdout}{done.stderr}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts in any
-order in which they can run, each stage's microbatches forward and backward one after the other. All are accepted, and
-train as one device does (trains_alike.py). With their messages, as the command writes them, they are the same.
+"""Pipelines whose order of tasks a file says, at random: stages on any ranks, forward, backward and its parts, and
+microbatches, in any order in which they can run. All are accepted, and train as one device does (trains_alike.py), where
+they are `reproducible` to its bits. With their messages, as the command writes them, they are the same.
 
 usage: said_schedules.py PLACEC [SEED ...]     orders of these seeds alone
 With PLACE_TEST_EVERY=N in the environment an N-th of them."""
@@ -18,33 +18,41 @@ SEEDS_OF_TEST = 24
 MODEL = "llama { layers = 6  hidden = 16  heads = 2  head_dim = 8  kv_heads = 1  ffn = 24  vocab = 256  tied = %s }"
 
 
-def order(chance, ranks, stages, microbatches):
-    """The rows of a schedule, as lists of tasks."""
+def order(chance, ranks, stages, microbatches, adds):
+    """The rows of a schedule, as lists of tasks. Where it adds, stage 0 makes gradients of weights behind the last."""
     rank_of = list(range(ranks)) + [chance.randrange(ranks) for _ in range(stages - ranks)]
     chance.shuffle(rank_of)
-    rows = [[] for _ in range(ranks)]
-    forward, backward, weights = [0] * stages, [0] * stages, []
-    splits, hurry = chance.choice((0, 0.3, 1)), chance.random()
-    while True:
-        ready = [("F", stage, forward[stage]) for stage in range(stages)
-                 if forward[stage] < (microbatches if stage == 0 else forward[stage - 1])]
-        back = [("B", stage, backward[stage]) for stage in range(stages)
-                if backward[stage] < (forward[stage] if stage == stages - 1 else min(forward[stage], backward[stage + 1]))]
-        if not ready + back + weights:
-            return rows
-        # Of a table that stands at both ends, the gradients of the head come first.
-        weights_now = [task for task in weights if task[1] > 0 or ("W", stages - 1, task[2]) not in weights]
-        kind, stage, microbatch = chance.choice(back if back and chance.random() < hurry else ready + back + weights_now)
+    rows, done = [[] for _ in range(ranks)], set()
+    left = [(kind, stage, microbatch) for microbatch in range(microbatches) for stage in range(stages) for kind in "FB"]
+    splits, hurry, ascends = chance.choice((0, 0.3, 1)), chance.random(), chance.random() < 0.3
+
+    def is_ready(task):
+        kind, stage, microbatch = task
+        if ascends and microbatch > 0 and kind != "W" and (kind, stage, microbatch - 1) not in done:
+            return False
         if kind == "F":
-            forward[stage] += 1
+            return stage == 0 or ("F", stage - 1, microbatch) in done
+        if kind == "W":
+            return stage > 0 or has_term(microbatch)
+        return ("B" if stage < stages - 1 else "F", min(stage + 1, stages - 1), microbatch) in done
+
+    def has_term(microbatch):
+        return not adds or ("W", stages - 1, microbatch) in done
+
+    while left:
+        ready = [task for task in left if is_ready(task)]
+        back = [task for task in ready if task[0] == "B"]
+        task = chance.choice(back if back and chance.random() < hurry else ready)
+        left.remove(task)
+        done.add(task)
+        kind, stage, microbatch = task
+        if kind == "B" and (chance.random() < splits or (stage == 0 and not has_term(microbatch))):
+            kind = "I"
+            left.append(("W", stage, microbatch))
         elif kind == "B":
-            backward[stage] += 1
-            if chance.random() < splits or (stage == 0 and ("W", stages - 1, microbatch) in weights):
-                kind = "I"
-                weights.append(("W", stage, microbatch))
-        else:
-            weights.remove(("W", stage, microbatch))
+            done.add(("W", stage, microbatch))
         rows[rank_of[stage]].append(f"{stage}{kind}{microbatch}")
+    return rows
 
 
 def write(path, mesh, train, strategy, tied):
@@ -61,10 +69,14 @@ def compare(seed, folder):
     stages, microbatches = chance.randint(ranks, 6), chance.choice((1, 2, 4, 8))
     data = chance.choice((1, 1, 2)) if microbatches < 8 else 1
     train = f"microbatch = {8 // microbatches // data}"
+    tied, in_order = chance.random() < 0.5, chance.random() < 0.4
     one, other, file = (os.path.join(folder, f"{seed}{end}") for end in (".one.place", ".place", ".csv"))
     with open(file, "w", encoding="utf-8") as to:
-        to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches))
-    tied = chance.choice(("true", "false"))
+        to.writelines(",".join(row) + "\n" for row in order(chance, ranks, stages, microbatches,
+                                                            tied and (in_order or microbatches == 1)))
+    tied = str(tied).lower()
+    if in_order:
+        train += "  reproducible = 2"
     strategy = f'split layers over pp schedule from "{seed}.csv"  split batch over dp'
     write(one, "dp = 1", train, "split batch over dp", tied)
     write(other, f"pp = {ranks}  dp = {data}", train, strategy + chance.choice(("", "  use zero3(dp)")) * (data > 1), tied)

@@ -282,9 +282,9 @@ static void write_finish_anew(struct consumer *c, struct statement *finish) {
 
 // ---- the pass ---------------------------------------------------------------------------------
 
-// What rates and sums of squares need stands before backward.
+// What rates and sums of squares need stands at the front, before all that is done with layers.
 static void prepare(struct consumer *c) {
-    uint32_t finish = find_finish(c);
+    uint32_t finish = find_finish(c), front = 0;
     struct statement rates = write_rates(c, &c->body->statements[finish]);
     write_finish_anew(c, &c->body->statements[finish]);
     for (uint32_t i = 0; i < c->body->n; i++) {
@@ -292,9 +292,9 @@ static void prepare(struct consumer *c) {
         if (zero.kind != STATEMENT_ZERO || i < first_backward(c))
             continue;
         take_out(c->body, i);
-        block_insert(c->program->arena, c->body, first_backward(c), zero);
+        block_insert(c->program->arena, c->body, front++, zero);
     }
-    block_insert(c->program->arena, c->body, first_backward(c), rates);
+    block_insert(c->program->arena, c->body, front, rates);
 }
 
 bool consume(struct job *job, const struct pass_context *context) {

@@ -10,11 +10,11 @@
 //
 // An op is of inputs if something is made of it that is no parameter's gradient. So what both need is made once, by
 // the first, and kept for the second, recomputed values included; a gain's gradient is made where its norm's is. What
-// layers hand back to one another has a place for each layer then, since weights read it later.
+// lies in slots that layers have in turns, as what they hand back to one another, has a place for each layer then, if
+// weights read it later.
 #include <string.h>
 
 #include "ir/check.h"
-#include "ir/diagnostic.h"
 #include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
 
@@ -23,11 +23,8 @@ enum { OF_INPUTS, OF_WEIGHTS, N_HALVES };
 struct halver {
     struct program *program;
     struct placement placement;
-    struct diagnostics *diagnostics;
-    const struct origin *origin;
     struct unit_cuts cuts;
     uint32_t n_buffers; // before anything was added
-    bool told;
 };
 
 // ---- which half -------------------------------------------------------------------------------
@@ -139,74 +136,106 @@ static bool is_backward(const struct halver *h, const struct statement *s) {
     return false;
 }
 
-// ---- what layers hand back --------------------------------------------------------------------
+// ---- what layers have in turns ----------------------------------------------------------------
 
-// Is it what layers hand back, which has two slots in turn?
-static bool is_handed_back(const struct halver *h, buffer_id id) {
-    const struct buffer *buffer = &h->program->buffers[id];
-    return buffer->class == CLASS_ACTIVATIONS && buffer->stacks.n == 1 &&
-           buffer->stacks.list[0].kind == STACK_SLOTS && buffer->stacks.list[0].count == 2;
+// The places of a buffer of slots if each index that counts had its own.
+struct places {
+    bool read; // by weights
+    int64_t first, last;
+    int64_t ahead; // what is added to the number of a layer, at least
+};
+
+static bool is_in_slots(const struct halver *h, buffer_id id) {
+    return buffer_stack(&h->program->buffers[id], STACK_SLOTS);
 }
 
-// The place of each layer in what was slots: an index that counts loses its modulus, the last layer's is written in
-// front of all loops, and the first one's read behind them.
-static void give_places(struct halver *h, struct step *step) {
-    int64_t layers = h->program->job->sizes.layers;
-    struct statement_walk walk = walk_statements(&step->body);
-    while (walk_next(&walk)) {
-        struct access access;
-        for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++) {
-            struct index *index = &access.at->indices[0];
-            if (!is_handed_back(h, access.at->buffer))
-                continue;
-            if (index->variable < 0)
-                *index = index_constant(access.written ? layers : 0);
-            index->modulus = 0;
-        }
+struct interval {
+    int64_t least, most;
+};
+
+// The values that the variable of a loop around the statement has.
+static struct interval values_of(const struct statement_walk *walk, int variable) {
+    struct interval values = {0, 0};
+    for (int i = 0; i <= variable; i++) {
+        const struct loop *loop = walk_loop(walk, i);
+        values.least = loop->stride * values.least + loop->begin;
+        values.most = loop->stride * values.most + loop->end - 1;
     }
-    for (buffer_id i = 0; i < h->program->n_buffers; i++)
-        if (is_handed_back(h, i))
-            h->program->buffers[i].stacks = stacked(STACK_LAYERS, layers + 1);
+    return values;
 }
 
-// What layers compute again in groups, or hand on otherwise from one range to the next, is in slots, too, which the
-// weights of a later task would find overwritten.
-static bool is_simple(const struct halver *h, const struct step *step) {
-    struct statement_walk walk = walk_statements(&step->body);
-    uint32_t n = 0;
+static void note_place(const struct statement_walk *walk, struct index index,
+                       struct places *places) {
+    if (index.variable < 0)
+        return;
+    struct interval values = values_of(walk, index.variable);
+    bool none = places->last < places->first;
+    if (none || values.least + index.offset < places->first)
+        places->first = values.least + index.offset;
+    if (none || values.most + index.offset > places->last)
+        places->last = values.most + index.offset;
+    if (none || index.offset < places->ahead)
+        places->ahead = index.offset;
+}
+
+static struct places *find_places(const struct halver *h, const struct block *body,
+                                  const struct block *weights) {
+    struct places *places =
+        ARENA_ARRAY(h->program->arena, struct places, h->program->n_buffers + 1);
+    struct statement_walk walk = walk_statements(body);
+    struct access access;
     for (buffer_id i = 0; i < h->program->n_buffers; i++)
-        n += is_handed_back(h, i);
+        places[i].last = -1;
+    while (walk_next(&walk))
+        for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++)
+            if (is_in_slots(h, access.at->buffer))
+                note_place(&walk, access.at->indices[0], &places[access.at->buffer]);
+    walk = walk_statements(weights);
+    while (walk_next(&walk))
+        for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++)
+            places[access.at->buffer].read |= !access.written;
+    return places;
+}
+
+// What is written in front of all loops over the layers that read it is the last one's, which goes back first, and
+// what is read behind them the first one's.
+static void give_place(const struct places *places, const struct access *access, int64_t slots) {
+    struct index *index = &access->at->indices[0];
+    if (index->variable < 0) {
+        int64_t here = access->written ? places->last : places->first;
+        CHECK((here - index->offset) % slots == 0);
+        index->offset = (int32_t)here;
+    }
+    *index = index_variable(index->variable, index->offset - places->first, 0);
+}
+
+static void give_places(struct halver *h, struct block *body, const struct block *weights) {
+    const struct places *places = find_places(h, body, weights);
+    struct statement_walk walk = walk_statements(body);
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(h->program, walk.statement, i)).at; i++)
-            if (buffer_stack(&h->program->buffers[access.at->buffer], STACK_SLOTS) &&
-                !is_handed_back(h, access.at->buffer))
-                return false;
+            if (is_in_slots(h, access.at->buffer) && places[access.at->buffer].read)
+                give_place(&places[access.at->buffer], &access,
+                           h->program->buffers[access.at->buffer].stacks.list[0].count);
     }
-    return n == 1;
+    for (buffer_id i = 0; i < h->program->n_buffers; i++)
+        if (is_in_slots(h, i) && places[i].read)
+            h->program->buffers[i].stacks =
+                (struct stacks){1,
+                                {{.kind = STACK_LAYERS,
+                                  .count = places[i].last - places[i].first + 1,
+                                  .first_layer = places[i].first - places[i].ahead}}};
 }
 
 bool split_backward(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
-    struct halver h = {.program = program,
-                       .diagnostics = context->diagnostics,
-                       .origin = &context->config->strategy.pipeline.origin,
-                       .n_buffers = program->n_buffers};
+    struct halver h = {.program = program, .n_buffers = program->n_buffers};
     struct step *step = &program->steps[STEP_TRAIN];
     if (!placement_for(program, context, &h.placement))
         return false;
     if (!h.placement.pipeline.schedule || !h.placement.pipeline.schedule->splits_backward)
         return true;
-    if (!is_simple(&h, step)) {
-        struct diagnostic *d = report(
-            context->diagnostics, E199, origin_span(h.origin),
-            "a pipeline with backward in two parts beside layers that are recomputed several "
-            "at once, or that hand activations on in different parts, is understood, but not "
-            "compiled yet");
-        diagnostic_help(d, "take `one_f_one_b`, or `interleaved(chunks = 2)`");
-        return false;
-    }
-    give_places(&h, step);
     struct block made = {0}, weights = {0};
     bool behind = false;
     for (uint32_t i = 0; i < step->body.n; i++) {
@@ -223,6 +252,7 @@ bool split_backward(struct job *job, const struct pass_context *context) {
         block_push(program->arena, &made, *s);
     }
     step->body = made;
+    give_places(&h, &step->body, &weights);
     job_number(job);
     return true;
 }

@@ -127,7 +127,7 @@ static enum over_time gradient_over_time(const struct draft *draft, const struct
                                                                      : OVER_TIME_ADDED;
     bool is_summed = route_hop(route, HOP_SUM_EACH) || route->used != route->sum;
     bool is_whole = is_same_call(c->at.reach->last_writer[gradient.buffer], c->whole);
-    return is_whole && !is_summed ? OVER_TIME_PAIRED : OVER_TIME_KEPT;
+    return is_whole && !is_summed && draft->plan->pairs ? OVER_TIME_PAIRED : OVER_TIME_KEPT;
 }
 
 // Is the result a parameter that is made of its master copy behind the call, since nothing but that is

@@ -14,6 +14,7 @@
 // is there before the first one is made. A buffer of the reference has its state in draft.states or,
 // if it holds a tensor's parameters or gradients, its way in draft.ways.
 #include "passes/partition/partition.h"
+#include "passes/pipeline/order.h"
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
@@ -40,6 +41,8 @@ static bool make_plan(struct program *reference, const struct pass_context *cont
     CHECK(plan->time < MAX_AXES);
     plan->token_axes = axis_list_mask(&plan->placement.tokens) | UINT64_C(1) << plan->time;
     plan->pipeline_axes = axis_list_mask(&plan->placement.pipeline.axes);
+    const struct schedule *schedule = plan->placement.pipeline.schedule;
+    plan->pairs = !schedule || schedule_pairs(plan->arena, schedule);
     plan->cut_calls = cut_at_rings(plan, reference);
     plan->divisions = divide_values(plan);
     return true;

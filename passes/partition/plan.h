@@ -74,6 +74,7 @@ struct plan {
     unsigned time;          // the microbatches' axis; its size is placement.microbatches
     uint64_t token_axes;    // axes on which sums over all tokens are summands, time among them
     uint64_t pipeline_axes; // axes along which devices have different layers
+    bool pairs;             // of microbatches, each after the other: units may add them up
     struct cut_calls cut_calls;
     const struct division *divisions; // of the reference's buffers
 };

@@ -240,7 +240,7 @@ static bool is_of_layers(const struct statement *statements, uint32_t n) {
     return false;
 }
 
-// What a loop over microbatches adds up, beside gradients, the devices of one stage alone have.
+// Scalars that a loop over microbatches adds up the devices of one stage alone have.
 static void leave_to_stages(struct draft *draft, const struct statement *statements, uint32_t n) {
     const struct plan *plan = draft->plan;
     const struct block block = {(struct statement *)statements, n, n};
@@ -250,7 +250,7 @@ static void leave_to_stages(struct draft *draft, const struct statement *stateme
         for (uint32_t i = 0; (access = statement_access(plan->reference, walk.statement, i)).at;
              i++) {
             const struct buffer *buffer = reference_buffer(plan, *access.at);
-            if (access.written && !has_way(buffer) && !has_batch(buffer))
+            if (access.written && buffer->rank == 0)
                 draft->states[access.at->buffer].type.partial |= plan->pipeline_axes;
         }
     }
@@ -307,6 +307,19 @@ static void finish_outputs(struct draft *draft, struct cursor at) {
             finish_sum(draft, at, i);
 }
 
+// Behind the statements of a microbatch that begin there. What an update takes between those of one that is the only
+// one belongs to them, too, where stages do them.
+static uint32_t end_of_microbatch(const struct plan *plan, const struct block *body, uint32_t i) {
+    uint32_t end = i;
+    while (end < body->n && is_per_microbatch(plan, &body->statements[end]))
+        end++;
+    bool of_stages = plan->pipeline_axes && is_of_layers(&body->statements[i], end - i);
+    for (uint32_t k = end; k < body->n && of_stages; k++)
+        if (is_per_microbatch(plan, &body->statements[k]))
+            end = k + 1;
+    return end;
+}
+
 void partition_step(struct draft *draft, enum step_kind kind) {
     const struct plan *plan = draft->plan;
     const struct step *from = &plan->reference->steps[kind];
@@ -320,9 +333,7 @@ void partition_step(struct draft *draft, enum step_kind kind) {
         begin_average(draft);
     const struct statement *statements = from->body.statements;
     for (uint32_t i = 0; i < from->body.n;) {
-        uint32_t end = i;
-        while (end < from->body.n && is_per_microbatch(plan, &statements[end]))
-            end++;
+        uint32_t end = end_of_microbatch(plan, &from->body, i);
         bool many = end > i && (plan->placement.microbatches > 1 || plan->pipeline_axes);
         end = many ? end : i + 1;
         if (many)

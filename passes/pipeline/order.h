@@ -30,6 +30,9 @@ struct task_place {
 // nothing. That messages come in time is for schedule_simulate to say.
 const char *schedule_wrong(struct arena *, const struct schedule *, struct task_place *);
 
+// Whether each stage makes gradients of weights of microbatches 2 k and 2 k + 1 one after the other.
+bool schedule_pairs(struct arena *, const struct schedule *);
+
 struct fraction {
     int64_t numerator, denominator; // lowest terms
 };
@@ -38,6 +41,10 @@ struct rank_load {
     uint32_t in_flight;    // most microbatches, times chunks, from F to the end of B or W
     uint32_t until_inputs; // the same until B or I
     uint32_t sends;        // most messages that are sent and that nobody reads yet
+};
+
+struct waiting_task {
+    struct task task, read; // what it waits for
 };
 
 struct simulation {
@@ -50,7 +57,7 @@ struct simulation {
     struct rank_load *ranks;
     // Tasks of which each waits for a rank that is kept by the next one, the last for the first's.
     // 0: the schedule runs.
-    struct task *cycle;
+    struct waiting_task *cycle;
     uint32_t n_cycle;
 };
 

@@ -46,16 +46,44 @@ static size_t slot_of_task(const struct schedule *s, const struct task *task) {
     return slot_of(s, kind, task->stage, task->microbatch);
 }
 
-// What a task reads of another stage, whose rank the result is; false: nothing.
-static bool task_reads(const struct schedule *s, const struct task *task, size_t *slot,
-                       uint32_t *rank) {
-    bool forward = task->kind == TASK_FORWARD;
-    if (task->kind == TASK_WEIGHTS || task->stage == (forward ? 0 : s->n_stages - 1))
-        return false;
-    uint32_t stage = forward ? task->stage - 1 : task->stage + 1;
-    *slot = slot_of(s, forward ? FORWARD_SLOT : INPUTS_SLOT, stage, task->microbatch);
-    *rank = s->rank_of[stage];
-    return true;
+// What a task reads of another stage: of which kind it is there.
+struct task_read {
+    unsigned kind;
+    uint32_t stage;
+};
+
+static unsigned task_reads(const struct schedule *s, const struct task *task,
+                           struct task_read reads[2]) {
+    uint32_t last = s->n_stages - 1;
+    unsigned n = 0;
+    if (task->kind == TASK_FORWARD && task->stage > 0)
+        reads[n++] = (struct task_read){FORWARD_SLOT, task->stage - 1};
+    if ((task->kind == TASK_BACKWARD || task->kind == TASK_INPUTS) && task->stage < last)
+        reads[n++] = (struct task_read){INPUTS_SLOT, task->stage + 1};
+    if ((task->kind == TASK_BACKWARD || task->kind == TASK_WEIGHTS) && s->sums_ends &&
+        task->stage == 0 && last > 0)
+        reads[n++] = (struct task_read){WEIGHTS_SLOT, last};
+    return n;
+}
+
+// What of it is not there yet. NULL: all is, since then.
+static const struct task_read *lacking(const struct run *run, const struct task *task,
+                                       struct task_read reads[2], double *since) {
+    unsigned n = task_reads(run->s, task, reads);
+    for (unsigned i = 0; i < n; i++) {
+        double end = run->ends[slot_of(run->s, reads[i].kind, reads[i].stage, task->microbatch)];
+        if (end < 0)
+            return &reads[i];
+        *since = end > *since ? end : *since;
+    }
+    return NULL;
+}
+
+static void finish(struct run *run, size_t slot, double begin, double end) {
+    run->begins[slot] = begin;
+    run->ends[slot] = end;
+    if (run->waiters[slot])
+        run->ready[run->n_ready++] = run->waiters[slot] - 1;
 }
 
 // Runs a rank until it has to wait; ranks that waited for what it did may go on then.
@@ -65,14 +93,11 @@ static void advance(struct run *run, uint32_t rank) {
     for (; clock->next < list->n; clock->next++) {
         const struct task *task = &list->tasks[clock->next];
         double begin = clock->now;
-        size_t read;
-        uint32_t of;
-        if (task_reads(run->s, task, &read, &of)) {
-            if (run->ends[read] < 0) {
-                run->waiters[read] = rank + 1;
-                return;
-            }
-            begin = run->ends[read] > begin ? run->ends[read] : begin;
+        struct task_read reads[2];
+        const struct task_read *lacks = lacking(run, task, reads, &begin);
+        if (lacks) {
+            run->waiters[slot_of(run->s, lacks->kind, lacks->stage, task->microbatch)] = rank + 1;
+            return;
         }
         double length = run->units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
         if (clock->next == 0)
@@ -81,14 +106,25 @@ static void advance(struct run *run, uint32_t rank) {
             run->task_begins[rank][clock->next] = (uint32_t)begin;
         clock->busy += length;
         clock->now = begin + length;
-        size_t slot = slot_of_task(run->s, task);
-        run->begins[slot] = begin;
-        run->ends[slot] = clock->now;
+        finish(run, slot_of_task(run->s, task), begin, clock->now);
         if (task->kind == TASK_BACKWARD) // its weights, too
-            run->begins[slot_of(run->s, WEIGHTS_SLOT, task->stage, task->microbatch)] = begin;
-        if (run->waiters[slot])
-            run->ready[run->n_ready++] = run->waiters[slot] - 1;
+            finish(run, slot_of(run->s, WEIGHTS_SLOT, task->stage, task->microbatch), begin,
+                   clock->now);
     }
+}
+
+// The task of a rank that makes what is read.
+static const struct task *maker_of(const struct schedule *s, const struct task_read *read,
+                                   uint32_t microbatch) {
+    const struct rank_tasks *list = &s->ranks[s->rank_of[read->stage]];
+    uint32_t i = 0;
+    while (i < list->n &&
+           !(list->tasks[i].stage == read->stage && list->tasks[i].microbatch == microbatch &&
+             (slot_of_task(s, &list->tasks[i]) == slot_of(s, read->kind, read->stage, microbatch) ||
+              (list->tasks[i].kind == TASK_BACKWARD && read->kind == WEIGHTS_SLOT))))
+        i++;
+    CHECK(i < list->n);
+    return &list->tasks[i];
 }
 
 // From a rank that waits to the one that it waits for, until one comes again: from there on it is a
@@ -97,13 +133,16 @@ static void find_cycle(struct arena *arena, const struct run *run, uint32_t rank
                        struct simulation *out) {
     const struct schedule *s = run->s;
     uint32_t *place = ARENA_ARRAY(arena, uint32_t, s->n_ranks), n = 0; // from 1 on
-    struct task *tasks = ARENA_ARRAY(arena, struct task, s->n_ranks);
+    struct waiting_task *tasks = ARENA_ARRAY(arena, struct waiting_task, s->n_ranks);
     while (place[rank] == 0) {
         const struct task *task = &s->ranks[rank].tasks[run->clocks[rank].next];
-        size_t slot;
-        tasks[n++] = *task;
+        struct task_read reads[2];
+        double since = 0;
+        const struct task_read *lacks = lacking(run, task, reads, &since);
+        CHECK(lacks);
+        tasks[n++] = (struct waiting_task){*task, *maker_of(s, lacks, task->microbatch)};
         place[rank] = n;
-        CHECK(task_reads(s, task, &slot, &rank));
+        rank = s->rank_of[lacks->stage];
     }
     out->cycle = tasks + place[rank] - 1;
     out->n_cycle = n - (place[rank] - 1);

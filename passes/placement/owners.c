@@ -124,10 +124,6 @@ static const char *missing_with(const struct placing *p, const struct storage *s
         return "of a master copy that islands average";
     if (p->placement->islands.n && at_owners)
         return "of parameters that islands average";
-    // What is cast lies in what is gathered, of which a pipeline has several at once.
-    bool cast = makes_parameters(storage) || storage->types.gathered != storage->types.parameters;
-    if (p->placement->pipeline.axes.n && at_owners && storage->kept_after_forward && cast)
-        return "of parameters that are cast and kept after forward, in a pipeline,";
     return at_owners && storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 

@@ -291,22 +291,6 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 
 // ---- the schedule -----------------------------------------------------------------------------
 
-// What pipelines are not compiled with yet.
-static void check_built(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    const struct origin *origin = &said(p)->origin;
-    // A microbatch's two gradients of the table are added before microbatches are.
-    if (p->config->train.reproducible && p->config->model.tied)
-        not_yet(p, origin, "a pipeline of a tied table where training is `reproducible`",
-                "leave out `reproducible`, or say `tied = false` of the model");
-    for (uint32_t i = 0; i < strategy->n_modes; i++) {
-        const struct mode_statement *mode = &strategy->modes[i];
-        if (mode->state == STATE_GRADIENTS && mode->residency == RESIDENCY_MATERIALIZED &&
-            mode->sets_residency)
-            not_yet(p, &mode->origin, "a pipeline beside gradients that are not kept", "keep them");
-    }
-}
-
 // E331, in the method's words.
 static void report_unfit(struct placing *p, const char *unfit) {
     struct diagnostic *d = report(p->diagnostics, E331, said(p)->method_span, "%s", unfit);
@@ -325,7 +309,8 @@ static const struct schedule *schedule_by_method(struct placing *p) {
         report_unfit(p, unfit);
         return NULL;
     }
-    const struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    struct schedule *schedule = schedule_of_shape(p->arena, &shape);
+    schedule->sums_ends = sums_ends(p, schedule);
     CHECK(!schedule_wrong(p->arena, schedule, NULL));
     return schedule;
 }
@@ -333,10 +318,6 @@ static const struct schedule *schedule_by_method(struct placing *p) {
 void check_pipeline(struct placing *p) {
     struct placed_pipeline *placed = &p->placement->pipeline;
     if (placed->axes.n == 0)
-        return;
-    uint32_t errors = p->diagnostics->n_errors;
-    check_built(p);
-    if (p->diagnostics->n_errors > errors)
         return;
     uint32_t microbatches = (uint32_t)p->placement->microbatches;
     uint64_t tasks = 3 * (uint64_t)placed->n_stages * microbatches;

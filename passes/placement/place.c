@@ -29,7 +29,8 @@ struct group {
     uint32_t n_spoken;
     uint64_t cut, split; // axes that cut them, by their bits; those of which a split says so
     bool trained;
-    bool layered; // there is one for each layer
+    bool layered;      // there is one for each layer
+    bool of_both_ends; // as in their storage
     struct element_types types;
     uint64_t
         named; // by dimension, four bits: where in the tensors stands one that statements cut by
@@ -303,6 +304,11 @@ static uint64_t named_dimension(const struct weighing *w, uint32_t m, const stru
     return (uint64_t)dimension_along(mode, tensor) << (4 * mode->by_dimension);
 }
 
+// Where sums have an order, what two stages give to one gradient in a microbatch is added first.
+static bool has_both_ends(const struct placing *p, uint32_t t) {
+    return p->placement->ordered && p->placement->pipeline.n_stages > 1 && has_several_terms(p, t);
+}
+
 // What is said of a tensor, in the room for all modes.
 static struct group group_of(const struct weighing *w, uint32_t t) {
     const struct tensor *tensor = &w->placing->program->job->tensors[t];
@@ -312,6 +318,7 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
                           .split = split_axes(w->placing, placed),
                           .trained = tensor->trainable,
                           .layered = tensor->layers > 0,
+                          .of_both_ends = has_both_ends(w->placing, t),
                           .types = types_of(w->placing, t),
                           .first = t};
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
@@ -345,7 +352,7 @@ static bool is_stored_so(const struct weighing *w, const struct group *group,
                          const struct group *other) {
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
-           group->named == other->named &&
+           group->named == other->named && group->of_both_ends == other->of_both_ends &&
            (group->layered == other->layered ||
             (is_taken_by_layer(group->storage) && !says_by_tensor(w, group))) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
@@ -361,8 +368,11 @@ static struct storage *place_tensor(struct weighing *w, uint32_t t) {
             return w->groups[i].storage;
     group.spoken = arena_copy(arena, group.spoken, group.n_spoken * sizeof *group.spoken);
     group.storage = ARENA_NEW(arena, struct storage);
-    *group.storage = (struct storage){
-        .number = NO_ID, .trained = group.trained, .cut = group.cut, .types = group.types};
+    *group.storage = (struct storage){.number = NO_ID,
+                                      .trained = group.trained,
+                                      .cut = group.cut,
+                                      .of_both_ends = group.of_both_ends,
+                                      .types = group.types};
     memcpy(group.storage->lives, group.lives, sizeof group.lives);
     ARENA_PUSH(arena, w->groups, w->n_groups, w->cap_groups, group);
     place_group(w, &group);

@@ -57,3 +57,10 @@ bool has_several_terms(const struct placing *p, uint32_t tensor) {
     }
     return terms > 1;
 }
+
+bool sums_ends(const struct placing *p, const struct schedule *schedule) {
+    bool any = false, on_one = schedule->rank_of[0] == schedule->rank_of[schedule->n_stages - 1];
+    for (uint32_t t = 0; t < p->program->job->n_tensors; t++)
+        any |= has_several_terms(p, t);
+    return any && (p->placement->ordered || (on_one && schedule->n_microbatches == 1));
+}

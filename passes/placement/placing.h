@@ -33,6 +33,9 @@ struct route gradient_route(const struct placing *, const struct storage *, uint
 // Whether several units add to the gradient of the tensor of this number in one layer, as to a tied
 // table's.
 bool has_several_terms(const struct placing *, uint32_t tensor);
+// Whether the embedding's gradients of a microbatch are added to the head's, which is the same table: where sums have
+// an order, before microbatches are; and on one rank, where nothing else adds them up, of one microbatch.
+bool sums_ends(const struct placing *, const struct schedule *);
 // Whether a statement stores activations as parts over axes that change anything.
 bool cuts_activations(const struct placing *, const struct mode_statement *);
 

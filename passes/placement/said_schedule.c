@@ -1,6 +1,6 @@
 // place, said schedule: whether what a file says is an order of the tasks of this pipeline: its rows the ranks, its
-// stages the list's, each task once, on its rank, behind what it reads; and whether that order runs. Then what of
-// such orders is not compiled yet. All of it is told at cells of the file.
+// stages the list's, each task once, on its rank, behind what it reads; and whether that order runs. All of it is told
+// at cells of the file.
 #include "ir/diagnostic.h"
 #include "passes/placement/pipeline.h"
 #include "passes/placement/place.h"
@@ -137,82 +137,43 @@ static bool check_tasks(struct placing *p) {
     return false;
 }
 
-// What the task gets from another stage.
-static struct task read_by(const struct task *task) {
-    struct task read = *task;
-    read.stage = task->kind == TASK_FORWARD ? task->stage - 1 : task->stage + 1;
-    return read;
-}
-
 enum { CYCLE_LABELS = 4 };
 
-static bool check_runs(struct placing *p) {
+// What the first stage adds to what the last makes comes behind that on their rank.
+static void report_early(struct placing *p, const struct waiting_task *early) {
+    struct diagnostic *d =
+        report_cell(p, cell_of(p, &early->task), "this comes before what it adds to");
+    diagnostic_say(d, "embedding and head are one table, whose summands are added first");
+    diagnostic_label(d, cell_of(p, &early->read), "the head's");
+    diagnostic_help(d, "let the last stage make its weights' gradients first%s",
+                    p->placement->ordered ? ", or leave out `reproducible`" : "");
+}
+
+static bool check_runs(struct placing *p, const struct schedule *schedule) {
     struct simulation simulation;
-    if (schedule_simulate(p->arena, order(p), NULL, &simulation))
+    if (schedule_simulate(p->arena, schedule, NULL, &simulation))
         return true;
-    const struct task *cycle = simulation.cycle;
-    struct task read = read_by(&cycle[0]);
-    struct diagnostic *d = report_cell(
-        p, cell_of(p, &cycle[0]),
-        arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
-    diagnostic_say(d, "waits for %s, which stands behind another that waits", task_text(p, &read));
-    for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++) {
-        read = read_by(&cycle[i]);
-        diagnostic_label(d, cell_of(p, &cycle[i]), "waits for %s", task_text(p, &read));
-    }
-    return false;
-}
-
-// ---- what is not built ------------------------------------------------------------------------
-
-// Where a message is waited for goes by the tasks that come behind it (passes/stages/order.c).
-static bool check_ascending(struct placing *p) {
-    const struct schedule *s = order(p);
-    uint32_t *next = ARENA_ARRAY(p->arena, uint32_t, (size_t)2 * s->n_stages);
-    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
-        for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
-            const struct task *task = &s->ranks[rank].tasks[i];
-            bool forward = task->kind == TASK_FORWARD;
-            if (task->kind == TASK_WEIGHTS || // which sends nothing
-                task->microbatch == next[2 * (size_t)task->stage + forward]++)
-                continue;
-            const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
-            not_yet(p, &at, "a schedule whose microbatches are in another order",
-                    "let each stage go through them from 0 on, forward and backward");
-            return false;
-        }
-    return true;
-}
-
-// Where one table is embedding and head, of one rank, the head begins its gradient for a microbatch, and the embedding
-// adds to that.
-static bool check_tied(struct placing *p) {
-    const struct schedule *s = order(p);
-    uint32_t last = s->n_stages - 1, rank = s->rank_of[0];
-    if (!p->config->model.tied || last == 0 || s->rank_of[last] != rank)
-        return true;
-    bool *begun = ARENA_ARRAY(p->arena, bool, s->n_microbatches);
-    for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
-        const struct task *task = &s->ranks[rank].tasks[i];
-        bool makes = task->kind == TASK_BACKWARD || task->kind == TASK_WEIGHTS;
-        if (makes && task->stage == last)
-            begun[task->microbatch] = true;
-        if (!makes || task->stage != 0 || begun[task->microbatch])
-            continue;
-        const struct origin at = {.span = cell_at(p, (struct task_place){rank, i})};
-        not_yet(p, &at,
-                "a schedule that makes an embedding's gradients before those of its head, which is "
-                "the same table,",
-                "let the last stage make its weights' gradients first");
+    const struct waiting_task *cycle = simulation.cycle;
+    if (simulation.n_cycle == 1) {
+        report_early(p, cycle);
         return false;
     }
-    return true;
+    struct diagnostic *d = report_cell(
+        p, cell_of(p, &cycle[0].task),
+        arena_format(p->arena, "in this order %u tasks wait for each other", simulation.n_cycle));
+    diagnostic_say(d, "waits for %s, which stands behind another that waits",
+                   task_text(p, &cycle[0].read));
+    for (uint32_t i = 1; i < simulation.n_cycle && i <= CYCLE_LABELS; i++)
+        diagnostic_label(d, cell_of(p, &cycle[i].task), "waits for %s",
+                         task_text(p, &cycle[i].read));
+    return false;
 }
 
 // ---- the whole --------------------------------------------------------------------------------
 
 const struct schedule *check_said_schedule(struct placing *p) {
-    bool good = check_microbatches(p) && check_tasks(p) && check_runs(p) && check_ascending(p) &&
-                check_tied(p);
-    return good ? order(p) : NULL;
+    struct schedule *schedule = arena_copy(p->arena, order(p), sizeof *order(p));
+    schedule->sums_ends = sums_ends(p, schedule);
+    bool good = check_microbatches(p) && check_tasks(p) && check_runs(p, schedule);
+    return good ? schedule : NULL;
 }

@@ -284,7 +284,7 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
     const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
     struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1, -1};
-    if (!sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
+    if (!storage->of_both_ends && !sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((m->away && !sums_cast(m)) || (several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
@@ -333,9 +333,10 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
     add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
     bool added = is_added(m, sums, term);
+    bool stays = m->storage->of_both_ends && !sums->scatter_each.n && term->kept == term->travels;
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
-    else if (sums_cast(m) && term->written >= 0 && !added)
+    else if ((sums_cast(m) || stays) && term->written >= 0 && !added)
         add_hop(m, HOP_KEEP_EACH, behind, term->summed, sum, NULL);
     if (kept->home >= 0)
         add_term_to_kept(m, kept);

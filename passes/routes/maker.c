@@ -20,9 +20,17 @@ int add_transient(struct route_maker *m, const char *suffix, const struct axis_l
 }
 
 // Whether a part of it is a piece of its bytes. A part along a dimension is none; nor is an owner's of
-// what has slots, since which of these has a layer does not say whose it is.
+// what has slots, or what a pipeline has of several microbatches, since which of these has a layer does
+// not say whose it is.
 static bool has_windows(const struct route_maker *m, const struct station *whole) {
-    return !m->storage->along && (whole->stacked || !m->storage->by_tensor);
+    bool several = m->placement->pipeline.axes.n && whole->class == CLASS_TRANSIENT;
+    return !m->storage->along && (!m->storage->by_tensor || (whole->stacked && !several));
+}
+
+// Whether an owner's part of it that is none of its bytes is needed until it is all there: then it has room for what is
+// gathered at once.
+static bool takes_turns(const struct route_maker *m, const struct station *whole) {
+    return m->storage->by_tensor && whole->stacked && !has_windows(m, whole);
 }
 
 int add_window(struct route_maker *m, int whole, const char *suffix, const struct axis_list *flat) {
@@ -35,8 +43,8 @@ int add_window(struct route_maker *m, int whole, const char *suffix, const struc
     m->route->stations[made].dtype = of->dtype;
     m->route->stations[made].tier = of->tier;
     m->route->stations[made].of_each_unit = of->of_each_unit;
-    m->route->stations[made].stacked = of->stacked;
-    m->route->stations[made].slots = of->slots;
+    m->route->stations[made].stacked = of->stacked && !takes_turns(m, of);
+    m->route->stations[made].slots = takes_turns(m, of) ? m->storage->gather_layers : of->slots;
     return made;
 }
 

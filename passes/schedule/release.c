@@ -32,6 +32,7 @@ struct end {
     } places[MAX_STACKS]; // of the item
     bool is_named;        // by the innermost of the loops that may
     bool placed;
+    uint32_t next;  // end at the spot, from 1 on; 0: there is none
     unsigned tried; // forms in which those like it are not as many as the runs
 };
 
@@ -66,7 +67,7 @@ static int64_t distance(enum form form, const struct end_place *place) {
 
 static bool is_as_distant(const struct releaser *r, buffer_id buffer, enum form form,
                           const struct end *a, const struct end *b) {
-    bool equal = a->spot == b->spot;
+    bool equal = true; // two ends at one spot
     for (unsigned k = 0; equal && k < r->program->buffers[buffer].stacks.n; k++)
         equal = distance(form, &a->places[k]) == distance(form, &b->places[k]);
     return equal;
@@ -103,18 +104,18 @@ static bool is_whole(const struct releaser *r, buffer_id buffer, enum form form,
     return true;
 }
 
-// Looks at the ends at a spot that are at one distance; frees them if they are as many as the runs.
+// Looks at the ends at the spot that are at one distance; frees them if they are as many as the runs.
 static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
     struct spot *spot = &r->spots[like->spot];
     uint32_t n = 0;
     if (like->tried >> form & 1)
         return;
-    for (uint32_t i = 0; i < r->n_ends; i++)
-        n += !r->ends[i].placed && is_as_distant(r, buffer, form, &r->ends[i], like);
+    for (uint32_t i = r->spots[like->spot].first_end; i > 0; i = r->ends[i - 1].next)
+        n += !r->ends[i - 1].placed && is_as_distant(r, buffer, form, &r->ends[i - 1], like);
     bool fits = n == r->uses.runs[like->spot];
-    for (uint32_t i = 0; i < r->n_ends; i++) {
-        struct end *end = &r->ends[i];
+    for (uint32_t i = r->spots[like->spot].first_end; i > 0; i = r->ends[i - 1].next) {
+        struct end *end = &r->ends[i - 1];
         if (!is_as_distant(r, buffer, form, end, like))
             continue;
         end->placed |= fits;
@@ -126,6 +127,13 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
 }
 
 static void place_ends(struct releaser *r, buffer_id buffer) {
+    for (uint32_t i = 0; i < r->n_ends; i++)
+        r->spots[r->ends[i].spot].first_end = 0;
+    for (uint32_t i = r->n_ends; i > 0; i--) {
+        struct spot *spot = &r->spots[r->ends[i - 1].spot];
+        r->ends[i - 1].next = spot->first_end;
+        spot->first_end = i;
+    }
     for (uint32_t i = 0; i < r->n_ends; i++) {
         if (!r->ends[i].placed && r->ends[i].is_named)
             place_distance(r, buffer, FORM_NAMED, &r->ends[i]);

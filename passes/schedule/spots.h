@@ -23,6 +23,7 @@ struct spot {
     bool is_fixed;           // its variable has one value
     bool is_once;            // it is executed once in each iteration of the loop that it goes with
     struct frees frees;
+    uint32_t first_end; // of lives in the buffer that release.c looks at, from 1 on; 0: none
 };
 
 // Finds the spots of a step, by place, in `arena`.

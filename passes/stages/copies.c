@@ -25,15 +25,22 @@ static struct buffer told_by_last(const struct making_part *m, struct buffer buf
     return buffer;
 }
 
-buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
+// One of several sums of a level that wait, or else the only copy.
+static buffer_id copy_in_slot(struct making_part *m, buffer_id of, unsigned slot) {
     struct split_buffer *buffer = &m->s->buffers[of];
     for (const struct rank_copy *copy = buffer->copies; copy; copy = copy->next)
-        if (copy->rank == m->rank)
+        if (copy->rank == m->rank && copy->slot == slot)
             return copy->copy;
-    const struct rank_copy made = {m->rank, add_copy(m, told_by_last(m, m->s->whole->buffers[of])),
-                                   buffer->copies};
+    struct buffer copy = told_by_last(m, m->s->whole->buffers[of]);
+    if (slot > 0)
+        copy.name = arena_format(m->s->arena, "%s.%u", copy.name, slot);
+    const struct rank_copy made = {m->rank, slot, add_copy(m, copy), buffer->copies};
     buffer->copies = arena_copy(m->s->scratch, &made, sizeof made);
     return made.copy;
+}
+
+buffer_id copy_on_rank(struct making_part *m, buffer_id of) {
+    return copy_in_slot(m, of, 0);
 }
 
 // Whether another stage of the rank has one, too.
@@ -126,16 +133,20 @@ static struct index settled(struct index index) {
 struct reference reference_in_task(struct making_part *m, uint32_t stage, const struct moment *at,
                                    struct reference r) {
     const struct buffer *of = &m->s->whole->buffers[r.buffer];
+    const struct split_buffer *split = &m->s->buffers[r.buffer];
     struct reference made = {.buffer = NO_ID};
     unsigned n = 0;
     struct stage_use *use = use_in_task(m, r.buffer, stage);
     for (unsigned i = 0; i < MAX_STACKS; i++)
         made.indices[i] = index_constant(0);
-    made.buffer = copy_in_task(m, r.buffer, use);
+    made.buffer = split->waits ? copy_in_slot(m, r.buffer, at->joins->slots[split->level])
+                               : copy_in_task(m, r.buffer, use);
     if (use && use->in_flight > 1 && !is_told(m, r.buffer, use))
         made.indices[n++] = settled(microbatch_at(at, 0, use->in_flight));
     for (unsigned i = 0; i < of->stacks.n; i++) {
         struct index index = index_in_task(at, r.indices[i]);
+        if (of->host == HOST_MICROBATCH && at->joins->number)
+            index = index_constant(at->joins->number - 1);
         if (use && of->stacks.list[i].kind == STACK_LAYERS)
             index = index_moved(index, -use->first);
         made.indices[n++] = settled(index);

@@ -33,10 +33,14 @@ static void push(struct making_part *m, struct block *to, struct statement state
 
 static const char *name_of_message(struct making_part *m, const struct message *message,
                                    const char *verb) {
-    const struct task_block *from = &loop_of(m)->tasks[message->from];
-    const struct task_block *to = &loop_of(m)->tasks[message->to];
-    return arena_format(m->s->arena, "%s.%c%u.%c%u", verb, task_letters[from->kind], from->stage,
-                        task_letters[to->kind], to->stage);
+    const struct task_loop *loop = loop_of(m);
+    const struct task_block *from = &loop->tasks[message->from], *to = &loop->tasks[message->to];
+    const char *name = arena_format(m->s->arena, "%s.%c%u.%c%u", verb, task_letters[from->kind],
+                                    from->stage, task_letters[to->kind], to->stage);
+    uint32_t n = 1; // of those between the two so far, of other types
+    for (const struct message *other = loop->messages; other != message; other++)
+        n += other->from == message->from && other->to == message->to;
+    return n > 1 ? arena_format(m->s->arena, "%s.%u", name, n) : name;
 }
 
 static void push_half(struct making_part *m, struct block *to, const struct message *message,
@@ -68,29 +72,26 @@ static void push_wait(struct making_part *m, struct block *to, uint32_t handle,
     push(m, to, wait);
 }
 
-static int64_t slots_of(const struct making_part *m, const struct message *message) {
-    return message->lag < m->s->microbatches ? message->lag : m->s->microbatches;
-}
-
 // The slot, of so many, of the microbatch that is `later` than the one at the moment. One slot is named by the
 // variable, too, so that what is sent is seen to be the iteration's own.
 static struct index slot_of(const struct moment *at, int64_t later, int64_t slots) {
-    return at->variable < 0 ? index_constant((at->offset + later) % slots)
-                            : microbatch_at(at, later, slots);
+    int64_t turns = (later % slots + slots) % slots;
+    return at->variable < 0 ? index_constant((at->offset + turns) % slots)
+                            : microbatch_at(at, turns, slots);
 }
 
 static uint32_t receiving(struct making_part *m, const struct message *message) {
-    return handle_in_part(m, name_of_message(m, message, "receive"), message->slots);
+    return handle_in_part(m, name_of_message(m, message, "receive"), message->receives);
 }
 
-static void push_starts(struct making_part *m, struct block *to, const struct beside *beside,
+static void push_starts(struct making_part *m, struct block *to, const struct message_list *starts,
                         const struct moment *at) {
-    for (uint32_t i = 0; i < beside->n; i++) {
-        const struct message *message = &loop_of(m)->messages[beside->starts[i].message];
+    for (uint32_t i = 0; i < starts->n; i++) {
+        const struct message *message = &loop_of(m)->messages[starts->of[i].message];
         struct moment moment = *at;
-        moment.offset += beside->starts[i].later;
-        push_half(m, to, message, false, receiving(m, message), slot_of(&moment, 0, message->slots),
-                  &moment);
+        moment.offset += starts->of[i].later;
+        push_half(m, to, message, false, receiving(m, message),
+                  slot_of(&moment, 0, message->receives), &moment);
     }
 }
 
@@ -98,12 +99,12 @@ static void push_receives(struct making_part *m, struct block *to, const struct 
                           const struct moment *at) {
     for (uint32_t i = task->first_received; i > 0; i = loop_of(m)->messages[i - 1].next_received) {
         const struct message *message = &loop_of(m)->messages[i - 1];
-        push_wait(m, to, receiving(m, message), slot_of(at, 0, message->slots));
+        push_wait(m, to, receiving(m, message), slot_of(at, 0, message->receives));
     }
 }
 
 static uint32_t sending(struct making_part *m, const struct message *message) {
-    return handle_in_part(m, name_of_message(m, message, "send"), slots_of(m, message));
+    return handle_in_part(m, name_of_message(m, message, "send"), message->sends);
 }
 
 static void push_sends(struct making_part *m, struct block *to, const struct task_block *task,
@@ -115,15 +116,14 @@ static void push_sends(struct making_part *m, struct block *to, const struct tas
     for (uint32_t i = first; task->first_sent && i < task->first_sent; i++) // in their order
         if (&loop_of(m)->tasks[messages[i].from] == task)
             push_half(m, to, &messages[i], true, sending(m, &messages[i]),
-                      slot_of(at, 0, slots_of(m, &messages[i])), at);
+                      slot_of(at, 0, messages[i].sends), at);
 }
 
-static void push_settled(struct making_part *m, struct block *to, const struct task_block *task,
-                         uint32_t settles, const struct moment *at) {
-    for (uint32_t i = task->first_sent; i > 0; i = loop_of(m)->messages[i - 1].next_sent) {
-        const struct message *message = &loop_of(m)->messages[i - 1];
-        if (settles >> message->bit & 1)
-            push_wait(m, to, sending(m, message), slot_of(at, 0, slots_of(m, message)));
+static void push_settled(struct making_part *m, struct block *to,
+                         const struct message_list *settles, const struct moment *at) {
+    for (uint32_t i = 0; i < settles->n; i++) {
+        const struct message *message = &loop_of(m)->messages[settles->of[i].message];
+        push_wait(m, to, sending(m, message), slot_of(at, settles->of[i].later, message->sends));
     }
 }
 
@@ -151,14 +151,18 @@ static void push_tails(struct making_part *m, struct block *to, uint32_t task,
             again |=
                 loop->aparts[k].maker == task && loop->aparts[k].adder == loop->aparts[i].adder;
         if (loop->aparts[i].maker == task && !again)
-            push_tail(m, to, loop->tasks[task].stage, at, &loop->tasks[loop->aparts[i].adder]);
+            push_tail(m, to, loop->tasks[task].stage, at, &loop->tasks[loop->aparts[i].adder],
+                      m->s->whole->buffers[loop->aparts[i].item.buffer].tensor);
     }
 }
 
 // ---- a task -----------------------------------------------------------------------------------
 
 static void push_block(struct making_part *m, struct block *to, const struct task_block *block,
-                       const struct moment *at) {
+                       const struct beside *beside, const struct moment *moment) {
+    struct moment here = *moment;
+    here.joins = &beside->joins[block->kind];
+    const struct moment *at = &here;
     uint32_t task = (uint32_t)(block - loop_of(m)->tasks);
     push_receives(m, to, block, at);
     push_zeroes(m, to, task, at);
@@ -177,15 +181,13 @@ static void push_task(struct making_part *m, struct block *to, const struct task
     struct statement label = statement_of(m, STATEMENT_TASK);
     label.task = (struct task_label){of->kind, of->stage, microbatch_at(at, 0, 0)};
     push(m, to, label);
-    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++) {
+    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++)
         blocks[kind] = task_does(of->kind, kind) ? find_block(m->s, loop, kind, of->stage) : NULL;
-        if (blocks[kind])
-            push_settled(m, to, blocks[kind], beside->settles, at);
-    }
-    push_starts(m, to, beside, at);
+    push_settled(m, to, &beside->settles, at);
+    push_starts(m, to, &beside->starts, at);
     for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++)
         if (blocks[kind])
-            push_block(m, to, blocks[kind], at);
+            push_block(m, to, blocks[kind], beside, at);
 }
 
 // ---- loops of tasks ---------------------------------------------------------------------------
@@ -230,6 +232,16 @@ static void push_successive(struct making_part *m, struct block *to, const struc
     push(m, to, made);
 }
 
+// The same, a microbatch earlier.
+static void push_descending(struct making_part *m, struct block *to, const struct rolled *item) {
+    int64_t last = item->task.microbatch - (item->count - 1);
+    struct statement made = microbatch_loop(m, last, item->count, 0);
+    made.loop.descending = true;
+    const struct around inside = {1, false, 0, item->task.microbatch};
+    push_items(m, &made.loop.body, item->body, item->n_body, &inside);
+    push(m, to, made);
+}
+
 // A loop whose iterations are several microbatches apart counts them.
 static void push_counted(struct making_part *m, struct block *to, const struct rolled *item) {
     struct statement made = microbatch_loop(m, 0, item->count, 0);
@@ -255,6 +267,8 @@ static void push_item(struct making_part *m, struct block *to, const struct roll
     if (item->n_body > 0) {
         if (item->stride == 1)
             push_successive(m, to, item, around);
+        else if (around->depth == 0 && item->stride == -1)
+            push_descending(m, to, item);
         else if (around->depth == 0 && item->stride > 1)
             push_counted(m, to, item);
         else
@@ -267,30 +281,36 @@ static void push_item(struct making_part *m, struct block *to, const struct roll
         push_successive(m, to, &one, around);
         return;
     }
-    struct moment at = {-1, microbatch, around->depth};
+    struct moment at = {.variable = -1, .offset = microbatch, .depth = around->depth};
     if (around->depth > 0)
-        at = (struct moment){around->depth - 1, microbatch - around->first, around->depth};
+        at = (struct moment){.variable = around->depth - 1,
+                             .offset = microbatch - around->first,
+                             .depth = around->depth};
     push_task(m, to, &item->task, &at);
 }
 
 // ---- the whole --------------------------------------------------------------------------------
 
-// What the last tasks have sent.
+// What the last tasks have sent, in loops over microbatches that follow one another.
 static void push_last_waits(struct making_part *m, struct block *to) {
     const struct task_loop *loop = loop_of(m);
     for (uint32_t i = 0; i < loop->n_messages; i++) {
         const struct message *message = &loop->messages[i];
-        int64_t slots = slots_of(m, message);
-        if (rank_of_stage(m->s, loop->tasks[message->from].stage) != m->rank)
+        const struct task_block *from = &loop->tasks[message->from];
+        if (rank_of_stage(m->s, from->stage) != m->rank)
             continue;
-        uint32_t handle = sending(m, message);
-        if (slots == 1) {
-            push_wait(m, to, handle, index_constant(0));
-            continue;
+        const uint32_t *order = order_of(m->s, loop, from);
+        uint32_t handle = sending(m, message), all = (uint32_t)m->s->microbatches, n;
+        for (uint32_t at = all > message->lag ? all - message->lag : 0; at < all; at += n) {
+            for (n = 1; at + n < all && order[at + n] == order[at] + n;)
+                n++;
+            struct statement made = microbatch_loop(m, order[at], n, 0);
+            struct moment moment = {
+                .variable = n > 1 ? 0 : -1, .offset = n > 1 ? 0 : order[at], .depth = 1};
+            push_wait(m, n > 1 ? &made.loop.body : to, handle, slot_of(&moment, 0, message->sends));
+            if (n > 1)
+                push(m, to, made);
         }
-        struct statement made = microbatch_loop(m, m->s->microbatches - slots, slots, 0);
-        push_wait(m, &made.loop.body, handle, index_variable(0, 0, slots));
-        push(m, to, made);
     }
 }
 

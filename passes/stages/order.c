@@ -26,39 +26,61 @@ static const struct schedule *forward_only(struct splitter *s, const struct sche
     return forward;
 }
 
+// ---- what is known of tasks -------------------------------------------------------------------
+
+static void place_task(const struct splitter *s, struct task_loop *loop, enum task_kind kind,
+                       const struct task *task, uint32_t position, uint32_t *n_placed) {
+    size_t first = task_slot(s, kind, task->stage, 0);
+    uint32_t turn = n_placed[first / (size_t)s->microbatches]++;
+    loop->positions[first + task->microbatch] = position;
+    loop->turns[first + task->microbatch] = turn;
+    loop->by_turn[first + turn] = task->microbatch;
+}
+
 static void find_positions(struct splitter *s, struct task_loop *loop) {
-    loop->positions = ARENA_ARRAY(s->scratch, uint32_t,
-                                  (size_t)3 * s->pipeline->n_stages * (size_t)s->microbatches);
+    size_t n_lanes = (size_t)3 * s->pipeline->n_stages, n = n_lanes * (size_t)s->microbatches;
+    uint32_t *n_placed = ARENA_ARRAY(s->scratch, uint32_t, n_lanes);
+    loop->positions = ARENA_ARRAY(s->scratch, uint32_t, n);
+    loop->turns = ARENA_ARRAY(s->scratch, uint32_t, n);
+    loop->by_turn = ARENA_ARRAY(s->scratch, uint32_t, n);
     for (uint32_t rank = 0; rank < loop->schedule->n_ranks; rank++)
         for (uint32_t i = 0; i < loop->schedule->ranks[rank].n; i++) {
             const struct task *task = &loop->schedule->ranks[rank].tasks[i];
-            loop->positions[task_slot(s, task->kind, task->stage, task->microbatch)] = i;
+            place_task(s, loop, task->kind, task, i, n_placed);
             if (task->kind == TASK_BACKWARD)
-                loop->positions[task_slot(s, TASK_WEIGHTS, task->stage, task->microbatch)] = i;
+                place_task(s, loop, TASK_WEIGHTS, task, i, n_placed);
         }
 }
 
-static double begin_of(const struct task_loop *loop, uint32_t task, int64_t microbatch) {
+static double begin_of(const struct task_loop *loop, uint32_t task, uint32_t microbatch) {
     const struct task_block *block = &loop->tasks[task];
-    const struct task of = {
-        .kind = block->kind, .stage = block->stage, .microbatch = (uint32_t)microbatch};
+    const struct task of = {.kind = block->kind, .stage = block->stage, .microbatch = microbatch};
     return simulation_begin(&loop->simulation, &of);
 }
 
-// Tasks of a stage in one direction are in the order of microbatches.
-static void find_lag(const struct splitter *s, const struct task_loop *loop,
-                     struct message *message) {
-    for (int64_t m = 0; m < s->microbatches; m++)
-        while (m + message->lag < s->microbatches &&
-               begin_of(loop, message->from, m + message->lag) < begin_of(loop, message->to, m))
+// ---- sends ------------------------------------------------------------------------------------
+
+static void settle_sends(struct splitter *s, const struct task_loop *loop, struct lives *lives,
+                         struct message *message) {
+    const struct task_block *from = &loop->tasks[message->from];
+    const uint32_t *order = order_of(s, loop, from);
+    uint32_t n = lives->n;
+    for (uint32_t i = 0; i < n; i++)
+        while (i + message->lag < n && begin_of(loop, message->from, order[i + message->lag]) <
+                                           begin_of(loop, message->to, order[i]))
             message->lag++;
+    message->settled = ARENA_ARRAY(s->scratch, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_last = i + message->lag >= n;
+        uint32_t m = order[i],
+                 at = is_last ? NEVER : position_of(s, loop, from, order[i + message->lag]);
+        message->settled[m] = at;
+        lives->of[m] = (struct lifetime){position_of(s, loop, from, m), is_last ? NEVER : at - 1};
+    }
+    message->sends = slots_of(lives);
 }
 
-// From where on something of a microbatch is in a buffer, and behind which position of the rank's list no longer:
-// that of its last task, or the one in front of which a message with it is waited for.
-struct lifetime {
-    uint32_t begin, end;
-};
+// ---- items ------------------------------------------------------------------------------------
 
 static bool carries(const struct message *message, buffer_id buffer) {
     for (uint32_t k = 0; k < message->n; k++)
@@ -67,25 +89,17 @@ static bool carries(const struct message *message, buffer_id buffer) {
     return false;
 }
 
-static void add_sent(const struct splitter *s, const struct task_loop *loop,
-                     const struct message *sent, int64_t m, struct lifetime *life) {
-    const struct task_block *from = &loop->tasks[sent->from];
-    if (m + sent->lag >= s->microbatches) {
-        life->end = UINT32_MAX;
-        return;
-    }
-    uint32_t wait = loop->positions[task_slot(s, from->kind, from->stage, m + sent->lag)] - 1;
-    life->end = wait > life->end ? wait : life->end;
-}
-
 static void add_task(const struct splitter *s, const struct task_loop *loop, buffer_id buffer,
                      const struct task_block *task, int64_t m, struct lifetime *life) {
-    uint32_t at = loop->positions[task_slot(s, task->kind, task->stage, m)];
+    uint32_t at = position_of(s, loop, task, m);
     life->begin = at < life->begin ? at : life->begin;
     life->end = at > life->end ? at : life->end;
-    for (uint32_t i = task->first_sent; i > 0; i = loop->messages[i - 1].next_sent)
-        if (carries(&loop->messages[i - 1], buffer))
-            add_sent(s, loop, &loop->messages[i - 1], m, life);
+    for (uint32_t i = task->first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
+        const struct message *message = &loop->messages[i - 1];
+        uint32_t settled = message->settled[m], end = settled == NEVER ? NEVER : settled - 1;
+        if (carries(message, buffer) && end > life->end)
+            life->end = end;
+    }
     for (uint32_t i = task->first_received; i > 0; i = loop->messages[i - 1].next_received) {
         const struct message *message = &loop->messages[i - 1];
         if (carries(message, buffer) && message->started[m] < life->begin)
@@ -93,43 +107,27 @@ static void add_task(const struct splitter *s, const struct task_loop *loop, buf
     }
 }
 
-static struct lifetime lifetime_of(struct splitter *s, const struct task_loop *loop,
-                                   buffer_id buffer, const struct stage_use *home, int64_t m) {
-    struct lifetime life = {.begin = UINT32_MAX};
+// From the first to the last of the tasks of the stages that share the home's. False: the step has none of them.
+static bool find_lifetime(struct splitter *s, const struct task_loop *loop, buffer_id buffer,
+                          const struct stage_use *home, int64_t m, struct lifetime *life) {
+    *life = (struct lifetime){.begin = NEVER};
     for (struct stage_use *use = s->buffers[buffer].uses; use; use = use->next)
         for (enum task_kind kind = 0; kind < N_TASK_KINDS && home_of(use) == home; kind++) {
             const struct task_block *task = find_block(s, loop, kind, use->stage);
             if (task && use->kinds >> kind & 1)
-                add_task(s, loop, buffer, task, m, &life);
+                add_task(s, loop, buffer, task, m, life);
         }
-    return life;
+    return life->begin != NEVER;
 }
 
-// Slots in turn, so that no two microbatches of which something is there at once have the same: as many as from
-// the first of them to the last. `ends` is room for all.
-static int64_t in_flight(struct splitter *s, const struct task_loop *loop, buffer_id buffer,
-                         const struct stage_use *home, uint32_t *ends) {
-    int64_t most = 1, first = 0;
-    for (int64_t m = 0; m < s->microbatches; m++) {
-        struct lifetime life = lifetime_of(s, loop, buffer, home, m);
-        if (life.begin == UINT32_MAX) // the step has no such task
-            return 1;
-        ends[m] = m > 0 && ends[m - 1] > life.end ? ends[m - 1] : life.end; // so far
-        while (first < m && ends[first] < life.begin)
-            first++;
-        most = m - first + 1 > most ? m - first + 1 : most;
-    }
-    return most;
-}
-
-static void count_in_flight(struct splitter *s, struct task_loop *loop) {
-    uint32_t *ends = ARENA_ARRAY(s->scratch, uint32_t, (size_t)s->microbatches);
+static void count_in_flight(struct splitter *s, const struct task_loop *loop, struct lives *lives) {
     for (buffer_id i = 0; i < s->whole->n_buffers; i++)
         for (struct stage_use *use = s->buffers[i].uses; use && passes_on(&s->buffers[i]);
              use = use->next) {
-            if (use->home)
-                continue;
-            int64_t here = in_flight(s, loop, i, use, ends);
+            bool there = !use->home;
+            for (uint32_t m = 0; m < lives->n && there; m++)
+                there = find_lifetime(s, loop, i, use, m, &lives->of[m]);
+            int64_t here = there ? slots_of(lives) : 1;
             use->in_flight = here > use->in_flight ? here : use->in_flight;
         }
 }
@@ -171,12 +169,11 @@ static struct arrival *arrivals_at(struct splitter *s, struct task_loop *loop, u
         const struct task_block *from = &loop->tasks[loop->messages[i].from];
         const struct task_block *to = &loop->tasks[loop->messages[i].to];
         for (int64_t m = 0; m < s->microbatches && rank_of_stage(s, to->stage) == rank; m++)
-            all[(*n)++] =
-                (struct arrival){.message = i,
-                                 .sender = rank_of_stage(s, from->stage),
-                                 .microbatch = m,
-                                 .sent = loop->positions[task_slot(s, from->kind, from->stage, m)],
-                                 .read = loop->positions[task_slot(s, to->kind, to->stage, m)]};
+            all[(*n)++] = (struct arrival){.message = i,
+                                           .sender = rank_of_stage(s, from->stage),
+                                           .microbatch = m,
+                                           .sent = position_of(s, loop, from, m),
+                                           .read = position_of(s, loop, to, m)};
     }
     return all;
 }
@@ -197,88 +194,106 @@ static void start_receives(struct splitter *s, struct task_loop *loop, struct ar
     qsort(all, n, sizeof *all, by_started);
 }
 
-// Microbatches of one message start in their order, and are waited for in it.
 static void count_receives(const struct splitter *s, const struct task_loop *loop,
-                           struct message *message) {
+                           struct lives *lives, struct message *message) {
     const struct task_block *to = &loop->tasks[message->to];
-    int64_t last = 0;
-    message->slots = 1;
-    for (int64_t m = 0; m < s->microbatches; m++) {
-        uint32_t read = loop->positions[task_slot(s, to->kind, to->stage, m)];
-        while (last + 1 < s->microbatches && message->started[last + 1] <= read)
-            last++;
-        message->slots = last - m + 1 > message->slots ? last - m + 1 : message->slots;
-    }
+    for (uint32_t m = 0; m < lives->n; m++)
+        lives->of[m] = (struct lifetime){message->started[m], position_of(s, loop, to, m)};
+    message->receives = slots_of(lives);
 }
 
 // ---- beside tasks -----------------------------------------------------------------------------
 
-static bool beside_equal(const struct beside *a, const struct beside *b) {
-    bool equal = a->settles == b->settles && a->n == b->n;
+static bool lists_equal(const struct message_list *a, const struct message_list *b) {
+    bool equal = a->n == b->n;
     for (uint32_t i = 0; equal && i < a->n; i++)
-        equal = a->starts[i].message == b->starts[i].message &&
-                a->starts[i].later == b->starts[i].later;
+        equal = a->of[i].message == b->of[i].message && a->of[i].later == b->of[i].later;
     return equal;
+}
+
+static void add_message(struct splitter *s, struct message_list *list, uint32_t message,
+                        int64_t later) {
+    ARENA_PUSH(s->scratch, list->of, list->n, list->cap, (struct message_of){message, later});
 }
 
 // Those of the neighbours are mostly the same.
 static uint32_t number_of(struct splitter *s, struct task_loop *loop, const struct beside *beside) {
     for (uint32_t i = loop->n_besides; i > 0; i--)
-        if (beside_equal(&loop->besides[i - 1], beside))
+        if (lists_equal(&loop->besides[i - 1].settles, &beside->settles) &&
+            lists_equal(&loop->besides[i - 1].starts, &beside->starts) &&
+            memcmp(loop->besides[i - 1].joins, beside->joins, sizeof beside->joins) == 0)
             return i;
-    struct beside made = *beside;
-    made.starts = arena_copy(s->scratch, made.starts, made.n * sizeof *made.starts);
-    ARENA_PUSH(s->scratch, loop->besides, loop->n_besides, loop->cap_besides, made);
+    ARENA_PUSH(s->scratch, loop->besides, loop->n_besides, loop->cap_besides, *beside);
     return loop->n_besides;
 }
 
-static uint32_t settled_by(const struct splitter *s, const struct task_loop *loop,
-                           const struct task *of) {
-    uint32_t settles = 0;
+static struct message_list settled_by(struct splitter *s, const struct task_loop *loop,
+                                      const struct task *of) {
+    struct message_list settles = {0};
     for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++) {
         const struct task_block *block = find_block(s, loop, kind, of->stage);
+        size_t first = task_slot(s, kind, of->stage, 0);
+        uint32_t turn = loop->turns[first + of->microbatch];
         for (uint32_t i = block && task_does(of->kind, kind) ? block->first_sent : 0; i > 0;
-             i = loop->messages[i - 1].next_sent)
-            if (of->microbatch >= loop->messages[i - 1].lag)
-                settles |= 1u << loop->messages[i - 1].bit;
+             i = loop->messages[i - 1].next_sent) {
+            uint32_t lag = loop->messages[i - 1].lag;
+            if (turn >= lag)
+                add_message(s, &settles, i - 1,
+                            (int64_t)loop->by_turn[first + turn - lag] - of->microbatch);
+        }
     }
     return settles;
+}
+
+static void add_joins(const struct splitter *s, const struct task_loop *loop, const struct task *of,
+                      struct beside *beside) {
+    for (enum task_kind kind = 0; kind < N_TASK_KINDS; kind++) {
+        const struct task_block *block = find_block(s, loop, kind, of->stage);
+        if (block && block->joins && task_does(of->kind, kind))
+            beside->joins[kind] = joining_of(s, block, of->microbatch);
+    }
 }
 
 static void list_tasks(struct splitter *s, struct task_loop *loop, uint32_t rank) {
     size_t n, next = 0;
     struct arrival *all = arrivals_at(s, loop, rank, &n);
     struct rank_tasks *list = &loop->lists[rank];
-    struct early_receive *starts = ARENA_ARRAY(s->scratch, struct early_receive, n + 1);
     start_receives(s, loop, all, n);
     *list = loop->schedule->ranks[rank];
     list->tasks = arena_copy(s->scratch, list->tasks, list->n * sizeof *list->tasks);
     for (uint32_t i = 0; i < list->n; i++) {
-        struct beside beside = {.settles = settled_by(s, loop, &list->tasks[i]), .starts = starts};
+        struct beside beside = {.settles = settled_by(s, loop, &list->tasks[i])};
         for (; next < n && all[next].read == i; next++)
-            starts[beside.n++] = (struct early_receive){
-                all[next].message, all[next].microbatch - list->tasks[i].microbatch};
+            add_message(s, &beside.starts, all[next].message,
+                        all[next].microbatch - list->tasks[i].microbatch);
+        add_joins(s, loop, &list->tasks[i], &beside);
         list->tasks[i].beside = number_of(s, loop, &beside);
     }
     CHECK(next == n);
 }
 
+static void order_loop(struct splitter *s, struct task_loop *loop, struct lives *lives) {
+    CHECK(schedule_simulate(s->scratch, loop->schedule, NULL, &loop->simulation));
+    find_positions(s, loop);
+    find_joins(s, loop);
+    for (uint32_t i = 0; i < loop->n_messages; i++)
+        settle_sends(s, loop, lives, &loop->messages[i]);
+    loop->lists = ARENA_ARRAY(s->scratch, struct rank_tasks, loop->schedule->n_ranks);
+    for (uint32_t rank = 0; rank < loop->schedule->n_ranks; rank++)
+        list_tasks(s, loop, rank);
+    for (uint32_t i = 0; i < loop->n_messages; i++)
+        count_receives(s, loop, lives, &loop->messages[i]);
+    count_in_flight(s, loop, lives);
+}
+
 void order_tasks(struct splitter *s) {
+    struct lives lives = lives_of(s->scratch, (uint32_t)s->microbatches);
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct task_loop *loop = &s->loops[kind];
+        const struct schedule *schedule = s->pipeline->schedule;
         if (!loop->loop)
             continue;
-        const struct schedule *schedule = s->pipeline->schedule;
         loop->schedule = kind == STEP_TRAIN ? schedule : forward_only(s, schedule);
-        CHECK(schedule_simulate(s->scratch, loop->schedule, NULL, &loop->simulation));
-        find_positions(s, loop);
-        for (uint32_t i = 0; i < loop->n_messages; i++)
-            find_lag(s, loop, &loop->messages[i]);
-        loop->lists = ARENA_ARRAY(s->scratch, struct rank_tasks, schedule->n_ranks);
-        for (uint32_t rank = 0; rank < schedule->n_ranks; rank++)
-            list_tasks(s, loop, rank);
-        for (uint32_t i = 0; i < loop->n_messages; i++)
-            count_receives(s, loop, &loop->messages[i]);
-        count_in_flight(s, loop);
+        order_loop(s, loop, &lives);
     }
 }

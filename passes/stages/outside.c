@@ -92,6 +92,20 @@ static uint32_t unit_with(struct making_part *m, uint32_t of, const bool *needed
     return found;
 }
 
+// Whether what is made has it.
+static bool is_here(struct making_part *m, struct reference r) {
+    return rank_set_has(ranks_of_buffer(m->s, r.buffer), m->rank) &&
+           (!m->alone || m->s->whole->buffers[r.buffer].tensor == m->alone - 1);
+}
+
+static bool is_all_here(struct making_part *m, const struct statement *from) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(m->s->whole, from, i)).at; i++)
+        if (!is_here(m, *access.at))
+            return false;
+    return true;
+}
+
 // False: nothing of the call is the rank's.
 static bool cut_call(struct making_part *m, const struct statement *from, struct statement *made) {
     const struct unit *unit = &m->part->job->units[from->call.unit];
@@ -99,7 +113,7 @@ static bool cut_call(struct making_part *m, const struct statement *from, struct
     bool *kept = ARENA_ARRAY(m->s->scratch, bool, unit->n_results + 1), any = false;
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct unit_result *result = &unit->results[i];
-        kept[i] = rank_set_has(ranks_of_buffer(m->s, from->call.results[i].buffer), m->rank);
+        kept[i] = is_here(m, from->call.results[i]);
         needed[result->value] |= kept[i];
         if (kept[i] && result->in_parameter != NO_ID)
             needed[result->in_parameter] = true;
@@ -121,10 +135,6 @@ static bool cut_call(struct making_part *m, const struct statement *from, struct
 }
 
 // ---- parts of other statements ----------------------------------------------------------------
-
-static bool is_here(struct making_part *m, struct reference r) {
-    return rank_set_has(ranks_of_buffer(m->s, r.buffer), m->rank);
-}
 
 static bool cut_start(struct making_part *m, struct statement *made) {
     uint32_t n = 0;
@@ -176,7 +186,7 @@ static bool cut_statement(struct making_part *m, const struct statement *from, b
     *made = statement_clone(m->s->arena, m->s->whole, from);
     switch (from->kind) {
     case STATEMENT_CALL:
-        return has_all(m->s, from, m->rank) || cut_call(m, from, made);
+        return is_all_here(m, from) || cut_call(m, from, made);
     case STATEMENT_START:
         return cut_start(m, made);
     case STATEMENT_WAIT:
@@ -234,8 +244,9 @@ static bool is_of_tensors(const struct splitter *s, const struct statement *from
 }
 
 void push_tail(struct making_part *m, struct block *to, uint32_t stage, const struct moment *at,
-               const struct task_block *of) {
+               const struct task_block *of, uint32_t tensor) {
     bool started = false;
+    m->alone = tensor + 1;
     for (uint32_t i = 0; i < of->n; i++) {
         const struct statement *from = &of->statements[i];
         struct statement made;
@@ -245,6 +256,7 @@ void push_tail(struct making_part *m, struct block *to, uint32_t stage, const st
         if (here)
             block_push(m->s->arena, to, statement_in_task(m, stage, at, &made));
     }
+    m->alone = 0;
 }
 
 // ---- sums in order ----------------------------------------------------------------------------
@@ -271,7 +283,7 @@ void push_message_wait(struct making_part *m, const char *name) {
 }
 
 static struct making_part part_of_rank(struct splitter *s, uint32_t rank, enum step_kind kind) {
-    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind]};
+    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind], 0};
 }
 
 // What one rank has added up goes to the next that adds to it, and of the first there is nothing left.

@@ -38,7 +38,7 @@ static void make_step(struct splitter *s, enum step_kind kind) {
         }
         for (uint32_t rank = 0; rank < s->pipeline->schedule->n_ranks; rank++) {
             struct program *part = s->parts[rank];
-            push_tasks(&(struct making_part){s, rank, kind, part, &part->steps[kind]});
+            push_tasks(&(struct making_part){s, rank, kind, part, &part->steps[kind], 0});
         }
         if (kind == STEP_TRAIN)
             exchange_tied(s);

@@ -2,7 +2,9 @@
 // declared in passes/passes.h.
 //
 //   tasks.c    the tasks of a step, what they touch, and what goes from one to another
+//   slots.c    how many there must be of what a rank has of several microbatches at once
 //   order.c    when messages are known to have arrived, and how many microbatches are in flight
+//   joins.c    sums over microbatches that have an order
 //   copies.c   buffers and statements of the whole as they are in a part
 //   loops.c    a rank's tasks in their order
 //   outside.c  what stands around them, by whose it is
@@ -24,6 +26,7 @@ struct task_block {
     uint32_t n;
     struct span span;
     uint32_t first_sent, first_received; // messages, from 1 on; 0: none
+    struct joins *joins;                 // NULL: its sums have no order
 };
 
 // Items that one task has made and another, on another rank, reads first.
@@ -32,22 +35,41 @@ struct message {
     uint32_t next_sent, next_received; // of these tasks' messages, from 1 on
     struct reference *items;           // of the whole program, by constants
     uint32_t n, cap;
-    int64_t lag;       // by when so many more tasks like the first begin, it has arrived
-    uint32_t bit;      // among the messages of such tasks
-    uint32_t *started; // by microbatch: the position of the task before which its receive starts
-    int64_t slots;     // receives that have started and are not waited for, at most
+    uint32_t lag; // by when so many more tasks like the first begin, it has arrived
+    uint32_t *
+        settled; // by microbatch: the position of the task before which its send is waited for; NEVER: of none
+    uint32_t *started;       // the same, before which its receive starts
+    int64_t sends, receives; // slots of those that have started and are not waited for
 };
+enum { NEVER = UINT32_MAX };
 
-// What a rank does in front of a task: it waits for messages that tasks like this one have sent, a bit for each, and
-// starts receives, of this microbatch or a later one.
-struct early_receive {
+// What a rank does in front of a task: it waits for messages that tasks like this one have sent, and starts receives,
+// each of a microbatch so much later than the task's.
+struct message_of {
     uint32_t message;
     int64_t later;
 };
+struct message_list {
+    struct message_of *of;
+    uint32_t n, cap;
+};
+// How a task's sums over microbatches are joined to those of others, where they have an order: what stands for the
+// microbatch's number, from 1 on, 0: that itself; and by level the slot where a sum is kept.
+enum { MAX_LEVELS = 8 };
+struct joining {
+    uint32_t number;
+    uint8_t slots[MAX_LEVELS];
+};
 struct beside {
-    uint32_t settles;
-    struct early_receive *starts;
-    uint32_t n;
+    struct message_list settles, starts;
+    struct joining joins[N_TASK_KINDS]; // of what stands behind labels of each kind
+};
+
+// The same of all microbatches of a block of tasks.
+struct joins {
+    bool as_numbered; // by the numbers that microbatches have
+    uint8_t *levels;  // by microbatch: of how many levels its task joins two sums
+    int64_t slots[MAX_LEVELS];
 };
 
 // A gradient that one rank's task has begun for a microbatch, and to which another rank's would add: a table's that
@@ -69,8 +91,10 @@ struct task_loop {
     const struct schedule *schedule; // what each rank does of them
     struct simulation simulation;    // of it
     uint32_t *positions;             // of tasks in their rank's list, by task_slot
-    struct rank_tasks *lists;        // of each rank, with what is beside each task
-    struct beside *besides;          // by number, from 1 on
+    uint32_t *turns;                 // which of its stage's tasks of its kind each is, by the same
+    uint32_t *by_turn;        // the microbatches of such tasks, in the order that they have there
+    struct rank_tasks *lists; // of each rank, with what is beside each task
+    struct beside *besides;   // by number, from 1 on
     uint32_t n_besides, cap_besides;
 };
 
@@ -97,6 +121,7 @@ static inline struct stage_use *home_of(struct stage_use *use) {
 
 struct rank_copy {
     uint32_t rank;
+    unsigned slot; // of sums that wait
     buffer_id copy;
     const struct rank_copy *next;
 };
@@ -108,6 +133,8 @@ struct split_buffer {
     bool is_outside; // statements around the tasks touch it
     bool is_whole;   // of a window that they touch
     bool is_again;   // they have it for something else, too, or its whole
+    bool waits; // sums of a level of the tree over microbatches do there, for the one beside each
+    unsigned level;
     struct stage_use *uses;
     const struct rank_copy *copies;
 };
@@ -166,8 +193,41 @@ bool rank_set_has(const struct rank_set *, uint32_t rank);
 // Those that a buffer is of; what is of no part of the model is of all.
 const struct rank_set *ranks_of_buffer(struct splitter *, buffer_id);
 
+// ---- slots ------------------------------------------------------------------------------------
+// From where on something of a microbatch is there, and behind which position of the rank's list no longer: that of
+// its last task, or the one in front of which a message with it is waited for.
+struct lifetime {
+    uint32_t begin, end;
+};
+
+// Lifetimes, mostly by microbatch, and room for what finds slots for them.
+struct lives {
+    struct lifetime *of;
+    uint32_t n;
+    const struct lifetime **in_order, **last;
+    uint32_t *ends;
+};
+
+struct lives lives_of(struct arena *, uint32_t n); // room for so many
+// Slots in turn: the fewest of which no two that are there at once have the same.
+int64_t slots_of(struct lives *);
+
 // ---- order ------------------------------------------------------------------------------------
 void order_tasks(struct splitter *);
+// The microbatches of a stage's tasks of a kind, in their order.
+static inline const uint32_t *order_of(const struct splitter *s, const struct task_loop *loop,
+                                       const struct task_block *task) {
+    return &loop->by_turn[task_slot(s, task->kind, task->stage, 0)];
+}
+static inline uint32_t position_of(const struct splitter *s, const struct task_loop *loop,
+                                   const struct task_block *task, int64_t microbatch) {
+    return loop->positions[task_slot(s, task->kind, task->stage, microbatch)];
+}
+
+// ---- joins ------------------------------------------------------------------------------------
+// Where sums have an order, how those of each block of tasks are joined.
+void find_joins(struct splitter *, struct task_loop *);
+struct joining joining_of(const struct splitter *, const struct task_block *, uint32_t microbatch);
 
 // ---- copies -----------------------------------------------------------------------------------
 // Where a copied statement stands: the number of its microbatch, and how many loops are around it.
@@ -175,6 +235,7 @@ struct moment {
     int variable; // -1: `offset` is the number
     int64_t offset;
     int depth;
+    const struct joining *joins;
 };
 static inline struct index microbatch_at(const struct moment *at, int64_t later, int64_t modulus) {
     return index_variable(at->variable, at->offset + later, modulus);
@@ -187,6 +248,7 @@ struct making_part {
     enum step_kind kind;
     struct program *part;
     struct step *step;
+    uint32_t alone; // of what is made for this tensor alone it, from 1 on; 0: it is for all
 };
 
 buffer_id copy_on_rank(struct making_part *, buffer_id);
@@ -201,9 +263,9 @@ struct statement statement_outside(struct making_part *, const struct statement 
 
 // ---- loops, outside, tied ---------------------------------------------------------------------
 void push_tasks(struct making_part *);
-// What a task does with gradients of the rank's own tensors, behind its calls, in another stage's task.
+// What a task does with a tensor's gradients behind its calls, in another stage's task.
 void push_tail(struct making_part *, struct block *to, uint32_t stage, const struct moment *,
-               const struct task_block *of);
+               const struct task_block *of, uint32_t tensor);
 void push_outside(struct splitter *, enum step_kind, const struct statement *);
 // One end of a message around the tasks: all of a buffer of the part.
 void push_message(struct making_part *, enum collective_kind, const char *name, uint32_t peer,

@@ -77,21 +77,24 @@ static bool was_sent(const struct makers *m, uint32_t from, const struct referen
     return false;
 }
 
+// A message is of one type.
+static bool is_of_type(const struct makers *m, const struct message *message, buffer_id buffer) {
+    const struct buffer *buffers = m->s->whole->buffers;
+    return buffers[message->items[0].buffer].dtype == buffers[buffer].dtype;
+}
+
 static void send_item(struct makers *m, uint32_t from, struct reference item) {
     struct task_loop *loop = m->loop;
-    uint32_t bit = 0;
     if (was_sent(m, from, &item))
         return;
     for (uint32_t i = loop->tasks[from].first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
         struct message *message = &loop->messages[i - 1];
-        bit++;
-        if (message->to != m->task)
+        if (message->to != m->task || !is_of_type(m, message, item.buffer))
             continue;
         ARENA_PUSH(m->s->scratch, message->items, message->n, message->cap, item);
         return;
     }
-    CHECK(bit < 32);
-    struct message made = {.from = from, .to = m->task, .lag = 1, .bit = bit};
+    struct message made = {.from = from, .to = m->task, .lag = 1};
     made.next_sent = loop->tasks[from].first_sent;
     made.next_received = loop->tasks[m->task].first_received;
     ARENA_PUSH(m->s->scratch, made.items, made.n, made.cap, item);
@@ -116,19 +119,38 @@ static void share_copies(struct makers *m, buffer_id buffer, uint32_t one, uint3
         second->home = first;
 }
 
+// Whether their rank does one of two tasks before the other, of each microbatch.
+static bool comes_first(const struct makers *m, const struct task_block *one,
+                        const struct task_block *other) {
+    const struct rank_tasks *list =
+        &m->s->pipeline->schedule->ranks[rank_of_stage(m->s, one->stage)];
+    bool *done = ARENA_ARRAY(m->s->scratch, bool, (size_t)m->s->microbatches);
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct task *task = &list->tasks[i];
+        if (task->stage == one->stage && task_does(task->kind, one->kind))
+            done[task->microbatch] = true;
+        else if (task->stage == other->stage && task_does(task->kind, other->kind) &&
+                 !done[task->microbatch])
+            return false;
+    }
+    return true;
+}
+
 static void read_item(struct makers *m, struct reference item, int64_t number) {
     uint32_t *makers = m->by_item[item.buffer];
     uint32_t from = makers ? makers[number] : 0;
     if (from == 0)
         return;
     const struct task_block *tasks = m->loop->tasks;
+    bool of_tensor = m->s->whole->buffers[item.buffer].tensor != NO_ID;
     uint32_t maker = rank_of_stage(m->s, tasks[from - 1].stage);
-    if (maker == rank_of_stage(m->s, tasks[m->task].stage)) {
-        share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
-        return;
-    }
-    if (m->s->whole->buffers[item.buffer].tensor != NO_ID)
+    bool on_one = maker == rank_of_stage(m->s, tasks[m->task].stage);
+    bool in_order = m->s->whole->job->policy.reproducible;
+    if (on_one ? of_tensor && !comes_first(m, &tasks[from - 1], &tasks[m->task])
+               : of_tensor && !in_order)
         part_item(m, from - 1, item);
+    else if (on_one)
+        share_copies(m, item.buffer, tasks[from - 1].stage, tasks[m->task].stage);
     else
         send_item(m, from - 1, item);
 }
@@ -307,7 +329,7 @@ const struct rank_set *ranks_of_buffer(struct splitter *s, buffer_id id) {
         rank_set_add(s, set, rank_of_stage(s, stage_of_layer(s, buffer_first_layer(buffer))));
     else if (by_layer)
         set->any = true; // of a layer at a time
-    else if (buffer->class == CLASS_INPUT && buffer->rank > 0)
+    else if (buffer->rank > 0 && (buffer->class == CLASS_INPUT || s->buffers[id].is_made))
         for (const struct stage_use *use = s->buffers[id].uses; use; use = use->next)
             rank_set_add(s, set, rank_of_stage(s, use->stage));
     else

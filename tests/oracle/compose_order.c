@@ -13,7 +13,7 @@ struct order {
     struct composer *c;
     int64_t stages;
     bool splits;         // backward, in two
-    bool ascends;        // microbatches one after the other: other orders are not built yet
+    bool ascends;        // microbatches one after the other
     bool *done;          // [(kind * stages + stage) * microbatches + microbatch]
     const char *rows[8]; // by rank
 };
@@ -87,7 +87,7 @@ static const char *write_rows(const struct order *o, uint64_t name) {
 
 const char *compose_order(struct composer *c, int64_t stages) {
     struct order order = {
-        .c = c, .stages = stages, .splits = chance(c, 350), .ascends = !chance(c, 40)};
+        .c = c, .stages = stages, .splits = chance(c, 350), .ascends = chance(c, 400)};
     uint64_t name = c->random;
     int64_t rank_of[16];
     order.done = ARENA_ARRAY(c->arena, bool, N_KINDS *stages * c->microbatches);

@@ -2,6 +2,7 @@
 // (ordered.c): collectives sum the digits that axes own, `carry` and `accumulate_pair` those
 // of time, the least significant first.
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "verify/rules/rule.h"
 
@@ -42,13 +43,13 @@ const struct fault *ordered_sum_over(struct proof *p, const struct exchange *exc
     return fault;
 }
 
-// Blocks of as many microbatches side by side. Where a tree is complete, and only then has it all
-// digits of time, each begins at a multiple of its size, as the first one does.
-static bool are_siblings(const struct judgement *left, const struct judgement *right,
+// Blocks of as many microbatches side by side, whichever comes first: the two summands of an addition commute. Where a
+// tree is complete, and only then has it all digits of time, each begins at a multiple of its size, as the first one
+// does.
+static bool are_siblings(const struct judgement *a, const struct judgement *b,
                          const struct leaves *leaves) {
-    int64_t n = leaves->microbatches;
-    return term_equal(left->value.of, right->value.of) && left->leaves == right->leaves &&
-           left->microbatch + n == right->microbatch;
+    return term_equal(a->value.of, b->value.of) && a->leaves == b->leaves &&
+           llabs((long long)a->microbatch - b->microbatch) == leaves->microbatches;
 }
 
 const struct fault *ordered_join(struct proof *p, const char *what, const struct judgement *kept,
@@ -67,6 +68,7 @@ const struct fault *ordered_join(struct proof *p, const char *what, const struct
     leaves_sum(p->world, &leaves, 2);
     leaves.microbatches *= 2;
     sum->leaves = leaves_intern(p->world, &leaves);
-    sum->microbatch = kept->microbatch;
+    if (kept->microbatch < sum->microbatch)
+        sum->microbatch = kept->microbatch;
     return NULL;
 }
