@@ -171,7 +171,7 @@ static const struct job *change_row(struct arena *arena, const struct job *job, 
     return made;
 }
 
-// Gradients are begun anew between two loops over tasks; NULL: there are no such loops.
+// Gradients are begun anew behind a loop over tasks; NULL: there is no such loop.
 static const struct job *begin_anew(struct arena *arena, const struct job *job, uint64_t random) {
     struct job *made = job_clone(arena, job);
     struct program *program = made->programs[random_bits(&random) % made->n_programs];
@@ -192,7 +192,7 @@ static const struct job *begin_anew(struct arena *arena, const struct job *job, 
     }
     if (!zero || at == 0)
         return NULL;
-    block_insert(arena, body, at, statement_clone(arena, program, zero));
+    block_insert(arena, body, at + 1, statement_clone(arena, program, zero));
     job_number(made);
     return made;
 }
