@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two files train alike in fp64, where a difference means something: losses, norms and parameters of three steps. Where
-they are `reproducible` none may differ in a bit. What the other holds and sends, and has alive, is what was accounted for it, and its plan has no flaws unless it was
-written by hand. The one is the file whose program the other has edited, say, or the same on a mesh of one device.
+they are `reproducible` none may differ in a bit. What the other holds and sends, and has alive, is what was accounted
+for it, and its plan has no flaws unless it was written by hand. The one is the file whose program the other has edited, say, or the same on a mesh of one device.
 
 usage: trains_alike.py PLACEC ONE OTHER [-D...]     with the settings for which an edited program was printed
 """
@@ -55,7 +55,8 @@ def text_of(path):
 
 
 def compare(ours, theirs):
-    within = 0 if re.search(r"reproducible = [1-9]", text_of(ONE)) else WITHIN
+    said = re.sub("//.*", "", text_of(ONE))
+    within = 0 if re.search("reproducible = [1-9]", said) else WITHIN
     (steps, tensors), (other_steps, other_tensors) = ours, theirs
     for step, other in zip(steps, other_steps):
         for what in ("loss", "grad_norm"):

@@ -377,7 +377,7 @@ static const struct lemma *find_lemma(struct abstract_machine *m, const struct t
     return lemma;
 }
 
-// Of a receive: how many of the task's earlier ones are from the same part.
+// How many of the task's earlier receives are from the same part as this one.
 static int32_t n_received_before(const struct task_text *text, uint32_t end) {
     int32_t n = 0;
     for (uint32_t i = 0; i < end; i++)

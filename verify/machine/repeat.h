@@ -18,7 +18,7 @@
 
 struct repetition; // of a part, in a step
 
-// Of the step that begins; NULL: all of it is executed.
+// For the step that begins; NULL: all of it is executed.
 struct repetition *repetition_new(struct abstract_machine *);
 
 enum repeated {

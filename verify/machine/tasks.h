@@ -52,7 +52,7 @@ struct task_texts {
 };
 
 struct task_texts *task_texts_of(struct abstract_machine *);
-// Of the label; NULL: it begins none that could be repeated.
+// The text behind the label; NULL: it begins none that could be repeated.
 const struct task_text *task_text_find(const struct task_texts *, const struct statement *label);
 // The cell in which the place lies, which is of a buffer that tasks name.
 uint32_t task_cell_of(const struct abstract_machine *, const struct task_texts *, struct place);
