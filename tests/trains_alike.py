@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Two files train alike in fp64, where a difference means something: losses, norms and parameters of three steps. Where
 they are `reproducible` none may differ in a bit. What the other holds and sends, and has alive, is what was accounted
-for it, and its plan has no flaws unless it was written by hand. The one is the file whose program the other has edited, say, or the same on a mesh of one device.
+for it, and its plan has no flaws unless it was written by hand. The one is the file whose program the other has edited,
+say, or the same on a mesh of one device.
 
 usage: trains_alike.py PLACEC ONE OTHER [-D...]     with the settings for which an edited program was printed
 """

@@ -211,7 +211,7 @@ static void shorten_index(const struct shortener *s, const struct named *named) 
     }
 }
 
-// Of messages one end has been shortened.
+// What messages name is one item at both ends, of which one has been shortened.
 static void shorten_statements(const struct shortener *s) {
     uint32_t place = 0;
     struct statement_walk walk = walk_statements(&s->step->body);

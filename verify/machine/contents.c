@@ -243,7 +243,7 @@ struct token contents_of_cell(struct contents *contents, struct abstract_machine
     return token;
 }
 
-// Of the token's microbatches.
+// The value that was held, of the microbatches of the token.
 static struct judgement value_of(const struct contents *contents, const struct world *w,
                                  struct token token, const struct held *held) {
     struct judgement value = held->value;
