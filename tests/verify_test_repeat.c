@@ -197,6 +197,66 @@ static const struct job *begin_anew(struct arena *arena, const struct job *job, 
     return made;
 }
 
+// Nothing waits for a transfer; NULL: nothing is waited for outside of loops.
+static const struct job *leave_out_wait(struct arena *arena, const struct job *job,
+                                        uint64_t random) {
+    struct job *made = job_clone(arena, job);
+    struct program *program = made->programs[random_bits(&random) % made->n_programs];
+    struct block *body = &program->steps[STEP_TRAIN].body;
+    uint64_t n = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < body->n; i++)
+        if (body->statements[i].kind == STATEMENT_WAIT && random_bits(&random) % ++n == 0)
+            at = i;
+    if (n == 0)
+        return NULL;
+    memmove(&body->statements[at], &body->statements[at + 1],
+            (body->n - at - 1) * sizeof *body->statements);
+    body->n--;
+    job_number(made);
+    return made;
+}
+
+static uint32_t task_end(const struct block *body, uint32_t begin) {
+    uint32_t end = begin + 1;
+    while (end < body->n && body->statements[end].kind != STATEMENT_TASK &&
+           !(body->statements[end].kind == STATEMENT_LOOP &&
+             loop_has_tasks(&body->statements[end].loop)))
+        end++;
+    return end;
+}
+
+// Behind all tasks some gradients are begun anew, and some of the tasks that make them done again; NULL:
+// there are none that stand alone.
+static const struct job *do_again(struct arena *arena, const struct job *job, uint64_t random) {
+    struct job *made = job_clone(arena, job);
+    struct program *program = made->programs[random_bits(&random) % made->n_programs];
+    struct block *body = &program->steps[STEP_TRAIN].body, all = {0}, again = {0};
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *s = &body->statements[i];
+        bool zeros =
+            s->kind == STATEMENT_ZERO ||
+            (s->kind == STATEMENT_LOOP && s->loop.body.statements[0].kind == STATEMENT_ZERO);
+        if (zeros)
+            block_push(arena, &again, statement_clone(arena, program, s));
+        if (s->kind != STATEMENT_TASK || s->task.kind != TASK_WEIGHTS ||
+            random_bits(&random) % 3 == 0)
+            continue;
+        for (uint32_t k = i; k < task_end(body, i); k++)
+            block_push(arena, &again, statement_clone(arena, program, &body->statements[k]));
+    }
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *s = &body->statements[i];
+        bool ends = s->kind == STATEMENT_TASK && s->task.kind == N_TASK_KINDS;
+        for (uint32_t k = 0; k < again.n && ends; k++)
+            block_push(arena, &all, again.statements[k]);
+        block_push(arena, &all, *s);
+    }
+    *body = all;
+    job_number(made);
+    return again.n ? made : NULL;
+}
+
 // ---- comparing --------------------------------------------------------------------------------
 
 static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
@@ -204,8 +264,10 @@ static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
     for (int i = 0; i < n; i++) {
         uint64_t random = seed * 131 + (uint64_t)i;
         struct arena arena = {0};
-        const struct job *wrong = i % 4 ? change_row(&arena, base->final, random)
-                                        : begin_anew(&arena, base->final, random);
+        static const struct job *(*const changes[])(struct arena *, const struct job *,
+                                                    uint64_t) = {begin_anew, change_row, do_again,
+                                                                 leave_out_wait};
+        const struct job *wrong = changes[i % 4](&arena, base->final, random);
         if (wrong)
             compare(base, wrong, arena_format(&arena, "seed %d: change %d", (int)seed, i), counts);
         struct mutant mutant = {0};

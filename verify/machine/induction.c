@@ -98,9 +98,12 @@ static bool begins_anywhere(const struct course *c) {
     return c->loop->stride && number_is_symbolic(m->cursor->variables[m->cursor->depth - 1]);
 }
 
-// What goes on there is of other parts, too, each of which is somewhere else in its own loops.
+// What goes on there is of other parts, too, each of which is somewhere else in its own loops, or is
+// repeated task by task.
 static bool goes_between(const struct course *c) {
     const bool *between = c->machine->between;
+    if (c->machine->repetition && loop_has_tasks(c->loop)) // of which not all is in the store
+        return true;
     struct statement_walk walk = walk_statements(&c->loop->body);
     while (between && walk_next(&walk)) {
         const struct statement *statement = walk.statement;

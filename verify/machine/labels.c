@@ -2,6 +2,11 @@
 // meant, and so where it first goes another way.
 #include "verify/machine/machine.h"
 
+void come_to_label(struct abstract_machine *m, const struct statement *label) {
+    m->cursor->task = label->task.kind == N_TASK_KINDS ? NULL : label;
+    m->cursor->microbatch = number_of(m, label->task.microbatch);
+}
+
 // Labels mean nothing, but what is done under one mostly has its microbatch, and is given something.
 void note_odd(struct abstract_machine *m, const char *name, const struct judgement *value,
               struct span span) {

@@ -112,7 +112,9 @@ bool step_execute(struct abstract_machine *, enum step_kind); // false: gave up,
 void step_begin(struct abstract_machine *, enum step_kind);
 bool step_advance(struct abstract_machine *); // false: the step has ended, or waits
 void step_end(struct abstract_machine *);     // insists that nothing is under way any more
-// labels.c: what a statement is given, of which the first that is odd is kept (proof.h).
+// labels.c
+void come_to_label(struct abstract_machine *, const struct statement *label);
+// What a statement is given, of which the first that is odd is kept (proof.h).
 void note_odd(struct abstract_machine *, const char *name, const struct judgement *, struct span);
 // The statements of the block come next, on the store as it stands.
 void step_enter(struct abstract_machine *, const struct block *);

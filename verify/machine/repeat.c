@@ -11,7 +11,7 @@ struct known { // of a cell
     struct token token;
     uint32_t version; // of all: else it has to be looked at
     bool changed;     // the store does not say so yet
-    uint8_t n_read;   // by messages under way
+    uint32_t n_read;  // by messages under way
 };
 
 struct outgoing { // message, between two tasks
@@ -33,6 +33,7 @@ struct sent { // of what a task waits for: which of its rows it is read from, an
 enum { MAX_READERS = 4 };
 struct reader { // of a row, under way: a message that the task does not wait for
     uint32_t row;
+    buffer_id buffer;
     int32_t item;
 };
 struct readers {
@@ -294,8 +295,8 @@ static bool find_readers(struct abstract_machine *m, const struct task_text *tex
                     continue;
                 if (readers->n == MAX_READERS)
                     return false;
-                readers->list[readers->n++] =
-                    (struct reader){i, in_cell(r, message->cells[p], message->from[p])};
+                readers->list[readers->n++] = (struct reader){
+                    i, message->from[p].buffer, in_cell(r, message->cells[p], message->from[p])};
             }
     }
     return true;
@@ -336,6 +337,25 @@ static bool same_sent(const struct sent *a, const struct sent *b) {
 
 // ---- what is repeated -------------------------------------------------------------------------
 
+// Whether the set is that of all cells before it that have one, which is *common. Sums of different
+// microbatches could be added to one another, and what comes of that depends on which they are.
+static bool is_common(uint32_t set, uint32_t *common) {
+    if (*common == NO_MICROBATCHES)
+        *common = set;
+    return set == NO_MICROBATCHES || set == *common;
+}
+
+// Whether a message may be started in its slot: nothing else of it is under way then.
+static bool slot_is_free(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
+    const struct transfer *start = &text->ends[i].statement->start;
+    const struct outgoing *message =
+        find_flying(m->repetition, start->handle, number_of(m, start->handle_index));
+    for (uint32_t k = 0; k < i && message; k++)
+        if (text->ends[k].kind == END_SENT && waited_for(m, &text->ends[k]) == message)
+            message = NULL;
+    return !message;
+}
+
 static bool cell_fits(struct abstract_machine *m, const struct lemma *lemma, uint32_t i,
                       int32_t microbatch) {
     struct repetition *r = m->repetition;
@@ -356,11 +376,16 @@ static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
         lemma->readers.n != r->readers.n ||
         memcmp(lemma->readers.list, r->readers.list, r->readers.n * sizeof *r->readers.list) != 0)
         return false;
+    uint32_t common = NO_MICROBATCHES;
     for (uint32_t i = 0; i < text->n_rows; i++)
-        if (!cell_fits(m, lemma, i, microbatch))
+        if (!cell_fits(m, lemma, i, microbatch) ||
+            !is_common(token_of(m, r->at[i]).collected, &common))
             return false;
     for (uint32_t i = 0; i < text->n_ends; i++) {
-        if (text->ends[i].kind != END_SENT)
+        enum task_end_kind kind = text->ends[i].kind;
+        if ((kind == END_SENDS || kind == END_RECEIVES) && !slot_is_free(m, text, i))
+            return false;
+        if (kind != END_SENT)
             continue;
         struct sent found = describe_sent(m, text, &text->ends[i]);
         if (!same_sent(&found, &lemma->sent[i]))
@@ -377,22 +402,14 @@ static const struct lemma *find_lemma(struct abstract_machine *m, const struct t
     return lemma;
 }
 
-// How many of the task's earlier receives are from the same part as this one.
-static int32_t n_received_before(const struct task_text *text, uint32_t end) {
+// How many of the ends from `first` on, before `behind`, receive from the same part as this end.
+static int32_t n_received(const struct task_text *text, uint32_t end, uint32_t first,
+                          uint32_t behind) {
+    int64_t peer = text->ends[end].statement->start.exchange.peer;
     int32_t n = 0;
-    for (uint32_t i = 0; i < end; i++)
+    for (uint32_t i = first; i < behind; i++)
         n += text->ends[i].kind == END_RECEIVES &&
-             text->ends[i].statement->start.exchange.peer ==
-                 text->ends[end].statement->start.exchange.peer;
-    return n;
-}
-
-static int32_t n_received(const struct task_text *text, uint32_t end) {
-    int32_t n = n_received_before(text, end) + 1;
-    for (uint32_t i = end + 1; i < text->n_ends; i++)
-        n += text->ends[i].kind == END_RECEIVES &&
-             text->ends[i].statement->start.exchange.peer ==
-                 text->ends[end].statement->start.exchange.peer;
+             text->ends[i].statement->start.exchange.peer == peer;
     return n;
 }
 
@@ -400,7 +417,7 @@ static int32_t n_received(const struct task_text *text, uint32_t end) {
 static bool is_there(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
     const struct statement *statement = text->ends[i].statement;
     if (text->ends[i].kind == END_RECEIVES) {
-        const struct message *message = sides_message(m, statement, n_received_before(text, i));
+        const struct message *message = sides_message(m, statement, n_received(text, i, 0, i));
         return message && message->send;
     }
     if (text->ends[i].kind != END_SENT)
@@ -425,7 +442,7 @@ static bool messages_fit(struct abstract_machine *m, const struct task_text *tex
         const struct statement *start = text->ends[i].statement;
         if (text->ends[i].kind != END_RECEIVES)
             continue;
-        struct message *message = sides_message(m, start, n_received_before(text, i));
+        struct message *message = sides_message(m, start, n_received(text, i, 0, i));
         struct token sent = sides_token(m, message);
         if (sent.content != lemma->values[i].content ||
             from_base(m->repetition, sent, microbatch) != lemma->values[i].base ||
@@ -507,8 +524,8 @@ static void repeat_ends(struct abstract_machine *m, const struct task_text *text
 
 static void repeat(struct abstract_machine *m, const struct task_text *text,
                    const struct lemma *lemma, int32_t microbatch) {
-    m->cursor->task = m->cursor->statement = text->label;
-    m->cursor->microbatch = microbatch;
+    m->cursor->statement = text->label;
+    come_to_label(m, text->label);
     repeat_ends(m, text, lemma, microbatch);
     for (uint32_t i = 0; i < text->n_rows; i++)
         repeat_cell(m, lemma, i, microbatch);
@@ -541,12 +558,15 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
 // What a message of the task that has just ended carried.
 static struct token carried(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
     const struct statement *start = text->ends[i].statement;
-    struct message *message =
-        text->ends[i].kind == END_SENDS
-            ? sides_sent(m,
-                         sides_end(m, start->start.handle, number_of(m, start->start.handle_index)))
-            : sides_message(m, start, n_received_before(text, i) - n_received(text, i));
-    return sides_token(m, message);
+    struct message *message = NULL;
+    if (text->ends[i].kind == END_SENDS) {
+        const struct end *end =
+            sides_end(m, start->start.handle, number_of(m, start->start.handle_index));
+        message = end ? sides_sent(m, end) : NULL;
+    } else {
+        message = sides_message(m, start, -n_received(text, i, i, text->n_ends));
+    }
+    return message ? sides_token(m, message) : (struct token){0};
 }
 
 static bool learn_values(struct abstract_machine *m, const struct watched *w,
@@ -567,16 +587,19 @@ static bool learn_values(struct abstract_machine *m, const struct watched *w,
 static bool learn_cells(struct abstract_machine *m, const struct watched *w, struct token *after,
                         bool *collects) {
     struct repetition *r = m->repetition;
+    uint32_t common = NO_MICROBATCHES;
     bool fits = true;
     for (uint32_t i = 0; i < w->text->n_rows; i++) {
         struct token *before = &w->before[i];
         after[i] = token_of(m, w->cells[i]);
-        fits = fits && before->content != NO_CONTENT && after[i].content != NO_CONTENT;
+        fits = fits && before->content != NO_CONTENT && after[i].content != NO_CONTENT &&
+               is_common(before->collected, &common);
         collects[i] = after[i].collected != before->collected;
         fits = fits &&
-               (!collects[i] || after[i].collected ==
-                                    contents_collect(r->contents, before->collected, w->microbatch,
-                                                     m->world->terms->microbatches));
+               (!collects[i] || (after[i].collected != NO_MICROBATCHES &&
+                                 after[i].collected ==
+                                     contents_collect(r->contents, before->collected, w->microbatch,
+                                                      m->world->terms->microbatches)));
         if (!fits)
             continue;
         before->base = from_base(r, *before, w->microbatch);
@@ -646,9 +669,8 @@ enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame
     }
     const struct lemma *lemma = find_lemma(m, text, microbatch);
     r->awaits = lemma && !urged ? awaited(m, text) : NULL;
-    if (r->awaits) {
+    if (r->awaits)
         return TO_COME;
-    }
     if (lemma && !awaited(m, text) && messages_fit(m, text, lemma, microbatch)) {
         repeat(m, text, lemma, microbatch);
         frame->next = text->end;

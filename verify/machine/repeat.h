@@ -7,10 +7,10 @@
 // is a token of each, which goes into the store as soon as anything else is executed.
 //
 // Nothing that a statement does depends on the number of a microbatch but by what it is given, and by
-// which of a buffer's rows it names. And a sum only adds: what is collected from some microbatches gets
-// one more, whatever they are, unless that is among them already or they are then all of them; those two
-// are executed. Where either does not hold, since sums do not commute (ordered.c), or a history is kept,
-// each task is.
+// which of a buffer's rows it names. A sum that is being collected gets the task's microbatch beside those
+// that it has, whatever they are, if all sums that the task names have the same and lack that one. Where
+// they differ, or have it, or are all of them then, the task is executed. Where sums do not commute
+// (ordered.c), or a history is kept, each task is.
 #ifndef PLACE_VERIFY_MACHINE_REPEAT_H
 #define PLACE_VERIFY_MACHINE_REPEAT_H
 

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/check.h"
+
 #include "verify/rules/rules.h"
 
 static const struct mesh_part *part_of_side(const struct abstract_machine *m) {
@@ -184,6 +186,7 @@ static struct judgement message_value(const struct abstract_machine *m,
 
 struct message *sides_message(const struct abstract_machine *m, const struct statement *receive,
                               int32_t ahead) {
+    CHECK(part_of_side(m)->end - part_of_side(m)->begin == 1);
     const struct channel *channel = channel_of(m, receive, part_of_side(m)->begin);
     uint32_t number = channel->n_received + (uint32_t)ahead - channel->n_ended;
     return number < channel->n ? &channel->list[number] : NULL;
@@ -407,7 +410,8 @@ bool sides_are_there(const struct abstract_machine *m, const struct end *end) {
 struct given sides_given(const struct abstract_machine *m, const struct end *end, uint32_t i) {
     const struct message *message =
         end->meeting ? NULL : message_at(m, end, part_of_side(m)->begin);
-    if (message ? message->wrong != NULL : end->meeting->wrong != NULL)
+    // What is repeated has no history.
+    if (message ? message->wrong || !message->values : end->meeting->wrong != NULL)
         return (struct given){NULL, 0};
     if (message)
         return (struct given){&message->values[i], 1};

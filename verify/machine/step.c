@@ -190,8 +190,7 @@ static void execute(struct abstract_machine *m, const struct statement *statemen
             store_clobber(m, statement->free.items[i], ITEM_FREED, statement->span);
         break;
     case STATEMENT_TASK: // a label
-        m->cursor->task = statement->task.kind == N_TASK_KINDS ? NULL : statement;
-        m->cursor->microbatch = number_of(m, statement->task.microbatch);
+        come_to_label(m, statement);
         break;
     }
 }
@@ -243,10 +242,11 @@ static bool has_to_wait(struct abstract_machine *m, const struct statement *stat
 
 // A task that need not be executed is done when this comes by it.
 static enum repeated come_by(struct abstract_machine *m, struct frame *frame) {
-    enum statement_kind kind = frame->block->statements[frame->next].kind;
-    if (m->repetition && kind == STATEMENT_TASK)
+    const struct statement *statement = &frame->block->statements[frame->next];
+    if (m->repetition && statement->kind == STATEMENT_TASK)
         return repetition_come_by(m, frame);
-    if (m->repetition && kind != STATEMENT_LOOP) // which does nothing but what is in it
+    // A loop over tasks does nothing itself; another one may be proved from what the store says.
+    if (m->repetition && !(statement->kind == STATEMENT_LOOP && loop_has_tasks(&statement->loop)))
         repetition_leave(m);
     return TO_EXECUTE;
 }
