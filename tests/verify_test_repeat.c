@@ -197,6 +197,17 @@ static const struct job *begin_anew(struct arena *arena, const struct job *job, 
     return made;
 }
 
+// What a task first waits for is waited for in the one before, and so tasks are alike whether it was.
+static void wait_before_labels(struct block *body) {
+    for (uint32_t i = 1; i + 1 < body->n; i++) {
+        struct statement label = body->statements[i];
+        if (label.kind != STATEMENT_TASK || body->statements[i + 1].kind != STATEMENT_WAIT)
+            continue;
+        body->statements[i] = body->statements[i + 1];
+        body->statements[i + 1] = label;
+    }
+}
+
 // Nothing waits for a transfer; NULL: nothing is waited for outside of loops.
 static const struct job *leave_out_wait(struct arena *arena, const struct job *job,
                                         uint64_t random) {
@@ -205,6 +216,8 @@ static const struct job *leave_out_wait(struct arena *arena, const struct job *j
     struct block *body = &program->steps[STEP_TRAIN].body;
     uint64_t n = 0;
     uint32_t at = 0;
+    if (random_bits(&random) % 2)
+        wait_before_labels(body);
     for (uint32_t i = 0; i < body->n; i++)
         if (body->statements[i].kind == STATEMENT_WAIT && random_bits(&random) % ++n == 0)
             at = i;
