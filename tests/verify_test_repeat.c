@@ -1,6 +1,6 @@
 // Tasks of pipelines that did the same before are repeated; here that is held against executing each:
 // of drawn pipelines, and of mistakes in them, the verdict is the same and so is the first thing that is
-// told.
+// told. And whatever stages have, few or many layers, each task after the first ones is repeated.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

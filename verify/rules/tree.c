@@ -43,9 +43,9 @@ const struct fault *ordered_sum_over(struct proof *p, const struct exchange *exc
     return fault;
 }
 
-// Blocks of as many microbatches side by side, whichever comes first: the two summands of an addition commute. Where a
-// tree is complete, and only then has it all digits of time, each begins at a multiple of its size, as the first one
-// does.
+// Blocks of as many microbatches side by side, whichever comes first: the two summands of an
+// addition commute. Where a tree is complete, and only then has it all digits of time, each begins
+// at a multiple of its size, as the first one does.
 static bool are_siblings(const struct judgement *a, const struct judgement *b,
                          const struct leaves *leaves) {
     return term_equal(a->value.of, b->value.of) && a->leaves == b->leaves &&
