@@ -140,6 +140,21 @@ static bool is_option_of_mode(const char *word) {
     return table_find(options, sizeof options / sizeof *options, word) >= 0;
 }
 
+// A field where its block is not: whether the word is one. `value` is what it would be set to.
+static bool help_block_of(struct parser *p, struct diagnostic *d, const char *word,
+                          const char *value) {
+    const char *setting = setting_of(p->arena, word, value);
+    if (setting)
+        diagnostic_help(d, "`%s` is said in `%.*s { ... }`", word, (int)strcspn(setting, "."),
+                        setting);
+    return setting;
+}
+
+// `precision { ... }` in a strategy.
+static void suggest_block(struct parser *p, struct diagnostic *d, struct span word) {
+    help_block_of(p, d, arena_string(p->arena, p->text + word.begin, word.end - word.begin), "");
+}
+
 // `optimizer = sharded(dp)`; a number is of something that is said elsewhere.
 static void suggest_mode(struct parser *p, struct diagnostic *d, struct span span) {
     struct span before = word_before(p, span);
@@ -150,11 +165,9 @@ static void suggest_mode(struct parser *p, struct diagnostic *d, struct span spa
         return;
     }
     const char *word = arena_string(p->arena, p->text + before.begin, before.end - before.begin);
-    const char *setting = setting_of(p->arena, word, number);
-    if (setting)
-        diagnostic_help(d, "`%s` is said in `%.*s`, outside of a strategy", word,
-                        (int)strcspn(setting, "."), setting);
-    else if (is_option_of_mode(word))
+    if (help_block_of(p, d, word, number))
+        return;
+    if (is_option_of_mode(word))
         diagnostic_help(d, "options stand in a mode: `STATE : MODE(AXES, %s = %s)`", word, number);
     else
         diagnostic_help(d, "an axis and its size stand in the mesh: `mesh NAME { %s = %s }`", word,
@@ -343,6 +356,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         suggest_use(p, d, span);
     if (strcmp(found, "'='") == 0 && behind_name)
         suggest_mode(p, d, span);
+    if (strcmp(found, "'{'") == 0 && behind_name)
+        suggest_block(p, d, word_before(p, span));
     if (contains(expected, n_expected, "'='") &&
         (contains(expected, n_expected, "'['") || n_expected == 1) && is_value_or_colon(found))
         suggest_equals(p, d, span);
@@ -351,6 +366,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     if (strcmp(found, "a name") != 0 || d->help)
         return;
     suggest_keyword(p, d, span, expected, n_expected);
+    if (!d->help && contains(expected, n_expected, "import"))
+        suggest_block(p, d, span);
     if (!d->help && contains(expected, n_expected, "over")) {
         diagnostic_help(d, "axes stand behind `over`");
         diagnostic_edit(d, span, "over");
