@@ -8,23 +8,43 @@ static const struct pipeline_config *said(const struct compilation *c) {
     return &c->config.strategy.pipeline;
 }
 
-// "embedding 0:2 4:6 head", as slices of layers are written.
-static const char *stages_of_rank(struct compilation *c, uint32_t rank) {
+// Of more stages the first and the last are told: those of a method are at even distances.
+enum { LAYERS_COLUMNS = 18, MOST_WORDS = 6, FIRST_WORDS = 3, LAST_WORDS = 2 };
+
+static void add_word(struct compilation *c, const char **line, const char *word) {
+    *line = arena_format(&c->arena, "%s%s%s", *line, **line ? " " : "", word);
+}
+
+// Of a rank, "embedding", "0:2", "4:6", "head": slices of layers as they are written.
+static uint32_t words_of_rank(struct compilation *c, uint32_t rank, const char **words) {
     const struct placed_pipeline *pipeline = &c->placement.pipeline;
-    const char *text = "";
+    uint32_t n = 0;
     for (uint32_t i = 0; i < pipeline->n_stages; i++) {
         const struct placed_stage *stage = &pipeline->stages[i];
         if (pipeline->schedule->rank_of[i] != rank)
             continue;
         if (i == 0)
-            text = "embedding";
+            words[n++] = "embedding";
         if (stage->end > stage->begin)
-            text = arena_format(&c->arena, "%s%s%" PRId64 ":%" PRId64, text, *text ? " " : "",
-                                stage->begin, stage->end);
+            words[n++] = arena_format(&c->arena, "%" PRId64 ":%" PRId64, stage->begin, stage->end);
         if (i + 1 == pipeline->n_stages)
-            text = arena_format(&c->arena, "%s%shead", text, *text ? " " : "");
+            words[n++] = "head";
     }
-    return text;
+    if (n <= MOST_WORDS)
+        return n;
+    words[FIRST_WORDS] = "...";
+    memmove(words + FIRST_WORDS + 1, words + n - LAST_WORDS, LAST_WORDS * sizeof *words);
+    return FIRST_WORDS + 1 + LAST_WORDS;
+}
+
+// The first of the words from `*at` on, as many as fit; behind them `*at` is.
+static const char *next_line(struct compilation *c, const char *const *words, uint32_t n,
+                             uint32_t *at) {
+    const char *line = "";
+    do
+        add_word(c, &line, words[(*at)++]);
+    while (*at < n && strlen(line) + 1 + strlen(words[*at]) <= LAYERS_COLUMNS);
+    return line;
 }
 
 static int64_t bytes_of_states(const struct account *account) {
@@ -33,8 +53,6 @@ static int64_t bytes_of_states(const struct account *account) {
         bytes += account->held[state];
     return bytes;
 }
-
-enum { STAGES_COLUMNS = 18 };
 
 void report_pipeline(struct compilation *c, FILE *to) {
     if (c->placement.pipeline.axes.n == 0)
@@ -45,17 +63,19 @@ void report_pipeline(struct compilation *c, FILE *to) {
             pipeline_schedule_name(said(c)), pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
     fprintf(to, "    rank %-*s  work in flight      states        peak        sent\n",
-            STAGES_COLUMNS, "layers");
+            LAYERS_COLUMNS, "layers");
+    const char **words = ARENA_ARRAY(&c->arena, const char *, c->placement.pipeline.n_stages + 2);
     for (uint32_t rank = 0; rank < pipeline->n_ranks; rank++) {
         const struct account *account = c->accounts[rank];
-        const char *stages = stages_of_rank(c, rank);
-        if (strlen(stages) > STAGES_COLUMNS)
-            stages = arena_format(&c->arena, "%.*s...", STAGES_COLUMNS - 3, stages);
-        fprintf(to, "    %4u %-*s %3.0f %% %9u %11s %11s %11s\n", rank, STAGES_COLUMNS, stages,
+        uint32_t n = words_of_rank(c, rank, words), at = 0;
+        const char *line = n ? next_line(c, words, n, &at) : "";
+        fprintf(to, "    %4u %-*s %3.0f %% %9u %11s %11s %11s\n", rank, LAYERS_COLUMNS, line,
                 100 * pipeline->ranks[rank].share, pipeline->ranks[rank].in_flight,
                 bytes_text(&c->arena, (double)bytes_of_states(account)),
                 bytes_text(&c->arena, (double)account->arenas[TIER_DEVICE].peak),
                 bytes_text(&c->arena, (double)account->total_bytes));
+        while (at < n)
+            fprintf(to, "%9s%s\n", "", next_line(c, words, n, &at));
     }
 }
 
