@@ -8,14 +8,14 @@ static const struct pipeline_config *said(const struct compilation *c) {
     return &c->config.strategy.pipeline;
 }
 
-// Of more stages the first and the last are told: those of a method are at even distances.
+// Stages are told up to so many; of more the first and the last, since those of a method are at even distances.
 enum { LAYERS_COLUMNS = 18, MOST_WORDS = 6, FIRST_WORDS = 3, LAST_WORDS = 2 };
 
 static void add_word(struct compilation *c, const char **line, const char *word) {
     *line = arena_format(&c->arena, "%s%s%s", *line, **line ? " " : "", word);
 }
 
-// Of a rank, "embedding", "0:2", "4:6", "head": slices of layers as they are written.
+// Words for what a rank has, "embedding", "0:2", "4:6", "head": slices of layers as they are written.
 static uint32_t words_of_rank(struct compilation *c, uint32_t rank, const char **words) {
     const struct placed_pipeline *pipeline = &c->placement.pipeline;
     uint32_t n = 0;
