@@ -124,6 +124,14 @@ TABLE = {  # name: model, mesh, train, strategy
                    f"{F1B}  {DP}  use zero3(dp)  gradients : materialized  gradients.embedding : stored"),
     "taken_in_order": (LLAMA, "pp = 2  dp = 2", "microbatch = 8  reproducible = 8",
                        f"{F1B}  {DP}  use zero2(dp)  gradients : materialized  activations : recomputed"),
+    "taken_zb": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"split layers over pp schedule zb_h1  {DP}  use zero2(dp)  "
+                 "gradients : materialized"),
+    "taken_zb_groups": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"split layers over pp schedule interleaved_zb(chunks = 3)  "
+                        f"{DP}  use zero3(dp)  gradients : materialized  activations.norm : recomputed"),
+    "taken_v": (DROPS, "pp = 2  tp = 2", "microbatch = 16", f"split layers over pp schedule zbv  {TP}  gradients : materialized  "
+                "gradients.embedding, gradients.head : stored"),
+    "taken_in_order_zb": (LLAMA, "dp = 2  pp = 2", "microbatch = 8  reproducible = 8",
+                          f"split layers over pp schedule v_half  {DP}  use zero1(dp)  gradients.layers : materialized"),
     "frozen": (LLAMA, "pp = 2", "microbatch = 2  optimizer.norm = none  optimizer.embedding = none", F1B),
     "dropout": (DROPS, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}"),
 }

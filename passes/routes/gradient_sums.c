@@ -384,7 +384,8 @@ void make_gradients(struct route_maker *m) {
     const int kept = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
     const int rest = m->made = add_made(m, kept);
     m->away = kept != rest;
-    if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
+    // There are one layer's, or those of layers that are reduced together.
+    if (consumes_gradients(storage) && !storage->taken_later) {
         m->route->stations[rest].stacked = false;
         m->route->stations[rest].slots = layers_summed_at_once(storage);
     }
