@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "runtime/place.h"
@@ -54,6 +55,18 @@ static int check_choices(const struct options *options) {
     return -1;
 }
 
+// A picture is of one kind, which others know by the end of its name.
+static int check_picture(const struct options *options) {
+    static const char end[] = ".svg";
+    const char *name = options->values[OPTION_TIMELINE];
+    size_t length = name ? strlen(name) : 0;
+    if (length == 0 ||
+        (length > sizeof end - 1 && strcasecmp(name + length - (sizeof end - 1), end) == 0))
+        return -1;
+    fprintf(stderr, "placec: --timeline takes a file whose name ends in %s, not `%s`\n", end, name);
+    return STATUS_USAGE;
+}
+
 enum choice option_choice(const struct options *options, enum option_id option,
                           enum choice otherwise) {
     const char *given = options->values[option];
@@ -83,7 +96,8 @@ int options_check_values(const struct options *options) {
         if (status >= 0)
             return status;
     }
-    return check_choices(options);
+    int status = check_choices(options);
+    return status >= 0 ? status : check_picture(options);
 }
 
 const char *option_name(enum option_id option) {

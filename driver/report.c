@@ -94,12 +94,14 @@ static const struct handed_on *find_handed_on(struct compilation *c,
     return all;
 }
 
-static bool writes_output(const struct program *program, const struct call *call,
-                          enum host_role role) {
-    for (uint32_t i = 0; i < program->job->units[call->unit].n_results; i++)
-        if (program->buffers[call->results[i].buffer].host == role)
-            return true;
-    return false;
+// Whether a unit makes the norm of all gradients, of the sum of their squares: a root, and nothing but numbers.
+static bool makes_norm(const struct unit *unit) {
+    bool root = false, numbers = true;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        root |= unit->ops[i].kind == OP_SQUARE_ROOT;
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        numbers &= unit->values[unit->results[i].value].type.rank == 0;
+    return root && numbers;
 }
 
 // What an update writes: what is trained, or what a copy puts there, where it is kept elsewhere.
@@ -121,15 +123,12 @@ static const bool *find_updated(struct arena *arena, const struct program *progr
 
 const bool *consumed_gradients(struct arena *arena, const struct program *program) {
     bool *consumed = ARENA_ARRAY(arena, bool, program->n_buffers + 1);
-    if (program->part.axes
-            .n) // each rank of a pipeline keeps its own, and one of them writes the norm
-        return consumed;
     const bool *updated = find_updated(arena, program);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     for (const struct call *call; (call = walk_next_call(&walk));) {
         const struct unit *unit = &program->job->units[call->unit];
         bool updates = false;
-        if (writes_output(program, call, HOST_GRAD_NORM))
+        if (makes_norm(unit))
             break;
         for (uint32_t i = 0; i < unit->n_results; i++)
             updates |= updated[buffer_whole(program, call->results[i].buffer)];

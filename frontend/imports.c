@@ -45,6 +45,14 @@ char *path_beside(struct arena *arena, const char *path, const char *name) {
     return arena_format(arena, "%.*s/%s", (int)(slash - path), path, name);
 }
 
+bool names_file(struct resolver *r, const char *name, struct span span) {
+    if (*name)
+        return true;
+    diagnostic_help(report(r->diagnostics, E100, span, "no file is named here"),
+                    "name a file; its path is taken from the file that names it");
+    return false;
+}
+
 // ---- duplicates -------------------------------------------------------------------------------
 
 // Names are per kind: a mesh and a model may share one. There is one `train`, which has none.
@@ -140,6 +148,10 @@ static void help_import_path(struct resolver *r, struct diagnostic *d, struct sp
 static void load_import(struct resolver *r, const struct ast_item *item,
                         const struct import_chain *chain) {
     struct span span = item->import.span;
+    if (!names_file(r, item->import.text, span)) {
+        r->import_failed = true;
+        return;
+    }
     const char *path = find_import(r, r->files[chain->file].path, item->import.text);
     if (!path) {
         r->import_failed = true;

@@ -75,6 +75,8 @@ const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
                                    struct ast_name name);
 // The path of a file named in another: beside it.
 char *path_beside(struct arena *arena, const char *path, const char *name);
+// False, once reported: the text at the span names none.
+bool names_file(struct resolver *, const char *name, struct span);
 
 // ---- values.c ---------------------------------------------------------------------------------
 // Readers of values. False: reported. Nothing is written then.

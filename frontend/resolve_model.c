@@ -74,6 +74,8 @@ static bool begin_model(struct resolver *r, const struct found_item *found,
             *draft->config = *kind_defaults((enum model_kind)kind);
         return kind >= 0;
     }
+    if (!names_file(r, source.text, source.span))
+        return false;
     const char *path = path_beside(r->arena, r->files[found->file].path, source.text);
     return read_config_json(r, path, source.span, draft);
 }

@@ -122,11 +122,13 @@ static bool read_argument(struct resolver *r, const struct frame *frame,
     if (argument_number == 0)
         return read_stages(r, value, pipeline);
     if (argument_number < 0) {
-        report_unknown(r, E104, argument->name, "argument of a schedule", names, 2);
+        report_unknown_of(r, E104, argument->name, value, "argument of a schedule", names, 2);
         return false;
     }
-    if (!pipeline->file)
+    if (!pipeline->file) {
+        pipeline->chunks_span = value->span;
         return read_integer(r, value, "`chunks`", 1, LIMIT_LAYERS, &pipeline->chunks);
+    }
     pipeline->microbatches_span = value->span;
     return read_integer(r, value, "`microbatches`", 1, LIMIT_MICROBATCHES, &pipeline->microbatches);
 }
@@ -152,6 +154,8 @@ static bool read_file(struct resolver *r, const struct frame *frame,
                       const struct ast_schedule *schedule, struct pipeline_config *pipeline) {
     struct span from = schedule->value->span;
     const char *name = schedule->value->string;
+    if (!names_file(r, name, from))
+        return false;
     const char *path =
         path_beside(r->arena, r->diagnostics->sources->items[from.source].name, name);
     pipeline->method_span = from;

@@ -5,8 +5,8 @@
 //   ,1F0,1B0,1F1,1B1,1F2,1B2
 //
 // There are two dialects. Today B is all of backward, I its part of inputs, W that of weights. In the files of 2024 B
-// is the part of inputs, and BW all of it. A file with BW is an old one; so is one with W and without I, since
-// otherwise nobody would do the part of inputs. Two tasks at a time, `(0F4;3B1)OVERLAP_F_B`, are in dialects of both.
+// is the part of inputs, and BW all of it. A file with BW is an old one; so is one with W and without I, where about as
+// many are W as B, since otherwise nobody would do the part of inputs. Two tasks at a time, `(0F4;3B1)OVERLAP_F_B`, are in dialects of both.
 //
 // What is sent and gathered may stand between the tasks (schedule_messages.c). What order tasks may have is for `place`
 // to judge, which knows devices and microbatches.
@@ -104,7 +104,7 @@ static bool add_cell(struct schedule_reader *reader, struct row *row, struct cel
     }
     reader->n_cells++;
     reader->n_tasks += is_task_cell(cell.kind);
-    if (reader->first_of[cell.kind].source == NO_SOURCE)
+    if (reader->n_of[cell.kind]++ == 0)
         reader->first_of[cell.kind] = cell.span;
     if (cell.stage >= reader->n_stages)
         reader->n_stages = cell.stage + 1;
@@ -175,14 +175,18 @@ static bool read_row(struct schedule_reader *reader, struct row *row) {
 }
 
 static bool report_idle(const struct schedule_reader *reader, struct span span) {
-    report_cell(reader, span, "a rank has nothing to do");
+    struct diagnostic *d = report_cell(reader, span, "a rank has nothing to do");
+    diagnostic_say(d, "each line is a rank");
+    diagnostic_help(d, "leave the line out");
     return false;
 }
 
 // A line is a rank, which has something to do; only behind the last one lines may be empty. False: reported.
 static bool read_rows(struct schedule_reader *reader, uint32_t length) {
     struct span idle = span_nowhere(); // of a line without a task
-    for (uint32_t begin = 0, end; begin < length; begin = end + 1) {
+    // A byte order mark is no cell.
+    uint32_t begin = length >= 3 && memcmp(reader->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    for (uint32_t end; begin < length; begin = end + 1) {
         const char *newline = memchr(reader->text + begin, '\n', length - begin);
         end = newline ? (uint32_t)(newline - reader->text) : length;
         struct row row = {.span = trimmed(reader, begin, end)};
@@ -218,11 +222,24 @@ static enum task_kind kind_of(enum cell_kind cell, bool old) {
     }
 }
 
+// Where B is the part of inputs, each has its W. False, once reported: some have, and most are all of backward.
+static bool check_parts(const struct schedule_reader *reader) {
+    uint32_t n = reader->n_of[CELL_W];
+    bool told = reader->n_of[CELL_I] || reader->n_of[CELL_BW];
+    if (told || n == 0 || 2 * n >= reader->n_of[CELL_B])
+        return true;
+    struct diagnostic *d =
+        report_cell(reader, reader->first_of[CELL_W], "this part of backward has been done by B");
+    diagnostic_say(d, "B is all of backward, since most have no W");
+    diagnostic_help(d, "leave it out, or write its B as I");
+    return false;
+}
+
 // False, once reported: the words are of two dialects.
 static bool check_dialect(const struct schedule_reader *reader) {
     struct span inputs = reader->first_of[CELL_I], whole = reader->first_of[CELL_BW];
-    if (inputs.source == NO_SOURCE || whole.source == NO_SOURCE)
-        return true;
+    if (!reader->n_of[CELL_I] || !reader->n_of[CELL_BW])
+        return check_parts(reader);
     struct diagnostic *d = report_cell(reader, inputs, "the file is in two dialects");
     diagnostic_say(d, "I is the part of inputs where B is all of backward");
     diagnostic_label(d, whole, "BW is all of backward where B is the part of inputs");
@@ -268,9 +285,8 @@ static bool find_ranks(struct schedule_reader *reader) {
 static const struct schedule_file *schedule_of_rows(const struct schedule_reader *reader,
                                                     const char *name) {
     struct arena *arena = reader->r->arena;
-    bool splits_old = reader->first_of[CELL_W].source != NO_SOURCE &&
-                      reader->first_of[CELL_I].source == NO_SOURCE;
-    bool old = splits_old || reader->first_of[CELL_BW].source != NO_SOURCE;
+    bool splits_old = reader->n_of[CELL_W] && !reader->n_of[CELL_I];
+    bool old = splits_old || reader->n_of[CELL_BW];
     struct schedule *s = ARENA_NEW(arena, struct schedule);
     struct schedule_file *file = ARENA_NEW(arena, struct schedule_file);
     *s = (struct schedule){.n_ranks = reader->n_rows,
@@ -315,8 +331,6 @@ const struct schedule_file *read_schedule_file(struct resolver *r, const char *p
         return NULL;
     const struct source_file *source = &r->diagnostics->sources->items[reader.source];
     reader.text = source->text;
-    for (int kind = 0; kind < N_CELL_KINDS; kind++)
-        reader.first_of[kind] = span_nowhere();
     if (!read_rows(&reader, source->length))
         return NULL;
     if (reader.n_tasks == 0) {

@@ -33,8 +33,9 @@ struct schedule_reader {
     uint32_t n_rows, cap_rows;
     uint32_t n_stages, n_microbatches; // one more than the largest so far
     uint32_t n_cells, n_tasks;
-    uint32_t *rank_of;                  // by stage, once that is known
-    struct span first_of[N_CELL_KINDS]; // nowhere: there is none
+    uint32_t *rank_of; // by stage, once that is known
+    uint32_t n_of[N_CELL_KINDS];
+    struct span first_of[N_CELL_KINDS]; // of those that there are
 };
 
 static inline bool is_task_cell(enum cell_kind kind) {

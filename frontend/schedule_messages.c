@@ -188,7 +188,7 @@ static bool check_ends(const struct schedule_reader *reader, struct seen *e) {
 static bool has_any(const struct schedule_reader *reader, enum cell_kind first,
                     enum cell_kind last) {
     for (int kind = (int)first; kind <= (int)last; kind++)
-        if (reader->first_of[kind].source != NO_SOURCE)
+        if (reader->n_of[kind])
             return true;
     return false;
 }

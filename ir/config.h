@@ -313,8 +313,9 @@ struct pipeline_config {
     int64_t microbatches;        // that the file is said to have; 0: not said
     struct stage_config *stages; // in the order of the model
     uint32_t n_stages;           // 0: not said, they are made as even as they can be
-    struct span method_span, stages_span, microbatches_span; // method: or the file's name
-    struct origin origin;                                    // of the statement
+    struct span method_span;     // or of the file's name
+    struct span stages_span, chunks_span, microbatches_span;
+    struct origin origin; // of the statement
 };
 
 static inline bool has_pipeline(const struct pipeline_config *pipeline) {

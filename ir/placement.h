@@ -44,6 +44,9 @@ struct storage {
     // Their gradients have summands of both ends of a pipeline, which are added before microbatches are: some
     // microbatches' wait for the second one.
     bool of_both_ends;
+    // Their gradients are not kept, but made in the first part of a pipeline's backward, and the update that takes
+    // them stands behind the second: until then each layer has its own.
+    bool taken_later;
     // Options of gathered parameters.
     enum gather_unit gather_unit;
     // Layers that are gathered, or copied to where they are used, at once: they divide those of the range.

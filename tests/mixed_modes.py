@@ -4,7 +4,8 @@ of it in pipelines: what
 the front end and the placement let through is proved equal to one device (proved.py), and some of it trains as one.
 
 usage: mixed_modes.py PLACEC ROOT
-150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000, with PLACE_TEST_EVERY=N an N-th."""
+150 drawn with a fixed seed; with PLACE_TEST_FULL in the environment 3,000, with PLACE_TEST_EVERY=N an N-th. Beside them
+a third as many that relax a condition, and so train as no other."""
 import os
 import random
 import sys
@@ -26,6 +27,7 @@ OPTIMIZERS = ["adamw(lr = 1e-3)", "adamw(lr = 1e-3)", "adam(lr = 1e-3)", "sgd(lr
               "lion(lr = 1e-4)", "adafactor(lr = 1e-2)"]
 OF_PARTS = ["layers = muon(lr = 0.02)", "mlp = adafactor(lr = 1e-2)", "layers[0:2] = lion(lr = 1e-4)",
             "attention = muon(lr = 0.02)", "layers[::2] = lion(lr = 1e-4)", "layers[1:3].mlp = sgd(lr = 1e-2)"]
+PRECISIONS = ["", "precision { parameters = bf16  master = fp32  compute = bf16 }"]
 UNITS = ["layer", "tensor", "layers(2)", "layers(3)", "layers(4)"]
 EXTENTS = {"parameters": ["gathered", "gathered", "replicated"],
            "optimizer": ["sharded", "sharded", "gathered", "replicated"],
@@ -113,8 +115,34 @@ def with_pipeline(drawn, mesh, work):
 
 def file_of(model, train, mesh, said):
     return (f'import "lib/strategies.place"\nmodel m : {model}\ndevice d {{ memory = 4 GiB  host_memory = 4 GiB }}\n'
-            f"mesh g of d {{ {mesh} }}\ntrain {{ batch = 12  sequence = 16  {train} }}\n"
+            f"mesh g of d {{ {mesh} }}\ntrain {{ sequence = 16  {train} }}\n"
             "strategy main {\n  " + "\n  ".join(said) + "\n}\n")
+
+
+def drawn_optimizer(drawn):
+    optimizer = f"optimizer = {drawn.choice(OPTIMIZERS)}"
+    return f"{optimizer}  optimizer.{drawn.choice(OF_PARTS)}" if drawn.random() < 0.4 else optimizer
+
+
+def relaxed(drawn, mesh, work):
+    """What is relaxed, on a mesh that is twice as large or not."""
+    if drawn.random() < 0.4:
+        wire = drawn.choice(["int8", "sign", "topk(0.1)"])
+        return mesh, work, f"relax gradient_integrity over dp {{ gradients : replicated(dp, wire = {wire}) }}"
+    outer = drawn.choice(["", "", ", outer = sgd(lr = 0.7, momentum = 0.9)"])
+    return (f"r = 2  {mesh}", work.replace("batch over", "batch over r *"),
+            "relax gradient_integrity, state_consistency over r { gradients : replicated(r, reduce = never)  "
+            f"parameters : replicated(r, average = every(2){outer}) }}")
+
+
+def relaxed_file(drawn):
+    mesh, work, axes, others = split(drawn)
+    mesh, work, relax = relaxed(drawn, mesh, work)
+    if drawn.random() < 0.2:
+        mesh, work = with_pipeline(drawn, mesh, work)
+    size = drawn.choice(["", "", "microbatch = 1  "])
+    train = f"batch = 24  {size}{drawn_optimizer(drawn)}  {drawn.choice(PRECISIONS)}"
+    return file_of(drawn.choice(MODELS), train, mesh, [work, *statements(drawn, axes, others), relax])
 
 
 def drawn_file(drawn):
@@ -122,13 +150,11 @@ def drawn_file(drawn):
     mesh, work, axes, others = split(drawn)
     if drawn.random() < 0.3:
         mesh, work = with_pipeline(drawn, mesh, work)
-    model = drawn.choice(MODELS)
-    optimizer = f"optimizer = {drawn.choice(OPTIMIZERS)}"
-    if drawn.random() < 0.4:
-        optimizer += f"  optimizer.{drawn.choice(OF_PARTS)}"
-    train = f"microbatch = {drawn.choice([1, 3])}  {optimizer}{drawn.choice(['', '  clip = 1.0'])}"
+    model, optimizer = drawn.choice(MODELS), drawn_optimizer(drawn)
+    train = f"batch = 12  microbatch = {drawn.choice([1, 3])}  {optimizer}{drawn.choice(['', '  clip = 1.0'])}"
     return file_of(model, train, mesh, [work, *statements(drawn, axes, others)]), file_of(model, train, "dp = 1", ["split batch over dp"])
 
 
-drawn = random.Random(1)
-sys.exit(check_all(PLACEC, [drawn_file(drawn) for _ in range(N_DRAWN)], TRAINED_EVERY))
+drawn, also = random.Random(1), random.Random(2)
+files = [drawn_file(drawn) for _ in range(N_DRAWN)] + [relaxed_file(also) for _ in range(N_DRAWN // 3)]
+sys.exit(check_all(PLACEC, files, TRAINED_EVERY))

@@ -58,6 +58,8 @@ WAYS = {
     "outer": ("diloco", ""),
     "outer_apart": ("diloco", "parameters : offloaded"),
     "outer_host": ("diloco", "optimizer : offloaded(update = host)"),
+    "outer_groups": ("diloco", "parameters : offloaded  gradients : offloaded(unit = layers(3))"),
+    "apart_part": ("local_steps", "parameters : offloaded  optimizer.embedding, optimizer.mlp : offloaded(update = host)"),
     "outer3": ("diloco", "parameters : gathered(dp)"),
     "outer3_away": ("diloco", "parameters : gathered(dp), offloaded(to = disk)"),
     "outer3_host": ("diloco", "parameters : gathered(dp), offloaded(unit = layers(2))  optimizer : offloaded(update = host)"),

@@ -151,8 +151,9 @@ static void shapes_that_do_not_fit_are_told(void **state) {
                         "`one_f_one_b` has 1 stage on each device, not 2");
     assert_string_equal(shape_unfit(&arena, &(struct pipeline_shape){METHOD_ZBV, 4, 3, 8}),
                         "`zbv` has 2 stages on each device, not 3");
-    assert_string_equal(shape_unfit(&arena, &(struct pipeline_shape){METHOD_DUALPIPE_V, 4, 2, 7}),
-                        "`dualpipe_v` needs two microbatches for each of 4 devices, there are 7");
+    assert_string_equal(
+        shape_unfit(&arena, &(struct pipeline_shape){METHOD_DUALPIPE_V, 4, 2, 7}),
+        "`dualpipe_v` needs 8 microbatches, two for each of 4 devices; there are 7");
     assert_null(shape_unfit(&arena, &(struct pipeline_shape){METHOD_INTERLEAVED, 4, 3, 7}));
     arena_free(&arena);
 }

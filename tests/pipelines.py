@@ -83,6 +83,8 @@ TABLE = {  # name: model, mesh, train, strategy
                    f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
     "compressed_interleaved": (LLAMA, "pp = 2  dp = 2", "microbatch = 1",
                                f"{BY_THREE}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = topk(0.1)) }}"),
+    "compressed_once": (TIED, "pp = 2  dp = 2", "microbatch = 8",
+                        f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
     "islands": (TIED, "pp = 2  r = 2  dp = 2", "microbatch = 1",
                 f"{F1B}  split batch over r * dp  use zero1(dp)  relax gradient_integrity, state_consistency over r {{ "
                 "gradients : replicated(r, reduce = never)  parameters : replicated(r, average = every(3)) }"),
@@ -122,6 +124,14 @@ TABLE = {  # name: model, mesh, train, strategy
                    f"{F1B}  {DP}  use zero3(dp)  gradients : materialized  gradients.embedding : stored"),
     "taken_in_order": (LLAMA, "pp = 2  dp = 2", "microbatch = 8  reproducible = 8",
                        f"{F1B}  {DP}  use zero2(dp)  gradients : materialized  activations : recomputed"),
+    "taken_zb": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"split layers over pp schedule zb_h1  {DP}  use zero2(dp)  "
+                 "gradients : materialized"),
+    "taken_zb_groups": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"split layers over pp schedule interleaved_zb(chunks = 3)  "
+                        f"{DP}  use zero3(dp)  gradients : materialized  activations.norm : recomputed"),
+    "taken_v": (DROPS, "pp = 2  tp = 2", "microbatch = 16", f"split layers over pp schedule zbv  {TP}  gradients : materialized  "
+                "gradients.embedding, gradients.head : stored"),
+    "taken_in_order_zb": (LLAMA, "dp = 2  pp = 2", "microbatch = 8  reproducible = 8",
+                          f"split layers over pp schedule v_half  {DP}  use zero1(dp)  gradients.layers : materialized"),
     "frozen": (LLAMA, "pp = 2", "microbatch = 2  optimizer.norm = none  optimizer.embedding = none", F1B),
     "dropout": (DROPS, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}"),
 }

@@ -8,17 +8,15 @@
 //   for l = 0 .. 4 descending { call block_backward_weights(...) }
 //   call embedding_backward(...)
 //
-// An op is of inputs if something is made of it that is no parameter's gradient. So what both need is made once, by
-// the first, and kept for the second, recomputed values included; a gain's gradient is made where its norm's is. What
-// lies in slots that layers have in turns, as what they hand back to one another, has a place for each layer then, if
-// weights read it later.
+// Which op is of which, passes/pipeline/halves.c says. What both need is made once, by the first, and kept for the
+// second, recomputed values included. What lies in slots that layers have in turns, as what they hand back to one
+// another, has a place for each layer then, if weights read it later.
 #include <string.h>
 
 #include "ir/check.h"
 #include "passes/layers/cut_unit.h"
 #include "passes/passes.h"
-
-enum { OF_INPUTS, OF_WEIGHTS, N_HALVES };
+#include "passes/pipeline/halves.h"
 
 struct halver {
     struct program *program;
@@ -27,32 +25,11 @@ struct halver {
     uint32_t n_buffers; // before anything was added
 };
 
-// ---- which half -------------------------------------------------------------------------------
+// ---- places of what crosses -------------------------------------------------------------------
 
 static bool is_gradient(const struct halver *h, struct reference at) {
     return h->program->buffers[at.buffer].class == CLASS_GRADIENTS;
 }
-
-// The half of each op of the unit that is called; how many there are of weights, and of all.
-static uint32_t *halves_of(const struct halver *h, const struct call *call, uint32_t *n_weights) {
-    const struct unit *unit = &h->program->job->units[call->unit];
-    uint32_t *halves = ARENA_ARRAY(h->program->arena, uint32_t, unit->n_ops + 1);
-    bool *needed = ARENA_ARRAY(h->program->arena, bool, unit->n_values + 1);
-    for (uint32_t i = 0; i < unit->n_results; i++)
-        needed[unit->results[i].value] |= !is_gradient(h, call->results[i]);
-    unit_mark_needed(unit, needed);
-    *n_weights = 0;
-    for (uint32_t i = 0; i < unit->n_ops; i++) {
-        bool inputs = false;
-        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
-            inputs |= needed[unit->ops[i].results[k]];
-        halves[i] = inputs ? OF_INPUTS : OF_WEIGHTS;
-        *n_weights += !inputs;
-    }
-    return halves;
-}
-
-// ---- places of what crosses -------------------------------------------------------------------
 
 // The place of a layer's gradients is that of what its halves hand on.
 static const struct reference *layered_gradient(const struct halver *h, const struct statement *s) {
@@ -91,7 +68,7 @@ static void push_half(struct halver *h, struct block *to, const struct statement
 static void push_half_of_call(struct halver *h, struct block *to, const struct statement *from,
                               unsigned half, int64_t layer) {
     uint32_t n_weights, range = placement_range(&h->placement, layer);
-    uint32_t *halves = halves_of(h, &from->call, &n_weights);
+    uint32_t *halves = halves_of(h->program->arena, h->program, &from->call, &n_weights);
     uint32_t n_ops = h->program->job->units[from->call.unit].n_ops;
     if (n_weights == 0 || n_weights == n_ops) {
         if (half == (n_weights ? OF_WEIGHTS : OF_INPUTS))

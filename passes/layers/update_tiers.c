@@ -1,7 +1,7 @@
 // Update tiers: a layer of which a part is updated on the host, and the rest on the device.
 //
-// Input: the reference program. Output: the same program, in which a call of such an update has become
-// one for each place. What other ranges of layers update in another place is a unit of its own, too: a
+// Input: the reference program. Output: the same program, in which a call of such an update, or of what
+// averages islands, has become one for each place. What other ranges of layers update in another place is a unit of its own, too: a
 // unit's values lie where it runs.
 //
 //   call update_block(...)  becomes  call update_block_device(...)
@@ -78,18 +78,22 @@ static const struct unit_cut *cut_update(void *data, const struct call *call) {
     return cut;
 }
 
+static void cut_step(struct update_cutter *c, struct block *body) {
+    struct statement_walk walk = walk_statements(body);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        if (c->program->job->units[call->unit].phase == PHASE_UPDATE)
+            c->tiers[call->unit] |= tiers_of(c, call);
+    cut_calls(c->program, &c->placement, body, cut_update, c);
+}
+
 bool cut_updates(struct job *job, const struct pass_context *context) {
     struct program *program = job_only(job);
-    struct block *body = &program->steps[STEP_TRAIN].body;
     struct update_cutter c = {.program = program};
     c.tiers = ARENA_ARRAY(program->arena, unsigned, job->n_units + 1);
     if (!placement_for(program, context, &c.placement))
         return false;
-    struct statement_walk walk = walk_statements(body);
-    for (const struct call *call; (call = walk_next_call(&walk));)
-        if (job->units[call->unit].phase == PHASE_UPDATE)
-            c.tiers[call->unit] |= tiers_of(&c, call);
-    cut_calls(program, &c.placement, body, cut_update, &c);
+    for (int kind = 0; kind < N_STEPS; kind++)
+        cut_step(&c, &program->steps[kind].body);
     job_number(job);
     return true;
 }

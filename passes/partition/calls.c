@@ -138,8 +138,7 @@ static bool is_made_behind(const struct plan *plan, const struct making_call *c,
     if (buffer->class != CLASS_PARAMETERS)
         return false;
     const struct storage *storage = storage_of(&plan->placement, buffer);
-    bool averages = c->at.kind == STEP_AVERAGE && storage->types.master != DTYPE_NONE &&
-                    is_same_call(c->at.reach->first_writer[result.buffer], c->whole);
+    bool averages = c->at.kind == STEP_AVERAGE && storage->types.master != DTYPE_NONE;
     return averages || makes_parameters(storage);
 }
 

@@ -196,14 +196,16 @@ static bool is_backward(const struct plan *plan, const struct statement *from) {
     return false;
 }
 
-// Whether all that a statement makes is gradients of parameters.
+// Whether all that a statement makes is gradients of parameters, but for what updates make of them there.
 static bool makes_weights(const struct plan *plan, const struct statement *from) {
     const struct block one = {(struct statement *)from, 1, 1};
     struct statement_walk walk = walk_statements(&one);
     while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        bool updates = s->kind == STATEMENT_CALL &&
+                       plan->reference->job->units[s->call.unit].phase == PHASE_UPDATE;
         struct access access;
-        for (uint32_t i = 0; (access = statement_access(plan->reference, walk.statement, i)).at;
-             i++)
+        for (uint32_t i = 0; !updates && (access = statement_access(plan->reference, s, i)).at; i++)
             if (access.written && reference_buffer(plan, *access.at)->class != CLASS_GRADIENTS)
                 return false;
     }

@@ -41,17 +41,34 @@ uint32_t method_chunks(enum pipeline_method method) {
     return rows[method].chunks;
 }
 
+enum pipeline_method method_of_chunks(enum pipeline_method method) {
+    for (int i = 0; i < N_METHODS; i++)
+        if (rows[i].chunks == 0 && rows[i].map == rows[method].map &&
+            rows[i].order == rows[method].order && rows[i].splits == rows[method].splits)
+            return (enum pipeline_method)i;
+    return method;
+}
+
+uint32_t least_microbatches(enum pipeline_method method, uint32_t n_ranks) {
+    return rows[method].order == ORDER_STEPS ? 2 * n_ranks : 1;
+}
+
+const char *chunks_unfit(struct arena *arena, enum pipeline_method method, uint32_t n_chunks) {
+    uint32_t chunks = rows[method].chunks;
+    return chunks == 0 || n_chunks == chunks
+               ? NULL
+               : arena_format(arena, "`%s` has %u stage%s on each device, not %u",
+                              method_names[method], chunks, chunks > 1 ? "s" : "", n_chunks);
+}
+
 const char *shape_unfit(struct arena *arena, const struct pipeline_shape *shape) {
-    const struct method_row *row = &rows[shape->method];
-    const char *name = method_names[shape->method];
-    if (row->chunks > 0 && shape->n_chunks != row->chunks)
-        return arena_format(arena, "`%s` has %u stage%s on each device, not %u", name, row->chunks,
-                            row->chunks > 1 ? "s" : "", shape->n_chunks);
-    if (row->order == ORDER_STEPS && shape->n_microbatches < 2 * (uint64_t)shape->n_ranks)
+    uint32_t least = least_microbatches(shape->method, shape->n_ranks);
+    if (shape->n_microbatches < least)
         return arena_format(arena,
-                            "`%s` needs two microbatches for each of %u devices, there are %u",
-                            name, shape->n_ranks, shape->n_microbatches);
-    return NULL;
+                            "`%s` needs %u microbatches, two for each of %u devices; there %s %u",
+                            method_names[shape->method], least, shape->n_ranks,
+                            shape->n_microbatches == 1 ? "is" : "are", shape->n_microbatches);
+    return chunks_unfit(arena, shape->method, shape->n_chunks);
 }
 
 static uint32_t stage_of(const struct schedule *s, enum map map, uint32_t rank, uint32_t chunk) {

@@ -14,6 +14,15 @@ struct pipeline_shape {
 // How many stages a device has with the method; 0: any number.
 uint32_t method_chunks(enum pipeline_method);
 
+// The method of any number of stages a device that has the same order; itself: there is none.
+enum pipeline_method method_of_chunks(enum pipeline_method);
+
+// How many microbatches the method needs.
+uint32_t least_microbatches(enum pipeline_method, uint32_t n_ranks);
+
+// Why a device may not have so many stages with the method; NULL: it may. Allocates its text in `arena`.
+const char *chunks_unfit(struct arena *, enum pipeline_method, uint32_t n_chunks);
+
 // Why the method has no schedule of this shape; NULL: it has one. Allocates its text in `arena`.
 const char *shape_unfit(struct arena *, const struct pipeline_shape *);
 

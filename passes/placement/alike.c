@@ -30,9 +30,9 @@ bool storage_equal(const struct storage *a, const struct storage *b) {
         if (!states_live_alike(a, b, state))
             return false;
     return a->along == b->along && a->of_both_ends == b->of_both_ends &&
-           a->by_tensor == b->by_tensor && a->gather_unit == b->gather_unit &&
-           a->gather_layers == b->gather_layers && a->prefetch == b->prefetch &&
-           a->kept_after_forward == b->kept_after_forward &&
+           a->taken_later == b->taken_later && a->by_tensor == b->by_tensor &&
+           a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
+           a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
            a->kept_after_backward == b->kept_after_backward &&
            axis_list_equal(&a->kept_shards, &b->kept_shards) &&
            axis_list_equal(&a->wire, &b->wire) && a->bucket_bytes == b->bucket_bytes &&

@@ -71,6 +71,46 @@ void propose_microbatches(struct placing *p, struct diagnostic *d) {
         propose_batch_of(p, d, size_times(parts, train->microbatch));
 }
 
+// The most sequences that a device can take of its part at a time so that it does so often; 0: that cannot be.
+static int64_t size_for(const struct placing *p, int64_t part, int64_t least, int64_t most) {
+    int64_t size = 0;
+    for (int64_t i = 1; i <= part / i; i++)
+        for (int side = 0; side < 2 && part % i == 0; side++) {
+            int64_t divisor = side ? part / i : i, n = part / divisor;
+            if (divides_part(p, part, divisor) && n >= least && n <= most && divisor > size)
+                size = divisor;
+        }
+    return size;
+}
+
+void propose_number_of_microbatches(struct placing *p, struct diagnostic *d, int64_t least,
+                                    int64_t most) {
+    const struct train_config *train = &p->config->train;
+    const struct origin *said = &train->microbatch_origin, *batch = &train->batch_origin;
+    int64_t parts = mesh_group_size(&p->config->mesh, &p->placement->batch);
+    int64_t part = train->batch / parts, size = size_for(p, part, least, most);
+    if (size == 0) {
+        int64_t n = train->reproducible ? power_of_two_from(least) : least;
+        bool all = said->kind == ORIGIN_DEFAULT; // of its sequences a device takes at once
+        const char *also = all ? "  microbatch = 1" : "";
+        int64_t unit = size_times(parts, all ? 1 : train->microbatch);
+        diagnostic_help(d, "say `batch = %" PRId64 "%s`, which makes %" PRId64 " microbatches",
+                        size_times(unit, n), also, n);
+        if (batch->kind == ORIGIN_STATEMENT)
+            diagnostic_edit(d, batch->span, "batch = %" PRId64 "%s", size_times(unit, n), also);
+        return;
+    }
+    diagnostic_help(d,
+                    "say `microbatch = %" PRId64 "`: the %" PRId64
+                    " sequences of a device are %" PRId64 " microbatches then",
+                    size, part, part / size);
+    struct span behind = span_of(batch->span.source, batch->span.end, batch->span.end);
+    if (said->kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, said->span, "microbatch = %" PRId64, size);
+    else if (said->kind == ORIGIN_DEFAULT && batch->kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, behind, "  microbatch = %" PRId64, size);
+}
+
 // m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
 void check_batch(struct placing *p) {
     const struct train_config *train = &p->config->train;

@@ -124,6 +124,8 @@ static const char *missing_with(const struct placing *p, const struct storage *s
         return "of a master copy that islands average";
     if (p->placement->islands.n && at_owners)
         return "of parameters that islands average";
+    if (p->placement->islands.n && stored_tier(storage, STATE_PARAMETERS) != TIER_DEVICE)
+        return "of offloaded parameters that islands average";
     return at_owners && storage->kept_shards.n ? "of parameters of which a part is kept" : NULL;
 }
 

@@ -81,14 +81,33 @@ static struct parts_work work_of_parts(const struct placing *p) {
     return work;
 }
 
+// The most stages that a device can have so that each of them has something to do; 0: not one.
+static uint32_t most_chunks(const struct placing *p) {
+    return (uint32_t)((p->program->job->sizes.layers + 2) / n_ranks(p));
+}
+
+// `stages = auto`, and how many a device has then, where nobody else says it.
+static const char *auto_stages(const struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    uint32_t chunks = pipeline->n_stages ? (pipeline->n_stages - 1) / n_ranks(p) + 1 : 2;
+    if (pipeline->file || pipeline->chunks || method_chunks(pipeline->method))
+        return "auto";
+    chunks = chunks > most_chunks(p) ? most_chunks(p) : chunks;
+    return arena_format(p->arena, "auto, chunks = %u", chunks ? chunks : 1);
+}
+
+static void help_auto(const struct placing *p, struct diagnostic *d) {
+    diagnostic_help(d, "let the compiler choose: `stages = %s`", auto_stages(p));
+    diagnostic_edit(d, said(p)->stages_span, "%s", auto_stages(p));
+}
+
 // E330, with `auto` as a way out.
 static struct diagnostic *report_stages(struct placing *p, struct span at, const char *message,
                                         const char *says) {
     struct diagnostic *d = report(p->diagnostics, E330, at, "%s", message);
     diagnostic_say(d, "%s", says);
     diagnostic_origin(d, &said(p)->origin);
-    diagnostic_help(d, "let the compiler choose: `stages = auto`");
-    diagnostic_edit(d, said(p)->stages_span, "auto");
+    help_auto(p, d);
     return d;
 }
 
@@ -134,6 +153,28 @@ static bool check_list(struct placing *p) {
     return true;
 }
 
+// What to do where the model has too little for all stages.
+static void help_fewer_stages(struct placing *p, struct diagnostic *d) {
+    const struct pipeline_config *pipeline = said(p);
+    uint32_t chunks = method_chunks(pipeline->method), most = most_chunks(p);
+    const char *devices = arena_format(p->arena, "at most %" PRId64 " devices along `%s`",
+                                       (p->program->job->sizes.layers + 2) / (chunks ? chunks : 1),
+                                       axes_text(p, &p->placement->pipeline.axes));
+    if (pipeline->file) {
+        diagnostic_help(d, "take a file with fewer stages");
+    } else if (most == 0) {
+        diagnostic_help(d, "take %s", devices);
+    } else if (chunks) {
+        diagnostic_help(d, "take `%s`, or %s", method_names[METHOD_ONE_F_ONE_B], devices);
+        diagnostic_edit(d, pipeline->method_span, "%s", method_names[METHOD_ONE_F_ONE_B]);
+        if (pipeline->chunks)
+            diagnostic_edit(d, pipeline->chunks_span, "1");
+    } else {
+        diagnostic_help(d, "say `chunks = %u`", most);
+        diagnostic_edit(d, pipeline->chunks_span, "%u", most);
+    }
+}
+
 // False, once reported (E331): some of the stages would have nothing to do, whichever layers they had.
 static bool has_work_for(struct placing *p, uint64_t n) {
     int64_t layers = p->program->job->sizes.layers;
@@ -145,8 +186,7 @@ static bool has_work_for(struct placing *p, uint64_t n) {
                n, layers, plural_s(layers));
     diagnostic_say(d, "some stages would have nothing to do");
     diagnostic_origin(d, &said(p)->origin);
-    diagnostic_help(d, said(p)->file ? "take a file with fewer stages"
-                                     : "take fewer chunks, or fewer devices along the pipeline");
+    help_fewer_stages(p, d);
     return false;
 }
 
@@ -170,7 +210,7 @@ static void choose_stages(struct placing *p, uint32_t n, struct placed_stage *st
         stages[i] = (struct placed_stage){.begin = begin, .end = begin + layers[i]};
 }
 
-// How many stages a device has, if that follows from the method or the list; 0: it is for the file to say.
+// How many stages a device has, if that follows from the method or the list; 0: nobody says it.
 static uint32_t chunks_of(const struct placing *p) {
     const struct pipeline_config *pipeline = said(p);
     if (pipeline->chunks)
@@ -180,30 +220,80 @@ static uint32_t chunks_of(const struct placing *p) {
     return method_chunks(pipeline->method);
 }
 
+// E109, E331: a method that needs to be told how many stages a device has is not, or by a list of which not every
+// device has equally many.
+static void report_no_chunks(struct placing *p) {
+    const struct pipeline_config *pipeline = said(p);
+    const char *name = method_names[pipeline->method];
+    uint32_t n = n_ranks(p), chunks = most_chunks(p) < 2 ? 1 : 2;
+    if (pipeline->n_stages) {
+        struct diagnostic *d =
+            report(p->diagnostics, E331, pipeline->stages_span,
+                   "%u stage%s for %u devices, each of which has as many as the others",
+                   pipeline->n_stages, plural_s(pipeline->n_stages), n);
+        diagnostic_say(d, "there must be %u, or a multiple of it", n);
+        diagnostic_origin(d, &pipeline->origin);
+        help_auto(p, d);
+        return;
+    }
+    struct diagnostic *d =
+        report(p->diagnostics, E109, pipeline->method_span, "`%s` needs `chunks`", name);
+    diagnostic_say(d, "how many stages each device has");
+    diagnostic_origin(d, &pipeline->origin);
+    diagnostic_help(d, "say it: `%s(chunks = %u)`", name, chunks);
+    if (pipeline->stages_span.end)
+        diagnostic_edit(d, pipeline->stages_span, "%s", auto_stages(p));
+    else
+        diagnostic_edit(d, pipeline->method_span, "%s(chunks = %u)", name, chunks);
+}
+
+// E331: a device has another number of stages than the method lets it.
+static void report_chunks(struct placing *p, uint32_t chunks, const char *unfit) {
+    const struct pipeline_config *pipeline = said(p);
+    enum pipeline_method other = method_of_chunks(pipeline->method);
+    bool listed = pipeline->chunks == 0;
+    struct span at = listed ? pipeline->stages_span : pipeline->chunks_span;
+    uint32_t right = method_chunks(pipeline->method);
+    struct diagnostic *d = report(p->diagnostics, E331, at, "%s", unfit);
+    if (listed)
+        diagnostic_say(d, "%u stages for %u devices", pipeline->n_stages, n_ranks(p));
+    diagnostic_origin(d, &pipeline->origin);
+    if (other != pipeline->method && chunks <= most_chunks(p)) {
+        diagnostic_help(d, "`%s` is the schedule for several, else say `%s`", method_names[other],
+                        listed ? "stages = auto" : "chunks = 1");
+        diagnostic_edit(d, pipeline->method_span, "%s", method_names[other]);
+    } else if (listed) {
+        help_auto(p, d);
+    } else {
+        diagnostic_help(d, "say `chunks = %u`, or leave it out", right);
+        diagnostic_edit(d, at, "%u", right);
+    }
+}
+
 // How many stages there are, and how many a device has at most; by a method, each as many. False: reported.
 static bool count_by_method(struct placing *p) {
     const struct pipeline_config *pipeline = said(p);
     struct placed_pipeline *placed = &p->placement->pipeline;
     uint32_t chunks = chunks_of(p);
     if (chunks == 0) {
-        struct diagnostic *d = report(p->diagnostics, E109, pipeline->method_span,
-                                      "`%s` needs `chunks`", method_names[pipeline->method]);
-        diagnostic_say(d, "how many stages each device has");
-        diagnostic_help(d, "say it: `%s(chunks = 2)`", method_names[pipeline->method]);
-        if (!pipeline->stages_span.end)
-            diagnostic_edit(d, pipeline->method_span, "%s(chunks = 2)",
-                            method_names[pipeline->method]);
+        if (has_work_for(p, n_ranks(p)))
+            report_no_chunks(p);
         return false;
     }
     uint64_t n = (uint64_t)chunks * n_ranks(p);
     if (pipeline->n_stages && pipeline->n_stages != n) {
-        struct diagnostic *d = report(p->diagnostics, E331, pipeline->stages_span,
-                                      "%u stages for %u devices with %u stage%s each",
-                                      pipeline->n_stages, n_ranks(p), chunks, plural_s(chunks));
+        struct diagnostic *d =
+            report(p->diagnostics, E331, pipeline->stages_span,
+                   "%u stage%s for %u devices with %u stage%s each", pipeline->n_stages,
+                   plural_s(pipeline->n_stages), n_ranks(p), chunks, plural_s(chunks));
         diagnostic_say(d, "there must be %" PRIu64, n);
         diagnostic_origin(d, &pipeline->origin);
-        diagnostic_help(d, "let the compiler choose: `stages = auto`");
-        diagnostic_edit(d, pipeline->stages_span, "auto");
+        help_auto(p, d);
+        return false;
+    }
+    const char *unfit = chunks_unfit(p->arena, pipeline->method, chunks);
+    if (unfit) {
+        report_chunks(p, chunks, unfit);
         return false;
     }
     placed->n_stages = (uint32_t)n;
@@ -291,12 +381,13 @@ int64_t next_stage(const struct placement *placement, int64_t layer) {
 
 // ---- the schedule -----------------------------------------------------------------------------
 
-// E331, in the method's words.
+// E331: too few microbatches for the method.
 static void report_unfit(struct placing *p, const char *unfit) {
     struct diagnostic *d = report(p->diagnostics, E331, said(p)->method_span, "%s", unfit);
     diagnostic_say(d, "as it stands it has no order of tasks");
     diagnostic_origin(d, &said(p)->origin);
-    diagnostic_help(d, "take another schedule, as `one_f_one_b`, or `interleaved(chunks = 2)`");
+    propose_number_of_microbatches(p, d, least_microbatches(said(p)->method, n_ranks(p)),
+                                   INT64_MAX);
 }
 
 // NULL: reported.

@@ -11,6 +11,7 @@
 
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
+#include "passes/pipeline/halves.h"
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
@@ -29,8 +30,8 @@ struct group {
     uint32_t n_spoken;
     uint64_t cut, split; // axes that cut them, by their bits; those of which a split says so
     bool trained;
-    bool layered;      // there is one for each layer
-    bool of_both_ends; // as in their storage
+    bool layered;                   // there is one for each layer
+    bool of_both_ends, taken_later; // as in their storage
     struct element_types types;
     uint64_t
         named; // by dimension, four bits: where in the tensors stands one that statements cut by
@@ -309,6 +310,29 @@ static bool has_both_ends(const struct placing *p, uint32_t t) {
     return p->placement->ordered && p->placement->pipeline.n_stages > 1 && has_several_terms(p, t);
 }
 
+// Where backward is in two parts, whether the first makes the gradient and the second others of its unit: their
+// update stands behind both.
+static bool is_taken_later(const struct placing *p, uint32_t t) {
+    const struct schedule *schedule = p->placement->pipeline.schedule;
+    struct statement_walk walk = walk_statements(&p->program->steps[STEP_TRAIN].body);
+    if (!schedule || !schedule->splits_backward)
+        return false;
+    for (const struct call *call; (call = walk_next_call(&walk));) {
+        const struct unit *unit = &p->program->job->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_results && unit->phase == PHASE_BACKWARD; i++) {
+            const struct buffer *buffer = &p->program->buffers[call->results[i].buffer];
+            const struct op *made_by = unit_producer(unit, unit->results[i].value);
+            uint32_t n_weights;
+            if (buffer->class == CLASS_GRADIENTS && buffer->tensor == t &&
+                halves_of(p->arena, p->program, call, &n_weights)[made_by - unit->ops] ==
+                    OF_INPUTS &&
+                n_weights > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 // What is said of a tensor, in the room for all modes.
 static struct group group_of(const struct weighing *w, uint32_t t) {
     const struct tensor *tensor = &w->placing->program->job->tensors[t];
@@ -324,6 +348,9 @@ static struct group group_of(const struct weighing *w, uint32_t t) {
     for (enum state state = 0; state < STATE_ACTIVATIONS; state++)
         group.lives[state] = residency_of(&w->placing->modes, state, tensor->roles, tensor->n_roles,
                                           w->placing->placement->ranges[w->range].begin);
+    const struct mode_statement *kept = group.lives[STATE_GRADIENTS];
+    group.taken_later =
+        kept && kept->residency == RESIDENCY_MATERIALIZED && is_taken_later(w->placing, t);
     for (uint32_t i = 0; i < w->stretch->n; i++)
         if (speaks_of(w, w->stretch->numbers[i], tensor)) {
             group.named |= named_dimension(w, w->stretch->numbers[i], tensor);
@@ -353,6 +380,7 @@ static bool is_stored_so(const struct weighing *w, const struct group *group,
     return group->n_spoken == other->n_spoken && group->cut == other->cut &&
            group->split == other->split && group->trained == other->trained &&
            group->named == other->named && group->of_both_ends == other->of_both_ends &&
+           group->taken_later == other->taken_later &&
            (group->layered == other->layered ||
             (is_taken_by_layer(group->storage) && !says_by_tensor(w, group))) &&
            memcmp(&group->types, &other->types, sizeof group->types) == 0 &&
@@ -372,6 +400,7 @@ static struct storage *place_tensor(struct weighing *w, uint32_t t) {
                                       .trained = group.trained,
                                       .cut = group.cut,
                                       .of_both_ends = group.of_both_ends,
+                                      .taken_later = group.taken_later,
                                       .types = group.types};
     memcpy(group.storage->lives, group.lives, sizeof group.lives);
     ARENA_PUSH(arena, w->groups, w->n_groups, w->cap_groups, group);

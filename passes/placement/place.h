@@ -73,6 +73,10 @@ void check_batch(struct placing *);
 // does not divide over its devices, other batches. Where training is reproducible a power of two of
 // microbatches.
 void propose_microbatches(struct placing *, struct diagnostic *);
+// A size of which there are so many, as few of these as the batch divides into, where it divides over its devices;
+// else a batch of so many.
+void propose_number_of_microbatches(struct placing *, struct diagnostic *, int64_t least,
+                                    int64_t most);
 // Local steps: the statements by themselves, then how the tensors came to be placed.
 void check_islands(struct placing *);
 void check_island_states(struct placing *);

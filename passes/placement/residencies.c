@@ -70,16 +70,6 @@ static void find_accumulation(struct reasons *r) {
                    "this makes the microbatches");
 }
 
-// Those of norms are made with the gradients of inputs, and a layer's update takes all at once.
-static void find_halves(struct reasons *r) {
-    const struct schedule *schedule = r->p->placement->pipeline.schedule;
-    if (schedule && schedule->splits_backward)
-        add_reason(r, &r->p->config->strategy.pipeline.origin,
-                   "some of a layer's are there in the first part of backward, and the others in "
-                   "the second, which comes later",
-                   "this has backward in two parts");
-}
-
 static bool has_path(const struct tensor *tensor, const struct selector *selector) {
     return selector_matches(selector, tensor->roles, tensor->n_roles);
 }
@@ -122,7 +112,6 @@ static void check_taken(struct placing *p, const struct mode_statement *mode) {
     find_norm(&r);
     find_skipped(&r);
     find_accumulation(&r);
-    find_halves(&r);
     if (r.d)
         help_store(p, r.d, mode);
     find_contributions(&r);

@@ -1,6 +1,8 @@
 // place, said schedule: whether what a file says is an order of the tasks of this pipeline: its rows the ranks, its
 // stages the list's, each task once, on its rank, behind what it reads; and whether that order runs. All of it is told
 // at cells of the file.
+#include <inttypes.h>
+
 #include "ir/diagnostic.h"
 #include "passes/placement/pipeline.h"
 #include "passes/placement/place.h"
@@ -102,16 +104,15 @@ static bool check_microbatches(struct placing *p) {
             report_cell(p, greatest(p, false),
                         arena_format(p->arena, "the file has %u microbatch%s, and a step has %u", n,
                                      n == 1 ? "" : "es", m));
-        diagnostic_help(d, "a step has as many as `batch` and `microbatch` say, of each device "
-                           "that splits the batch");
+        propose_number_of_microbatches(p, d, n, n);
         return false;
     }
     if (told == 0 || told == n)
         return true;
     struct diagnostic *d =
         report(p->diagnostics, E333, said(p)->microbatches_span,
-               "the file is said to have other microbatches than the %u that it has", n);
-    diagnostic_help(d, "leave it out: it follows from the file");
+               "the file has %u microbatch%s, not %" PRId64, n, n == 1 ? "" : "es", told);
+    diagnostic_help(d, "say `microbatches = %u`, or leave it out", n);
     diagnostic_edit(d, said(p)->microbatches_span, "%u", n);
     return false;
 }

@@ -227,12 +227,21 @@ static bool any_summed_last(const struct route_maker *m, const struct gradient_s
     return sums->inner_last.n || sums->scatter_last.n || reduced_last(m, sums).n;
 }
 
+// When what all microbatches have given is summed. A code is of a whole sum, to which both ends of a pipeline may add, so
+// it is made behind all tasks.
+static enum route_event event_of_sum(const struct route_maker *m) {
+    bool of_ends =
+        m->storage->wire.n && m->placement->pipeline.axes.n && !consumes_gradients(m->storage);
+    return of_ends ? EVENT_BEHIND_MICROBATCHES
+                   : event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
+}
+
 // Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes. `cast`:
 // what is summed, where that is of other elements than `part`; else -1. Where an owner's is no window of a
 // whole, in which all devices could sum theirs in place, other axes come first.
 static void sum_last(struct route_maker *m, const struct gradient_sums *sums, int part, int cast,
                      int last, int own, const struct coded *coded) {
-    enum route_event event = event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
+    enum route_event event = event_of_sum(m);
     struct axis_list summed = reduced_last(m, sums), inner = sums->inner_last;
     int owned = m->route->owned, place = coded->sent >= 0 || own >= 0 ? last : owned;
     int whole = copied_from(m, m->route->sum, part);
@@ -375,7 +384,8 @@ void make_gradients(struct route_maker *m) {
     const int kept = add_station(m, "", CLASS_GRADIENTS, &storage->shards[STATE_GRADIENTS]);
     const int rest = m->made = add_made(m, kept);
     m->away = kept != rest;
-    if (consumes_gradients(storage)) { // one layer's, or those of layers that are reduced together
+    // There are one layer's, or those of layers that are reduced together.
+    if (consumes_gradients(storage) && !storage->taken_later) {
         m->route->stations[rest].stacked = false;
         m->route->stations[rest].slots = layers_summed_at_once(storage);
     }
@@ -419,8 +429,7 @@ void make_gradients(struct route_maker *m) {
     int at = is_added ? added.home : m->away ? kept : owned;
     struct updating updating = add_updating(m, at, owners);
     if (added.home < 0 ? m->away : again)
-        put_sum(m, event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE), owned,
-                updating.home, rest);
+        put_sum(m, event_of_sum(m), owned, updating.home, rest);
     if (added.home >= 0)
         m->route->sum = added.home;
     add_to_norm(m, updating.home, owners);

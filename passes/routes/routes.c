@@ -134,7 +134,7 @@ static int add_master(struct route_maker *m) {
 }
 
 // What islands have becomes the sum of all, of what is updated; a parameter that is kept beside that is
-// rounded from the sum.
+// rounded from what comes of the sum, and only then goes where it is kept.
 static void average(struct route_maker *m, const struct updating *updating, bool made) {
     const struct placement *placement = m->placement;
     if (!m->storage->trained || placement->islands.n == 0)
@@ -149,8 +149,9 @@ static void average(struct route_maker *m, const struct updating *updating, bool
         placement_sum(placement, m->mesh, axis_list_mask(&placement->islands));
     add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, summed, summed, &islands);
     if (beside)
-        add_hop(m, HOP_ROUND, EVENT_BEHIND_FIRST_UPDATE, summed, own, NULL);
-    add_from_average(m, updating);
+        add_hop(m, HOP_ROUND, EVENT_BEHIND_UPDATE, summed, own, NULL);
+    else
+        add_from_average(m, updating);
 }
 
 static void make_parameters(struct route_maker *m) {

@@ -152,11 +152,11 @@ static struct updating add_cut_out(struct route_maker *m, int rest,
     return u;
 }
 
-// Islands average on the device what is updated as it is kept, in another tier: the whole comes to a place
-// of its own behind the update, and goes back.
+// Islands average on the device what is kept in another tier, in a place of its own: it comes there to be
+// divided, or is rounded there from its master copy, and goes back.
 static bool is_averaged_beside(const struct route_maker *m, int rest, int home) {
     return m->placement->islands.n && m->route->state == STATE_PARAMETERS && home == rest &&
-           tier_of(m, rest) != TIER_DEVICE && m->storage->types.master == DTYPE_NONE;
+           tier_of(m, rest) != TIER_DEVICE;
 }
 
 // A part that lies side by side is a window of what is kept.

@@ -254,25 +254,52 @@ static uint32_t wait_of(const struct block *block, uint32_t at) {
     return NO_ID;
 }
 
-// Does the index name another place in every iteration of the loop? What has slots does in a loop
-// over a group's layers, if all of them find one.
-static bool is_own(struct index index, const struct loop *loop, int variable) {
-    bool slots = loop->stride && index.modulus >= loop->end - loop->begin;
-    return index.variable == variable && (index.modulus == 0 || slots);
+// How many places further on than others the loop names what has slots: where the next item is brought in ahead.
+static int64_t places_ahead(const struct overlapper *o, const struct loop *loop, buffer_id buffer,
+                            struct index index) {
+    int64_t first = index.offset, last = index.offset;
+    struct statement_walk walk = walk_statements(&loop->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
+            for (unsigned k = 0; k < MAX_STACKS; k++) {
+                const struct index *at = &access.at->indices[k];
+                bool slot = at->variable == index.variable && at->modulus == index.modulus;
+                if (!slot || buffer_whole(o->program, access.at->buffer) != buffer)
+                    continue;
+                first = at->offset < first ? at->offset : first;
+                last = at->offset > last ? at->offset : last;
+            }
+    }
+    return last - first;
 }
 
-static bool names_own(const struct reference *at, const struct loop *loop, int variable) {
+// Does the index name another place in every iteration of the loop? What has slots does in a loop
+// over a group's layers, if all of them find one, and what is brought in ahead another.
+static bool is_own(const struct overlapper *o, const struct reference *at, unsigned stack,
+                   const struct loop *loop, int variable) {
+    struct index index = at->indices[stack];
+    int64_t n = loop->end - loop->begin;
+    if (index.variable != variable || index.modulus == 0)
+        return index.variable == variable;
+    return loop->stride && index.modulus >= n &&
+           index.modulus - n >= places_ahead(o, loop, buffer_whole(o->program, at->buffer), index);
+}
+
+static bool names_own(const struct overlapper *o, const struct reference *at,
+                      const struct loop *loop, int variable) {
     for (unsigned k = 0; k < MAX_STACKS; k++)
-        if (is_own(at->indices[k], loop, variable))
+        if (is_own(o, at, k, loop, variable))
             return true;
     return false;
 }
 
 // Does every iteration send items of its own?
-static bool sends_own(const struct loop *loop, const struct transfer *transfer, int variable) {
+static bool sends_own(const struct overlapper *o, const struct loop *loop,
+                      const struct transfer *transfer, int variable) {
     for (uint32_t i = 0; i < transfer->n_pieces; i++)
-        if (!names_own(&transfer->pieces[i].from, loop, variable) ||
-            !names_own(&transfer->pieces[i].to, loop, variable))
+        if (!names_own(o, &transfer->pieces[i].from, loop, variable) ||
+            !names_own(o, &transfer->pieces[i].to, loop, variable))
             return false;
     return true;
 }
@@ -329,10 +356,10 @@ static void join_waits(struct sinking *k, struct spot *spot) {
 }
 
 // Is what both name in an iteration in one place of its own?
-static bool name_own_alike(const struct reference *a, const struct reference *b,
-                           const struct loop *loop, int variable) {
+static bool name_own_alike(const struct overlapper *o, const struct reference *a,
+                           const struct reference *b, const struct loop *loop, int variable) {
     for (unsigned k = 0; k < MAX_STACKS; k++)
-        if (is_own(a->indices[k], loop, variable) && index_equal(a->indices[k], b->indices[k]))
+        if (is_own(o, a, k, loop, variable) && index_equal(a->indices[k], b->indices[k]))
             return true;
     return false;
 }
@@ -346,7 +373,7 @@ static bool iterations_part(const struct overlapper *o, const struct loop *loop,
         for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
             if (buffer_whole(o->program, first.at->buffer) ==
                     buffer_whole(o->program, second.at->buffer) &&
-                !name_own_alike(first.at, second.at, loop, variable))
+                !name_own_alike(o, first.at, second.at, loop, variable))
                 return false;
     return true;
 }
@@ -392,7 +419,7 @@ static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
     for (uint32_t i = wait; i < loop->body.n; i++) {
         uint32_t start =
             loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
-        if (start < wait && !sends_own(loop, &loop->body.statements[start].start, depth))
+        if (start < wait && !sends_own(o, loop, &loop->body.statements[start].start, depth))
             return false;
     }
     if (!may_split(o, loop, wait, depth))
@@ -429,7 +456,7 @@ static void sink_from_loop(struct sinking *k, struct spot *spot) {
         struct block *body = &loop->loop.body;
         uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
         if (wait == NO_ID || exchange_is_message(&body->statements[i].start.exchange) ||
-            !sends_own(&loop->loop, &body->statements[i].start, k->depth))
+            !sends_own(o, &loop->loop, &body->statements[i].start, k->depth))
             continue;
         struct transfer transfer = body->statements[i].start;
         if (!touches_later(o, &loop->loop, i)) {
