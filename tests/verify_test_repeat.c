@@ -383,9 +383,351 @@ static void accepts_stages_of_any_depth(void **state) {
         (void)n_statements(methods[layers % 3], layers, 3 + layers % 7);
 }
 
+// ---- what only looks alike --------------------------------------------------------------------
+
+// Mistakes that are made for it: programs of which some tasks are other than those of their text were
+// before in one thing alone.
+struct forgery {
+    struct arena *arena;
+    struct job *job;
+    struct program *program;
+    struct block *body, made;
+};
+
+static struct forgery forge(struct arena *arena, const struct job *job, uint32_t rank) {
+    struct job *made = job_clone(arena, job);
+    struct program *program = made->programs[rank];
+    job_drop_places(made);
+    for (uint32_t i = 0; i < made->n_units; i++) // so that what it is given may be given it again
+        memset(made->units[i].consumed, 0, made->units[i].n_parameters * sizeof(bool));
+    return (struct forgery){arena, made, program, &program->steps[STEP_TRAIN].body, {0}};
+}
+
+static const struct job *forged(struct forgery *f) {
+    *f->body = f->made;
+    job_number(f->job);
+    return f->job;
+}
+
+static void add(struct forgery *f, struct statement statement) {
+    block_push(f->arena, &f->made, statement);
+}
+
+static void add_label(struct forgery *f, enum task_kind kind, uint32_t stage, int64_t microbatch) {
+    add(f, (struct statement){.kind = STATEMENT_TASK,
+                              .task = {kind, stage, index_constant(microbatch)}});
+}
+
+// Behind it comes what is of no task.
+static void add_end(struct forgery *f) {
+    add_label(f, N_TASK_KINDS, 0, 0);
+}
+
+// Statement i begins the task that makes gradients of weights of this microbatch.
+static bool begins_weights(const struct forgery *f, uint32_t i, int64_t microbatch) {
+    const struct statement *s = &f->body->statements[i];
+    return s->kind == STATEMENT_TASK && s->task.kind == TASK_WEIGHTS &&
+           s->task.microbatch.offset == microbatch;
+}
+
+// The sum that result i of the call adds to; NULL: it adds to none.
+static const struct reference *sum_of(const struct forgery *f, const struct call *call,
+                                      uint32_t i) {
+    bool adds = f->job->units[call->unit].results[i].in_parameter != NO_ID;
+    const struct reference *at = &call->results[i];
+    return adds && f->program->buffers[at->buffer].class == CLASS_GRADIENTS ? at : NULL;
+}
+
+// The statements, which free nothing; `anew`: and begin each sum.
+static struct block body_of(struct forgery *f, const struct statement *list, uint32_t n,
+                            bool anew) {
+    struct block made = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        struct statement s = statement_clone(f->arena, f->program, &list[i]);
+        if (s.kind == STATEMENT_FREE)
+            continue;
+        if (s.kind == STATEMENT_LOOP)
+            s.loop.body = body_of(f, s.loop.body.statements, s.loop.body.n, anew);
+        for (uint32_t k = 0;
+             anew && s.kind == STATEMENT_CALL && k < f->job->units[s.call.unit].n_results; k++)
+            if (sum_of(f, &s.call, k))
+                block_push(
+                    f->arena, &made,
+                    (struct statement){.kind = STATEMENT_ZERO, .zero = *sum_of(f, &s.call, k)});
+        block_push(f->arena, &made, s);
+    }
+    return made;
+}
+
+// The statements of the task that begins there, without its label.
+static void add_body(struct forgery *f, uint32_t begin, bool anew) {
+    uint32_t n = task_end(f->body, begin) - begin - 1;
+    struct block own = body_of(f, &f->body->statements[begin + 1], n, anew);
+    for (uint32_t i = 0; i < own.n; i++)
+        add(f, own.statements[i]);
+}
+
+static void add_weights(struct forgery *f, uint32_t begin, int64_t microbatch, bool anew) {
+    add_label(f, TASK_WEIGHTS, f->body->statements[begin].task.stage, microbatch);
+    add_body(f, begin, anew);
+}
+
+// Behind each of the first two tasks come its sums once more, begun anew, as of the next microbatch:
+// the first time that leaves them as they were.
+static const struct job *begin_alike(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 1);
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        int64_t microbatch = begins_weights(&f, i, 0) ? 0 : begins_weights(&f, i, 1) ? 1 : -1;
+        if (microbatch < 0) {
+            add(&f, f.body->statements[i]);
+            continue;
+        }
+        add_weights(&f, i, microbatch, false);
+        add_weights(&f, i, microbatch + 1, true);
+        i = task_end(f.body, i) - 1;
+    }
+    return forged(&f);
+}
+
+// A second place for every sum, on the host.
+struct kept {
+    struct reference sums[64], places[64];
+    uint32_t n;
+    uint32_t handle;
+};
+
+static void keep_sum(struct forgery *f, struct kept *kept, buffer_id sum) {
+    struct buffer place = f->program->buffers[sum];
+    int64_t items = buffer_items(&place);
+    for (uint32_t i = 0; i < kept->n; i++)
+        if (kept->sums[i].buffer == sum)
+            return;
+    place.name =
+        arena_format(f->arena, "kept.%u.%u", (unsigned)f->program->n_buffers, kept->handle);
+    place.class = CLASS_TRANSIENT;
+    place.tier = TIER_HOST;
+    place.offset_bytes = -1;
+    buffer_id id = program_add_buffer(f->program, place);
+    for (int64_t i = 0; i < items; i++) {
+        kept->sums[kept->n] = reference_at(sum, index_constant(i));
+        kept->places[kept->n++] = reference_at(id, index_constant(i));
+    }
+}
+
+static struct kept keep_sums(struct forgery *f, const char *name) {
+    struct step *step = &f->program->steps[STEP_TRAIN];
+    struct kept kept = {.handle = step_add_handle(f->arena, step, name, 1)};
+    uint32_t begin = 0;
+    while (!begins_weights(f, begin, 0))
+        begin++;
+    struct block own = {&f->body->statements[begin], task_end(f->body, begin) - begin, 0};
+    struct statement_walk walk = walk_statements(&own);
+    while (walk_next(&walk))
+        for (uint32_t i = 0; walk.statement->kind == STATEMENT_CALL &&
+                             i < f->job->units[walk.statement->call.unit].n_results;
+             i++)
+            if (sum_of(f, &walk.statement->call, i))
+                keep_sum(f, &kept, sum_of(f, &walk.statement->call, i)->buffer);
+    return kept;
+}
+
+// Copies each sum there, or back.
+static void add_copy(struct forgery *f, const struct kept *kept, bool back) {
+    struct transfer_piece *pieces = ARENA_ARRAY(f->arena, struct transfer_piece, kept->n);
+    for (uint32_t i = 0; i < kept->n; i++)
+        pieces[i] = back ? (struct transfer_piece){kept->places[i], kept->sums[i]}
+                         : (struct transfer_piece){kept->sums[i], kept->places[i]};
+    add(f, (struct statement){
+               .kind = STATEMENT_START,
+               .start = {
+                   .exchange = {.kind = COLLECTIVE_COPY, .dim = -1, .concat_dim = -1, .peer = -1},
+                   .handle = kept->handle,
+                   .handle_index = index_constant(0),
+                   .pieces = pieces,
+                   .n_pieces = kept->n}});
+    add(f, (struct statement){.kind = STATEMENT_WAIT, .wait = {kept->handle, index_constant(0)}});
+}
+
+static void add_free(struct forgery *f, const struct kept *kept) {
+    add(f,
+        (struct statement){
+            .kind = STATEMENT_FREE,
+            .free = {arena_copy(f->arena, kept->places, kept->n * sizeof *kept->places), kept->n}});
+}
+
+static void add_kept(struct forgery *f, const struct kept *kept, int64_t microbatch) {
+    add_end(f);
+    add_free(f, kept);
+    add_label(f, TASK_FORWARD, 0, microbatch);
+    add_copy(f, kept, false);
+    add_end(f);
+}
+
+// The sum of microbatch 0 is kept, as of that; then that of microbatch 1, as of 0 again, in whose place it
+// comes.
+static const struct job *keep_alike(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 1);
+    struct kept kept = keep_sums(&f, "kept");
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        int64_t microbatch = begins_weights(&f, i, 0) ? 0 : begins_weights(&f, i, 1) ? 1 : -1;
+        if (microbatch < 0) {
+            add(&f, f.body->statements[i]);
+            continue;
+        }
+        add_weights(&f, i, microbatch, microbatch == 1);
+        add_kept(&f, &kept, 0);
+        if (microbatch == 1) {
+            add_copy(&f, &kept, true);
+            add_weights(&f, i, 1, false);
+        }
+        i = task_end(f.body, i) - 1;
+    }
+    return forged(&f);
+}
+
+// A task adds the last microbatch, keeps that sum, and puts back what it was before. What it keeps is the
+// whole; then the same is done with a sum of which less was collected.
+static const struct job *keep_whole(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 1);
+    struct kept before = keep_sums(&f, "before"), whole = keep_sums(&f, "whole");
+    uint32_t second = 0;
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        if (begins_weights(&f, i, 1)) {
+            second = i;
+            add_weights(&f, i, 1, false);
+            i = task_end(f.body, i) - 1;
+            continue;
+        }
+        if (!begins_weights(&f, i, 2)) {
+            add(&f, f.body->statements[i]);
+            continue;
+        }
+        for (int k = 0; k < 2; k++) {
+            add_end(&f);
+            add_free(&f, &before);
+            add_free(&f, &whole);
+            if (k == 1)
+                add_body(&f, second, true);
+            add_label(&f, TASK_FORWARD, 0, 2);
+            add_copy(&f, &before, false);
+            add_body(&f, i, false);
+            add_copy(&f, &whole, false);
+            add_copy(&f, &before, true);
+            add_free(&f, &before);
+        }
+        add_end(&f);
+        add_copy(&f, &whole, true);
+        i = task_end(f.body, i) - 1;
+    }
+    return forged(&f);
+}
+
+// The loop over layers goes with one that is put around the task, round and round.
+static void turn_layers(struct forgery *f, struct statement *loop) {
+    loop->loop.stride = 1;
+    struct statement_walk walk = walk_statements(&loop->loop.body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(f->program, walk.statement, i)).at; i++)
+            for (unsigned k = 0; k < f->program->buffers[access.at->buffer].stacks.n; k++) {
+                int64_t count = f->program->buffers[access.at->buffer].stacks.list[k].count;
+                struct index *index = &access.at->indices[k];
+                if (index->variable == 0)
+                    *index = index_variable(1, index->offset, count);
+            }
+    }
+}
+
+// From microbatch 4 on a task has the same layers, but another one first.
+static const struct job *turn_later(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 1);
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        const struct statement *label = &f.body->statements[i];
+        if (label->kind != STATEMENT_TASK || label->task.kind != TASK_FORWARD) {
+            add(&f, *label);
+            continue;
+        }
+        int64_t turn = label->task.microbatch.offset >= 4;
+        struct loop around = {.name = "turn", .begin = turn, .end = turn + 1};
+        for (uint32_t end = task_end(f.body, i); i < end; i++) {
+            struct statement s = statement_clone(arena, f.program, &f.body->statements[i]);
+            if (s.kind == STATEMENT_LOOP)
+                turn_layers(&f, &s);
+            block_push(arena, &around.body, s);
+        }
+        add(&f, (struct statement){.kind = STATEMENT_LOOP, .loop = around});
+        i--;
+    }
+    return forged(&f);
+}
+
+// Waits for sends of tasks stand between these, and of one there is none.
+static const struct job *take_slot(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 0);
+    for (uint32_t i = 0, n = 0; i < f.body->n; i++) {
+        const struct statement *label = &f.body->statements[i];
+        bool waits =
+            label->kind == STATEMENT_TASK && i + 1 < f.body->n && label[1].kind == STATEMENT_WAIT;
+        if (waits && n++ != 3) {
+            add_end(&f);
+            add(&f, label[1]);
+        }
+        add(&f, *label);
+        i += waits;
+        while (label->kind == STATEMENT_TASK && f.body->statements[i + 1].kind == STATEMENT_FREE)
+            i++; // which names what is still sent
+    }
+    return forged(&f);
+}
+
+// Tasks wait twice for what was sent once.
+static const struct job *wait_twice(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 0);
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        add(&f, f.body->statements[i]);
+        if (f.body->statements[i].kind == STATEMENT_WAIT && i > 0 &&
+            f.body->statements[i - 1].kind == STATEMENT_TASK)
+            add(&f, f.body->statements[i]);
+    }
+    return forged(&f);
+}
+
+static void executes_what_only_looks_alike(void **state) {
+    static const struct {
+        const char *name, *method;
+        int microbatches;
+        bool written_out;
+        const struct job *(*change)(struct arena *, const struct job *);
+    } all[] = {
+        {"begin_alike", "zb_h1", 8, true, begin_alike},
+        {"keep_alike", "zb_h1", 3, true, keep_alike},
+        {"keep_whole", "zb_h1", 3, true, keep_whole},
+        {"turn_later", "gpipe", 8, true, turn_later},
+        {"take_slot", "gpipe", 8, true, take_slot},
+        {"wait_twice", "gpipe", 8, true, wait_twice},
+    };
+    struct counts counts = {0};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct compiled base = {0};
+        struct arena arena = {0};
+        derive(&base, &arena, all[i].method, 8, all[i].microbatches);
+        if (all[i].written_out)
+            write_out_tasks(&base.arena, base.final);
+        const struct job *wrong = all[i].change(&arena, base.final);
+        struct span at;
+        assert_null(job_check(wrong, &arena, &at));
+        compare(&base, wrong, all[i].name, &counts);
+        arena_free(&arena);
+        arena_free(&base.arena);
+    }
+    assert_int_equal(counts.n_failed, 0);
+    assert_int_equal(counts.n_refused, sizeof all / sizeof *all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(repeats_what_would_be_executed),
                                        cmocka_unit_test(repeats_whatever_was_done_before),
-                                       cmocka_unit_test(accepts_stages_of_any_depth)};
+                                       cmocka_unit_test(accepts_stages_of_any_depth),
+                                       cmocka_unit_test(executes_what_only_looks_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

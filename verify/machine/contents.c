@@ -46,12 +46,34 @@ uint32_t contents_collect(struct contents *contents, uint32_t set, int32_t micro
     return all || n > MAX_MICROBATCH_RANGES ? NO_MICROBATCHES : set_intern(contents, list, n);
 }
 
+void contents_widen(const struct contents *contents, struct token token,
+                    struct microbatches *range) {
+    const struct content *content = &contents->list[token.content];
+    if (!content->of_time)
+        return;
+    int32_t begin = token.base + content->own.begin, end = token.base + content->own.end;
+    range->begin = begin < range->begin ? begin : range->begin;
+    range->end = end > range->end ? end : range->end;
+}
+
+int32_t contents_beyond(const struct contents *contents, uint32_t set, struct microbatches range) {
+    const struct microbatches *list = interned(&contents->sets, set);
+    int32_t n = 0;
+    for (uint32_t i = 0; i < set_size(contents, set); i++) {
+        int32_t begin = list[i].begin > range.begin ? list[i].begin : range.begin;
+        int32_t end = list[i].end < range.end ? list[i].end : range.end;
+        n += list[i].end - list[i].begin - (begin < end ? end - begin : 0);
+    }
+    return n;
+}
+
 // ---- keys -------------------------------------------------------------------------------------
 
 struct key_reader { // of what a cell or a message has, into the key
     struct contents *contents;
     const struct world *world;
     struct token token;
+    struct microbatches own; // counted from the token's base
     bool of_time, fits;
 };
 
@@ -73,6 +95,19 @@ static struct key_reader reading_begin(struct contents *contents, const struct w
     return (struct key_reader){.contents = contents, .world = w, .fits = true};
 }
 
+// What is of this microbatch, and of so many more behind it.
+static void read_time(struct key_reader *r, int32_t microbatch, int32_t further) {
+    if (!r->of_time)
+        r->token.base = microbatch;
+    struct microbatches own = {microbatch - r->token.base,
+                               microbatch - r->token.base + further + 1};
+    if (!r->of_time || own.begin < r->own.begin)
+        r->own.begin = own.begin;
+    if (!r->of_time || own.end > r->own.end)
+        r->own.end = own.end;
+    r->of_time = true;
+}
+
 // The summands of what is collected, and from which microbatches: the same as in the rest.
 static void read_collected(struct key_reader *r, struct term term) {
     const struct terms *terms = r->world->terms;
@@ -81,6 +116,7 @@ static void read_collected(struct key_reader *r, struct term term) {
     uint32_t set = n ? set_intern(r->contents, from, n) : NO_MICROBATCHES;
     r->fits = r->fits && n && (r->token.collected == NO_MICROBATCHES || r->token.collected == set);
     r->token.collected = set;
+    push(r->contents, &term_node(terms, term)->n_parts, sizeof(uint32_t));
     for (uint32_t i = 0; r->fits && i < term_node(terms, term)->n_parts; i++) {
         struct summand part = sum_part(terms, (struct scaled){term, SCALE_ONE}, i);
         uint32_t words[] = {part.node, (uint32_t)part.at, (uint32_t)part.end, part.scale};
@@ -89,7 +125,8 @@ static void read_collected(struct key_reader *r, struct term term) {
     }
 }
 
-static void read_held(struct key_reader *r, const struct held *held) {
+// What is held by a run of so many items more than one.
+static void read_held(struct key_reader *r, const struct held *held, int32_t further) {
     const struct judgement *value = &held->value;
     struct term of = value->value.of;
     r->fits = r->fits && !value->fault && !number_is_symbolic(of.at) &&
@@ -98,9 +135,8 @@ static void read_held(struct key_reader *r, const struct held *held) {
         return;
     bool of_time = judgement_of_time(r->world, value);
     bool collected = term_is_collected(r->world->terms, of);
-    if (of_time && !r->of_time)
-        r->token.base = value->microbatch;
-    r->of_time = r->of_time || of_time;
+    if (of_time)
+        read_time(r, value->microbatch, held->moves >> HELD_MICROBATCH & 1 ? further : 0);
     struct judgement_key key = judgement_key(value);
     uint32_t words[] = {collected ? NO_ID : of.node, (uint32_t)of.at,
                         (uint32_t)(value->microbatch - (of_time ? r->token.base : 0)), held->behind,
@@ -150,7 +186,7 @@ static void read_run(struct key_reader *r, const struct run *run) {
         return;
     struct held held = *run->held;
     held.moves = run_is_single(run) ? 0 : held.moves;
-    read_held(r, &held);
+    read_held(r, &held, run->end - run->begin - 1);
 }
 
 // Borders are of the cell's own items, or, where it is all of its buffers, of whatever's.
@@ -208,7 +244,7 @@ static struct token reading_end(struct key_reader *r, bool *added) {
     r->token.content = intern(&contents->keys, contents->words,
                               contents->n_words * (uint32_t)sizeof *contents->words, added);
     if (*added) {
-        struct content made = {.of_time = r->of_time};
+        struct content made = {.of_time = r->of_time, .own = r->own};
         ARENA_PUSH(contents->arena, contents->list, contents->n, contents->cap, made);
     }
     return r->token;
@@ -295,7 +331,7 @@ struct token contents_of_values(struct contents *contents, const struct world *w
     push(contents, shape, sizeof shape);
     for (uint32_t i = 0; i < n; i++) {
         held[i].value = values[i];
-        read_held(&r, &held[i]);
+        read_held(&r, &held[i], 0);
     }
     bool added = false;
     struct token token = reading_end(&r, &added);

@@ -26,8 +26,9 @@ struct content {
     struct series *items; // of each buffer of the cell, from 0 on
     struct stretch *stretches;
     uint32_t n_stretches;
-    struct held *values; // of a message
-    bool of_time;        // what is of time counts from the token's base
+    struct held *values;     // of a message
+    bool of_time;            // what is of time counts from the token's base,
+    struct microbatches own; // and is of these, and of others between them
 };
 
 struct contents {
@@ -56,5 +57,9 @@ static inline bool contents_of_time(const struct contents *contents, uint32_t co
 // them, or they have too many gaps.
 uint32_t contents_collect(struct contents *, uint32_t set, int32_t microbatch,
                           int32_t n_microbatches);
+// The range, widened by what the token is of.
+void contents_widen(const struct contents *, struct token, struct microbatches *range);
+// How many of the set are not in the range.
+int32_t contents_beyond(const struct contents *, uint32_t set, struct microbatches range);
 
 #endif

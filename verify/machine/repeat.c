@@ -61,6 +61,7 @@ struct watched {                  // a task while it is executed
     struct token *before;
     struct sent *sent;
     struct readers readers;
+    uint32_t serial; // of terms: of those that are equal to nothing but themselves
 };
 
 struct repetition {
@@ -356,17 +357,19 @@ static bool slot_is_free(struct abstract_machine *m, const struct task_text *tex
     return !message;
 }
 
+// The set with the task's microbatch. NO_MICROBATCHES: it has it, or lacks it alone.
+static uint32_t with_own(struct abstract_machine *m, uint32_t set, int32_t microbatch) {
+    return contents_collect(m->repetition->contents, set, microbatch,
+                            m->world->terms->microbatches);
+}
+
 static bool cell_fits(struct abstract_machine *m, const struct lemma *lemma, uint32_t i,
                       int32_t microbatch) {
     struct repetition *r = m->repetition;
     struct token found = token_of(m, r->at[i]);
     return found.content == lemma->before[i].content &&
            from_base(r, found, microbatch) == lemma->before[i].base &&
-           (found.collected != NO_MICROBATCHES) ==
-               (lemma->before[i].collected != NO_MICROBATCHES) &&
-           (!lemma->collects[i] ||
-            contents_collect(r->contents, found.collected, microbatch,
-                             m->world->terms->microbatches) != NO_MICROBATCHES);
+           (found.collected != NO_MICROBATCHES) == (lemma->before[i].collected != NO_MICROBATCHES);
 }
 
 static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
@@ -381,6 +384,8 @@ static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
         if (!cell_fits(m, lemma, i, microbatch) ||
             !is_common(token_of(m, r->at[i]).collected, &common))
             return false;
+    if (common != NO_MICROBATCHES && with_own(m, common, microbatch) == NO_MICROBATCHES)
+        return false;
     for (uint32_t i = 0; i < text->n_ends; i++) {
         enum task_end_kind kind = text->ends[i].kind;
         if ((kind == END_SENDS || kind == END_RECEIVES) && !slot_is_free(m, text, i))
@@ -468,8 +473,7 @@ static void repeat_cell(struct abstract_machine *m, const struct lemma *lemma, u
         token.base += microbatch;
     token.collected = found.collected;
     if (lemma->collects[i])
-        token.collected = contents_collect(r->contents, found.collected, microbatch,
-                                           m->world->terms->microbatches);
+        token.collected = with_own(m, found.collected, microbatch);
     if (token.content != found.content || token.base != found.base ||
         token.collected != found.collected)
         set_cell(m, r->at[i], token);
@@ -547,7 +551,8 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
                           .numbers =
                               arena_copy(arena, r->numbers, text->n_numbers * sizeof *w->numbers),
                           .before = ARENA_ARRAY(arena, struct token, text->n_rows),
-                          .sent = ARENA_ARRAY(arena, struct sent, text->n_ends)};
+                          .sent = ARENA_ARRAY(arena, struct sent, text->n_ends),
+                          .serial = m->world->terms->serial};
     for (uint32_t i = 0; i < text->n_rows && w->learns; i++)
         w->before[i] = token_of(m, w->cells[i]);
     for (uint32_t i = 0; i < text->n_ends; i++)
@@ -585,27 +590,43 @@ static bool learn_values(struct abstract_machine *m, const struct watched *w,
 }
 
 static bool learn_cells(struct abstract_machine *m, const struct watched *w, struct token *after,
-                        bool *collects) {
+                        bool *collects, uint32_t *common) {
     struct repetition *r = m->repetition;
-    uint32_t common = NO_MICROBATCHES;
     bool fits = true;
     for (uint32_t i = 0; i < w->text->n_rows; i++) {
         struct token *before = &w->before[i];
         after[i] = token_of(m, w->cells[i]);
         fits = fits && before->content != NO_CONTENT && after[i].content != NO_CONTENT &&
-               is_common(before->collected, &common);
+               is_common(before->collected, common);
         collects[i] = after[i].collected != before->collected;
-        fits = fits &&
-               (!collects[i] || (after[i].collected != NO_MICROBATCHES &&
-                                 after[i].collected ==
-                                     contents_collect(r->contents, before->collected, w->microbatch,
-                                                      m->world->terms->microbatches)));
+        fits = fits && (!collects[i] ||
+                        (after[i].collected != NO_MICROBATCHES &&
+                         after[i].collected == with_own(m, before->collected, w->microbatch)));
         if (!fits)
             continue;
         before->base = from_base(r, *before, w->microbatch);
         after[i].base = from_base(r, after[i], w->microbatch);
     }
     return fits;
+}
+
+// A sum that was found is known by a microbatch from which nothing else is: it is in what is left exactly if
+// that is. Else a sum that is begun anew, with the only microbatch that it had, would seem to be left
+// alone. And what is found is not yet all: what comes of a whole sum says nothing about others.
+static bool tells_sums_apart(const struct abstract_machine *m, const struct lemma *lemma,
+                             const struct task_text *text, uint32_t found, int32_t microbatch) {
+    const struct contents *contents = m->repetition->contents;
+    struct microbatches here = {0, 1};
+    if (found == NO_MICROBATCHES)
+        return true;
+    for (uint32_t i = 0; i < text->n_rows; i++)
+        contents_widen(contents, lemma->before[i], &here);
+    for (uint32_t i = 0; i < text->n_ends; i++)
+        contents_widen(contents, lemma->values[i], &here);
+    here.begin += microbatch;
+    here.end += microbatch;
+    int32_t n_known = contents_beyond(contents, found, here);
+    return n_known > 0 && n_known + here.end - here.begin < m->world->terms->microbatches;
 }
 
 static void learn(struct abstract_machine *m) {
@@ -622,21 +643,23 @@ static void learn(struct abstract_machine *m) {
     struct token *after = ARENA_ARRAY(arena, struct token, w.text->n_rows);
     struct token *values = ARENA_ARRAY(arena, struct token, w.text->n_ends);
     bool *collects = ARENA_ARRAY(arena, bool, w.text->n_rows);
-    bool fits = learn_cells(m, &w, after, collects) && !r->others_fly;
+    uint32_t found = NO_MICROBATCHES;
+    bool fits = learn_cells(m, &w, after, collects, &found) && !r->others_fly;
     for (uint32_t i = 0; i < w.text->n_ends; i++)
         fits = fits && (w.text->ends[i].kind != END_SENT || w.sent[i].start);
-    if (!fits || !learn_values(m, &w, values))
+    // What is unknown here is another thing in the next task.
+    if (!fits || m->world->terms->serial != w.serial || !learn_values(m, &w, values))
         return;
-    struct lemma *lemma = ARENA_NEW(arena, struct lemma);
-    *lemma = (struct lemma){.numbers = w.numbers,
-                            .readers = w.readers,
-                            .before = w.before,
-                            .after = after,
-                            .collects = collects,
-                            .values = values,
-                            .sent = w.sent,
-                            .next = r->lemmas[w.text->form]};
-    r->lemmas[w.text->form] = lemma;
+    struct lemma lemma = {.numbers = w.numbers,
+                          .readers = w.readers,
+                          .before = w.before,
+                          .after = after,
+                          .collects = collects,
+                          .values = values,
+                          .sent = w.sent,
+                          .next = r->lemmas[w.text->form]};
+    if (tells_sums_apart(m, &lemma, w.text, found, w.microbatch))
+        r->lemmas[w.text->form] = arena_copy(arena, &lemma, sizeof lemma);
 }
 
 // ---- what is come by --------------------------------------------------------------------------
@@ -645,6 +668,11 @@ void repetition_look(struct abstract_machine *m, const struct frame *frame) {
     const struct task_text *text = m->repetition->watched.text;
     if (text && frame->block == text->block && frame->next == text->end)
         learn(m);
+}
+
+// Nothing that is learned in a program that is refused anyway need be right.
+static bool is_refused(const struct abstract_machine *m) {
+    return m->proof->insisted.n > 0 || m->sides->lenient;
 }
 
 enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame) {
@@ -658,7 +686,7 @@ enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame
     r->awaits = NULL;
     r->urged = false;
     find_flights(m);
-    if (!text || text->form == NO_ID || m->sides->lenient || !locate(m, text)) {
+    if (!text || text->form == NO_ID || is_refused(m) || !locate(m, text)) {
         repetition_leave(m);
         return TO_EXECUTE;
     }

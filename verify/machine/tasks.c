@@ -343,6 +343,8 @@ static void push_statement(struct finder *f, struct task_text *text,
         push(f, (uint32_t)statement->loop.begin);
         push(f, (uint32_t)statement->loop.end);
         push(f, (uint32_t)statement->loop.stride);
+        if (statement->loop.stride && walk->depth == 0) // it goes with a loop around the task
+            push_index(f, text, index_variable(depth - 1, 0, 0), depth);
         push(f, statement->loop.descending);
         break;
     case STATEMENT_CALL:
