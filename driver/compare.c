@@ -43,7 +43,7 @@ static void add_column(struct columns *all, const char *name, const char *path,
     if (column->right) {
         struct placement_table table = placement_rows(&column->c);
         column->modes = find_mode_lines(&column->c, &table);
-        column->time = account_time(column->c.final, column->c.account, &column->c.config.device);
+        column->time = compilation_time(&column->c);
     }
     ARENA_PUSH(&all->arena, all->items, all->n, all->cap, column);
 }
@@ -218,6 +218,12 @@ static const char *worst_cell(struct columns *all, const struct column *column, 
     return seconds_cell(all, column, column->time.worst_s);
 }
 
+static const char *idle_cell(struct columns *all, const struct column *column, const void *what) {
+    return column->right && is_pipelined(&column->c) && column->time.best_s >= 0
+               ? seconds_cell(all, column, column->time.idle_s)
+               : NULL;
+}
+
 static const char *compute_cell(struct columns *all, const struct column *column,
                                 const void *what) {
     return seconds_cell(all, column, column->time.compute_s);
@@ -305,6 +311,13 @@ static const char *changed_cell(struct columns *all, const struct column *column
 static bool any_keeps(const struct columns *all, int tier) {
     for (uint32_t i = 0; i < all->n; i++)
         if (all->items[i]->right && all->items[i]->c.account->arenas[tier].peak)
+            return true;
+    return false;
+}
+
+static bool any_pipeline(const struct columns *all) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->items[i]->right && is_pipelined(&all->items[i]->c))
             return true;
     return false;
 }
@@ -476,6 +489,8 @@ static void print_columns(const struct printing *p) {
         print_row(p, "  host_link", host_link_cell, NULL);
     for (uint32_t i = 0; i < axes.n; i++)
         print_row(p, arena_format(&all->arena, "  %s", axes.items[i]), link_cell, axes.items[i]);
+    if (any_pipeline(all))
+        print_row(p, "  idle", idle_cell, NULL);
     print_row(p, "  without overlap", worst_cell, NULL);
     if (!modes_differ(p, &axes, &lines))
         return;

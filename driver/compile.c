@@ -188,6 +188,13 @@ static bool run_judge(struct compilation *c) {
     return c->verdict.kind == VERDICT_ACCEPTED;
 }
 
+struct step_time compilation_time(const struct compilation *c) {
+    const struct device_config *device = &c->config.device;
+    return is_pipelined(c)
+               ? account_pipeline_time(c->final->job, c->placement.pipeline.schedule, device)
+               : account_time(c->final, c->account, device);
+}
+
 // ---- the way ----------------------------------------------------------------------------------
 
 static bool run_stage(struct compilation *c, const struct options *options, enum stage stage) {

@@ -67,6 +67,14 @@ void compilation_free(struct compilation *);
 
 enum reason compilation_reason(const struct compilation *);
 
+// Whether there is a pipeline of several ranks, which have a program each.
+static inline bool is_pipelined(const struct compilation *c) {
+    return c->placement.pipeline.schedule;
+}
+
+// How long a step takes at least; of a judged compilation.
+struct step_time compilation_time(const struct compilation *);
+
 // The program that has all of the strategy's states: `final`, or of a pipeline `whole`.
 static inline const struct program *whole_program(const struct compilation *c) {
     return c->whole ? c->whole : c->final;

@@ -84,7 +84,7 @@ static void check_even(struct compilation *c) {
 }
 
 void check_pipeline_costs(struct compilation *c) {
-    if (c->placement.pipeline.axes.n == 0)
+    if (!is_pipelined(c))
         return;
     check_idle(c);
     check_even(c);

@@ -55,7 +55,7 @@ static int64_t bytes_of_states(const struct account *account) {
 }
 
 void report_pipeline(struct compilation *c, FILE *to) {
-    if (c->placement.pipeline.axes.n == 0)
+    if (!is_pipelined(c))
         return;
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     fprintf(to, "\n  pipeline over %s, %s: idle %" PRId64 "/%" PRId64 " of the time",
@@ -84,7 +84,7 @@ static json_t *fraction_json(const int64_t fraction[2]) {
 }
 
 json_t *pipeline_json(struct compilation *c) {
-    if (!c->accounts || c->placement.pipeline.axes.n == 0)
+    if (!c->accounts || !is_pipelined(c))
         return json_null();
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     json_t *in_flight = json_array(), *until_inputs = json_array(), *sends = json_array();

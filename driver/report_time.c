@@ -9,10 +9,6 @@
 #include "driver/quantity.h"
 #include "driver/report.h"
 
-static struct step_time time_of(const struct compilation *c) {
-    return account_time(c->final, c->account, &c->config.device);
-}
-
 // ---- JSON -------------------------------------------------------------------------------------
 
 // The time in nanoseconds; a negative one is not known.
@@ -21,16 +17,18 @@ static json_t *time_value(double seconds) {
 }
 
 json_t *time_json(struct compilation *c) {
-    struct step_time time = time_of(c);
+    const struct step_time time = compilation_time(c);
     json_t *axes = json_object();
     for (uint32_t axis = 0; axis < c->final->job->mesh.n_axes; axis++)
         if (time.axes[axis].bytes > 0)
             json_object_set_new(axes, c->final->job->mesh.axes[axis].name,
                                 time_value(time.axes[axis].seconds));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s),
+    bool waits = is_pipelined(c) && time.best_s >= 0;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s),
                      "axes", axes, "memory", time_value(time.memory_s), "host_link",
-                     time_value(time.host_link_bytes > 0 ? time.host_link_s : -1), "best",
-                     time_value(time.best_s), "worst", time_value(time.worst_s));
+                     time_value(time.host_link_bytes > 0 ? time.host_link_s : -1), "idle",
+                     time_value(waits ? time.idle_s : -1), "best", time_value(time.best_s), "worst",
+                     time_value(time.worst_s));
 }
 
 // ---- text -------------------------------------------------------------------------------------
@@ -103,12 +101,20 @@ static void print_bar(double share, FILE *to) {
         fputc(i < filled ? '#' : ' ', to);
 }
 
-static void print_part(struct compilation *c, const struct part *part, double longest, FILE *to) {
+static void print_part(struct compilation *c, const struct part *part, double step_s, FILE *to) {
     fprintf(to, "    %-9s %8s  ", part->name, quantity_text(&c->arena, part->seconds, SECONDS));
-    print_bar(longest > 0 ? part->seconds / longest : 0, to);
+    print_bar(step_s > 0 ? part->seconds / step_s : 0, to);
     fprintf(to, "  %s\n", part->at);
     if (part->most)
         fprintf(to, "%*s%s\n", 26 + BAR_COLUMNS, "", part->most);
+}
+
+// How long a rank of a pipeline waits for others, beside what takes longest.
+static void print_idle(struct compilation *c, const struct step_time *time, FILE *to) {
+    double percent = time->best_s > 0 ? 100 * time->idle_s / time->best_s : 0;
+    const struct part idle = {"idle", time->idle_s,
+                              arena_format(&c->arena, "%.1f %% of the step", percent), NULL};
+    print_part(c, &idle, time->best_s, to);
 }
 
 static bool lacks(const struct parts *parts, unsigned part) {
@@ -209,7 +215,7 @@ static void print_change(struct compilation *c, const struct options *options, d
 }
 
 static void print_decides(struct compilation *c, const struct options *options,
-                          const struct parts *parts, FILE *to) {
+                          const struct parts *parts, double best_s, FILE *to) {
     struct deciding found = find_deciding(parts);
     if (!found.second || found.second->seconds <= 0)
         return;
@@ -221,21 +227,24 @@ static void print_decides(struct compilation *c, const struct options *options,
         fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n",
                 found.first->name, times, found.second->name);
     if (found.first - parts->items >= parts->first_axis)
-        print_change(c, options, found.first->seconds, to);
+        print_change(c, options, best_s, to);
 }
 
 void report_time(struct compilation *c, const struct options *options, FILE *to) {
-    struct step_time time = time_of(c);
+    const struct step_time time = compilation_time(c);
     struct parts parts = parts_of(c, &time);
     if (time.best_s < 0) {
         print_lacking(c, &parts, "\n  time of a step: not known, the file says no ", to);
         return;
     }
-    fprintf(to, "\n  time of a step, if everything else were free\n");
+    fprintf(to, "\n  time of a step, if everything else were free%s\n",
+            is_pipelined(c) ? ", a mean of ranks" : "");
     for (unsigned i = 0; i < parts.n; i++)
         if (parts.items[i].seconds >= 0)
             print_part(c, &parts.items[i], time.best_s, to);
+    if (is_pipelined(c))
+        print_idle(c, &time, to);
     print_lacking(c, &parts, "    not said    ", to);
     print_step(c, &time, &parts, to);
-    print_decides(c, options, &parts, to);
+    print_decides(c, options, &parts, time.best_s, to);
 }

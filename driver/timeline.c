@@ -99,7 +99,7 @@ static void print_timeline(struct compilation *c, const struct timeline *timelin
 
 int draw_timeline(struct compilation *c, const struct options *options) {
     const char *path = options->values[OPTION_TIMELINE];
-    if (!c->placement.pipeline.schedule)
+    if (!is_pipelined(c))
         return pipeline_missing(c);
     struct timeline timeline = timeline_of(c);
     if (*path)

@@ -22,8 +22,7 @@ bool try_edits(struct compilation *c, const struct options *options, const struc
     bool right = is_right_but_for_memory(&trial);
     if (right) {
         *tried =
-            (struct tried){.sent = trial.account->total_bytes,
-                           .time = account_time(trial.final, trial.account, &trial.config.device)};
+            (struct tried){.sent = trial.account->total_bytes, .time = compilation_time(&trial)};
         for (int t = 0; t < N_TIERS; t++) {
             tried->peak[t] = trial.account->arenas[t].peak;
             tried->copied += trial.account->copied[t];

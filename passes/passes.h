@@ -241,11 +241,17 @@ struct step_time {
     double compute_s, memory_s;
     double host_link_bytes, host_link_s; // of copies between the device and what is beyond it
     struct axis_time axes[MAX_AXES];
+    double
+        idle_s; // of `best_s`, beside the longest of what is known: ranks of a pipeline wait for each other
     // The longest of what is known, and the sum of it.
     double best_s, worst_s;
 };
 struct step_time account_time(const struct program *, const struct account *,
                               const struct device_config *);
+// account/tasks.c: the same of a pipeline, whose ranks do their tasks in the order of the schedule. What it says of a
+// device is a mean of them.
+struct step_time account_pipeline_time(const struct job *, const struct schedule *,
+                                       const struct device_config *);
 // The time of one axis alone, from the rows of an account.
 struct axis_time account_axis_time(const struct mesh *, int64_t average_every,
                                    const struct account_transfer *, uint32_t n_transfers,

@@ -50,7 +50,7 @@ REPORT = {
     "copied": Maybe({"host": int, "disk": int}),
     "copied_to_average": Maybe({"host": int, "disk": int}),
     "time": Maybe({"compute": Maybe(int), "axes": Map(Maybe(int)), "memory": Maybe(int),
-                   "host_link": Maybe(int), "best": Maybe(int), "worst": Maybe(int)}),
+                   "host_link": Maybe(int), "idle": Maybe(int), "best": Maybe(int), "worst": Maybe(int)}),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "span_bubble": [int], "in_flight": [int],
                        "until_inputs": [int], "sends": [int], "stages": [{"rank": int, "begin": int, "end": int}]}),
 }
@@ -97,10 +97,18 @@ def sums(report):
     time = report["time"]
     parts = [time["compute"], time["memory"], time["host_link"], *time["axes"].values()]
     known = [part for part in parts if part is not None]
-    if time["best"] != max(known, default=None):
-        yield "time: the best is not the longest of its parts"
-    if known and not 0 <= sum(known) - time["worst"] <= len(known):
-        yield "time: the worst is not the sum of its parts"
+    if (time["idle"] is not None) != bool(known and report["pipeline"]):
+        yield "time: ranks are idle that are in no pipeline, or the other way round"
+    elif time["idle"] is not None:
+        if not 0 <= max(known) + time["idle"] - time["best"] <= 2:
+            yield "time: the best is not the longest of its parts and idle time"
+        if time["worst"] < max(time["best"], sum(known) - len(known)):
+            yield "time: the worst is less than the best, or than the sum of its parts"
+    else:
+        if time["best"] != max(known, default=None):
+            yield "time: the best is not the longest of its parts"
+        if known and not 0 <= sum(known) - time["worst"] <= len(known):
+            yield "time: the worst is not the sum of its parts"
     if any(len(letters) != 4 for letters in report["modes"].values()):
         yield "modes: not a letter for each of four states"
 

@@ -7,6 +7,7 @@
 //   routes.c         what each hop of a route sends, and how often
 //   owned.c          how often an owner does what owners do
 //   rows.c           what one collective sends (rows.h)
+//   tasks.c          what tasks of a pipeline take of time, and a step of them
 //   time.c           what it takes of time, at least
 //   traffic.c        how one state of each tensor travels
 #ifndef PLACE_PASSES_ACCOUNT_H
@@ -32,8 +33,19 @@ int64_t account_trips_of_copy(const struct program *, const struct statement_wal
 int64_t account_copied(const struct program *, const struct transfer *, uint32_t piece);
 int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);
 
-// The work of calls of some of the units; NULL: of all.
+// The work of one call of a unit, and of all calls of some of the units; NULL: of all.
+struct step_work account_work_of_unit(const struct job *, const struct unit *);
 struct step_work account_work_of(const struct program *, const bool *units);
+void account_add_work(struct step_work *, const struct step_work *, double times);
+
+// What a part of a step asks of a device, its memory and its links, and how long it takes at least.
+struct demand {
+    struct step_work work;
+    double host_link_bytes;
+    struct transfer_rows transfers;
+};
+struct step_time account_time_of(const struct job *, const struct demand *,
+                                 const struct device_config *);
 
 // Collectives are counted statement by statement, in the order of the text: a gather is of the phase
 // of the call that comes next, a reduction of that of the last.

@@ -133,22 +133,27 @@ static bool stands_for_several(const struct shortened *shortened,
     return false;
 }
 
-// The axes along which devices own what is made in a step, not all at one time.
+// The axes along which devices own what is made in a step, not all at one time, outermost first.
 static struct axis_list owning_axes(const struct program *program) {
-    struct axis_list axes = {0};
+    struct axis_list owning = {0}, axes = {0};
     for (uint32_t i = 0; i < program->n_buffers; i++)
         if (!buffer_outlives_step(&program->buffers[i]))
-            axis_list_add_all(&axes, &program->buffers[i].layout.owners);
+            axis_list_add_all(&owning, &program->buffers[i].layout.owners);
+    for (unsigned axis = 0; axis < program->job->mesh.n_axes; axis++)
+        if (axis_list_has(&owning, axis))
+            axis_list_add(&axes, axis);
     return axes;
 }
 
-// Whether no device before it is at the same places along the axes.
-static bool is_first_of_alike(const struct mesh *mesh, const struct axis_list *axes, int64_t rank) {
-    struct axis_list all = {0};
-    for (unsigned axis = 0; axis < mesh->n_axes; axis++)
-        axis_list_add(&all, axis);
-    struct axis_list others = axis_list_without(&all, axes);
-    return mesh_place(mesh, rank, &others) == 0;
+// The first device of those that have this place along the axes.
+static int64_t first_at(const struct mesh *mesh, const struct axis_list *axes, int64_t place) {
+    int64_t rank = 0;
+    for (unsigned i = axes->n; i-- > 0;) {
+        int64_t size = mesh->axes[axes->axes[i]].size;
+        rank += place % size * mesh_stride_of(mesh, axes->axes[i]);
+        place /= size;
+    }
+    return rank;
 }
 
 static void find_most(const struct living *l, const struct followed *followed,
@@ -172,9 +177,10 @@ struct account_live account_most_alive(const struct program *program,
     struct account_live most = always_alive(&l);
     followed = followed ? followed : own;
     *too_long = followed->uses.too_long;
-    for (; l.rank < mesh_devices(mesh); l.rank++)
-        if (is_first_of_alike(mesh, &axes, l.rank))
-            find_most(&l, followed, &most);
+    for (int64_t place = 0; place < mesh_group_size(mesh, &axes); place++) {
+        l.rank = first_at(mesh, &axes, place);
+        find_most(&l, followed, &most);
+    }
     followed_free(own);
     return most;
 }

@@ -33,13 +33,12 @@ static bool same_work(const struct unit *a, const struct op *left, const struct 
 
 // Does some unit of the forward pass do the same? Only of what costs more than a pass over its
 // values; cheaper ops stand in both passes for reasons of their own.
-static bool is_done_again(const struct program *program, const struct unit *unit,
-                          const struct op *op) {
+static bool is_done_again(const struct job *job, const struct unit *unit, const struct op *op) {
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (unit->phase != PHASE_BACKWARD || (kernel != KERNEL_PRODUCT && kernel != KERNEL_CALL))
         return false;
-    for (uint32_t u = 0; u < program->job->n_units; u++) {
-        const struct unit *other = &program->job->units[u];
+    for (uint32_t u = 0; u < job->n_units; u++) {
+        const struct unit *other = &job->units[u];
         for (uint32_t i = 0; other->phase == PHASE_FORWARD && i < other->n_ops; i++)
             if (same_work(unit, op, other, &other->ops[i]))
                 return true;
@@ -61,12 +60,12 @@ static double bytes_read(const struct unit *unit, value_id parameter) {
     return fmin(bytes, all);
 }
 
-static struct step_work work_of_unit(const struct program *program, const struct unit *unit) {
+struct step_work account_work_of_unit(const struct job *job, const struct unit *unit) {
     struct step_work work = {0};
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         double flops = op_flops(unit, &unit->ops[i]);
         work.flops += flops;
-        if (flops > 0 && is_done_again(program, unit, &unit->ops[i]))
+        if (flops > 0 && is_done_again(job, unit, &unit->ops[i]))
             work.again_flops += flops;
     }
     for (uint32_t i = 0; i < unit->n_parameters; i++)
@@ -76,6 +75,12 @@ static struct step_work work_of_unit(const struct program *program, const struct
     return work;
 }
 
+void account_add_work(struct step_work *sum, const struct step_work *work, double times) {
+    sum->flops += times * work->flops;
+    sum->again_flops += times * work->again_flops;
+    sum->moved_bytes += times * work->moved_bytes;
+}
+
 struct step_work account_work_of(const struct program *program, const bool *units) {
     struct step_work sum = {0};
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
@@ -83,11 +88,8 @@ struct step_work account_work_of(const struct program *program, const bool *unit
         if (walk.statement->kind != STATEMENT_CALL || (units && !units[walk.statement->call.unit]))
             continue;
         struct step_work work =
-            work_of_unit(program, &program->job->units[walk.statement->call.unit]);
-        double trips = (double)account_trips(program, &walk);
-        sum.flops += trips * work.flops;
-        sum.again_flops += trips * work.again_flops;
-        sum.moved_bytes += trips * work.moved_bytes;
+            account_work_of_unit(program->job, &program->job->units[walk.statement->call.unit]);
+        account_add_work(&sum, &work, (double)account_trips(program, &walk));
     }
     return sum;
 }
@@ -249,22 +251,31 @@ static double host_link_bytes(const struct account *account, int64_t average_eve
     return bytes;
 }
 
-struct step_time account_time(const struct program *program, const struct account *account,
-                              const struct device_config *device) {
-    struct step_time time = {.work = account_work(program), .best_s = -1, .worst_s = -1};
+struct step_time account_time_of(const struct job *job, const struct demand *demand,
+                                 const struct device_config *device) {
+    struct step_time time = {.work = demand->work, .best_s = -1, .worst_s = -1};
     time.compute_s = seconds_for(time.work.flops, device->flops_per_s);
     time.memory_s = seconds_for(time.work.moved_bytes, device->bandwidth_bytes_per_s);
     add_part(&time, time.compute_s);
     add_part(&time, time.memory_s);
-    time.host_link_bytes = host_link_bytes(account, program->job->policy.average_every);
+    time.host_link_bytes = demand->host_link_bytes;
     time.host_link_s = seconds_for(time.host_link_bytes, device->host_link_bytes_per_s);
     if (time.host_link_bytes > 0)
         add_part(&time, time.host_link_s);
-    for (uint32_t axis = 0; axis < program->job->mesh.n_axes; axis++) {
-        time.axes[axis] = account_axis_time(&program->job->mesh, program->job->policy.average_every,
-                                            account->transfers, account->n_transfers, axis);
+    for (uint32_t axis = 0; axis < job->mesh.n_axes; axis++) {
+        time.axes[axis] = account_axis_time(&job->mesh, job->policy.average_every,
+                                            demand->transfers.items, demand->transfers.n, axis);
         if (time.axes[axis].bytes > 0)
             add_part(&time, time.axes[axis].seconds);
     }
     return time;
+}
+
+struct step_time account_time(const struct program *program, const struct account *account,
+                              const struct device_config *device) {
+    const struct demand demand = {
+        .work = account_work(program),
+        .host_link_bytes = host_link_bytes(account, program->job->policy.average_every),
+        .transfers = {.items = account->transfers, .n = account->n_transfers}};
+    return account_time_of(program->job, &demand, device);
 }

@@ -75,6 +75,9 @@ struct simulation {
 bool schedule_simulate(struct arena *, const struct schedule *, const double *weights,
                        struct simulation *out);
 
+// When each rank has done its tasks, where one takes lengths[stage * N_TASK_KINDS + kind]. The schedule runs.
+double *schedule_ends(struct arena *, const struct schedule *, const double *lengths);
+
 // When a task began; of weights that are not apart, all of backward.
 double simulation_begin(const struct simulation *, const struct task *);
 

@@ -21,8 +21,9 @@ struct rank_clock {
 
 struct run {
     const struct schedule *s;
-    const double *weights;
+    const double *weights;  // of stages; NULL: 1 for all
     const uint32_t *units;  // that tasks of a kind take
+    const double *lengths;  // of tasks, by stage and kind, in place of both; NULL: they have these
     uint32_t **task_begins; // by rank and place in its list; NULL: nobody asks
     struct rank_clock *clocks;
     // By (forward, inputs or all of backward, weights; stage; microbatch): when it began and ended,
@@ -79,6 +80,12 @@ static const struct task_read *lacking(const struct run *run, const struct task 
     return NULL;
 }
 
+static double length_of(const struct run *run, const struct task *task) {
+    if (run->lengths)
+        return run->lengths[(size_t)task->stage * N_TASK_KINDS + task->kind];
+    return run->units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
+}
+
 static void finish(struct run *run, size_t slot, double begin, double end) {
     run->begins[slot] = begin;
     run->ends[slot] = end;
@@ -99,7 +106,7 @@ static void advance(struct run *run, uint32_t rank) {
             run->waiters[slot_of(run->s, lacks->kind, lacks->stage, task->microbatch)] = rank + 1;
             return;
         }
-        double length = run->units[task->kind] * (run->weights ? run->weights[task->stage] : 1);
+        double length = length_of(run, task);
         if (clock->next == 0)
             clock->begin = begin;
         if (run->task_begins)
@@ -281,6 +288,17 @@ uint32_t **schedule_begins(struct arena *arena, const struct schedule *s,
         run.task_begins[rank] = ARENA_ARRAY(arena, uint32_t, s->ranks[rank].n);
     run_all(arena, s, &run);
     return run.task_begins;
+}
+
+double *schedule_ends(struct arena *arena, const struct schedule *s, const double *lengths) {
+    struct run run = {.s = s, .lengths = lengths};
+    double *ends = ARENA_ARRAY(arena, double, s->n_ranks);
+    run_all(arena, s, &run);
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++) {
+        CHECK(run.clocks[rank].next == s->ranks[rank].n);
+        ends[rank] = run.clocks[rank].now;
+    }
+    return ends;
 }
 
 double simulation_begin(const struct simulation *simulation, const struct task *task) {
