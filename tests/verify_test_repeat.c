@@ -208,6 +208,12 @@ static void wait_before_labels(struct block *body) {
     }
 }
 
+static void take_out(struct block *body, uint32_t at) {
+    memmove(&body->statements[at], &body->statements[at + 1],
+            (body->n - at - 1) * sizeof *body->statements);
+    body->n--;
+}
+
 // Nothing waits for a transfer; NULL: nothing is waited for outside of loops.
 static const struct job *leave_out_wait(struct arena *arena, const struct job *job,
                                         uint64_t random) {
@@ -223,9 +229,7 @@ static const struct job *leave_out_wait(struct arena *arena, const struct job *j
             at = i;
     if (n == 0)
         return NULL;
-    memmove(&body->statements[at], &body->statements[at + 1],
-            (body->n - at - 1) * sizeof *body->statements);
-    body->n--;
+    take_out(body, at);
     job_number(made);
     return made;
 }
@@ -272,17 +276,28 @@ static const struct job *do_again(struct arena *arena, const struct job *job, ui
 
 // ---- comparing --------------------------------------------------------------------------------
 
+// NULL: there is nothing to change so.
+typedef const struct job *change(struct arena *, const struct job *, uint64_t random);
+static const struct {
+    const char *name;
+    change *made;
+} changes[] = {{"gradients begun anew", begin_anew},
+               {"another row", change_row},
+               {"tasks done again", do_again},
+               {"a wait left out", leave_out_wait}};
+enum { N_CHANGES = sizeof changes / sizeof *changes };
+
 static void compare_mutants(const struct compiled *base, uint64_t seed, int n,
                             struct counts *counts) {
     for (int i = 0; i<n; i += sample_every()> 1 ? 5 : 1) {
         uint64_t random = seed * 131 + (uint64_t)i;
         struct arena arena = {0};
-        static const struct job *(*const changes[])(struct arena *, const struct job *,
-                                                    uint64_t) = {begin_anew, change_row, do_again,
-                                                                 leave_out_wait};
-        const struct job *wrong = changes[i % 4](&arena, base->final, random);
+        const struct job *wrong = changes[i % N_CHANGES].made(&arena, base->final, random);
         if (wrong)
-            compare(base, wrong, arena_format(&arena, "seed %d: change %d", (int)seed, i), counts);
+            compare(
+                base, wrong,
+                arena_format(&arena, "seed %d: %s (%d)", (int)seed, changes[i % N_CHANGES].name, i),
+                counts);
         struct mutant mutant = {0};
         enum mutation kind = i < N_OF_PIPELINES ? (unsigned)(END_OF_ROUNDINGS + i)
                                                 : (unsigned)(random_bits(&random) % N_MUTATIONS);
@@ -324,8 +339,6 @@ static void repeats_what_would_be_executed(void **state) {
                 (right.n_accepted > 1 && wrong.n_refused > 60));
 }
 
-// ---- how much is repeated ---------------------------------------------------------------------
-
 static void derive(struct compiled *c, struct arena *arena, const char *method, int layers,
                    int microbatches) {
     derive_text(
@@ -342,6 +355,74 @@ static void derive(struct compiled *c, struct arena *arena, const char *method, 
         diagnostics_print(c->diagnostics, stderr, false);
     assert_non_null(c->final);
 }
+
+// ---- slots that are taken ---------------------------------------------------------------------
+
+// What a task first waits for, and frees then, is left to the one before it: a task is the same whether that was done,
+// and names nothing of the message.
+static void finish_before_labels(struct block *body) {
+    for (uint32_t i = 1; i + 1 < body->n; i++) {
+        struct statement label = body->statements[i];
+        uint32_t end = i + 1;
+        if (label.kind != STATEMENT_TASK || body->statements[end].kind != STATEMENT_WAIT)
+            continue;
+        while (end + 1 < body->n && body->statements[end + 1].kind == STATEMENT_FREE)
+            end++;
+        memmove(&body->statements[i], &body->statements[i + 1],
+                (end - i) * sizeof *body->statements);
+        body->statements[i = end] = label;
+    }
+}
+
+// Whether a statement waits for a message, in whose slot there is another one later.
+static bool frees_slot(const struct block *body, uint32_t at) {
+    const struct statement *wait = &body->statements[at];
+    for (uint32_t i = at + 1; i < body->n && wait->kind == STATEMENT_WAIT; i++) {
+        const struct statement *s = &body->statements[i];
+        if (s->kind == STATEMENT_START && s->start.exchange.kind == COLLECTIVE_SEND &&
+            s->start.handle == wait->wait.handle &&
+            index_equal(s->start.handle_index, wait->wait.index))
+            return true;
+    }
+    return false;
+}
+
+// Nobody waits for a message, which another task follows in its slot, of which all else is as ever.
+static void tells_of_slots_that_are_taken(void **state) {
+    struct compiled base = {0};
+    struct arena text = {0};
+    struct counts right = {0}, wrong = {0};
+    derive(&base, &text, "one_f_one_b", 4, 12);
+    write_out_tasks(&base.arena, base.final);
+    for (uint32_t rank = 0; rank < base.final->n_programs; rank++)
+        finish_before_labels(&base.final->programs[rank]->steps[STEP_TRAIN].body);
+    job_number(base.final);
+    compare(&base, base.final, "all waits", &right);
+    for (uint32_t rank = 0; rank < base.final->n_programs; rank++) {
+        const struct block *whole = &base.final->programs[rank]->steps[STEP_TRAIN].body;
+        for (uint32_t i = 0; i < whole->n; i++) {
+            if (!frees_slot(whole, i))
+                continue;
+            struct arena arena = {0};
+            struct job *job = job_clone(&arena, base.final);
+            struct block *body = &job->programs[rank]->steps[STEP_TRAIN].body;
+            take_out(body, i);
+            if (body->statements[i].kind == STATEMENT_FREE)
+                take_out(body, i);
+            job_number(job);
+            compare(&base, job, arena_format(&arena, "rank %u without wait %u", rank, i), &wrong);
+            arena_free(&arena);
+        }
+    }
+    print_message("%u refused\n", wrong.n_refused);
+    assert_int_equal(right.n_failed + wrong.n_failed, 0);
+    assert_int_equal(right.n_refused + wrong.n_accepted, 0);
+    assert_true(wrong.n_refused > 30);
+    arena_free(&base.arena);
+    arena_free(&text);
+}
+
+// ---- how much is repeated ---------------------------------------------------------------------
 
 static int64_t n_statements(const char *method, int layers, int microbatches) {
     struct compiled c = {0};
@@ -726,6 +807,7 @@ static void executes_what_only_looks_alike(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(repeats_what_would_be_executed),
+                                       cmocka_unit_test(tells_of_slots_that_are_taken),
                                        cmocka_unit_test(repeats_whatever_was_done_before),
                                        cmocka_unit_test(accepts_stages_of_any_depth),
                                        cmocka_unit_test(executes_what_only_looks_alike)};
