@@ -41,8 +41,8 @@ struct storage {
     bool by_tensor;
     struct axis_list scattered_each;
     struct axis_list reduced_each; // gradients replicated with reduce = each
-    // Their gradients have summands of both ends of a pipeline, which are added before microbatches are: some
-    // microbatches' wait for the second one.
+    // Their gradients have summands of both ends of a pipeline, which are added before microbatches are, where these
+    // have an order (some microbatches' wait for the second one), or before they travel as codes.
     bool of_both_ends;
     // Their gradients are not kept, but made in the first part of a pipeline's backward, and the update that takes
     // them stands behind the second: until then each layer has its own.

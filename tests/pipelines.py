@@ -85,6 +85,10 @@ TABLE = {  # name: model, mesh, train, strategy
                                f"{BY_THREE}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = topk(0.1)) }}"),
     "compressed_once": (TIED, "pp = 2  dp = 2", "microbatch = 8",
                         f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
+    "compressed_shards": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  optimizer : sharded(dp)  "
+                          "relax gradient_integrity over dp { gradients : sharded(dp, wire = int8) }"),
+    "compressed_away": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
+                        "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
     "islands": (TIED, "pp = 2  r = 2  dp = 2", "microbatch = 1",
                 f"{F1B}  split batch over r * dp  use zero1(dp)  relax gradient_integrity, state_consistency over r {{ "
                 "gradients : replicated(r, reduce = never)  parameters : replicated(r, average = every(3)) }"),

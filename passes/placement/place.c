@@ -305,9 +305,10 @@ static uint64_t named_dimension(const struct weighing *w, uint32_t m, const stru
     return (uint64_t)dimension_along(mode, tensor) << (4 * mode->by_dimension);
 }
 
-// Where sums have an order, what two stages give to one gradient in a microbatch is added first.
+// Where sums have an order, or a code is of the sum, what two stages give to one gradient is added first.
 static bool has_both_ends(const struct placing *p, uint32_t t) {
-    return p->placement->ordered && p->placement->pipeline.n_stages > 1 && has_several_terms(p, t);
+    return (p->placement->ordered || p->placement->wire_axes.n) &&
+           p->placement->pipeline.n_stages > 1 && has_several_terms(p, t);
 }
 
 // Where backward is in two parts, whether the first makes the gradient and the second others of its unit: their

@@ -102,6 +102,15 @@ struct trouble {
     const char *what, *instead; // NULL: nothing does
 };
 
+// Whether the two ends of a pipeline, on two devices, would have to add in a place that layers have in turns.
+static bool adds_away(const struct placing *p, const struct storage *storage) {
+    const struct schedule *schedule = p->placement->pipeline.schedule;
+    bool away = stored_tier(storage, STATE_GRADIENTS) != TIER_DEVICE ||
+                axis_list_within(&storage->shards[STATE_GRADIENTS], &storage->wire).n;
+    return storage->of_both_ends && away && p->placement->microbatches == 1 &&
+           schedule->rank_of[0] != schedule->rank_of[schedule->n_stages - 1];
+}
+
 static struct trouble trouble_of(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list own = axis_list_within(owners, &storage->wire);
@@ -109,6 +118,10 @@ static struct trouble trouble_of(const struct placing *p, const struct storage *
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
             "compress all of them over the same axes"};
+    if (adds_away(p, storage))
+        return (struct trouble){
+            "compressing the gradient of a table at both ends of a pipeline, sharded or offloaded,",
+            "keep it whole, `replicated(...)`, and on the device"};
     if (own.n < owners->n && p->placement->wire.way == WIRE_SIGN)
         return (struct trouble){
             "compressing shards of gradients to their signs, which padding has not,",

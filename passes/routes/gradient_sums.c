@@ -227,13 +227,11 @@ static bool any_summed_last(const struct route_maker *m, const struct gradient_s
     return sums->inner_last.n || sums->scatter_last.n || reduced_last(m, sums).n;
 }
 
-// When what all microbatches have given is summed. A code is of a whole sum, to which both ends of a pipeline may add, so
-// it is made behind all tasks.
+// When what all microbatches have given is summed. What both ends of a pipeline add to is coded behind all tasks.
 static enum route_event event_of_sum(const struct route_maker *m) {
-    bool of_ends =
-        m->storage->wire.n && m->placement->pipeline.axes.n && !consumes_gradients(m->storage);
-    return of_ends ? EVENT_BEHIND_MICROBATCHES
-                   : event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
+    bool waits = m->storage->of_both_ends && m->storage->wire.n;
+    return waits ? EVENT_BEHIND_MICROBATCHES
+                 : event_around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
 }
 
 // Sums behind the last microbatch: scatters first, so that what is left to sum is a shard's bytes. `cast`:
@@ -288,12 +286,17 @@ struct term {
     int own;                 // of what is reduced, this device's part; -1: all of it
 };
 
+// Whether what both ends of a pipeline give to a microbatch's gradient is added before microbatches are.
+static bool adds_ends(const struct route_maker *m) {
+    return m->storage->of_both_ends && m->placement->ordered;
+}
+
 static struct term add_term(struct route_maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
     bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
     struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1, -1};
-    if (!storage->of_both_ends && !sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
+    if (!adds_ends(m) && !sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((m->away && !sums_cast(m)) || (several && ordered) || !sums->reduce_each.n))
         return term;
     // Layers whose parameters are gathered together are reduced together.
@@ -342,7 +345,7 @@ static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
     add_transfer(m, HOP_SCATTER_EACH, behind, term->kept, shard, &sums->scatter_each);
     add_transfer(m, HOP_SUM_EACH, behind, whole, whole, &sums->reduce_each);
     bool added = is_added(m, sums, term);
-    bool stays = m->storage->of_both_ends && !sums->scatter_each.n && term->kept == term->travels;
+    bool stays = adds_ends(m) && !sums->scatter_each.n && term->kept == term->travels;
     if (term->own >= 0)
         add_hop(m, HOP_KEEP_EACH, behind, term->own, sum, NULL);
     else if ((sums_cast(m) || stays) && term->written >= 0 && !added)
