@@ -187,14 +187,12 @@ static struct outgoing *find_flying(struct repetition *r, uint32_t handle, int32
 
 // ---- the store says all again -----------------------------------------------------------------
 
-static void put_cells(struct abstract_machine *m) {
+static void put_cell(struct abstract_machine *m, uint32_t cell) {
     struct repetition *r = m->repetition;
-    for (uint32_t i = 0; i < r->n_changed; i++) {
-        struct known *known = &r->cells[r->changed[i]];
-        contents_put(r->contents, m, &r->texts->cells[r->changed[i]], known->token);
-        known->changed = false;
-    }
-    r->n_changed = 0;
+    struct known *known = &r->cells[cell];
+    if (known->changed)
+        contents_put(r->contents, m, &r->texts->cells[cell], known->token);
+    known->changed = false;
 }
 
 static void put_outgoing(struct abstract_machine *m, struct outgoing *message) {
@@ -216,9 +214,8 @@ static void put_outgoing(struct abstract_machine *m, struct outgoing *message) {
                              .n_held = n});
 }
 
-static void put_all(struct abstract_machine *m) {
+static void put_messages(struct abstract_machine *m) {
     struct repetition *r = m->repetition;
-    put_cells(m);
     for (uint32_t i = 0; i < r->n_gone; i++)
         put_flights(m, r->gone[i].handle,
                     (struct run){.begin = r->gone[i].slot, .end = r->gone[i].slot + 1});
@@ -232,7 +229,10 @@ void repetition_leave(struct abstract_machine *m) {
     struct repetition *r = m->repetition;
     if (r->watched.text)
         return;
-    put_all(m);
+    for (uint32_t i = 0; i < r->n_changed; i++)
+        put_cell(m, r->changed[i]);
+    r->n_changed = 0;
+    put_messages(m);
     r->version++;
     r->flights_known = false;
 }
@@ -246,7 +246,7 @@ static bool locate(struct abstract_machine *m, const struct task_text *text) {
         r->numbers[i] = number_of(m, text->numbers[i]);
     for (uint32_t i = 0; i < text->n_rows; i++) {
         const struct task_row *row = &text->rows[i];
-        int32_t number = row->only ? 0 : number_of(m, row->row);
+        int32_t number = row->whole ? 0 : number_of(m, row->row);
         if (number < 0 || number >= row->count)
             return false;
         r->at[i] = row->first_cell + (uint32_t)number;
@@ -277,8 +277,8 @@ static bool is_awaited(struct abstract_machine *m, const struct task_text *text,
     return false;
 }
 
-static int32_t in_cell(const struct repetition *r, uint32_t cell, struct place place) {
-    return place.item - r->texts->cells[cell].from.item;
+static int32_t in_cell(const struct abstract_machine *m, uint32_t cell, struct place place) {
+    return place.item - cell_begin(m, &m->repetition->texts->cells[cell], place.buffer);
 }
 
 // What is under way and reads from its cells, but for what it waits for. False: more than is followed.
@@ -297,7 +297,7 @@ static bool find_readers(struct abstract_machine *m, const struct task_text *tex
                 if (readers->n == MAX_READERS)
                     return false;
                 readers->list[readers->n++] = (struct reader){
-                    i, message->from[p].buffer, in_cell(r, message->cells[p], message->from[p])};
+                    i, message->from[p].buffer, in_cell(m, message->cells[p], message->from[p])};
             }
     }
     return true;
@@ -320,7 +320,7 @@ static struct sent describe_sent(struct abstract_machine *m, const struct task_t
     struct sent sent = {.start = message ? message->start : NULL};
     for (uint32_t i = 0; message && i < message->start->start.n_pieces; i++) {
         sent.rows[i] = row_at(text, r->at, message->cells[i]);
-        sent.items[i] = in_cell(r, message->cells[i], message->from[i]);
+        sent.items[i] = in_cell(m, message->cells[i], message->from[i]);
     }
     return sent;
 }
@@ -542,7 +542,9 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
     struct repetition *r = m->repetition;
     struct arena *arena = m->world->arena;
     struct watched *w = &r->watched;
-    put_all(m);
+    for (uint32_t i = 0; i < text->n_rows; i++) // it comes by no other
+        put_cell(m, r->at[i]);
+    put_messages(m);
     *w = (struct watched){.text = text,
                           .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
                           .microbatch = microbatch,

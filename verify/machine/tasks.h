@@ -18,12 +18,12 @@ struct task_end {        // of a message
     const struct statement *statement;
 };
 
-struct task_row {        // of the cells of a buffer, or its only one
+struct task_row {        // of a table, or all of it
     uint32_t first_cell; // of the first row
     struct index row;
     int32_t count;   // of rows
-    uint32_t before; // another row of the buffer that the task names; NO_ID: none
-    bool only;
+    uint32_t before; // another row of the table that the task names; NO_ID: none
+    bool whole;
 };
 struct task_text {
     const struct statement *label;
@@ -48,7 +48,7 @@ struct task_texts {
     struct cell *cells;
     uint32_t n_cells, cap_cells;
     uint32_t *first_cell; // of every buffer; NO_ID: no task names it
-    bool *only;           // all of a buffer's items are one cell
+    bool *whole;          // all of a buffer's items are in one cell
 };
 
 struct task_texts *task_texts_of(struct abstract_machine *);
