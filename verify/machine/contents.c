@@ -149,6 +149,11 @@ static void read_held(struct key_reader *r, const struct held *held, int32_t fur
 
 // ---- cells ------------------------------------------------------------------------------------
 
+// Why an item holds nothing makes no difference but to what is told of who reads it.
+static bool holds_nothing(enum item_state state) {
+    return state != ITEM_READY && state != ITEM_WINDOW && state != ITEM_IN_FLIGHT;
+}
+
 // Runs of the items, the first from 0 on: what they hold is of the first item of each.
 static struct series runs_of(struct abstract_machine *m, const struct cell *cell, uint32_t i) {
     buffer_id id = cell->table->buffers[i];
@@ -161,7 +166,12 @@ static struct series runs_of(struct abstract_machine *m, const struct cell *cell
         struct run part = run_part(m->world, run, from, run->end < end ? run->end : end);
         part.begin -= begin;
         part.end -= begin;
-        ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
+        if (holds_nothing(part.state))
+            part.state = ITEM_EMPTY;
+        if (part.state == ITEM_EMPTY && own.n && own.runs[own.n - 1].state == ITEM_EMPTY)
+            own.runs[own.n - 1].end = part.end;
+        else
+            ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
     }
     return own;
 }

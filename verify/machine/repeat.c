@@ -239,6 +239,17 @@ void repetition_leave(struct abstract_machine *m) {
 
 // ---- the task that is come by -----------------------------------------------------------------
 
+// Slots of one handle that are not the same in the text are different ones.
+static bool slots_differ(struct abstract_machine *m, const struct task_text *text) {
+    bool differ = true;
+    for (uint32_t i = 0; i < text->n_slots; i++)
+        for (uint32_t k = 0; k < i; k++)
+            differ = differ &&
+                     (text->slots[k].handle != text->slots[i].handle ||
+                      number_of(m, text->slots[k].index) != number_of(m, text->slots[i].index));
+    return differ;
+}
+
 // Which cells its rows are. False: two are one, or there is no such row.
 static bool locate(struct abstract_machine *m, const struct task_text *text) {
     struct repetition *r = m->repetition;
@@ -254,7 +265,7 @@ static bool locate(struct abstract_machine *m, const struct task_text *text) {
             if (r->at[k] == r->at[i])
                 return false;
     }
-    return true;
+    return slots_differ(m, text);
 }
 
 static uint32_t row_at(const struct task_text *text, const uint32_t *at, uint32_t cell) {

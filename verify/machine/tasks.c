@@ -363,6 +363,24 @@ static void push_index(struct finder *f, struct task_text *text, struct index in
     push(f, (uint32_t)index.modulus);
 }
 
+// Slots of a handle are alike: what is done depends on which of them are one alone.
+static void push_slot(struct finder *f, struct task_text *text, uint32_t handle, struct index index,
+                      int depth) {
+    struct task_slot slot = {handle, normal(index)};
+    push(f, handle);
+    if (!is_between(f, handle)) { // and loops inside may count them
+        push_index(f, text, index, depth);
+        return;
+    }
+    uint32_t i = 0;
+    while (i < text->n_slots &&
+           (text->slots[i].handle != handle || !same_index(text->slots[i].index, slot.index)))
+        i++;
+    if (i == text->n_slots)
+        ARENA_PUSH(f->arena, text->slots, text->n_slots, text->cap_slots, slot);
+    push(f, i);
+}
+
 static uint32_t row_of(struct finder *f, struct task_text *text, buffer_id owner,
                        struct index index) {
     struct task_row row = {.first_cell = f->texts->first_cell[owner],
@@ -430,13 +448,11 @@ static void push_statement(struct finder *f, struct task_text *text,
         break;
     case STATEMENT_START:
         push_exchange(f, &statement->start.exchange);
-        push(f, statement->start.handle);
         push(f, statement->start.n_pieces);
-        push_index(f, text, statement->start.handle_index, depth);
+        push_slot(f, text, statement->start.handle, statement->start.handle_index, depth);
         break;
     case STATEMENT_WAIT:
-        push(f, statement->wait.handle);
-        push_index(f, text, statement->wait.index, depth);
+        push_slot(f, text, statement->wait.handle, statement->wait.index, depth);
         break;
     case STATEMENT_FREE:
         push(f, statement->free.n_items);

@@ -25,6 +25,10 @@ struct task_row {        // of a table, or all of it
     uint32_t before; // another row of the table that the task names; NO_ID: none
     bool whole;
 };
+struct task_slot { // of a handle, for messages
+    uint32_t handle;
+    struct index index;
+};
 struct task_text {
     const struct statement *label;
     const struct block *block;
@@ -35,6 +39,8 @@ struct task_text {
     uint32_t n_rows, cap_rows;
     struct index *numbers; // others that loops around it count
     uint32_t n_numbers, cap_numbers;
+    struct task_slot *slots; // each once
+    uint32_t n_slots, cap_slots;
     struct task_end *ends; // in order
     uint32_t n_ends, cap_ends;
     uint32_t *handles; // of transfers that begin and end in it
