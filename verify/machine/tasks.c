@@ -6,7 +6,6 @@
 // it. All other buffers are named as a whole, those that share bytes together.
 #include "verify/machine/tasks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "verify/machine/sides.h"
@@ -479,9 +478,19 @@ static void find_form(struct finder *f, struct task_text *text, int depth) {
 
 // ---- the step ---------------------------------------------------------------------------------
 
-static int by_label(const void *left, const void *right) {
-    const struct task_text *a = left, *b = right;
-    return a->label->id < b->label->id ? -1 : a->label->id > b->label->id;
+static void find_labels(struct task_texts *texts, struct arena *arena) {
+    uint32_t first = NO_ID, last = 0;
+    for (uint32_t i = 0; i < texts->n; i++) {
+        uint32_t id = texts->list[i].label->id;
+        first = id < first ? id : first;
+        last = id > last ? id : last;
+    }
+    texts->first_id = first;
+    texts->n_ids = texts->n ? last - first + 1 : 0;
+    texts->behind = ARENA_ARRAY(arena, uint32_t, texts->n_ids);
+    memset(texts->behind, 0xff, texts->n_ids * sizeof *texts->behind);
+    for (uint32_t i = 0; i < texts->n; i++)
+        texts->behind[texts->list[i].label->id - first] = i;
 }
 
 struct task_texts *task_texts_of(struct abstract_machine *m) {
@@ -516,20 +525,14 @@ struct task_texts *task_texts_of(struct abstract_machine *m) {
         if (texts->list[i].form != NO_ID)
             find_form(&f, &texts->list[i], texts->list[i].depth);
     texts->n_forms = f.forms.n;
-    if (texts->n)
-        qsort(texts->list, texts->n, sizeof *texts->list, by_label);
+    find_labels(texts, arena);
     return texts;
 }
 
 const struct task_text *task_text_find(const struct task_texts *texts,
                                        const struct statement *label) {
-    uint32_t low = 0, high = texts->n;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (texts->list[middle].label->id <= label->id)
-            low = middle;
-        else
-            high = middle;
-    }
-    return texts->n && texts->list[low].label == label ? &texts->list[low] : NULL;
+    uint32_t at = label->id - texts->first_id;
+    const struct task_text *text =
+        at < texts->n_ids && texts->behind[at] != NO_ID ? &texts->list[texts->behind[at]] : NULL;
+    return text && text->label == label ? text : NULL;
 }

@@ -50,6 +50,8 @@ struct task_text {
 struct task_texts {
     struct task_text *list;
     uint32_t n, cap;
+    uint32_t *behind; // labels, from the first one's id on; NO_ID: another statement
+    uint32_t first_id, n_ids;
     uint32_t n_forms;
     struct cell *cells;
     uint32_t n_cells, cap_cells;
