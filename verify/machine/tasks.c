@@ -3,7 +3,8 @@
 // A task is what stands behind its label, up to the next one, to a loop in which there are others, or to
 // the end of the block. Its microbatch goes into the rows that it names and into nothing else. A row is
 // given by the outer index of a buffer, where every task gives one that does not depend on loops inside
-// it. All other buffers are named as a whole, those that share bytes together.
+// it. All other buffers are named as a whole, those that share bytes together. Buffers of which all tasks
+// name the same rows are rows of one table: a task finds some few cells then, however many buffers it has.
 #include "verify/machine/tasks.h"
 
 #include <string.h>
