@@ -156,12 +156,15 @@ static void tables_name_what_was_done(void **state) {
     free(text);
 }
 
-/* Who has made fewer calls is what the others wait for; who failed first comes before that. */
+/* Who has made fewer calls is what the others wait for, if all ranks are there; who failed first
+ * comes before that. */
 static void tables_begin_with_the_culprit(void **state) {
     static struct place_context ranks[3];
     struct place_context *contexts[3];
+    struct place_program job = program;
+    job.devices = 3;
     for (int i = 0; i < 3; i++) {
-        ranks[i] = (struct place_context){.program = &program, .rank = i};
+        ranks[i] = (struct place_context){.program = &job, .rank = i};
         contexts[i] = &ranks[i];
         recorder_enter(&ranks[i].recorder, 0, RECORDED_product);
     }
@@ -173,6 +176,10 @@ static void tables_begin_with_the_culprit(void **state) {
     text = table_of(contexts, 3);
     assert_non_null(strstr(text, "rank 1, 1 call   <-- behind"));
     assert_true(strstr(text, "rank 1,") < strstr(text, "rank 0,"));
+    free(text);
+    job.devices = 4; /* another process has the fourth */
+    text = table_of(contexts, 3);
+    assert_null(strstr(text, "<--"));
     free(text);
     ranks[2].status = PLACE_ERROR_MISMATCH;
     text = table_of(contexts, 3);
@@ -186,7 +193,7 @@ static void tables_name_the_tasks_of_ranks(void **state) {
     static struct place_context ranks[3];
     struct place_context *contexts[3];
     struct place_program parts = program;
-    parts.n_parts = 3;
+    parts.n_parts = parts.devices = 3;
     for (int i = 0; i < 3; i++) {
         ranks[i] = (struct place_context){.program = &parts, .rank = i};
         contexts[i] = &ranks[i];
@@ -204,6 +211,10 @@ static void tables_name_the_tasks_of_ranks(void **state) {
     assert_non_null(strstr(text, "rank 2, in B of stage 2, microbatch 7, 2 calls\n"));
     assert_non_null(strstr(text, "begin_task            a.place:30:3 (third, statement 2): B of "
                                  "stage 1, microbatch 7"));
+    free(text);
+    parts.devices = 4;
+    text = table_of(contexts, 3);
+    assert_null(strstr(text, "<--"));
     free(text);
     char last[256];
     flight_describe_last(&ranks[1], last, sizeof last);

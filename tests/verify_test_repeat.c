@@ -773,6 +773,46 @@ static const struct job *wait_twice(struct arena *arena, const struct job *job) 
     return forged(&f);
 }
 
+// A task of its own, in a loop, waits for the messages of two tasks before it, in the loop's slot and in 1.
+static struct statement wait_for_two(struct arena *arena, uint32_t handle, int64_t slot,
+                                     int64_t microbatch) {
+    struct loop loop = {.name = "slot", .begin = slot, .end = slot + 1};
+    struct index slots[] = {index_variable(0, 0, 0), index_constant(1)};
+    block_push(arena, &loop.body,
+               (struct statement){.kind = STATEMENT_TASK,
+                                  .task = {TASK_FORWARD, 0, index_constant(microbatch)}});
+    for (int i = 0; i < 2; i++)
+        block_push(arena, &loop.body,
+                   (struct statement){.kind = STATEMENT_WAIT, .wait = {handle, slots[i]}});
+    return (struct statement){.kind = STATEMENT_LOOP, .loop = loop};
+}
+
+// Of the last two messages one is waited for twice, and the other never.
+static const struct job *wait_for_one(struct arena *arena, const struct job *job) {
+    struct forgery f = forge(arena, job, 0);
+    uint32_t handle = NO_ID;
+    int64_t microbatch = 0;
+    for (uint32_t i = 0; i < f.body->n; i++) {
+        struct statement s = f.body->statements[i];
+        if (s.kind == STATEMENT_TASK)
+            microbatch = s.task.microbatch.offset;
+        if (s.kind == STATEMENT_START && s.start.exchange.kind == COLLECTIVE_SEND &&
+            handle == NO_ID)
+            handle = s.start.handle;
+        if (handle != NO_ID &&
+            (s.kind == STATEMENT_FREE || (s.kind == STATEMENT_WAIT && s.wait.handle == handle)))
+            continue;
+        bool sends = s.kind == STATEMENT_START && s.start.handle == handle;
+        if (sends)
+            s.start.handle_index = index_constant(microbatch % 2);
+        add(&f, s);
+        if (sends && microbatch % 2)
+            add(&f, wait_for_two(arena, handle, microbatch == 7, microbatch));
+    }
+    f.program->steps[STEP_TRAIN].handles[handle].slots = 2;
+    return forged(&f);
+}
+
 static void executes_what_only_looks_alike(void **state) {
     static const struct {
         const char *name, *method;
@@ -786,6 +826,7 @@ static void executes_what_only_looks_alike(void **state) {
         {"turn_later", "gpipe", 8, true, turn_later},
         {"take_slot", "gpipe", 8, true, take_slot},
         {"wait_twice", "gpipe", 8, true, wait_twice},
+        {"wait_for_one", "gpipe", 8, true, wait_for_one},
     };
     struct counts counts = {0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

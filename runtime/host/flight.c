@@ -40,19 +40,13 @@ static int find_only_one_at_work(const struct flight *flight) {
     return flight->n > 1 ? found : -1;
 }
 
-/* All ranks of a part make the same calls in a step, so the one that has made the fewest is what the others
- * wait for; of several, one that does not wait itself. Where there are several parts, calls say nothing. -1: none
+/* The one that has made the fewest calls; of several, one that does not wait itself. -1: none
  * stands out. */
-static int find_culprit(const struct flight *flight) {
-    bool alike = flight->contexts[0]->program->n_parts <= 1;
+static int find_fewest_calls(const struct flight *flight) {
     int behind = 0;
     bool differ = false, any_waits = false;
     for (int i = 0; i < flight->n; i++) {
         struct place_context *context = flight->contexts[i], *least = flight->contexts[behind];
-        if (has_failed_first(context))
-            return i;
-        if (!alike)
-            continue;
         uint64_t calls = calls_of(context), fewest = calls_of(least);
         bool waits = is_waiting(context);
         differ |= calls != fewest;
@@ -60,9 +54,20 @@ static int find_culprit(const struct flight *flight) {
         if (calls < fewest || (calls == fewest && is_waiting(least) && !waits))
             behind = i;
     }
-    if (!alike)
-        return find_only_one_at_work(flight);
     return differ || (any_waits && !is_waiting(flight->contexts[behind])) ? behind : -1;
+}
+
+/* All ranks of a part make the same calls in a step, so the one that has made the fewest is what
+ * the others wait for. Where there are several parts, calls say nothing; where there are ranks in
+ * other processes, it may be one of those. -1: none stands out. */
+static int find_culprit(const struct flight *flight) {
+    const struct place_program *program = flight->contexts[0]->program;
+    for (int i = 0; i < flight->n; i++)
+        if (has_failed_first(flight->contexts[i]))
+            return i;
+    if (flight->n < program->devices)
+        return -1;
+    return program->n_parts > 1 ? find_only_one_at_work(flight) : find_fewest_calls(flight);
 }
 
 static const char *mark_of(const struct place_context *context) {

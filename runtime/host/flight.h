@@ -8,8 +8,9 @@ struct flight {
     int n;
 };
 
-/* A table of the last `lines` calls of every rank; the rank that the others wait for, or that
- * failed first, comes first and is marked. May be called while the ranks run. */
+/* A table of the last `lines` calls of every rank; the rank that failed first, or that the others
+ * wait for, if all ranks of the job are here, comes first and is marked. May be called while the
+ * ranks run. */
 void flight_print(const struct flight *flight, FILE *to, int lines);
 
 /* The same of all that is recorded, in the file PATH.flight (a rank of several processes:

@@ -18,6 +18,7 @@ struct world {
     struct intern coverages, leaves;
     uint32_t all_axes;
     uint32_t batch_axes; // that cut the batch; others are of the model
+    uint32_t n_attempts; // to prove a loop, so far
 };
 
 void world_init(struct world *, struct terms *, const struct mesh *, struct arena *);

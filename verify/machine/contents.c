@@ -149,19 +149,16 @@ static void read_held(struct key_reader *r, const struct held *held, int32_t fur
 
 // ---- cells ------------------------------------------------------------------------------------
 
-static int32_t cell_begin(const struct cell *cell) {
-    return cell->n_buffers == 1 ? cell->begin : 0;
-}
-
-static int32_t cell_end(const struct abstract_machine *m, const struct cell *cell, uint32_t i) {
-    return cell->n_buffers == 1 ? cell->end
-                                : (int32_t)buffer_items(&m->program->buffers[cell->buffers[i]]);
+// Why an item holds nothing makes no difference but to what is told of who reads it.
+static bool holds_nothing(enum item_state state) {
+    return state != ITEM_READY && state != ITEM_WINDOW && state != ITEM_IN_FLIGHT;
 }
 
 // Runs of the items, the first from 0 on: what they hold is of the first item of each.
 static struct series runs_of(struct abstract_machine *m, const struct cell *cell, uint32_t i) {
-    const struct series *all = &m->store.items[cell->buffers[i]];
-    int32_t begin = cell_begin(cell), end = cell_end(m, cell, i);
+    buffer_id id = cell->table->buffers[i];
+    const struct series *all = &m->store.items[id];
+    int32_t begin = cell_begin(m, cell, id), end = cell_end(m, cell, id);
     struct series own = {0};
     const struct run *run = series_find(m->world, all, begin);
     for (; run < all->runs + all->n && run->begin < end; run++) {
@@ -169,7 +166,12 @@ static struct series runs_of(struct abstract_machine *m, const struct cell *cell
         struct run part = run_part(m->world, run, from, run->end < end ? run->end : end);
         part.begin -= begin;
         part.end -= begin;
-        ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
+        if (holds_nothing(part.state))
+            part.state = ITEM_EMPTY;
+        if (part.state == ITEM_EMPTY && own.n && own.runs[own.n - 1].state == ITEM_EMPTY)
+            own.runs[own.n - 1].end = part.end;
+        else
+            ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
     }
     return own;
 }
@@ -189,28 +191,36 @@ static void read_run(struct key_reader *r, const struct run *run) {
     read_held(r, &held, run->end - run->begin - 1);
 }
 
-// Borders are of the cell's own items, or, where it is all of its buffers, of whatever's.
-static struct stretch stretch_from(const struct cell *cell, const struct stretch *stretch,
-                                   bool first, bool *fits) {
-    struct stretch from = *stretch;
-    if (first) {
-        from.buffer = cell->from.buffer;
-        from.item = cell->from.item;
-    }
-    if (cell->n_buffers == 1 && from.buffer == cell->buffers[0])
-        from.item -= cell->begin;
-    else if (cell->n_buffers == 1)
-        *fits = false;
-    return from;
+// Where the cell has these bytes.
+static struct bytes_shared shared_of(const struct abstract_machine *m, const struct cell *cell,
+                                     uint32_t i) {
+    struct bytes_shared bytes = cell->table->shared[i];
+    bytes.from.item += cell_begin(m, cell, bytes.from.buffer);
+    bytes.to.item += cell_begin(m, cell, bytes.to.buffer);
+    return bytes;
 }
 
-static void read_stretches(struct key_reader *r, const struct cell *cell, struct stretch *list,
-                           uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        list[i] = stretch_from(cell, &list[i], i == 0, &r->fits);
-        uint32_t words[] = {list[i].buffer, (uint32_t)list[i].item, list[i].owner};
+// What is said of all of the row's own items is said of row 0; of what is whole, borders may be of whatever
+// buffer.
+static struct stretches read_stretches(struct key_reader *r, struct abstract_machine *m,
+                                       const struct cell *cell, uint32_t i) {
+    struct bytes_shared bytes = shared_of(m, cell, i);
+    const struct stretch *found = NULL;
+    struct stretches made = {.n = bytes_stretches(m, bytes.from, bytes.to, &found)};
+    made.list = arena_copy(m->world->states, found, made.n * sizeof *found);
+    made.list[0].buffer = bytes.from.buffer;
+    made.list[0].item = bytes.from.item;
+    push(r->contents, &made.n, sizeof made.n);
+    for (uint32_t k = 0; k < made.n; k++) {
+        struct stretch *stretch = &made.list[k];
+        if (stretch->buffer == bytes.from.buffer)
+            stretch->item -= cell_begin(m, cell, stretch->buffer);
+        else
+            r->fits = r->fits && cell->table->whole;
+        uint32_t words[] = {stretch->buffer, (uint32_t)stretch->item, stretch->owner};
         push(r->contents, words, sizeof words);
     }
+    return made;
 }
 
 // What is kept of a content does not change any more, and is of microbatch 0.
@@ -250,32 +260,40 @@ static struct token reading_end(struct key_reader *r, bool *added) {
     return r->token;
 }
 
+// What was read, kept.
+static void keep_cell(const struct key_reader *r, struct content *content,
+                      const struct table *table, const struct series *runs,
+                      const struct stretches *stretches) {
+    struct arena *arena = r->contents->arena;
+    content->items = ARENA_ARRAY(arena, struct series, table->n_buffers);
+    content->stretches = arena_copy(arena, stretches, table->n_shared * sizeof *stretches);
+    for (uint32_t i = 0; i < table->n_buffers; i++)
+        content->items[i] = keep_runs(r, &runs[i]);
+    for (uint32_t i = 0; i < table->n_shared; i++)
+        content->stretches[i].list =
+            arena_copy(arena, stretches[i].list, stretches[i].n * sizeof *stretches[i].list);
+}
+
 struct token contents_of_cell(struct contents *contents, struct abstract_machine *m,
                               const struct cell *cell) {
     struct key_reader r = reading_begin(contents, m->world);
-    const struct stretch *shared = NULL;
-    uint32_t n_shared = bytes_stretches(m, cell->from, cell->to, &shared);
-    struct stretch *stretches = arena_copy(m->world->states, shared, n_shared * sizeof *stretches);
-    struct series *runs = ARENA_ARRAY(m->world->states, struct series, cell->n_buffers);
-    uint32_t shape[] = {cell->n_buffers, n_shared};
+    const struct table *table = cell->table;
+    struct series *runs = ARENA_ARRAY(m->world->states, struct series, table->n_buffers);
+    struct stretches *stretches = ARENA_ARRAY(m->world->states, struct stretches, table->n_shared);
+    uint32_t shape[] = {table->n_buffers, table->n_shared};
     push(contents, shape, sizeof shape);
-    for (uint32_t i = 0; i < cell->n_buffers; i++) {
+    for (uint32_t i = 0; i < table->n_buffers; i++) {
         runs[i] = runs_of(m, cell, i);
         push(contents, &runs[i].n, sizeof runs[i].n);
         for (uint32_t k = 0; k < runs[i].n; k++)
             read_run(&r, &runs[i].runs[k]);
     }
-    read_stretches(&r, cell, stretches, n_shared);
+    for (uint32_t i = 0; i < table->n_shared; i++)
+        stretches[i] = read_stretches(&r, m, cell, i);
     bool added = false;
     struct token token = reading_end(&r, &added);
-    if (!added)
-        return token;
-    struct content *content = &contents->list[token.content];
-    content->n_stretches = n_shared;
-    content->stretches = arena_copy(contents->arena, stretches, n_shared * sizeof *stretches);
-    content->items = ARENA_ARRAY(contents->arena, struct series, cell->n_buffers);
-    for (uint32_t i = 0; i < cell->n_buffers; i++)
-        content->items[i] = keep_runs(&r, &runs[i]);
+    if (added)
+        keep_cell(&r, &contents->list[token.content], table, runs, stretches);
     return token;
 }
 
@@ -298,8 +316,9 @@ static struct judgement value_of(const struct contents *contents, const struct w
 void contents_put(const struct contents *contents, struct abstract_machine *m,
                   const struct cell *cell, struct token token) {
     const struct content *content = &contents->list[token.content];
-    int32_t begin = cell_begin(cell);
-    for (uint32_t i = 0; i < cell->n_buffers; i++)
+    const struct table *table = cell->table;
+    for (uint32_t i = 0; i < table->n_buffers; i++) {
+        int32_t begin = cell_begin(m, cell, table->buffers[i]);
         for (uint32_t k = 0; k < content->items[i].n; k++) {
             struct run run = content->items[i].runs[k];
             struct held held = {0};
@@ -310,15 +329,17 @@ void contents_put(const struct contents *contents, struct abstract_machine *m,
                 held.value = value_of(contents, m->world, token, &held);
                 run.held = &held;
             }
-            series_put(m->world, &m->store.items[cell->buffers[i]], run);
+            series_put(m->world, &m->store.items[table->buffers[i]], run);
         }
-    if (content->n_stretches == 0)
-        return;
-    struct stretch *list =
-        arena_copy(m->world->states, content->stretches, content->n_stretches * sizeof *list);
-    for (uint32_t i = 0; i < content->n_stretches && cell->n_buffers == 1; i++)
-        list[i].item += cell->begin;
-    bytes_put(m, list, content->n_stretches, cell->to);
+    }
+    for (uint32_t i = 0; i < table->n_shared; i++) {
+        const struct stretches *kept = &content->stretches[i];
+        struct bytes_shared bytes = shared_of(m, cell, i);
+        struct stretch *list = arena_copy(m->world->states, kept->list, kept->n * sizeof *list);
+        for (uint32_t k = 0; k < kept->n; k++)
+            list[k].item += cell_begin(m, cell, list[k].buffer);
+        bytes_put(m, list, kept->n, bytes.to);
+    }
 }
 
 // ---- messages ---------------------------------------------------------------------------------

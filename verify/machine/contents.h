@@ -7,13 +7,35 @@
 
 #include "verify/machine/machine.h"
 
-// Items that a task names together: a row of a buffer, or all of several that share bytes.
-struct cell {
+// Buffers of which tasks name the same rows together, or always all of each.
+struct table {
     const buffer_id *buffers;
     uint32_t n_buffers;
-    int32_t begin, end;    // items of one buffer; all of each where they are several
-    struct place from, to; // where its bytes begin, and where those behind them do
+    bool whole;
+    const struct bytes_shared *shared; // bytes of row 0 that other buffers may have, too
+    uint32_t n_shared;
 };
+struct bytes_shared {
+    struct place from, to; // where they begin, and where those behind them do
+};
+struct cell { // items that are looked at together
+    const struct table *table;
+    int32_t row; // 0 of what is whole
+};
+// How many items a row has: it is what the outer of two indices says.
+static inline int32_t row_items(const struct buffer *buffer) {
+    return buffer->stacks.n < 2 ? 1 : (int32_t)buffer->stacks.list[1].count;
+}
+// The first item of this one of its buffers, and the one behind the last.
+static inline int32_t cell_begin(const struct abstract_machine *m, const struct cell *cell,
+                                 buffer_id id) {
+    return cell->row * row_items(&m->program->buffers[id]);
+}
+static inline int32_t cell_end(const struct abstract_machine *m, const struct cell *cell,
+                               buffer_id id) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    return cell->table->whole ? (int32_t)buffer_items(buffer) : (cell->row + 1) * row_items(buffer);
+}
 
 struct token {
     uint32_t content;   // 0: it is none that can be said so
@@ -22,13 +44,16 @@ struct token {
 };
 enum { NO_CONTENT = 0, NO_MICROBATCHES = 0 };
 
+struct stretches {
+    struct stretch *list;
+    uint32_t n;
+};
 struct content {
-    struct series *items; // of each buffer of the cell, from 0 on
-    struct stretch *stretches;
-    uint32_t n_stretches;
-    struct held *values;     // of a message
-    bool of_time;            // what is of time counts from the token's base,
-    struct microbatches own; // and is of these, and of others between them
+    struct series *items;        // of each buffer of the cell, from 0 on
+    struct stretches *stretches; // of each of its ranges of bytes
+    struct held *values;         // of a message
+    bool of_time;                // what is of time counts from the token's base,
+    struct microbatches own;     // and is of these, and of others between them
 };
 
 struct contents {

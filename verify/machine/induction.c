@@ -212,7 +212,7 @@ static bool begin_attempt(struct course *c) {
     if (c->factor != 1)
         symbol_multiply(symbols, c->factor);
     attempt->aliases = aliases_begin(m->world->terms);
-    m->attempt = ++m->n_attempts;
+    m->attempt = ++m->world->n_attempts;
     if (!store_generalise(m, &c->past[c->iteration % c->period], attempt->first, attempt->round,
                           attempt->x)) {
         end_attempt(c, 0);
@@ -285,10 +285,12 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
                          .trips = loop->end - loop->begin,
                          .period = 1,
                          .factor = factor_of(&loop->body)};
-    find_period(c);
-    if (!m->one_by_one && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
+    bool followed = m->one_by_one || c->trips <= ROUNDS_TO_GAIN || goes_between(c);
+    if (!followed) // this saves time: what follows asks it of all
+        find_period(c);
+    if (!followed && !begins_anywhere(c) && c->period <= MAX_PERIOD &&
         c->trips > ROUNDS_TO_GAIN * c->period &&
-        symbols_have_room(&m->world->terms->symbols, c->factor != 1) && !goes_between(c))
+        symbols_have_room(&m->world->terms->symbols, c->factor != 1))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
     m->cursor->time_loop[m->cursor->depth] =
         loop_counts_microbatches(m->program, loop, m->cursor->depth) ||

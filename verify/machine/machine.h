@@ -65,10 +65,10 @@ struct abstract_machine {
                          // none of that is met any more
     void *scratch;       // of the unit that is being evaluated
     uint32_t scratch_values;
-    bool one_by_one;              // loops are not proved by induction (tests)
-    bool without_memo;            // every call is evaluated (tests)
-    uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
-    int64_t budget;               // statements and ops that may still be executed in the step
+    bool one_by_one;   // loops are not proved by induction (tests)
+    bool without_memo; // every call is evaluated (tests)
+    uint32_t attempt;  // to prove a loop: the innermost now, 0: none
+    int64_t budget;    // statements and ops that may still be executed in the step
     bool overrun;
     struct sides *sides; // of whose job it is one part; NULL: no other is executed beside it
     uint32_t side;       // which

@@ -176,7 +176,8 @@ static struct memo *memo_of(struct abstract_machine *m, const struct judgement *
                             uint32_t n) {
     struct memo *passing = &m->passing;
     if (!m->between || !has_collected(m, operands, n))
-        return &m->memo;
+        // Parts call the same units; where a history is kept each tells of its own calls.
+        return m->sides && !m->proof->history ? &m->sides->memo : &m->memo;
     struct arena *arena = &m->sides->passing;
     if (arena_used_bytes(arena) > MOST_PASSING_BYTES)
         sides_forget(m->sides);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "verify/machine/sends.h"
 #include "verify/machine/sides.h"
 
 enum { MOST_OF_A_FORM = 16 }; // lemmas; what finds always something else is executed
@@ -11,34 +12,6 @@ struct known { // of a cell
     struct token token;
     uint32_t version; // of all: else it has to be looked at
     bool changed;     // the store does not say so yet
-    uint32_t n_read;  // by messages under way
-};
-
-struct outgoing { // message, between two tasks
-    uint32_t handle;
-    int32_t slot;
-    const struct statement *start;
-    struct place from[MAX_PIECES];
-    uint32_t cells[MAX_PIECES];
-    struct token values;
-    bool in_store;
-};
-
-struct sent { // of what a task waits for: which of its rows it is read from, and where in them
-    const struct statement *start;
-    uint32_t rows[MAX_PIECES]; // NO_ID: none of them
-    int32_t items[MAX_PIECES];
-};
-
-enum { MAX_READERS = 4 };
-struct reader { // of a row, under way: a message that the task does not wait for
-    uint32_t row;
-    buffer_id buffer;
-    int32_t item;
-};
-struct readers {
-    struct reader list[MAX_READERS];
-    uint32_t n;
 };
 
 // What a task does, with everything of its microbatch counted from there.
@@ -71,13 +44,9 @@ struct repetition {
     uint32_t version;
     uint32_t *changed; // cells
     uint32_t n_changed, cap_changed;
-    struct outgoing *flying;
-    uint32_t n_flying, cap_flying;
-    struct outgoing *gone; // the store has them still
-    uint32_t n_gone, cap_gone;
-    bool flights_known, others_fly; // which are followed nowhere here
-    struct lemma **lemmas;          // of each form
-    uint32_t *n_watched;            // tasks of each form
+    struct sends sends;
+    struct lemma **lemmas; // of each form
+    uint32_t *n_watched;   // tasks of each form
     struct watched watched;
     uint32_t *at; // of the task that is come by: its cells
     int32_t *numbers;
@@ -100,6 +69,7 @@ struct repetition *repetition_new(struct abstract_machine *m) {
     struct arena *arena = m->world->arena;
     struct repetition *r = ARENA_NEW(arena, struct repetition);
     r->texts = task_texts_of(m);
+    sends_init(&r->sends, r->texts, arena);
     r->contents = m->sides->contents;
     r->cells = ARENA_ARRAY(arena, struct known, r->texts->n_cells + 1);
     r->version = 1;
@@ -126,118 +96,40 @@ static struct token token_of(struct abstract_machine *m, uint32_t cell) {
     return known->token;
 }
 
-static bool is_named(const struct repetition *r, buffer_id id) {
-    return r->texts->first_cell[id] != NO_ID;
-}
-
-static void add_flying(struct abstract_machine *m, struct outgoing message) {
-    struct repetition *r = m->repetition;
-    for (uint32_t i = 0; i < message.start->start.n_pieces; i++) {
-        message.cells[i] = task_cell_of(m, r->texts, message.from[i]);
-        r->cells[message.cells[i]].n_read++;
-    }
-    ARENA_PUSH(m->world->arena, r->flying, r->n_flying, r->cap_flying, message);
-}
-
-static void note_flight(struct abstract_machine *m, uint32_t handle, const struct run *run,
-                        int32_t slot) {
-    struct repetition *r = m->repetition;
-    const struct transfer *start = &run->start->start;
-    struct outgoing message = {
-        .handle = handle, .slot = slot, .start = run->start, .in_store = true};
-    bool follows = m->between[handle] && start->exchange.kind == COLLECTIVE_SEND &&
-                   start->n_pieces <= MAX_PIECES;
-    for (uint32_t i = 0; i < start->n_pieces && follows; i++) {
-        buffer_id owner = owner_of(m->program, start->pieces[i].from.buffer);
-        struct held held = run_held(m->world, run, i, slot);
-        message.from[i] = (struct place){owner, held.from};
-        follows = is_named(r, owner) && !held.value.fault;
-    }
-    if (follows)
-        add_flying(m, message);
-    else
-        r->others_fly = true;
-}
-
-static void find_flights(struct abstract_machine *m) {
-    struct repetition *r = m->repetition;
-    if (r->flights_known)
-        return;
-    for (uint32_t i = 0; i < r->n_flying; i++)
-        for (uint32_t k = 0; k < r->flying[i].start->start.n_pieces; k++)
-            r->cells[r->flying[i].cells[k]].n_read--;
-    r->n_flying = 0;
-    r->others_fly = false;
-    for (uint32_t h = 0; h < m->store.n_handles; h++) {
-        const struct series *flights = flights_of(&m->store, h);
-        for (uint32_t i = 0; i < flights->n; i++)
-            for (int32_t slot = flights->runs[i].begin;
-                 flights->runs[i].n_held && slot < flights->runs[i].end; slot++)
-                note_flight(m, h, &flights->runs[i], slot);
-    }
-    r->flights_known = true;
-}
-
-static struct outgoing *find_flying(struct repetition *r, uint32_t handle, int32_t slot) {
-    for (uint32_t i = 0; i < r->n_flying; i++)
-        if (r->flying[i].handle == handle && r->flying[i].slot == slot)
-            return &r->flying[i];
-    return NULL;
-}
-
 // ---- the store says all again -----------------------------------------------------------------
 
-static void put_cells(struct abstract_machine *m) {
+static void put_cell(struct abstract_machine *m, uint32_t cell) {
     struct repetition *r = m->repetition;
-    for (uint32_t i = 0; i < r->n_changed; i++) {
-        struct known *known = &r->cells[r->changed[i]];
-        contents_put(r->contents, m, &r->texts->cells[r->changed[i]], known->token);
-        known->changed = false;
-    }
-    r->n_changed = 0;
-}
-
-static void put_outgoing(struct abstract_machine *m, struct outgoing *message) {
-    uint32_t n = message->start->start.n_pieces;
-    struct held held[MAX_PIECES] = {0};
-    for (uint32_t i = 0; i < n; i++)
-        held[i] = (struct held){
-            .value = contents_value(m->repetition->contents, m->world, message->values, i),
-            .from = message->from[i].item,
-            .to = message->from[i].item};
-    message->in_store = true;
-    put_flights(m, message->handle,
-                (struct run){.begin = message->slot,
-                             .end = message->slot + 1,
-                             .state = ITEM_IN_FLIGHT,
-                             .by = &message->start->span,
-                             .start = message->start,
-                             .held = held,
-                             .n_held = n});
-}
-
-static void put_all(struct abstract_machine *m) {
-    struct repetition *r = m->repetition;
-    put_cells(m);
-    for (uint32_t i = 0; i < r->n_gone; i++)
-        put_flights(m, r->gone[i].handle,
-                    (struct run){.begin = r->gone[i].slot, .end = r->gone[i].slot + 1});
-    r->n_gone = 0;
-    for (uint32_t i = 0; i < r->n_flying; i++)
-        if (!r->flying[i].in_store)
-            put_outgoing(m, &r->flying[i]);
+    struct known *known = &r->cells[cell];
+    if (known->changed)
+        contents_put(r->contents, m, &r->texts->cells[cell], known->token);
+    known->changed = false;
 }
 
 void repetition_leave(struct abstract_machine *m) {
     struct repetition *r = m->repetition;
     if (r->watched.text)
         return;
-    put_all(m);
+    for (uint32_t i = 0; i < r->n_changed; i++)
+        put_cell(m, r->changed[i]);
+    r->n_changed = 0;
+    sends_put(m, &r->sends);
     r->version++;
-    r->flights_known = false;
+    r->sends.known = false;
 }
 
 // ---- the task that is come by -----------------------------------------------------------------
+
+// Slots of one handle that are not the same in the text are different ones.
+static bool slots_differ(struct abstract_machine *m, const struct task_text *text) {
+    bool differ = true;
+    for (uint32_t i = 0; i < text->n_slots; i++)
+        for (uint32_t k = 0; k < i; k++)
+            differ = differ &&
+                     (text->slots[k].handle != text->slots[i].handle ||
+                      number_of(m, text->slots[k].index) != number_of(m, text->slots[i].index));
+    return differ;
+}
 
 // Which cells its rows are. False: two are one, or there is no such row.
 static bool locate(struct abstract_machine *m, const struct task_text *text) {
@@ -246,7 +138,7 @@ static bool locate(struct abstract_machine *m, const struct task_text *text) {
         r->numbers[i] = number_of(m, text->numbers[i]);
     for (uint32_t i = 0; i < text->n_rows; i++) {
         const struct task_row *row = &text->rows[i];
-        int32_t number = row->only ? 0 : number_of(m, row->row);
+        int32_t number = row->whole ? 0 : number_of(m, row->row);
         if (number < 0 || number >= row->count)
             return false;
         r->at[i] = row->first_cell + (uint32_t)number;
@@ -254,86 +146,17 @@ static bool locate(struct abstract_machine *m, const struct task_text *text) {
             if (r->at[k] == r->at[i])
                 return false;
     }
-    return true;
-}
-
-static uint32_t row_at(const struct task_text *text, const uint32_t *at, uint32_t cell) {
-    for (uint32_t i = 0; i < text->n_rows; i++)
-        if (at[i] == cell)
-            return i;
-    return NO_ID;
-}
-
-static struct outgoing *waited_for(struct abstract_machine *m, const struct task_end *end) {
-    return find_flying(m->repetition, end->statement->wait.handle,
-                       number_of(m, end->statement->wait.index));
-}
-
-static bool is_awaited(struct abstract_machine *m, const struct task_text *text,
-                       const struct outgoing *message) {
-    for (uint32_t i = 0; i < text->n_ends; i++)
-        if (text->ends[i].kind == END_SENT && waited_for(m, &text->ends[i]) == message)
-            return true;
-    return false;
-}
-
-static int32_t in_cell(const struct repetition *r, uint32_t cell, struct place place) {
-    return place.item - r->texts->cells[cell].from.item;
-}
-
-// What is under way and reads from its cells, but for what it waits for. False: more than is followed.
-static bool find_readers(struct abstract_machine *m, const struct task_text *text) {
-    struct repetition *r = m->repetition;
-    struct readers *readers = &r->readers;
-    readers->n = 0;
-    for (uint32_t i = 0; i < text->n_rows; i++) {
-        if (r->cells[r->at[i]].n_read == 0) // this saves time: most have none
-            continue;
-        for (uint32_t k = 0; k < r->n_flying; k++)
-            for (uint32_t p = 0; p < r->flying[k].start->start.n_pieces; p++) {
-                const struct outgoing *message = &r->flying[k];
-                if (message->cells[p] != r->at[i] || is_awaited(m, text, message))
-                    continue;
-                if (readers->n == MAX_READERS)
-                    return false;
-                readers->list[readers->n++] = (struct reader){
-                    i, message->from[p].buffer, in_cell(r, message->cells[p], message->from[p])};
-            }
-    }
-    return true;
+    return slots_differ(m, text);
 }
 
 // Nothing else is under way that it could disturb.
 static bool is_undisturbed(const struct abstract_machine *m, const struct task_text *text) {
-    bool fits = !m->repetition->others_fly;
+    bool fits = !m->repetition->sends.others_fly;
     for (uint32_t i = 0; i < text->n_handles; i++) {
         const struct series *flights = flights_of(&m->store, text->handles[i]);
         fits = fits && flights->n == 1 && flights->runs[0].n_held == 0;
     }
     return fits;
-}
-
-static struct sent describe_sent(struct abstract_machine *m, const struct task_text *text,
-                                 const struct task_end *end) {
-    struct repetition *r = m->repetition;
-    const struct outgoing *message = waited_for(m, end);
-    struct sent sent = {.start = message ? message->start : NULL};
-    for (uint32_t i = 0; message && i < message->start->start.n_pieces; i++) {
-        sent.rows[i] = row_at(text, r->at, message->cells[i]);
-        sent.items[i] = in_cell(r, message->cells[i], message->from[i]);
-    }
-    return sent;
-}
-
-static bool same_sent(const struct sent *a, const struct sent *b) {
-    if (!a->start || !b->start)
-        return false;
-    const struct transfer *x = &a->start->start, *y = &b->start->start;
-    bool same = x->n_pieces == y->n_pieces && x->exchange.peer == y->exchange.peer;
-    for (uint32_t i = 0; same && i < x->n_pieces; i++)
-        same = x->pieces[i].from.buffer == y->pieces[i].from.buffer && a->rows[i] == b->rows[i] &&
-               (a->rows[i] == NO_ID || a->items[i] == b->items[i]);
-    return same;
 }
 
 // ---- what is repeated -------------------------------------------------------------------------
@@ -344,17 +167,6 @@ static bool is_common(uint32_t set, uint32_t *common) {
     if (*common == NO_MICROBATCHES)
         *common = set;
     return set == NO_MICROBATCHES || set == *common;
-}
-
-// Whether a message may be started in its slot: nothing else of it is under way then.
-static bool slot_is_free(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
-    const struct transfer *start = &text->ends[i].statement->start;
-    const struct outgoing *message =
-        find_flying(m->repetition, start->handle, number_of(m, start->handle_index));
-    for (uint32_t k = 0; k < i && message; k++)
-        if (text->ends[k].kind == END_SENT && waited_for(m, &text->ends[k]) == message)
-            message = NULL;
-    return !message;
 }
 
 // The set with the task's microbatch. NO_MICROBATCHES: it has it, or lacks it alone.
@@ -374,7 +186,7 @@ static bool cell_fits(struct abstract_machine *m, const struct lemma *lemma, uin
 
 static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
                       const struct lemma *lemma, int32_t microbatch) {
-    const struct repetition *r = m->repetition;
+    struct repetition *r = m->repetition;
     if (memcmp(lemma->numbers, r->numbers, text->n_numbers * sizeof *lemma->numbers) != 0 ||
         lemma->readers.n != r->readers.n ||
         memcmp(lemma->readers.list, r->readers.list, r->readers.n * sizeof *r->readers.list) != 0)
@@ -388,12 +200,13 @@ static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
         return false;
     for (uint32_t i = 0; i < text->n_ends; i++) {
         enum task_end_kind kind = text->ends[i].kind;
-        if ((kind == END_SENDS || kind == END_RECEIVES) && !slot_is_free(m, text, i))
+        if ((kind == END_SENDS || kind == END_RECEIVES) &&
+            !sends_slot_is_free(m, &r->sends, text, i))
             return false;
         if (kind != END_SENT)
             continue;
-        struct sent found = describe_sent(m, text, &text->ends[i]);
-        if (!same_sent(&found, &lemma->sent[i]))
+        struct sent found = sends_describe(m, &r->sends, text, r->at, &text->ends[i]);
+        if (!sent_equal(&found, &lemma->sent[i]))
             return false;
     }
     return true;
@@ -462,7 +275,7 @@ static void set_cell(struct abstract_machine *m, uint32_t cell, struct token tok
     struct known *known = &r->cells[cell];
     if (!known->changed)
         ARENA_PUSH(m->world->arena, r->changed, r->n_changed, r->cap_changed, cell);
-    *known = (struct known){token, r->version, true, known->n_read};
+    *known = (struct known){token, r->version, true};
 }
 
 static void repeat_cell(struct abstract_machine *m, const struct lemma *lemma, uint32_t i,
@@ -480,28 +293,23 @@ static void repeat_cell(struct abstract_machine *m, const struct lemma *lemma, u
 }
 
 static void repeat_sent(struct abstract_machine *m, const struct task_end *end) {
-    struct repetition *r = m->repetition;
-    struct outgoing *message = waited_for(m, end);
-    sides_close(m, sides_end(m, message->handle, message->slot));
-    for (uint32_t i = 0; i < message->start->start.n_pieces; i++)
-        r->cells[message->cells[i]].n_read--;
-    if (message->in_store)
-        ARENA_PUSH(m->world->arena, r->gone, r->n_gone, r->cap_gone, *message);
-    *message = r->flying[--r->n_flying];
+    struct send *send = sends_awaited(m, &m->repetition->sends, end);
+    sides_close(m, sides_end(m, send->handle, send->slot));
+    sends_remove(m, &m->repetition->sends, send);
 }
 
 static void repeat_send(struct abstract_machine *m, const struct statement *start,
                         struct token values, int32_t microbatch) {
-    struct outgoing message = {.handle = start->start.handle,
-                               .slot = number_of(m, start->start.handle_index),
-                               .start = start,
-                               .values = values};
+    struct send send = {.handle = start->start.handle,
+                        .slot = number_of(m, start->start.handle_index),
+                        .start = start,
+                        .values = values};
     if (contents_of_time(m->repetition->contents, values.content))
-        message.values.base += microbatch;
+        send.values.base += microbatch;
     for (uint32_t i = 0; i < start->start.n_pieces; i++)
-        message.from[i] = place_of(m, start->start.pieces[i].from);
-    sides_start(m, start, message.slot, NULL, message.values);
-    add_flying(m, message);
+        send.from[i] = place_of(m, start->start.pieces[i].from);
+    sides_start(m, start, send.slot, NULL, send.values);
+    sends_add(m, &m->repetition->sends, send);
 }
 
 static void repeat_ends(struct abstract_machine *m, const struct task_text *text,
@@ -542,7 +350,9 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
     struct repetition *r = m->repetition;
     struct arena *arena = m->world->arena;
     struct watched *w = &r->watched;
-    put_all(m);
+    for (uint32_t i = 0; i < text->n_rows; i++) // it comes by no other
+        put_cell(m, r->at[i]);
+    sends_put(m, &r->sends);
     *w = (struct watched){.text = text,
                           .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
                           .microbatch = microbatch,
@@ -557,7 +367,7 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
         w->before[i] = token_of(m, w->cells[i]);
     for (uint32_t i = 0; i < text->n_ends; i++)
         if (text->ends[i].kind == END_SENT)
-            w->sent[i] = describe_sent(m, text, &text->ends[i]);
+            w->sent[i] = sends_describe(m, &r->sends, text, r->at, &text->ends[i]);
 }
 
 // What a message of the task that has just ended carried.
@@ -634,17 +444,17 @@ static void learn(struct abstract_machine *m) {
     struct arena *arena = m->world->arena;
     struct watched w = r->watched;
     r->watched.text = NULL;
-    r->flights_known = false;
+    r->sends.known = false;
     for (uint32_t i = 0; i < w.text->n_rows; i++)
         r->cells[w.cells[i]].version = r->version - 1;
     if (!w.learns)
         return;
-    find_flights(m);
+    sends_find(m, &r->sends);
     struct token *after = ARENA_ARRAY(arena, struct token, w.text->n_rows);
     struct token *values = ARENA_ARRAY(arena, struct token, w.text->n_ends);
     bool *collects = ARENA_ARRAY(arena, bool, w.text->n_rows);
     uint32_t found = NO_MICROBATCHES;
-    bool fits = learn_cells(m, &w, after, collects, &found) && !r->others_fly;
+    bool fits = learn_cells(m, &w, after, collects, &found) && !r->sends.others_fly;
     for (uint32_t i = 0; i < w.text->n_ends; i++)
         fits = fits && (w.text->ends[i].kind != END_SENT || w.sent[i].start);
     // What is unknown here is another thing in the next task.
@@ -685,13 +495,13 @@ enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame
         return TO_COME;
     r->awaits = NULL;
     r->urged = false;
-    find_flights(m);
+    sends_find(m, &r->sends);
     if (!text || text->form == NO_ID || is_refused(m) || !locate(m, text)) {
         repetition_leave(m);
         return TO_EXECUTE;
     }
     int32_t microbatch = number_of(m, label->task.microbatch);
-    if (!is_undisturbed(m, text) || !find_readers(m, text)) {
+    if (!is_undisturbed(m, text) || !sends_find_readers(m, &r->sends, text, r->at, &r->readers)) {
         watch(m, text, microbatch, false);
         return TO_EXECUTE;
     }

@@ -9,8 +9,9 @@
 // Nothing that a statement does depends on the number of a microbatch but by what it is given, and by
 // which of a buffer's rows it names. A sum that is being collected gets the task's microbatch beside those
 // that it has, whatever they are, if all sums that the task names have the same and lack that one. Where
-// they differ, or have it, or are all of them then, the task is executed. Where sums do not commute
-// (ordered.c), or a history is kept, each task is.
+// they differ, or have it, or are all of them then, the task is executed; so it is where what it does with
+// a sum could not be told from the microbatches that this has then. Where sums do not commute (ordered.c),
+// a history is kept, or the program is refused already, each task is.
 #ifndef PLACE_VERIFY_MACHINE_REPEAT_H
 #define PLACE_VERIFY_MACHINE_REPEAT_H
 

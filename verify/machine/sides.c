@@ -19,8 +19,11 @@ static int64_t n_devices(const struct sides *sides) {
 
 struct sides *sides_new(struct arena *arena, struct abstract_machine *machines, uint32_t n) {
     struct sides *sides = ARENA_NEW(arena, struct sides);
-    *sides = (struct sides){
-        .arena = arena, .machines = machines, .n = n, .contents = contents_new(arena)};
+    *sides = (struct sides){.arena = arena,
+                            .machines = machines,
+                            .n = n,
+                            .contents = contents_new(arena),
+                            .memo.keys.arena = arena};
     for (uint32_t i = 0; i < n; i++) {
         machines[i].sides = sides;
         machines[i].side = i;

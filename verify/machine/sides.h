@@ -73,6 +73,7 @@ struct sides {
     uint32_t n_groups, cap_groups;
     struct ends *ends;         // of every part
     struct contents *contents; // by which tasks are repeated (repeat.c)
+    struct memo memo;          // of calls of all parts
     bool lenient;              // a send may be waited for once the receive is started (abreast.c)
     struct arena
         states[2];        // of all stores: what a task leaves there the next ones replace, so what

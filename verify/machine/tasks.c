@@ -3,13 +3,30 @@
 // A task is what stands behind its label, up to the next one, to a loop in which there are others, or to
 // the end of the block. Its microbatch goes into the rows that it names and into nothing else. A row is
 // given by the outer index of a buffer, where every task gives one that does not depend on loops inside
-// it. All other buffers are named as a whole, those that share bytes together.
+// it. All other buffers are named as a whole, those that share bytes together. Buffers of which all tasks
+// name the same rows are rows of one table: a task finds some few cells then, however many buffers it has.
 #include "verify/machine/tasks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "verify/machine/sides.h"
+
+struct row_use { // of a buffer: which of its rows a text names
+    uint32_t text;
+    struct index row;
+};
+struct row_uses {
+    struct row_use *list;
+    uint32_t n, cap;
+};
+struct table_made {
+    buffer_id *buffers;
+    uint32_t n, cap;
+    struct bytes_shared *shared;
+    uint32_t n_shared, cap_shared;
+    bool whole;
+    uint32_t n_rows;
+};
 
 struct finder {
     struct abstract_machine *machine;
@@ -17,7 +34,12 @@ struct finder {
     struct task_texts *texts;
     struct intern forms;
     bool *named, *whole, *tangled; // of every buffer
-    uint32_t *words;               // of a form
+    struct row_uses *uses;         // of every buffer
+    struct intern alike;           // buffers that are named alike
+    struct table_made *tables;     // of each such
+    uint32_t n_tables, cap_tables;
+    uint32_t *in_table; // of every buffer; NO_ID: none yet
+    uint32_t *words;    // of a form
     uint32_t n_words, cap_words;
 };
 
@@ -154,82 +176,47 @@ static void find_ends(struct finder *f, struct task_text *text) {
 
 // ---- cells ------------------------------------------------------------------------------------
 
-static int64_t items_of_row(const struct buffer *buffer) {
-    return buffer->stacks.n < 2 ? 1 : buffer->stacks.list[1].count;
-}
-
 static void note_use(struct finder *f, const struct reference *at, int depth) {
     buffer_id owner = owner_of(f->machine->program, at->buffer);
     const struct buffer *buffer = &f->machine->program->buffers[owner];
     f->named[owner] = true;
-    if (buffer_items(buffer) == items_of_row(buffer) || is_counted_inside(at->indices[0], depth))
+    if (buffer_items(buffer) == row_items(buffer) || is_counted_inside(at->indices[0], depth))
         f->whole[owner] = true;
     if (buffer->layout.owners.n && !f->whole[owner])
         f->tangled[owner] = true; // which bytes an item has depends on its number in another way
 }
 
-static void note_uses(struct finder *f, const struct task_text *text) {
+static void note_row(struct finder *f, uint32_t text, const struct reference *at) {
+    buffer_id owner = owner_of(f->machine->program, at->buffer);
+    struct row_uses *all = &f->uses[owner];
+    struct row_use use = {text, f->whole[owner] ? index_constant(0) : normal(at->indices[0])};
+    for (uint32_t i = all->n; i-- > 0 && all->list[i].text == text;)
+        if (same_index(all->list[i].row, use.row))
+            return;
+    ARENA_PUSH(f->arena, all->list, all->n, all->cap, use);
+}
+
+// What the statements of a text name.
+static void note_uses(struct finder *f, uint32_t i, bool rows) {
     const struct program *program = f->machine->program;
+    const struct task_text *text = &f->texts->list[i];
     struct block own = statements_of(text);
     struct statement_walk walk = walk_statements(&own);
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
-        struct access access;
-        for (uint32_t i = 0; (access = statement_access(program, statement, i)).at; i++)
-            note_use(f, access.at, text->depth);
-        if (statement->kind == STATEMENT_CALL &&
-            program_frame(program, statement->call.unit) != NO_ID) {
-            struct reference frame = reference_to(program_frame(program, statement->call.unit));
-            note_use(f, &frame, text->depth);
+        bool calls = statement->kind == STATEMENT_CALL;
+        uint32_t frame = calls ? program_frame(program, statement->call.unit) : NO_ID;
+        struct reference in_frame = frame == NO_ID ? (struct reference){0} : reference_to(frame);
+        struct access access = {&in_frame, true};
+        for (uint32_t k = 0; access.at; access = statement_access(program, statement, k++)) {
+            if (access.at == &in_frame && frame == NO_ID)
+                continue;
+            if (rows)
+                note_row(f, i, access.at);
+            else
+                note_use(f, access.at, text->depth);
         }
     }
-}
-
-static void add_cell(struct finder *f, struct cell cell) {
-    ARENA_PUSH(f->arena, f->texts->cells, f->texts->n_cells, f->texts->cap_cells, cell);
-}
-
-static void add_rows(struct finder *f, buffer_id id) {
-    const struct buffer *buffer = &f->machine->program->buffers[id];
-    int32_t count = (int32_t)items_of_row(buffer), all = (int32_t)buffer_items(buffer);
-    const buffer_id *own = arena_copy(f->arena, &id, sizeof id);
-    f->texts->first_cell[id] = f->texts->n_cells;
-    for (int32_t begin = 0; begin < all; begin += count)
-        add_cell(f, (struct cell){own, 1, begin, begin + count, {id, begin}, {id, begin + count}});
-}
-
-// All that share bytes with the buffer, directly or by way of others.
-static void add_whole(struct finder *f, buffer_id id) {
-    const struct abstract_machine *m = f->machine;
-    struct task_texts *texts = f->texts;
-    uint32_t n = 1, n_buffers = m->program->n_buffers;
-    buffer_id *list = ARENA_ARRAY(f->arena, buffer_id, n_buffers);
-    list[0] = id;
-    texts->first_cell[id] = texts->n_cells;
-    for (uint32_t i = 0; i < n; i++)
-        for (buffer_id other = 0; other < n_buffers; other++)
-            if (f->named[other] && f->whole[other] && texts->first_cell[other] == NO_ID &&
-                buffers_meet(m, list[i], other)) {
-                texts->first_cell[other] = texts->n_cells;
-                list[n++] = other;
-            }
-    struct cell cell = {.buffers = list, .n_buffers = n, .from = {id, 0}};
-    int64_t end = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t items = buffer_items(&m->program->buffers[list[i]]);
-        struct address begin = bytes_begin(m, list[i], 0), first;
-        first = bytes_begin(m, cell.from.buffer, 0);
-        if (begin.base < first.base)
-            cell.from.buffer = list[i];
-        if (begin.base + items * begin.stride > end) {
-            end = begin.base + items * begin.stride;
-            cell.to = (struct place){list[i], (int32_t)items};
-        }
-        texts->only[list[i]] = true;
-    }
-    if (n == 1)
-        cell.end = (int32_t)buffer_items(&m->program->buffers[id]);
-    add_cell(f, cell);
 }
 
 // Rows that share bytes with what other tasks name could not be told apart from it.
@@ -244,35 +231,122 @@ static void find_tangled(struct finder *f) {
     }
 }
 
+// ---- tables -----------------------------------------------------------------------------------
+
+static void push(struct finder *f, uint32_t word) {
+    ARENA_PUSH(f->arena, f->words, f->n_words, f->cap_words, word);
+}
+
+static void push_row(struct finder *f, struct index row) {
+    push(f, (uint32_t)row.variable);
+    push(f, (uint32_t)row.offset);
+    push(f, (uint32_t)row.modulus);
+}
+
+// Which rows of it each text names, as words.
+static void push_uses(struct finder *f, buffer_id id) {
+    const struct buffer *buffer = &f->machine->program->buffers[id];
+    f->n_words = 0;
+    push(f, f->whole[id]);
+    push(f, f->whole[id] ? 1 : (uint32_t)(buffer_items(buffer) / row_items(buffer)));
+    push(f, f->tangled[id] ? id : NO_ID); // it would spoil others
+    for (uint32_t i = 0; i < f->uses[id].n; i++) {
+        push(f, f->uses[id].list[i].text);
+        push_row(f, f->uses[id].list[i].row);
+    }
+}
+
+// The table of what is named as these words say.
+static struct table_made *table_of(struct finder *f, bool whole) {
+    bool added = false;
+    uint32_t at = intern(&f->alike, f->words, f->n_words * (uint32_t)sizeof *f->words, &added);
+    if (added)
+        ARENA_PUSH(f->arena, f->tables, f->n_tables, f->cap_tables,
+                   (struct table_made){.whole = whole, .n_rows = f->words[1]});
+    return &f->tables[at];
+}
+
+static void add_buffer(struct finder *f, struct table_made *table, buffer_id id) {
+    ARENA_PUSH(f->arena, table->buffers, table->n, table->cap, id);
+    f->in_table[id] = (uint32_t)(table - f->tables);
+}
+
+static void add_shared(struct finder *f, struct table_made *table, struct bytes_shared bytes) {
+    ARENA_PUSH(f->arena, table->shared, table->n_shared, table->cap_shared, bytes);
+}
+
+static void add_rows(struct finder *f, buffer_id id) {
+    int32_t items = row_items(&f->machine->program->buffers[id]);
+    push_uses(f, id);
+    struct table_made *table = table_of(f, false);
+    add_buffer(f, table, id);
+    if (f->machine->region_of[id] != NO_ID)
+        add_shared(f, table, (struct bytes_shared){{id, 0}, {id, items}});
+}
+
+static bool is_before(const struct abstract_machine *m, struct place a, struct place b) {
+    return address_before(&m->world->terms->symbols, bytes_begin(m, a.buffer, a.item),
+                          bytes_begin(m, b.buffer, b.item));
+}
+
+// All that share bytes with the buffer, directly or by way of others.
+static void add_whole(struct finder *f, buffer_id id) {
+    const struct abstract_machine *m = f->machine;
+    push_uses(f, id);
+    struct table_made *table = table_of(f, true);
+    struct bytes_shared bytes = {{id, 0}, {id, 0}};
+    uint32_t first = table->n;
+    add_buffer(f, table, id);
+    for (uint32_t i = first; i < table->n; i++) {
+        buffer_id one = table->buffers[i];
+        struct place end = {one, (int32_t)buffer_items(&m->program->buffers[one])};
+        if (is_before(m, (struct place){one, 0}, bytes.from))
+            bytes.from = (struct place){one, 0};
+        if (is_before(m, bytes.to, end))
+            bytes.to = end;
+        for (buffer_id other = 0; m->region_of[id] != NO_ID && other < m->program->n_buffers;
+             other++)
+            if (f->named[other] && f->whole[other] && f->in_table[other] == NO_ID &&
+                buffers_meet(m, one, other))
+                add_buffer(f, table, other);
+    }
+    if (m->region_of[id] != NO_ID)
+        add_shared(f, table, bytes);
+}
+
 static void find_cells(struct finder *f) {
     struct task_texts *texts = f->texts;
     uint32_t n = f->machine->program->n_buffers;
-    texts->first_cell = ARENA_ARRAY(f->arena, uint32_t, n + 1);
-    texts->only = ARENA_ARRAY(f->arena, bool, n + 1);
-    memset(texts->first_cell, 0xff, n * sizeof *texts->first_cell);
     for (buffer_id id = 0; id < n; id++) {
-        if (!f->named[id] || texts->first_cell[id] != NO_ID)
+        if (!f->named[id] || f->in_table[id] != NO_ID)
             continue;
         if (f->whole[id])
             add_whole(f, id);
         else
             add_rows(f, id);
     }
+    for (uint32_t i = 0; i < f->n_tables; i++) {
+        const struct table_made *made = &f->tables[i];
+        struct table table = {made->buffers, made->n, made->whole, made->shared, made->n_shared};
+        const struct table *kept = arena_copy(f->arena, &table, sizeof table);
+        for (uint32_t k = 0; k < made->n; k++)
+            texts->first_cell[made->buffers[k]] = texts->n_cells;
+        for (uint32_t row = 0; row < made->n_rows; row++) {
+            struct cell cell = {kept, (int32_t)row};
+            ARENA_PUSH(f->arena, texts->cells, texts->n_cells, texts->cap_cells, cell);
+        }
+    }
 }
 
 uint32_t task_cell_of(const struct abstract_machine *m, const struct task_texts *texts,
                       struct place place) {
     uint32_t first = texts->first_cell[place.buffer];
-    if (texts->only[place.buffer])
+    if (texts->whole[place.buffer])
         return first;
-    return first + (uint32_t)(place.item / items_of_row(&m->program->buffers[place.buffer]));
+    return first + (uint32_t)(place.item / row_items(&m->program->buffers[place.buffer]));
 }
 
 // ---- forms ------------------------------------------------------------------------------------
-
-static void push(struct finder *f, uint32_t word) {
-    ARENA_PUSH(f->arena, f->words, f->n_words, f->cap_words, word);
-}
 
 // An index that depends on loops inside the task alone stands for itself; another is the n-th of the
 // task's numbers.
@@ -289,18 +363,36 @@ static void push_index(struct finder *f, struct task_text *text, struct index in
     push(f, (uint32_t)index.modulus);
 }
 
+// Slots of a handle are alike: what is done depends on which of them are one alone.
+static void push_slot(struct finder *f, struct task_text *text, uint32_t handle, struct index index,
+                      int depth) {
+    struct task_slot slot = {handle, normal(index)};
+    push(f, handle);
+    if (!is_between(f, handle)) { // and loops inside may count them
+        push_index(f, text, index, depth);
+        return;
+    }
+    uint32_t i = 0;
+    while (i < text->n_slots &&
+           (text->slots[i].handle != handle || !same_index(text->slots[i].index, slot.index)))
+        i++;
+    if (i == text->n_slots)
+        ARENA_PUSH(f->arena, text->slots, text->n_slots, text->cap_slots, slot);
+    push(f, i);
+}
+
 static uint32_t row_of(struct finder *f, struct task_text *text, buffer_id owner,
                        struct index index) {
     struct task_row row = {.first_cell = f->texts->first_cell[owner],
                            .row = normal(index),
-                           .only = f->texts->only[owner],
+                           .whole = f->texts->whole[owner],
                            .before = NO_ID};
     const struct buffer *buffer = &f->machine->program->buffers[owner];
-    row.count = (int32_t)(buffer_items(buffer) / items_of_row(buffer));
+    row.count = (int32_t)(buffer_items(buffer) / row_items(buffer));
     for (uint32_t i = 0; i < text->n_rows; i++) {
         if (text->rows[i].first_cell != row.first_cell)
             continue;
-        if (row.only || same_index(text->rows[i].row, row.row))
+        if (row.whole || same_index(text->rows[i].row, row.row))
             return i;
         row.before = i;
     }
@@ -314,7 +406,7 @@ static void push_reference(struct finder *f, struct task_text *text, const struc
     const struct buffer *buffer = &f->machine->program->buffers[owner];
     push(f, at->buffer);
     push(f, row_of(f, text, owner, at->indices[0]));
-    for (unsigned i = f->texts->only[owner] ? 0 : 1; i < buffer->stacks.n; i++)
+    for (unsigned i = f->texts->whole[owner] ? 0 : 1; i < buffer->stacks.n; i++)
         push_index(f, text, at->indices[i], depth);
     if (f->tangled[owner])
         text->form = NO_ID;
@@ -356,13 +448,11 @@ static void push_statement(struct finder *f, struct task_text *text,
         break;
     case STATEMENT_START:
         push_exchange(f, &statement->start.exchange);
-        push(f, statement->start.handle);
         push(f, statement->start.n_pieces);
-        push_index(f, text, statement->start.handle_index, depth);
+        push_slot(f, text, statement->start.handle, statement->start.handle_index, depth);
         break;
     case STATEMENT_WAIT:
-        push(f, statement->wait.handle);
-        push_index(f, text, statement->wait.index, depth);
+        push_slot(f, text, statement->wait.handle, statement->wait.index, depth);
         break;
     case STATEMENT_FREE:
         push(f, statement->free.n_items);
@@ -389,9 +479,19 @@ static void find_form(struct finder *f, struct task_text *text, int depth) {
 
 // ---- the step ---------------------------------------------------------------------------------
 
-static int by_label(const void *left, const void *right) {
-    const struct task_text *a = left, *b = right;
-    return a->label->id < b->label->id ? -1 : a->label->id > b->label->id;
+static void find_labels(struct task_texts *texts, struct arena *arena) {
+    uint32_t first = NO_ID, last = 0;
+    for (uint32_t i = 0; i < texts->n; i++) {
+        uint32_t id = texts->list[i].label->id;
+        first = id < first ? id : first;
+        last = id > last ? id : last;
+    }
+    texts->first_id = first;
+    texts->n_ids = texts->n ? last - first + 1 : 0;
+    texts->behind = ARENA_ARRAY(arena, uint32_t, texts->n_ids);
+    memset(texts->behind, 0xff, texts->n_ids * sizeof *texts->behind);
+    for (uint32_t i = 0; i < texts->n; i++)
+        texts->behind[texts->list[i].label->id - first] = i;
 }
 
 struct task_texts *task_texts_of(struct abstract_machine *m) {
@@ -403,34 +503,37 @@ struct task_texts *task_texts_of(struct abstract_machine *m) {
                        .forms.arena = arena,
                        .named = ARENA_ARRAY(arena, bool, n + 1),
                        .whole = ARENA_ARRAY(arena, bool, n + 1),
-                       .tangled = ARENA_ARRAY(arena, bool, n + 1)};
+                       .tangled = ARENA_ARRAY(arena, bool, n + 1),
+                       .uses = ARENA_ARRAY(arena, struct row_uses, n + 1),
+                       .alike.arena = arena,
+                       .in_table = ARENA_ARRAY(arena, uint32_t, n + 1)};
     struct task_texts *texts = f.texts;
+    memset(f.in_table, 0xff, n * sizeof *f.in_table);
+    texts->first_cell = arena_copy(arena, f.in_table, (n + 1) * sizeof *f.in_table);
     find_texts(&f);
     for (uint32_t i = 0; i < texts->n; i++)
         find_ends(&f, &texts->list[i]);
     for (uint32_t i = 0; i < texts->n; i++)
         if (texts->list[i].form != NO_ID)
-            note_uses(&f, &texts->list[i]);
+            note_uses(&f, i, false);
     find_tangled(&f);
+    for (uint32_t i = 0; i < texts->n; i++)
+        if (texts->list[i].form != NO_ID)
+            note_uses(&f, i, true);
+    texts->whole = f.whole;
     find_cells(&f);
     for (uint32_t i = 0; i < texts->n; i++)
         if (texts->list[i].form != NO_ID)
             find_form(&f, &texts->list[i], texts->list[i].depth);
     texts->n_forms = f.forms.n;
-    if (texts->n)
-        qsort(texts->list, texts->n, sizeof *texts->list, by_label);
+    find_labels(texts, arena);
     return texts;
 }
 
 const struct task_text *task_text_find(const struct task_texts *texts,
                                        const struct statement *label) {
-    uint32_t low = 0, high = texts->n;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (texts->list[middle].label->id <= label->id)
-            low = middle;
-        else
-            high = middle;
-    }
-    return texts->n && texts->list[low].label == label ? &texts->list[low] : NULL;
+    uint32_t at = label->id - texts->first_id;
+    const struct task_text *text =
+        at < texts->n_ids && texts->behind[at] != NO_ID ? &texts->list[texts->behind[at]] : NULL;
+    return text && text->label == label ? text : NULL;
 }

@@ -18,12 +18,16 @@ struct task_end {        // of a message
     const struct statement *statement;
 };
 
-struct task_row {        // of the cells of a buffer, or its only one
+struct task_row {        // of a table, or all of it
     uint32_t first_cell; // of the first row
     struct index row;
     int32_t count;   // of rows
-    uint32_t before; // another row of the buffer that the task names; NO_ID: none
-    bool only;
+    uint32_t before; // another row of the table that the task names; NO_ID: none
+    bool whole;
+};
+struct task_slot { // of a handle, for messages
+    uint32_t handle;
+    struct index index;
 };
 struct task_text {
     const struct statement *label;
@@ -35,6 +39,8 @@ struct task_text {
     uint32_t n_rows, cap_rows;
     struct index *numbers; // others that loops around it count
     uint32_t n_numbers, cap_numbers;
+    struct task_slot *slots; // each once
+    uint32_t n_slots, cap_slots;
     struct task_end *ends; // in order
     uint32_t n_ends, cap_ends;
     uint32_t *handles; // of transfers that begin and end in it
@@ -44,11 +50,13 @@ struct task_text {
 struct task_texts {
     struct task_text *list;
     uint32_t n, cap;
+    uint32_t *behind; // labels, from the first one's id on; NO_ID: another statement
+    uint32_t first_id, n_ids;
     uint32_t n_forms;
     struct cell *cells;
     uint32_t n_cells, cap_cells;
     uint32_t *first_cell; // of every buffer; NO_ID: no task names it
-    bool *only;           // all of a buffer's items are one cell
+    bool *whole;          // all of a buffer's items are in one cell
 };
 
 struct task_texts *task_texts_of(struct abstract_machine *);
