@@ -14,7 +14,8 @@ enum stage {
     STAGE_RESOLVED,  // the configuration
     STAGE_REFERENCE, // what one device would do
     STAGE_FINAL,     // what each device does, planned; a text of the file's in place of the derived
-    STAGE_JUDGED,    // verified and accounted
+    STAGE_ACCOUNTED, // what that holds and sends is known
+    STAGE_JUDGED,    // verified
 };
 
 // Why a file is refused, as reports say it.
@@ -50,9 +51,9 @@ struct compilation {
     struct routes routes;       // of its training step
     struct program *derived;    // with `edited`: what `final` would be without the text
     struct followed *followed;  // until the account is taken
+    struct account *account;    // of `final`
+    struct account **accounts;  // of the job's programs
     struct verdict verdict;
-    struct account *account;   // of `final`
-    struct account **accounts; // of the job's programs
 };
 
 // Compiles `options->operand`. True if the stage was reached without errors (a library is at the
@@ -72,7 +73,7 @@ static inline bool is_pipelined(const struct compilation *c) {
     return c->placement.pipeline.schedule;
 }
 
-// How long a step takes at least; of a judged compilation.
+// How long a step takes at least; of a compilation with an account.
 struct step_time compilation_time(const struct compilation *);
 
 // The program that has all of the strategy's states: `final`, or of a pipeline `whole`.
