@@ -106,10 +106,15 @@ json_t *pipeline_json(struct compilation *c) {
                      "until_inputs", until_inputs, "sends", sends, "stages", stages);
 }
 
-int pipeline_missing(const struct compilation *c) {
-    fprintf(stderr,
-            "placec: %s: the strategy has no pipeline\n  say which axis splits the layers: "
-            "`split layers over AXIS schedule one_f_one_b`\n",
-            c->path);
+int pipeline_missing(struct compilation *c) {
+    const struct mesh *mesh = &c->config.mesh;
+    fprintf(stderr, "placec: %s: the strategy has no pipeline", c->path);
+    if (has_pipeline(said(c)))
+        fprintf(stderr, ": `%s` has 1 device\n  give it more, as with `-D %s=2`\n",
+                mesh_axes_text(mesh, &said(c)->axes, &c->arena),
+                mesh->axes[said(c)->axes.axes[0]].name);
+    else
+        fprintf(stderr, "\n  say which axis splits the layers: "
+                        "`split layers over AXIS schedule one_f_one_b`\n");
     return STATUS_REFUSED;
 }
