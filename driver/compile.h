@@ -40,19 +40,21 @@ struct compilation {
     enum stage entered; // the last one that was begun
     struct ast_file file;
     struct config config;
-    bool trial;    // of a fix: its own fixes are not tried
-    bool resolved; // config is complete
-    bool library;  // a file of strategies with parameters: nothing to compile
-    bool edited;   // the file holds a step or units of this strategy
+    bool trial;     // of a fix: its own fixes are not tried
+    bool resolved;  // config is complete
+    bool library;   // a file of strategies with parameters: nothing to compile
+    bool edited;    // the file holds a step or units of this strategy
+    bool reordered; // and ranks of a pipeline do their tasks in another order than it says
     // Where the ranks of a pipeline have a program each, `final` is the one that holds most, and `whole` is of all
     // ranks together, before each had its own; else that is NULL.
     struct program *reference, *final, *whole;
-    struct placement placement; // by which `final`, or `derived`, was made of the reference
-    struct routes routes;       // of its training step
-    struct program *derived;    // with `edited`: what `final` would be without the text
-    struct followed *followed;  // until the account is taken
-    struct account *account;    // of `final`
-    struct account **accounts;  // of the job's programs
+    struct placement
+        placement; // by which `final`, or `derived`, was made of the reference; its schedule is `final`'s
+    struct routes routes;      // of its training step
+    struct program *derived;   // with `edited`: what `final` would be without the text
+    struct followed *followed; // until the account is taken
+    struct account *account;   // of `final`
+    struct account **accounts; // of the job's programs
     struct verdict verdict;
 };
 

@@ -60,7 +60,8 @@ void report_pipeline(struct compilation *c, FILE *to) {
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     fprintf(to, "\n  pipeline over %s, %s: idle %" PRId64 "/%" PRId64 " of the time",
             mesh_axes_text(&c->config.mesh, &c->placement.pipeline.axes, &c->arena),
-            pipeline_schedule_name(said(c)), pipeline->bubble[0], pipeline->bubble[1]);
+            c->reordered ? "in an order of its own" : pipeline_schedule_name(said(c)),
+            pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
     fprintf(to, "    rank %-*s  work in flight      states        peak        sent\n",
             LAYERS_COLUMNS, "layers");
