@@ -13,7 +13,7 @@ struct cheaper with_larger_microbatches(struct compilation *c, const struct opti
     struct cheaper cheaper = {0};
     int64_t twice = size_times(2, c->config.train.microbatch);
     if (c->final->job->sizes.microbatches > 1 && !c->edited && edit_microbatch(c, twice, &d) &&
-        try_edits(c, options, &d, &cheaper.tried))
+        try_edits(c, options, &d, STAGE_JUDGED, &cheaper.tried))
         cheaper.words = arena_format(&c->arena, "`train.microbatch = %" PRId64 "`", twice);
     return cheaper;
 }
@@ -81,7 +81,7 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
         diagnostic_edit(&d, end, ", %s", kept);
     else
         diagnostic_edit(&d, end, "  %s", words);
-    if (try_edits(c, options, &d, &cheaper.tried))
+    if (try_edits(c, options, &d, STAGE_JUDGED, &cheaper.tried))
         cheaper.words = arena_format(&c->arena, "`%s`", words);
     return cheaper;
 }

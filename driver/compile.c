@@ -155,7 +155,8 @@ static bool check_sent(struct compilation *c) {
     return false;
 }
 
-static void take_accounts(struct compilation *c) {
+// An account is taken before the program is verified, since also of a refused one E701 may be worth knowing.
+static bool run_account(struct compilation *c) {
     const struct job *job = c->final->job;
     c->accounts = ARENA_ARRAY(&c->arena, struct account *, job->n_programs);
     for (uint32_t i = 0; i < job->n_programs; i++) {
@@ -169,13 +170,12 @@ static void take_accounts(struct compilation *c) {
     }
     followed_free(c->followed);
     c->followed = NULL;
+    return true;
 }
 
-// The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
-    take_accounts(c);
     check_memory(c, TIER_DEVICE);
     check_memory(c, TIER_HOST);
     if (c->account->too_long.statements)
@@ -207,6 +207,8 @@ static bool run_stage(struct compilation *c, const struct options *options, enum
         return run_reference(c);
     case STAGE_FINAL:
         return run_final(c);
+    case STAGE_ACCOUNTED:
+        return run_account(c);
     case STAGE_JUDGED:
         return run_judge(c);
     }

@@ -14,7 +14,8 @@ enum stage {
     STAGE_RESOLVED,  // the configuration
     STAGE_REFERENCE, // what one device would do
     STAGE_FINAL,     // what each device does, planned; a text of the file's in place of the derived
-    STAGE_JUDGED,    // verified and accounted
+    STAGE_ACCOUNTED, // what that holds and sends is known
+    STAGE_JUDGED,    // verified
 };
 
 // Why a file is refused, as reports say it.
@@ -39,20 +40,22 @@ struct compilation {
     enum stage entered; // the last one that was begun
     struct ast_file file;
     struct config config;
-    bool trial;    // of a fix: its own fixes are not tried
-    bool resolved; // config is complete
-    bool library;  // a file of strategies with parameters: nothing to compile
-    bool edited;   // the file holds a step or units of this strategy
+    bool trial;     // of a fix: its own fixes are not tried
+    bool resolved;  // config is complete
+    bool library;   // a file of strategies with parameters: nothing to compile
+    bool edited;    // the file holds a step or units of this strategy
+    bool reordered; // and ranks of a pipeline do their tasks in another order than it says
     // Where the ranks of a pipeline have a program each, `final` is the one that holds most, and `whole` is of all
     // ranks together, before each had its own; else that is NULL.
     struct program *reference, *final, *whole;
-    struct placement placement; // by which `final`, or `derived`, was made of the reference
-    struct routes routes;       // of its training step
-    struct program *derived;    // with `edited`: what `final` would be without the text
-    struct followed *followed;  // until the account is taken
-    struct verdict verdict;
+    struct placement
+        placement; // by which `final`, or `derived`, was made of the reference; its schedule is `final`'s
+    struct routes routes;      // of its training step
+    struct program *derived;   // with `edited`: what `final` would be without the text
+    struct followed *followed; // until the account is taken
     struct account *account;   // of `final`
     struct account **accounts; // of the job's programs
+    struct verdict verdict;
 };
 
 // Compiles `options->operand`. True if the stage was reached without errors (a library is at the
@@ -72,7 +75,7 @@ static inline bool is_pipelined(const struct compilation *c) {
     return c->placement.pipeline.schedule;
 }
 
-// How long a step takes at least; of a judged compilation.
+// How long a step takes at least; of a compilation with an account.
 struct step_time compilation_time(const struct compilation *);
 
 // The program that has all of the strategy's states: `final`, or of a pipeline `whole`.

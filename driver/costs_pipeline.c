@@ -43,7 +43,7 @@ static void check_idle(struct compilation *c) {
     diagnostic_say(d, "%u ranks, %" PRId64 " microbatch%s", c->placement.pipeline.schedule->n_ranks,
                    c->placement.microbatches, c->placement.microbatches == 1 ? "" : "es");
     diagnostic_origin(d, &pipeline->origin);
-    if (pipeline->file)
+    if (pipeline->file || c->edited)
         return;
     const struct pipeline_remedy remedy =
         halve_idle(&c->placement, pipeline->method, c->final->job->sizes.layers);

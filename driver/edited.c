@@ -113,6 +113,7 @@ bool edited_replace(struct compilation *c) {
     c->derived = c->final;
     c->final = edited;
     c->edited = true;
+    edited_read_order(c);
     return true;
 }
 
@@ -128,6 +129,7 @@ static void check_part(struct compilation *c) {
 void edited_check(struct compilation *c) {
     struct program *final = c->final, *derived = c->derived;
     uint32_t told = c->diagnostics->n_items;
+    edited_check_order(c);
     for (uint32_t i = 0; c->edited && i < final->job->n_programs; i++) {
         c->final = final->job->programs[i];
         c->derived = derived->job->programs[i];

@@ -5,6 +5,7 @@
 //   edited.c           the parts of a text are found, read and put in the place of what is derived
 //   edited_agrees.c    the text was printed for this mesh, these sizes, types and tensors
 //   edited_plan.c      places in memory that it writes out
+//   edited_order.c     in which order ranks of a pipeline do their tasks
 //   edited_storage.c   states are kept as the strategy declares
 //   edited_heard.c     what the file says of how the step goes, and the text does not do
 //   edited_travel.c    of parameters and gradients: when, how often and with how much
@@ -19,10 +20,14 @@ bool edited_agrees(struct compilation *, const struct program *edited);
 // Makes the plan of the text whole. False: reported.
 bool edited_settle_plan(struct compilation *, struct program *edited);
 
+// Reads in which order the text has a pipeline's tasks: its schedule, in place of the one that is said.
+void edited_read_order(struct compilation *);
+
 // Compares the storage that the verifier found in a text that was accepted with what the strategy
 // declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
 void edited_check_storage(struct compilation *, const struct placement *);
 // What the file says of these affairs and the text does not do: it is warned about.
+void edited_check_order(struct compilation *);
 void edited_check_travel(struct compilation *, const struct placement *);
 void edited_check_division(struct compilation *);
 

@@ -7,7 +7,7 @@
 #include "driver/trying.h"
 #include "ir/placement.h"
 
-enum { PARTS = 8 };
+enum { PARTS = 9 };
 
 // ---- what the file says -----------------------------------------------------------------------
 
@@ -236,6 +236,11 @@ static bool keep_away(const struct editable *file, int away, struct diagnostic *
 bool write_edit(const struct editable *file, const struct edit *edit, struct diagnostic *d) {
     struct arena *arena = &file->c->arena;
     const char *added = "";
+    struct span method = file->c->config.strategy.pipeline.method_span;
+    if (edit->method && !is_of_file(file->c, method))
+        return false;
+    if (edit->method)
+        diagnostic_edit(d, method, "%s", edit->method);
     if (edit->freed && !free_what_is_kept(file, d, &added))
         return false;
     struct axis_list over = without_outer(&file->data, edit->inner);
@@ -263,6 +268,8 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
     struct arena *arena = &file->c->arena;
     struct axis_list over = without_outer(&file->data, edit->inner);
     struct parts_of_edit parts = {.n = 0};
+    if (edit->method)
+        parts.items[parts.n++] = arena_format(arena, "`schedule %s`", edit->method);
     if (edit->freed)
         parts.items[parts.n++] = "`after_forward = freed`";
     if (edit->stage)

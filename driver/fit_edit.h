@@ -8,6 +8,7 @@ enum { STAGES = 4, AWAY = 11 };
 
 // All zero: none.
 struct edit {
+    const char *method; // of the pipeline; NULL: as it is
     unsigned inner;     // how many of the data axes, from the outermost on, cut nothing
     int64_t microbatch; // 0: as it is
     bool recomputed;

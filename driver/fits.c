@@ -1,11 +1,11 @@
 // What makes a program fit that takes too much memory (E701, W801): a search among edits, from
-// those that disturb least to those that disturb most. What is kept after forward is freed, states
-// are cut over the data axes as ZeRO's stages do, activations are recomputed, microbatches become
-// smaller, and where there are several data axes, only some of them cut. Where nothing of that
-// fits, states are kept on the host, and then on disk, with all of it. Each edit is compiled, so
-// that its bytes are known and nothing is proposed that is refused. Told are the first that fits
-// and the one that sends least; where none fits, the least that was found, and how many devices
-// would do.
+// those that disturb least to those that disturb most. A pipeline gets a method that has less in
+// flight. What is kept after forward is freed, states are cut over the data axes as ZeRO's stages
+// do, activations are recomputed, microbatches become smaller, and where there are several data
+// axes, only some of them cut. Where nothing of that fits, states are kept on the host, and then on
+// disk, with all of it. Each edit is compiled, so that its bytes are known, and what is proposed of
+// them is proved. Told are the first that fits and the one that sends least; where none fits, the
+// least that was found, and how many devices would do.
 #include "driver/fits.h"
 
 #include <inttypes.h>
@@ -27,6 +27,8 @@ struct search {
     struct editable file;
     int64_t limits[N_TIERS];
     bool may_keep_away;
+    const char *method;                      // of the pipeline, with all edits; NULL: as it is
+    size_t length;                           // of the programs that were derived
     int64_t microbatches[MOST_HALVINGS + 1]; // from what is said down
     unsigned n_microbatches;
     struct outcome first, lightest, least; // fits and disturbs least, sends least; takes least
@@ -36,12 +38,13 @@ struct search {
 
 // ---- trying -----------------------------------------------------------------------------------
 
-// True if the edited file has a program; what that takes and sends is in the outcome.
+// True if the edited file has a program, which is right as far as the stage says; what it takes and
+// sends is in the outcome.
 static bool compile_edit(const struct search *s, const struct options *options,
-                         const struct edit *edit, struct outcome *outcome) {
+                         const struct edit *edit, enum stage stage, struct outcome *outcome) {
     struct diagnostic d = {.set = s->c->diagnostics};
-    outcome->edit = *edit;
-    return write_edit(&s->file, edit, &d) && try_edits(s->c, options, &d, &outcome->tried);
+    *outcome = (struct outcome){.edit = *edit};
+    return write_edit(&s->file, edit, &d) && try_edits(s->c, options, &d, stage, &outcome->tried);
 }
 
 // How much of its limit the fullest arena takes; up to 1, all fit.
@@ -51,6 +54,13 @@ static double fullness(const struct search *s, const struct tried *tried) {
         if (s->limits[t] && (double)tried->peak[t] / (double)s->limits[t] > most)
             most = (double)tried->peak[t] / (double)s->limits[t];
     return most;
+}
+
+static bool is_proved(const struct search *s, const struct options *options,
+                      const struct outcome *found) {
+    struct outcome judged;
+    return compile_edit(s, options, &found->edit, STAGE_JUDGED, &judged) &&
+           fullness(s, &judged.tried) <= 1;
 }
 
 static int64_t moved(const struct outcome *outcome) {
@@ -63,6 +73,8 @@ static int64_t size_of_microbatch(const struct search *s, const struct edit *edi
 
 // Is less disturbed by this one?
 static bool disturbs_less(const struct search *s, const struct edit *a, const struct edit *b) {
+    if (!a->method != !b->method)
+        return !a->method;
     if (a->inner != b->inner)
         return a->inner < b->inner;
     if (size_of_microbatch(s, a) != size_of_microbatch(s, b))
@@ -72,10 +84,13 @@ static bool disturbs_less(const struct search *s, const struct edit *a, const st
     return a->stage != b->stage ? a->stage < b->stage : b->freed && !a->freed;
 }
 
-// Returns whether it fits.
+// Returns whether it fits. What would take too long is not tried any more.
 static bool try_edit(struct search *s, const struct edit *edit) {
-    struct outcome now;
-    if (!compile_edit(s, s->options, edit, &now))
+    struct outcome now = {.edit = *edit};
+    bool right =
+        s->length <= LIMIT_SEARCHED && compile_edit(s, s->options, edit, STAGE_ACCOUNTED, &now);
+    s->length += now.tried.length;
+    if (!right)
         return false;
     if (!s->any || fullness(s, &now.tried) < fullness(s, &s->least.tried))
         s->least = now;
@@ -127,20 +142,45 @@ static void try_stages(struct search *s, int away) {
         for (int stage = 0; stage < STAGES; stage++)
             for (int freed = 0; freed <= kept; freed++)
                 if (stage ? stage > said : inner == 0)
-                    try_activations(
-                        s,
-                        (struct edit){.inner = inner, .stage = stage, .freed = freed, .away = away},
-                        may_recompute);
+                    try_activations(s,
+                                    (struct edit){.method = s->method,
+                                                  .inner = inner,
+                                                  .stage = stage,
+                                                  .freed = freed,
+                                                  .away = away},
+                                    may_recompute);
     }
+}
+
+// Tries the pipeline's other methods alone; where that is not enough, the one that takes least goes
+// with all that is tried then.
+static void try_methods(struct search *s) {
+    enum pipeline_method methods[N_METHODS];
+    const struct pipeline_config *said = &s->c->config.strategy.pipeline;
+    unsigned n = is_pipelined(s->c) && !said->file
+                     ? methods_that_hold_less(&s->c->placement, said,
+                                              s->c->final->job->sizes.layers, methods)
+                     : 0;
+    for (unsigned i = 0; i < n; i++)
+        if (try_edit(s, &(struct edit){.method = method_names[methods[i]]}))
+            return;
+    s->method = s->least.edit.method;
 }
 
 static void try_all(struct search *s) {
     try_edit(s, &(struct edit){0}); // what the file says may take less than all edits of it
+    try_methods(s);
+    if (s->fits)
+        return;
     try_stages(s, 0);
     s->least_here = s->least;
     for (int away = 1; away < AWAY && !s->fits && s->may_keep_away; away++)
         if (keeps_nearer(&s->file, away))
             try_stages(s, away);
+    struct edit without = s->first.edit;
+    without.method = NULL;
+    if (s->fits && s->method)
+        try_edit(s, &without);
 }
 
 // Each a divisor of the one before, so that the batch stays the same.
@@ -176,18 +216,40 @@ static struct options with_devices(const struct search *s, int64_t devices, int6
     return more;
 }
 
-// Tries twice as many devices, or four times, with what takes least. Returns the number on which it
-// fits; 0: it fits on none of them. The batch grows with them.
-static int64_t devices_that_do(const struct search *s, struct outcome *outcome) {
-    int64_t devices = mesh_devices(&s->c->config.mesh), batch = s->c->config.train.batch;
-    for (int i = 1; i <= MOST_DOUBLINGS; i++) {
-        int64_t times = INT64_C(1) << i;
-        struct options more = with_devices(s, size_times(devices, times), size_times(batch, times));
-        if (compile_edit(s, &more, &s->least_here.edit, outcome) &&
-            fullness(s, &outcome->tried) <= 1)
-            return size_times(devices, times);
+struct many_devices {
+    int64_t n;
+    struct options options;
+    struct outcome outcome;
+};
+
+// Tries 2^doublings times as many devices with what takes least. The batch grows with them.
+static bool compile_on_more(const struct search *s, int doublings, struct many_devices *more) {
+    int64_t times = INT64_C(1) << doublings;
+    more->n = size_times(mesh_devices(&s->c->config.mesh), times);
+    more->options = with_devices(s, more->n, size_times(s->c->config.train.batch, times));
+    return more->n <= LIMIT_DEVICES &&
+           compile_edit(s, &more->options, &s->least_here.edit, STAGE_ACCOUNTED, &more->outcome);
+}
+
+// The fewest devices on which it fits, twice as many as there are, or four times, ...; false: it fits
+// on none of them. The more there are the less each has, so most are tried first.
+static bool devices_that_do(const struct search *s, struct many_devices *fewest) {
+    struct many_devices more;
+    int high = MOST_DOUBLINGS, low = 1;
+    while (high > 0 && !compile_on_more(s, high, fewest))
+        high--;
+    if (high == 0 || fullness(s, &fewest->outcome.tried) > 1)
+        return false;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (compile_on_more(s, middle, &more) && fullness(s, &more.outcome.tried) <= 1) {
+            *fewest = more;
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
-    return 0;
+    return is_proved(s, &fewest->options, &fewest->outcome);
 }
 
 // ---- what is told -----------------------------------------------------------------------------
@@ -217,19 +279,19 @@ static const char *sends_text(const struct search *s, const struct tried *tried)
 
 // Where states would leave the device, on how many more they need not.
 static void tell_devices(const struct search *s, struct diagnostic *d) {
-    struct outcome outcome;
-    int64_t devices = devices_that_do(s, &outcome);
-    if (devices)
-        diagnostic_note(
-            d,
-            "on %" PRId64 " devices, where each has as much of the batch, all fits: with "
-            "%s it needs %s",
-            devices, edit_words(&s->file, &s->least_here.edit), needs_text(s, &outcome.tried));
+    struct many_devices devices;
+    if (devices_that_do(s, &devices))
+        diagnostic_note(d,
+                        "on %" PRId64
+                        " devices, where each has as much of the batch, all fits: with "
+                        "%s it needs %s",
+                        devices.n, edit_words(&s->file, &s->least_here.edit),
+                        needs_text(s, &devices.outcome.tried));
 }
 
 static void tell_fits(const struct search *s, struct diagnostic *d) {
     const struct outcome *first = &s->first, *lightest = &s->lightest;
-    if (moved(lightest) < moved(first))
+    if (moved(lightest) < moved(first) && is_proved(s, s->options, lightest))
         diagnostic_note(d, "least is sent with %s: it %s a step, and needs %s",
                         edit_words(&s->file, &lightest->edit), sends_text(s, &lightest->tried),
                         needs_text(s, &lightest->tried));
@@ -265,15 +327,14 @@ static const char *what_is_left(const struct search *s) {
 }
 
 static void tell_least(const struct search *s, struct diagnostic *d) {
-    struct outcome outcome;
-    int64_t devices = devices_that_do(s, &outcome);
+    struct many_devices devices;
     diagnostic_note(d, "the least that was found is %s, with %s", needs_text(s, &s->least.tried),
                     edit_words(&s->file, &s->least.edit));
-    if (devices)
+    if (devices_that_do(s, &devices))
         diagnostic_help(d,
                         "train on %" PRId64 " devices: with that it needs %s there, where each has "
                         "as much of the batch",
-                        devices, needs_text(s, &outcome.tried));
+                        devices.n, needs_text(s, &devices.outcome.tried));
     else
         diagnostic_help(d, "%s", what_is_left(s));
 }
@@ -294,9 +355,9 @@ void propose_fits(struct compilation *c, const struct options *options, struct d
         find_microbatches(&s);
         try_all(&s);
     }
-    if (s.fits)
+    if (s.fits && is_proved(&s, options, &s.first))
         tell_fits(&s, d);
-    else if (s.any)
+    else if (s.any && !s.fits)
         tell_least(&s, d);
     else
         diagnostic_help(d, "hold less of each state, or use more devices");

@@ -60,7 +60,8 @@ void report_pipeline(struct compilation *c, FILE *to) {
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     fprintf(to, "\n  pipeline over %s, %s: idle %" PRId64 "/%" PRId64 " of the time",
             mesh_axes_text(&c->config.mesh, &c->placement.pipeline.axes, &c->arena),
-            pipeline_schedule_name(said(c)), pipeline->bubble[0], pipeline->bubble[1]);
+            c->reordered ? "in an order of its own" : pipeline_schedule_name(said(c)),
+            pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
     fprintf(to, "    rank %-*s  work in flight      states        peak        sent\n",
             LAYERS_COLUMNS, "layers");
@@ -106,10 +107,15 @@ json_t *pipeline_json(struct compilation *c) {
                      "until_inputs", until_inputs, "sends", sends, "stages", stages);
 }
 
-int pipeline_missing(const struct compilation *c) {
-    fprintf(stderr,
-            "placec: %s: the strategy has no pipeline\n  say which axis splits the layers: "
-            "`split layers over AXIS schedule one_f_one_b`\n",
-            c->path);
+int pipeline_missing(struct compilation *c) {
+    const struct mesh *mesh = &c->config.mesh;
+    fprintf(stderr, "placec: %s: the strategy has no pipeline", c->path);
+    if (has_pipeline(said(c)))
+        fprintf(stderr, ": `%s` has 1 device\n  give it more, as with `-D %s=2`\n",
+                mesh_axes_text(mesh, &said(c)->axes, &c->arena),
+                mesh->axes[said(c)->axes.axes[0]].name);
+    else
+        fprintf(stderr, "\n  say which axis splits the layers: "
+                        "`split layers over AXIS schedule one_f_one_b`\n");
     return STATUS_REFUSED;
 }

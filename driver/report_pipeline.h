@@ -9,6 +9,6 @@
 void report_pipeline(struct compilation *, FILE *to); // nothing where there is none
 json_t *pipeline_json(struct compilation *);          // null then
 // Says on stderr that there is none, to whoever asks for it. Returns the exit status.
-int pipeline_missing(const struct compilation *);
+int pipeline_missing(struct compilation *);
 
 #endif

@@ -8,7 +8,8 @@
 //
 // A statement that repeats what holds without it is true, and heard; only where it would place
 // something otherwise, and the step is the same, it is in vain. What `use` brings is meant for
-// other strategies, too, and a mesh with axes of one device is a rehearsal for a larger one.
+// other strategies, too, and a mesh with axes of one device is a rehearsal for a larger one; but
+// along such an axis there is no pipeline, whose schedule is then told.
 #include "driver/said.h"
 
 #include <inttypes.h>
@@ -331,11 +332,27 @@ static bool says_something(const struct mode_statement *mode) {
     return mode->own_text && (mode->n_options || places(mode));
 }
 
+// A schedule is not heard where one device has all layers, nor is it asked whether its stages are the model's.
+static void check_schedule(struct compilation *c) {
+    const struct pipeline_config *said = &c->config.strategy.pipeline;
+    if (!has_pipeline(said) || is_pipelined(c) || said->origin.kind != ORIGIN_STATEMENT)
+        return;
+    const char *axes = mesh_axes_text(&c->config.mesh, &said->axes, &c->arena);
+    struct diagnostic *d =
+        report(c->diagnostics, W830, said->method_span,
+               "`%s` changes nothing here: there is no pipeline", pipeline_schedule_name(said));
+    diagnostic_say(d, "`%s` has 1 device, which has all layers", axes);
+    diagnostic_help(d, "give `%s` more devices, or leave the split of layers out", axes);
+}
+
 void check_said(struct compilation *c) {
+    if (c->trial)
+        return;
+    check_schedule(c);
     const struct strategy_config *strategy = &c->config.strategy;
     const struct program *step = c->derived ? c->derived : c->final;
     struct saying s = {.c = c, .step = step, .length = step->job->n_ids + step->n_buffers};
-    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED && !c->trial; m++) {
+    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (!says_something(mode) || is_rehearsed(&s, mode))
             continue;

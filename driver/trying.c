@@ -11,23 +11,37 @@ bool is_right_but_for_memory(const struct compilation *c) {
     return c->account && c->verdict.kind == VERDICT_ACCEPTED;
 }
 
+static size_t length_of(const struct compilation *trial) {
+    size_t length = trial->final ? trial->final->job->n_ids + trial->final->n_buffers : 0;
+    const struct schedule *schedule = trial->placement.pipeline.schedule;
+    for (uint32_t rank = 0; schedule && rank < schedule->n_ranks; rank++)
+        length += schedule->ranks[rank].n;
+    return length;
+}
+
+static void read_account(const struct compilation *trial, struct tried *tried) {
+    tried->sent = trial->account->total_bytes;
+    tried->time = compilation_time(trial);
+    for (int t = 0; t < N_TIERS; t++) {
+        tried->peak[t] = trial->account->arenas[t].peak;
+        tried->copied += trial->account->copied[t];
+    }
+}
+
 bool try_edits(struct compilation *c, const struct options *options, const struct diagnostic *d,
-               struct tried *tried) {
+               enum stage stage, struct tried *tried) {
+    *tried = (struct tried){.length = 0};
     size_t length;
     char *text = diagnostic_apply_edits(d, &c->arena, c->file.source, &length);
     if (!text)
         return false;
     struct compilation trial;
-    compile_text(&trial, options, c->path, text, length, STAGE_JUDGED);
-    bool right = is_right_but_for_memory(&trial);
-    if (right) {
-        *tried =
-            (struct tried){.sent = trial.account->total_bytes, .time = compilation_time(&trial)};
-        for (int t = 0; t < N_TIERS; t++) {
-            tried->peak[t] = trial.account->arenas[t].peak;
-            tried->copied += trial.account->copied[t];
-        }
-    }
+    bool reached = compile_text(&trial, options, c->path, text, length, stage);
+    bool right = stage == STAGE_JUDGED ? is_right_but_for_memory(&trial)
+                                       : reached && !trial.account->too_long.statements;
+    tried->length = length_of(&trial);
+    if (right)
+        read_account(&trial, tried);
     compilation_free(&trial);
     return right;
 }

@@ -288,6 +288,16 @@ struct pipeline_remedy {
 };
 struct pipeline_remedy halve_idle(const struct placement *, enum pipeline_method, int64_t layers);
 
+// The methods by which less is in flight, each less than with those before it, for a pipeline of a method: with as
+// many stages on each rank, or as many as they want where the file says nothing of them. Returns how many.
+unsigned methods_that_hold_less(const struct placement *, const struct pipeline_config *,
+                                int64_t layers, enum pipeline_method methods[N_METHODS]);
+
+// The schedule of as many stages and microbatches as the said one has, of which labels in the job's programs say what
+// each rank does in which order (pipeline/labels.c). NULL: they say no schedule that runs.
+const struct schedule *schedule_of_labels(struct arena *, const struct job *,
+                                          const struct schedule *said);
+
 // Units of time that a task takes where stages are alike (pipeline/simulate.c).
 extern const uint32_t task_units[N_TASK_KINDS];
 // When each task begins, by rank and place in its list, where those of a kind take so many units of time, whatever

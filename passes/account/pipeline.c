@@ -60,6 +60,52 @@ static double value_of(const int64_t fraction[2]) {
     return (double)fraction[0] / (double)fraction[1];
 }
 
+// In microbatches of whole ranks: of the rank that has most in flight, and of all together.
+struct held {
+    double most, all;
+};
+
+// False: the method has no such schedule.
+static bool held_of_shape(const struct pipeline_shape *shape, struct held *held) {
+    struct arena scratch = {0};
+    struct simulation simulation;
+    bool fits = !shape_unfit(&scratch, shape);
+    *held = (struct held){0};
+    if (fits)
+        CHECK(schedule_simulate(&scratch, schedule_of_shape(&scratch, shape), NULL, &simulation));
+    for (uint32_t rank = 0; fits && rank < shape->n_ranks; rank++) {
+        double of_rank = (double)simulation.ranks[rank].in_flight / shape->n_chunks;
+        held->most = of_rank > held->most ? of_rank : held->most;
+        held->all += of_rank;
+    }
+    arena_free(&scratch);
+    return fits;
+}
+
+unsigned methods_that_hold_less(const struct placement *placement,
+                                const struct pipeline_config *said, int64_t layers,
+                                enum pipeline_method methods[N_METHODS]) {
+    const struct placed_pipeline *pipeline = &placement->pipeline;
+    bool says_chunks = said->chunks || said->n_stages;
+    struct pipeline_shape shape = {said->method, pipeline->schedule->n_ranks, pipeline->n_chunks,
+                                   (uint32_t)placement->microbatches};
+    struct held least, held;
+    unsigned n = 0;
+    if (!held_of_shape(&shape, &least))
+        return 0;
+    for (int other = 0; other < N_METHODS; other++) {
+        shape.method = (enum pipeline_method)other;
+        shape.n_chunks = says_chunks ? pipeline->n_chunks : method_chunks(shape.method);
+        if (shape.n_chunks == 0 || (int64_t)shape.n_ranks * shape.n_chunks > layers + 2 ||
+            !held_of_shape(&shape, &held) || held.most > least.most ||
+            (held.most == least.most && held.all >= least.all))
+            continue;
+        least = held;
+        methods[n++] = shape.method;
+    }
+    return n;
+}
+
 struct pipeline_remedy halve_idle(const struct placement *placement, enum pipeline_method method,
                                   int64_t layers) {
     enum { MOST_TASKS = 1 << 18 }; // what is simulated is not to be waited for
