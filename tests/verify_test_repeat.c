@@ -31,13 +31,21 @@ static struct way judge(const struct compiled *base, const struct job *job, bool
     return way;
 }
 
-// Who repeats nothing tells of what is refused, so a refusal is told in the same words, too.
+static bool tells(const struct way *way, const struct diagnostic *what) {
+    bool told = false;
+    for (uint32_t i = 0; i < way->diagnostics->n_items; i++)
+        told = told || (way->diagnostics->items[i]->code == what->code &&
+                        way->diagnostics->items[i]->span.begin == what->span.begin);
+    return told;
+}
+
+// Who repeats nothing tells of what is refused, so a refusal is told in the same words, too. Of several
+// mistakes one way may come to another first.
 static bool same(const struct way *a, const struct way *b) {
     const struct diagnostics *x = a->diagnostics, *y = b->diagnostics;
     if (a->verdict.kind != b->verdict.kind || x->n_items != y->n_items)
         return false;
-    return x->n_items == 0 || (x->items[0]->code == y->items[0]->code &&
-                               x->items[0]->span.begin == y->items[0]->span.begin);
+    return x->n_items == 0 || (tells(b, x->items[0]) && tells(a, y->items[0]));
 }
 
 struct counts {
@@ -787,7 +795,7 @@ static struct statement wait_for_two(struct arena *arena, uint32_t handle, int64
     return (struct statement){.kind = STATEMENT_LOOP, .loop = loop};
 }
 
-// Of the last two messages one is waited for twice, and the other never.
+// One of the last two messages is waited for twice, and the other never.
 static const struct job *wait_for_one(struct arena *arena, const struct job *job) {
     struct forgery f = forge(arena, job, 0);
     uint32_t handle = NO_ID;
