@@ -630,8 +630,9 @@ static uint32_t attempts(int n_iterations) {
              n_iterations);
     small_step_begin_machine(&t, &m, statements);
     assert_true(step_execute(&m, STEP_TRAIN));
+    uint32_t n = m.world->n_attempts;
     arena_free(&t.arena);
-    return m.world->n_attempts;
+    return n;
 }
 
 static void invariants_are_looked_for_where_that_may_pay(void **state) {
