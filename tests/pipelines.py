@@ -89,6 +89,8 @@ TABLE = {  # name: model, mesh, train, strategy
                           "relax gradient_integrity over dp { gradients : sharded(dp, wire = int8) }"),
     "compressed_away": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
                         "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
+    "compressed_table_away": (TIED, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
+                              "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
     "islands": (TIED, "pp = 2  r = 2  dp = 2", "microbatch = 1",
                 f"{F1B}  split batch over r * dp  use zero1(dp)  relax gradient_integrity, state_consistency over r {{ "
                 "gradients : replicated(r, reduce = never)  parameters : replicated(r, average = every(3)) }"),

@@ -294,7 +294,7 @@ static bool adds_ends(const struct route_maker *m) {
 static struct term add_term(struct route_maker *m, const struct gradient_sums *sums) {
     static const struct axis_list none = {0};
     const struct storage *storage = m->storage;
-    bool several = m->placement->microbatches > 1, ordered = m->placement->ordered;
+    bool several = adds_up(m), ordered = m->placement->ordered;
     struct term term = {-1, -1, m->route->sum, m->route->sum, -1, -1, -1};
     if (!adds_ends(m) && !sums->scatter_each.n && !storage->shards[STATE_GRADIENTS].n &&
         ((m->away && !sums_cast(m)) || (several && ordered) || !sums->reduce_each.n))
@@ -323,15 +323,14 @@ static struct term add_term(struct route_maker *m, const struct gradient_sums *s
 // Whether the sum of one microbatch's gradient is in a transient, and is added from there.
 static bool is_added(const struct route_maker *m, const struct gradient_sums *sums,
                      const struct term *term) {
-    return m->placement->microbatches > 1 && !m->placement->ordered && term->written >= 0 &&
-           !owner_adds_first(m, sums);
+    return adds_up(m) && !m->placement->ordered && term->written >= 0 && !owner_adds_first(m, sums);
 }
 
 // Sums behind each microbatch, then adds to those of the microbatches before.
 static void sum_each(struct route_maker *m, const struct gradient_sums *sums,
                      const struct term *term, const struct kept_sum *kept) {
     const enum route_event behind = EVENT_BEHIND_WRITE;
-    bool several = m->placement->microbatches > 1;
+    bool several = adds_up(m);
     int sum = m->route->sum, shard = term->reduced >= 0 ? term->reduced : sum;
     int whole = sums->scatter_each.n ? shard : term->kept;
     if (term->travels != term->written)
@@ -418,9 +417,9 @@ void make_gradients(struct route_maker *m) {
     // It comes in behind the microbatches.
     bool again = added.home >= 0 && (any_summed_last(m, &sums) || coded.sent >= 0);
 
-    if (m->placement->microbatches > 1 && !m->placement->ordered && added.home >= 0)
+    if (adds_up(m) && !m->placement->ordered && added.home >= 0)
         zero_kept_sum(m, &added);
-    else if (m->placement->microbatches > 1 && !m->placement->ordered)
+    else if (adds_up(m) && !m->placement->ordered)
         add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
     sum_each(m, &sums, &term, &added);
     if (again)

@@ -84,6 +84,11 @@ void add_release(struct route_maker *m, enum hop_kind kind, enum route_event eve
         add_hop(m, kind, event, station, station, NULL);
 }
 
+bool adds_up(const struct route_maker *m) {
+    const struct storage *storage = m->storage;
+    return m->placement->microbatches > 1 || (m->away && storage->of_both_ends && storage->wire.n);
+}
+
 enum route_event event_around(const struct route_maker *m, enum route_event around,
                               enum route_event inside) {
     return m->placement->microbatches > 1 ? around : inside;

@@ -43,6 +43,9 @@ void add_transfer(struct route_maker *, enum hop_kind, enum route_event, int fro
                   const struct axis_list *axes);
 // Releases a station; -1: there is none.
 void add_release(struct route_maker *, enum hop_kind, enum route_event, int station);
+// Whether gradients are added up behind what makes them: those of several microbatches, or, where a code is of their sum
+// and none of them stays on the device, what both ends of a pipeline make of a table.
+bool adds_up(const struct route_maker *);
 // The event around the microbatches, or `inside`: with one microbatch nothing stands around it.
 enum route_event event_around(const struct route_maker *, enum route_event around,
                               enum route_event inside);

@@ -58,7 +58,7 @@ int add_made(struct route_maker *m, int rest) {
 // counter, which needs no other place. No call reads a disk: from there the sum comes to the device.
 struct kept_sum add_kept_sum(struct route_maker *m, int kept, int sum, int term) {
     struct kept_sum k = {sum, term, -1, -1};
-    if (!m->away || m->placement->microbatches == 1)
+    if (!m->away || !adds_up(m))
         return k;
     const struct axis_list flat = m->route->stations[sum].flat;
     bool host = tier_of(m, kept) == TIER_HOST;
