@@ -2,37 +2,25 @@
 // from "FILE"(stages = [...], microbatches = m)`. Whether stages and order fit the model and the mesh is for
 // `place` to judge.
 #include <string.h>
-#include <strings.h>
 
 #include "frontend/expand.h"
 
 // ---- the method -------------------------------------------------------------------------------
-
-static const char *const other_methods[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) other,
-#include "ir/methods.def"
-#undef METHOD
-};
 
 // `1f1b` has been told as a number in no unit, which the help then is of.
 static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
     const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
     const char *text =
         arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
-    int meant = N_METHODS - 1;
-    while (meant >= 0 && strcasecmp(other_methods[meant], text) != 0)
-        meant--;
+    const char *ours = translated(text, method_names, N_METHODS);
     struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
-    if (meant < 0) {
-        if (!d)
-            report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
-                           N_METHODS);
-        return;
+    if (!d) {
+        report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
+                       N_METHODS);
+    } else if (ours) {
+        diagnostic_help(d, "as a schedule it is called `%s`", ours);
+        diagnostic_edit(d, name.span, "%s", ours);
     }
-    if (!d)
-        d = report(r->diagnostics, E103, name.span, "no schedule is called `%s`", text);
-    diagnostic_help(d, "did you mean `%s`?", method_names[meant]);
-    diagnostic_edit(d, name.span, "%s", method_names[meant]);
 }
 
 // ---- stages -----------------------------------------------------------------------------------

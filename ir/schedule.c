@@ -9,7 +9,7 @@ const char task_letters[N_TASK_KINDS] = {
 };
 
 const char *const method_names[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) name,
+#define METHOD(ID, name, map, chunks, order, lead, splits) name,
 #include "ir/methods.def"
 #undef METHOD
 };

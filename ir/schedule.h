@@ -17,7 +17,7 @@
 #include "ir/span.h"
 
 enum pipeline_method {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) METHOD_##ID,
+#define METHOD(ID, name, map, chunks, order, lead, splits) METHOD_##ID,
 #include "ir/methods.def"
 #undef METHOD
     N_METHODS

@@ -14,7 +14,7 @@ PLACEC, ROOT = sys.argv[1:]
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import coming_from  # noqa: E402
 
-MODEL = "model tiny : llama {{ layers = 2  hidden = 32  heads = 4  kv_heads = 2  ffn = 64  vocab = 256 {model} }}"
+MODEL = "model tiny : llama {{ layers = 4  hidden = 32  heads = 4  kv_heads = 2  ffn = 64  vocab = 256 {model} }}"
 FILE = """import "lib/strategies.place"
 """ + MODEL + """
 device core {{ memory = 1 GiB }}
@@ -61,6 +61,7 @@ def file_for(snippet):
         parts["strategy"] = f"{SPLITS['dp']}  {SPLITS['tp']}"
     elif is_statement(snippet):
         parts["mesh"], parts["strategy"] = strategy_with(snippet)
+        parts["train"] = "microbatch = 2" if "interleaved" in snippet else ""  # in rounds of as many as there are devices
     elif snippet.split(" = ")[0] in SPLITS:
         axis = snippet.split(" = ")[0]
         parts["mesh"], parts["strategy"] = snippet, f"split batch over {axis}"

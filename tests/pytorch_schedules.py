@@ -119,7 +119,7 @@ def check_all(folder):
 def methods(root):
     """As they are written: those that have no number of chunks of their own get one."""
     with open(os.path.join(root, "ir", "methods.def"), encoding="utf-8") as file:
-        rows = re.findall(r'^METHOD\(\w+, "(\w+)", "\w*", \w+, (\d+)', file.read(), re.MULTILINE)
+        rows = re.findall(r'^METHOD\(\w+, "(\w+)", \w+, (\d+)', file.read(), re.MULTILINE)
     return {name: name if int(chunks) else f"{name}(chunks = 2)" for name, chunks in rows}
 
 

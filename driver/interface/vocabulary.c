@@ -77,7 +77,7 @@ static const char *const values[] = {
 #define OTHER_OPTIMIZER(name) name,
 #define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
-#define METHOD(ID, name, other, map, chunks, order, lead, splits) name,
+#define METHOD(ID, name, map, chunks, order, lead, splits) name,
 #include "ir/methods.def"
 #undef METHOD
 #define WAY(name, text, travels) text,

@@ -31,7 +31,7 @@ static const struct method_row {
     uint32_t lead;
     bool splits;
 } rows[N_METHODS] = {
-#define METHOD(ID, name, other, map, chunks, order, lead, splits)                                  \
+#define METHOD(ID, name, map, chunks, order, lead, splits)                                         \
     {MAP_##map, chunks, ORDER_##order, lead, splits},
 #include "ir/methods.def"
 #undef METHOD
