@@ -102,6 +102,15 @@ struct trouble {
     const char *what, *instead; // NULL: nothing does
 };
 
+// Whether the two ends of a pipeline, on two devices, would have to tell each other the whole of what is kept in shards
+// alone, before it is coded.
+static bool adds_shards(const struct placing *p, const struct storage *storage) {
+    const struct schedule *schedule = p->placement->pipeline.schedule;
+    return storage->of_both_ends &&
+           axis_list_within(&storage->shards[STATE_GRADIENTS], &storage->wire).n > 0 &&
+           schedule->rank_of[0] != schedule->rank_of[schedule->n_stages - 1];
+}
+
 static struct trouble trouble_of(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list own = axis_list_within(owners, &storage->wire);
@@ -109,32 +118,15 @@ static struct trouble trouble_of(const struct placing *p, const struct storage *
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
             "compress all of them over the same axes"};
+    if (adds_shards(p, storage))
+        return (struct trouble){
+            "compressing the gradient of a table at both ends of a pipeline, in shards,",
+            "keep it whole, `replicated(...)`, and compress it alike"};
     if (own.n < owners->n && p->placement->wire.way == WIRE_SIGN)
         return (struct trouble){
             "compressing shards of gradients to their signs, which padding has not,",
             "compress to `int8`, or leave the optimizer whole"};
     return (struct trouble){0};
-}
-
-// E314. A code is of the whole sum, which a device has for as long as it makes it if its gradients are sharded: before the
-// other end of a pipeline adds to a table's.
-static bool check_ends(struct placing *p, const struct storage *storage,
-                       const struct tensor *tensor) {
-    const struct schedule *schedule = p->placement->pipeline.schedule;
-    struct axis_list parts = axis_list_within(&storage->shards[STATE_GRADIENTS], &storage->wire);
-    if (!storage->of_both_ends || parts.n == 0 ||
-        schedule->rank_of[0] == schedule->rank_of[schedule->n_stages - 1])
-        return true;
-    const struct origin *mode = stored_origin(storage, STATE_GRADIENTS, parts.axes[0]);
-    struct diagnostic *d = report(
-        p->diagnostics, E314, origin_span(mode),
-        "%s is coded as soon as it is made, and another device of the pipeline adds to it later",
-        tensor_model_name(tensor));
-    diagnostic_origin(d, mode);
-    diagnostic_help(d,
-                    "keep it whole, and code it alike: `gradients.%s : replicated(%s, wire = ...)`",
-                    role_names[tensor->roles[0]], axes_text(p, &storage->wire));
-    return false;
 }
 
 // Codes are added up in the type in which gradients are kept; of another one for reductions nothing
@@ -161,12 +153,10 @@ static bool check_reduced(struct placing *p, const struct storage *storage,
 
 void check_wires(struct placing *p) {
     const struct placement *placement = p->placement;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct storage *storage = placement->tensors[i].storage;
-        const struct tensor *tensor = &p->program->job->tensors[i % placement->n_tensors];
-        if (!check_reduced(p, storage, tensor) || !check_ends(p, storage, tensor))
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
+        if (!check_reduced(p, placement->tensors[i].storage,
+                           &p->program->job->tensors[i % placement->n_tensors]))
             return;
-    }
     for (uint32_t i = 0; i < placement->n_storages; i++) {
         const struct storage *storage = placement->storages[i];
         struct trouble trouble = {0};
