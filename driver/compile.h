@@ -48,8 +48,8 @@ struct compilation {
     // Where the ranks of a pipeline have a program each, `final` is the one that holds most, and `whole` is of all
     // ranks together, before each had its own; else that is NULL.
     struct program *reference, *final, *whole;
-    struct placement
-        placement; // by which `final`, or `derived`, was made of the reference; its schedule is `final`'s
+    // By which `final`, or `derived`, was made of the reference; but its schedule is `final`'s.
+    struct placement placement;
     struct routes routes;      // of its training step
     struct program *derived;   // with `edited`: what `final` would be without the text
     struct followed *followed; // until the account is taken

@@ -11,10 +11,6 @@ static const struct pipeline_config *said(const struct compilation *c) {
 // Stages are told up to so many; of more the first and the last, since those of a method are at even distances.
 enum { LAYERS_COLUMNS = 18, MOST_WORDS = 6, FIRST_WORDS = 3, LAST_WORDS = 2 };
 
-static void add_word(struct compilation *c, const char **line, const char *word) {
-    *line = arena_format(&c->arena, "%s%s%s", *line, **line ? " " : "", word);
-}
-
 // Words for what a rank has, "embedding", "0:2", "4:6", "head": slices of layers as they are written.
 static uint32_t words_of_rank(struct compilation *c, uint32_t rank, const char **words) {
     const struct placed_pipeline *pipeline = &c->placement.pipeline;
@@ -40,10 +36,9 @@ static uint32_t words_of_rank(struct compilation *c, uint32_t rank, const char *
 // The first of the words from `*at` on, as many as fit; behind them `*at` is.
 static const char *next_line(struct compilation *c, const char *const *words, uint32_t n,
                              uint32_t *at) {
-    const char *line = "";
-    do
-        add_word(c, &line, words[(*at)++]);
-    while (*at < n && strlen(line) + 1 + strlen(words[*at]) <= LAYERS_COLUMNS);
+    const char *line = words[(*at)++];
+    while (*at < n && strlen(line) + 1 + strlen(words[*at]) <= LAYERS_COLUMNS)
+        line = arena_format(&c->arena, "%s %s", line, words[(*at)++]);
     return line;
 }
 

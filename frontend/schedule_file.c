@@ -6,7 +6,8 @@
 //
 // There are two dialects. Today B is all of backward, I its part of inputs, W that of weights. In the files of 2024 B
 // is the part of inputs, and BW all of it. A file with BW is an old one; so is one with W and without I, where about as
-// many are W as B, since otherwise nobody would do the part of inputs. Two tasks at a time, `(0F4;3B1)OVERLAP_F_B`, are in dialects of both.
+// many are W as B, since otherwise nobody would do the part of inputs. Two tasks at a time, `(0F4;3B1)OVERLAP_F_B`, are
+// in dialects of both.
 //
 // What is sent and gathered may stand between the tasks (schedule_messages.c). What order tasks may have is for `place`
 // to judge, which knows devices and microbatches.

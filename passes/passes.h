@@ -241,8 +241,7 @@ struct step_time {
     double compute_s, memory_s;
     double host_link_bytes, host_link_s; // of copies between the device and what is beyond it
     struct axis_time axes[MAX_AXES];
-    double
-        idle_s; // of `best_s`, beside the longest of what is known: ranks of a pipeline wait for each other
+    double idle_s; // of `best_s`, beside the longest of what is known: ranks wait for each other
     // The longest of what is known, and the sum of it.
     double best_s, worst_s;
 };

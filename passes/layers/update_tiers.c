@@ -1,8 +1,8 @@
 // Update tiers: a layer of which a part is updated on the host, and the rest on the device.
 //
 // Input: the reference program. Output: the same program, in which a call of such an update, or of what
-// averages islands, has become one for each place. What other ranges of layers update in another place is a unit of its own, too: a
-// unit's values lie where it runs.
+// averages islands, has become one for each place. What other ranges of layers update in another place is a unit of its
+// own, too: a unit's values lie where it runs.
 //
 //   call update_block(...)  becomes  call update_block_device(...)
 //                                    call update_block_host(...)
