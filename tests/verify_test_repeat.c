@@ -23,15 +23,15 @@ struct way { // to judge
     struct verdict verdict;
 };
 
-static struct way judge(const struct compiled *base, const struct job *job, bool one_by_one) {
+static struct way judge(const struct compiled *base, const struct job *job, bool every_task) {
     struct way way = {0};
     way.diagnostics = diagnostics_new(&way.arena, (struct source_files *)&base->sources);
-    way.verdict = (one_by_one ? verify_one_by_one : verify)(base->reference, job, &way.arena,
+    way.verdict = (every_task ? verify_every_task : verify)(base->reference, job, &way.arena,
                                                             way.diagnostics);
     return way;
 }
 
-// Who repeats nothing tells of what is refused, so a refusal is told in the same words, too.
+// What is refused is told at the same place, too.
 static bool same(const struct way *a, const struct way *b) {
     const struct diagnostics *x = a->diagnostics, *y = b->diagnostics;
     if (a->verdict.kind != b->verdict.kind || x->n_items != y->n_items)

@@ -309,8 +309,9 @@ struct examination {
     // units that somebody wrote differently, and how they are made is kept, to tell what is wrong;
     // or NULL.
     struct history *history;
-    bool one_by_one;
-    bool ordered; // sums do not commute
+    bool one_by_one; // without induction, memo and repetition
+    bool every_task; // without repetition alone
+    bool ordered;    // sums do not commute
 };
 
 // What is refused for microbatches that are not those that belong there, or for parts that do not come
@@ -354,6 +355,7 @@ static struct check *examine(const struct program *reference, const struct job *
     for (uint32_t i = 0; i < c->sides->n; i++) {
         struct abstract_machine *m = &c->sides->machines[i];
         m->one_by_one = m->without_memo = how.one_by_one;
+        m->every_task = how.one_by_one || how.every_task;
     }
     if (how.ordered && final->policy.wire_axes.n)
         check_add_fault(c, fault_make(c->final->proof, E416, final->policy_span, NULL,
@@ -394,8 +396,8 @@ static bool gave_up(const struct check *c) {
 // if they do not, so that what is accepted as it stands costs no more. Not what took all memory:
 // again it would come less far.
 static struct verdict judge(const struct program *reference, const struct job *final,
-                            struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
-    struct examination how = {.one_by_one = one_by_one};
+                            struct arena *arena, struct diagnostics *diagnostics,
+                            struct examination how) {
     struct check *c = examine(reference, final, arena, diagnostics, how), *last = c;
     int64_t n_statements = n_executed(c);
     if (c->n_faults && has_memory(arena)) {
@@ -405,7 +407,8 @@ static struct verdict judge(const struct program *reference, const struct job *f
         last = c = !gave_up(last) || gave_up(c) ? last : c;
     }
     if (c->n_faults == 0 && reference->job->policy.reproducible) {
-        how = (struct examination){.one_by_one = one_by_one, .ordered = true};
+        how.history = NULL;
+        how.ordered = true;
         last = examine(reference, final, arena, diagnostics, how);
         n_statements += n_executed(last);
     }
@@ -421,10 +424,15 @@ static struct verdict judge(const struct program *reference, const struct job *f
 
 struct verdict verify(const struct program *reference, const struct job *final, struct arena *arena,
                       struct diagnostics *diagnostics) {
-    return judge(reference, final, arena, diagnostics, false);
+    return judge(reference, final, arena, diagnostics, (struct examination){0});
 }
 
 struct verdict verify_one_by_one(const struct program *reference, const struct job *final,
                                  struct arena *arena, struct diagnostics *diagnostics) {
-    return judge(reference, final, arena, diagnostics, true);
+    return judge(reference, final, arena, diagnostics, (struct examination){.one_by_one = true});
+}
+
+struct verdict verify_every_task(const struct program *reference, const struct job *final,
+                                 struct arena *arena, struct diagnostics *diagnostics) {
+    return judge(reference, final, arena, diagnostics, (struct examination){.every_task = true});
 }

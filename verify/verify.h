@@ -58,5 +58,9 @@ struct verdict verify(const struct program *reference, const struct job *final, 
 // proof by induction, and what is remembered of calls, against it.
 struct verdict verify_one_by_one(const struct program *reference, const struct job *final,
                                  struct arena *arena, struct diagnostics *diagnostics);
+// The same with every task of a pipeline executed, where `verify` repeats what it knows of tasks that
+// did the same before. Tests hold that against this.
+struct verdict verify_every_task(const struct program *reference, const struct job *final,
+                                 struct arena *arena, struct diagnostics *diagnostics);
 
 #endif

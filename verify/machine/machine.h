@@ -67,6 +67,7 @@ struct abstract_machine {
     uint32_t scratch_values;
     bool one_by_one;   // loops are not proved by induction (tests)
     bool without_memo; // every call is evaluated (tests)
+    bool every_task;   // no task of a pipeline is repeated (tests)
     uint32_t attempt;  // to prove a loop: the innermost now, 0: none
     int64_t budget;    // statements and ops that may still be executed in the step
     bool overrun;

@@ -63,7 +63,7 @@ static int32_t from_base(const struct repetition *r, struct token token, int32_t
 
 struct repetition *repetition_new(struct abstract_machine *m) {
     const struct mesh_part *part = &m->program->part;
-    if (!m->between || m->without_memo || m->proof->history || m->proof->ordered ||
+    if (!m->between || m->every_task || m->proof->history || m->proof->ordered ||
         part->end - part->begin != 1)
         return NULL;
     struct arena *arena = m->world->arena;
