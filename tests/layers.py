@@ -23,6 +23,7 @@ FOLDERS = {
     "passes": {"ir"},
     "verify_algebra": {"ir"},
     "verify": {"ir", "interpreter", "verify_algebra"},
+    "equal": {"ir", "verify_algebra"},
     "backend": {"ir", "runtime"},
     "runtime": set(),
 }
@@ -42,6 +43,7 @@ EXPOSED = {
     "frontend": {"frontend.h"},
     "passes": {"passes.h"},
     "verify": {"verify.h"},
+    "equal": {"equal.h"},
     "backend": {"backend.h"},
     "runtime": {"place.h", "calls.h", "calls.def", "options.def", "host/data_kinds.def", "workspace.h", "kernels/kernels.h", "host/columns.h", "host/file.h"},
     "driver": set(),
@@ -53,6 +55,7 @@ INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runt
 FLOORS = {
     "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "stages", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
+    "equal": ["graph", "hlo", "interpreter", "layout", "values"],
 }
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"

@@ -11,7 +11,7 @@ import sys
 TOP = {
     ".ci", ".clang-format", ".gitignore", "ARCHITECTURE.md", "CMakeLists.txt", "CMakePresets.json",
     "LICENSE", "README.md", "dev",
-    "backend", "bench", "docs", "driver", "examples", "frontend", "grammar", "ir", "lib", "passes", "runtime",
+    "backend", "bench", "docs", "driver", "examples", "equal", "frontend", "grammar", "ir", "lib", "passes", "runtime",
     "tests", "tools", "verify",
 }
 MAXIMUM_LINES = 1000

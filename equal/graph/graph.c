@@ -1,0 +1,41 @@
+// Graphs: the tables of element types and primitives, and where in the user's program an instruction comes from.
+#include "equal/graph/graph.h"
+
+#include <string.h>
+
+const struct element_row element_rows[N_ELEMENT_TYPES] = {
+#define ELEMENT(name, text, bits, kind) {text, bits, ELEMENT_##kind},
+#include "equal/graph/elements.def"
+#undef ELEMENT
+};
+
+const struct primitive_row primitive_rows[N_PRIMITIVES] = {
+#define PRIMITIVE(name, word, class, operands) {word, PRIMITIVE_##class, operands},
+#include "equal/graph/primitives.def"
+#undef PRIMITIVE
+};
+
+// Frames of an installed package say how a library calls, not what the user wrote.
+static bool is_of_library(const char *file) {
+    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/");
+}
+
+static const char *base_name(const char *file) {
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+const char *graph_place(const struct graph *graph, const struct instruction *instruction,
+                        struct arena *arena) {
+    uint32_t at = instruction->frame;
+    while (at && is_of_library(graph->frames[at].file))
+        at = graph->frames[at].parent;
+    if (!at)
+        at = instruction->frame;
+    if (!at)
+        return NULL;
+    const struct source_frame *frame = &graph->frames[at];
+    if (!frame->function)
+        return arena_format(arena, "%s:%u", base_name(frame->file), frame->line);
+    return arena_format(arena, "%s:%u %s", base_name(frame->file), frame->line, frame->function);
+}

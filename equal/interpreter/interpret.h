@@ -1,0 +1,29 @@
+// Executes a graph on all devices, in fp64 and 64-bit integers: casts between types of reals change nothing. What it
+// finds is the truth that verdicts are held against, and the witness of what differs.
+#ifndef PLACE_EQUAL_INTERPRETER_INTERPRET_H
+#define PLACE_EQUAL_INTERPRETER_INTERPRET_H
+
+#include "equal/graph/graph.h"
+
+// A device's array, or tuple. Of an array's REAL elements `reals`, of others `integers`; row-major.
+struct array {
+    const struct array_shape *shape;
+    double *reals;
+    int64_t *integers;
+    struct array *const *members; // of a tuple
+};
+
+struct execution {
+    const struct array **values; // by device, then by instruction of the entry computation
+    uint32_t n_devices;
+};
+
+enum { MAX_INTERPRETED_BYTES = 1 << 30 };
+
+// Executes the entry computation on each of the graph's devices, which meet in collectives. `inputs`: by device, then
+// by parameter, of the parameters' shapes. NULL: it cannot be executed, and `*why` says why ("rng", too many bytes,
+// devices that do not meet), `*at` which instruction of which computation, where there is one.
+struct execution *interpret(const struct graph *, const struct array *const *const *inputs,
+                            struct arena *, const char **why, const struct instruction **at);
+
+#endif
