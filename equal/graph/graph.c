@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct element_row element_rows[N_ELEMENT_TYPES] = {
-#define ELEMENT(name, text, bits, kind) {text, bits, ELEMENT_##kind},
+#define ELEMENT(name, text, bits, kind) {text, bits, NUMBER_##kind},
 #include "equal/graph/elements.def"
 #undef ELEMENT
 };

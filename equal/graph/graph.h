@@ -18,7 +18,7 @@
 
 enum { MAX_GRAPH_RANK = 16, MAX_CALL_DEPTH = 64 };
 
-enum element_kind { ELEMENT_TRUTH, ELEMENT_INTEGER, ELEMENT_UNSIGNED, ELEMENT_REAL, ELEMENT_OTHER };
+enum number_kind { NUMBER_TRUTH, NUMBER_INTEGER, NUMBER_UNSIGNED, NUMBER_REAL, NUMBER_OTHER };
 enum element {
 #define ELEMENT(name, text, bits, kind) ELEMENT_TYPE_##name,
 #include "equal/graph/elements.def"
@@ -28,7 +28,7 @@ enum element {
 struct element_row {
     const char *text;
     uint8_t bits;
-    enum element_kind kind;
+    enum number_kind kind;
 };
 extern const struct element_row element_rows[N_ELEMENT_TYPES];
 

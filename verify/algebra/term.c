@@ -384,10 +384,9 @@ scale_id scale_invert(struct terms *terms, scale_id a) {
     return scale_intern(terms, scale);
 }
 
-bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
+bool scale_total(struct terms *terms, scale_id a, scale_id b, scale_id *sum, bool *cancels) {
     struct scale left = *scale_get(terms, a), right = *scale_get(terms, b);
     if (left.serial || right.serial || left.n_factors != right.n_factors ||
-        (left.numerator < 0) != (right.numerator < 0) ||
         memcmp(left.factors, right.factors, left.n_factors * sizeof *left.factors) != 0)
         return false;
     int64_t x, y;
@@ -397,6 +396,14 @@ bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
         __builtin_mul_overflow(left.denominator, right.denominator, &left.denominator) ||
         left.numerator == INT64_MIN)
         return false;
-    *sum = scale_intern(terms, left);
+    *cancels = left.numerator == 0;
+    if (!*cancels)
+        *sum = scale_intern(terms, left);
     return true;
+}
+
+bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
+    bool cancels;
+    bool signs = (scale_get(terms, a)->numerator < 0) == (scale_get(terms, b)->numerator < 0);
+    return signs && scale_total(terms, a, b, sum, &cancels);
 }

@@ -206,6 +206,8 @@ scale_id scale_common(struct terms *terms, scale_id a, scale_id b);
 // a + b where their scalar factors and their signs are equal. What is left of numbers that cancel
 // has lost its digits: (x + y) - y is no x.
 bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum);
+// The same of any signs, of numbers of which no digits are asked. `*cancels`: the sum is zero, which is no scale.
+bool scale_total(struct terms *terms, scale_id a, scale_id b, scale_id *sum, bool *cancels);
 const struct scale *scale_get(const struct terms *terms, scale_id scale);
 
 // ---- sums (sum.c) -----------------------------------------------------------------------------

@@ -1,0 +1,30 @@
+// Joins operands over the coordinates of an expression to one space: the parts of a term.
+#ifndef PLACE_EQUAL_VALUES_JOIN_H
+#define PLACE_EQUAL_VALUES_JOIN_H
+
+#include "equal/values/value.h"
+
+struct operand {
+    struct term of;
+    scale_id scale;
+    struct view view; // over coordinates; once joined over the space
+};
+
+// The space, with dimensions in an order that follows from the operands alone; and where it lies.
+struct joined {
+    struct space space;
+    bool folded[MAX_DIMENSIONS];        // dimensions of coordinates in the mask
+    struct affine from[MAX_DIMENSIONS]; // each dimension, over coordinates
+};
+
+// Brings operands to views over the space. `order`: what changes places without changing the term comes in an order of
+// its own; else the operands' order is the term's. False: pieces of coordinates do not fall on digits of each other.
+bool join_operands(struct calculus *, struct operand *, uint32_t n, uint64_t folded, bool order,
+                   struct joined *);
+// The operand as a part of a term over the space.
+struct part joined_part(struct calculus *, const struct operand *, const struct space *);
+// Part `i` of a term as an operand over the coordinates over which the view says the term's space.
+bool open_part(struct calculus *, struct scaled of, const struct view *, uint32_t i,
+               struct operand *);
+
+#endif

@@ -1,0 +1,129 @@
+// Values: what arrays are, as views of terms in normal form. Terms are those of the verifier's algebra, made by rules
+// of this folder: two arrays are equal if their terms, scales and views are.
+//
+// A term ranges over dimensions of its own, its space. What makes it knows of its operands where they lie in that
+// space, as terms KIND_VIEW, and of nothing outside: how an array reads a term is the array's view. So the same
+// function of the same values is one term, whatever the arrays look like and however they are cut, since the
+// dimensions of a space are as few as they can be: pieces of coordinates that follow each other in all operands are
+// one dimension (join.h).
+//
+// A value that a device has a summand of is no case of its own. The number of the device is a coordinate like others,
+// of which a partial product is a function; a collective sums over its digits, and the sum over all of a contracted
+// dimension is the term that one device has made.
+//
+// What is done here holds over the reals: sums and products commute, casts are nothing, and x - x is zero.
+#ifndef PLACE_EQUAL_VALUES_VALUE_H
+#define PLACE_EQUAL_VALUES_VALUE_H
+
+#include "equal/graph/graph.h"
+#include "equal/values/view.h"
+#include "verify/algebra/term.h"
+
+enum { // coordinates: an array's dimensions, the device's number, and those of what is being made
+    COORDINATE_DEVICE = MAX_GRAPH_RANK,
+    COORDINATE_FREE,
+};
+
+enum value_kind {                  // of terms, beside those of the algebra
+    KIND_INPUT = NODE_UNKNOWN + 1, // a parameter; attributes: its number
+    KIND_UNKNOWN,                  // equal to nothing but itself; attributes: a serial number
+    KIND_INDEX,                    // the whole number at the place; one dimension without an end
+    KIND_NUMBER,                   // a constant that is no small fraction; attributes: its bits
+    KIND_ARRAY,                    // a constant array; attributes: its numbers
+    KIND_VIEW,                     // of one term; attributes: the space and the view
+    KIND_PRODUCT,                  // of its parts, summed over dimensions; attributes: of which
+    KIND_LARGEST,                  // the same of the largest
+    KIND_LEAST,
+    KIND_ALL, // of truths
+    KIND_ANY,
+    KIND_JOINED,   // parts one behind the other along the first dimension; attributes: their sizes
+    KIND_POWER,    // attributes: numerator and denominator of the exponent
+    KIND_AT_LEAST, // one where the operand is not negative, else zero
+    KIND_ABOVE,    // one where it is positive
+    KIND_IS_ZERO,
+    KIND_OPAQUE,    // attributes: what
+    KIND_POINTWISE, // and a primitive
+};
+
+struct coordinates {
+    int64_t sizes[MAX_COORDINATES]; // 0: there is no such coordinate
+};
+struct space {
+    uint32_t n;
+    int64_t sizes[MAX_DIMENSIONS]; // of KIND_INDEX 0
+};
+
+struct viewed {
+    struct scaled of;
+    view_id view;
+};
+
+struct fact; // what is known of integers (range.h)
+
+struct calculus {
+    struct arena *arena;
+    struct arena scratch; // of one operation
+    struct terms terms;
+    struct builder builder;
+    struct views views;
+    const struct space **spaces; // by node
+    uint32_t n_spaces, cap_spaces;
+    const struct space **inputs; // of KIND_INPUT, by number
+    const struct bounds *bounds; // that are assumed of them; NULL: none
+    uint32_t serial;
+};
+struct bounds {
+    bool below, above;
+    int64_t least, largest;
+};
+
+void calculus_init(struct calculus *, struct arena *);
+void calculus_free(struct calculus *);
+
+const struct space *value_space(const struct calculus *, struct term);
+bool value_equal(struct viewed, struct viewed);
+bool value_is_zero(const struct calculus *, struct viewed);
+// Whether it is a number, the same everywhere.
+bool value_number(const struct calculus *, struct viewed, int64_t *numerator, int64_t *denominator);
+
+struct viewed value_zero(struct calculus *);
+struct viewed value_fraction(struct calculus *, int64_t numerator, int64_t denominator);
+// The simplest fraction that rounds to the number as floats of so many significant bits do, or KIND_NUMBER.
+struct viewed value_real(struct calculus *, double, unsigned significand);
+struct viewed value_index(struct calculus *, const struct affine *);
+// The array that is the parameter, or part of it that the view says.
+struct viewed value_input(struct calculus *, uint32_t number, const struct space *,
+                          const struct view *);
+// Equal to nothing but itself, at every place of all coordinates.
+struct viewed value_unknown(struct calculus *, const struct coordinates *);
+// What an op that has no rule here makes of operands, which may differ in each place of all coordinates.
+struct viewed value_array(struct calculus *, const struct literal *, const struct coordinates *);
+
+// The value with coordinates replaced (view.h). False: it cannot be said.
+bool value_move(struct calculus *, struct viewed, const struct substitution *, struct viewed *);
+
+// In all that follows operands are values over the same coordinates, and so is the result.
+struct viewed value_sum(struct calculus *, const struct viewed *, uint32_t n,
+                        const struct coordinates *);
+struct viewed value_scaled(struct calculus *, struct viewed, int64_t numerator,
+                           int64_t denominator);
+// The product, summed over the places of coordinates in the mask.
+struct viewed value_product(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
+                            const struct coordinates *);
+// KIND_LARGEST and what follows it, over the coordinates in the mask.
+struct viewed value_fold(struct calculus *, enum value_kind, struct viewed, uint64_t folded,
+                         const struct coordinates *);
+struct viewed value_power(struct calculus *, struct viewed, int64_t numerator, int64_t denominator,
+                          const struct coordinates *);
+// KIND_AT_LEAST, KIND_ABOVE or KIND_IS_ZERO of integers or reals.
+struct viewed value_test(struct calculus *, enum value_kind, struct viewed, bool integers,
+                         const struct coordinates *);
+struct viewed value_not(struct calculus *, struct viewed, const struct coordinates *);
+struct viewed value_select(struct calculus *, struct viewed which, struct viewed yes,
+                           struct viewed no, const struct coordinates *);
+// Of any function of the operands' elements at the place; `attributes` 0, or what else it depends on.
+struct viewed value_pointwise(struct calculus *, int kind, uint32_t attributes,
+                              const struct viewed *, uint32_t n, bool commutes,
+                              const struct coordinates *);
+
+#endif
