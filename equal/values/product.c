@@ -1,0 +1,217 @@
+// Products in normal form: factors that are no products, summed over dimensions that at least one of them has. What is
+// summed over and stands in one factor alone, which is a sum, is summed inside of it.
+#include <string.h>
+
+#include "equal/values/laws.h"
+#include "equal/values/make.h"
+#include "ir/check.h"
+
+// ---- factors ----------------------------------------------------------------------------------
+
+static bool collect(struct calculus *c, struct factors *f, struct viewed value);
+
+static bool open_product(struct calculus *c, struct factors *f, struct viewed value) {
+    const int64_t *flags = value_attributes(c, value.of.of);
+    uint32_t n = (uint32_t)*flags++;
+    struct view view, whole;
+    view_get(&c->views, value.view, &view);
+    if (!unfold_view(flags, flags + n, n, &view, &f->all, &f->summed, &whole))
+        return false;
+    for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++) {
+        struct operand part;
+        if (!open_part(c, value.of, &whole, i, &part) || !collect(c, f, value_of_operand(c, &part)))
+            return false;
+    }
+    return true;
+}
+
+static bool collect(struct calculus *c, struct factors *f, struct viewed value) {
+    int kind = term_kind(&c->terms, value.of.of);
+    f->scale = scale_product(&c->terms, f->scale, value.of.scale);
+    value.of.scale = SCALE_ONE;
+    if (kind == NODE_ZERO)
+        f->is_zero = true;
+    if (kind == NODE_ZERO || kind == NODE_ONE)
+        return true;
+    if (value_space(c, value.of.of)->n == 0) {
+        scale_id scalar = scale_of_term(&c->terms, value.of.of);
+        f->scale = scale_product(&c->terms, f->scale, scalar);
+        return true;
+    }
+    if (kind == KIND_PRODUCT)
+        return open_product(c, f, value);
+    if (f->n == MAX_PRODUCT)
+        return false;
+    f->items[f->n++] = operand_of(c, value);
+    return true;
+}
+
+// ---- what no factor has -----------------------------------------------------------------------
+
+// How often each place of a summed coordinate is met that factors tell apart. False: not equally often.
+static bool count_unused(const struct joined *joined, uint32_t coordinate, int64_t size,
+                         int64_t *times) {
+    struct piece pieces[MAX_DIMENSIONS * 2];
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < joined->space.n; d++)
+        for (uint32_t i = 0; i < joined->from[d].n; i++)
+            if (joined->from[d].pieces[i].coordinate == coordinate) {
+                if (n == MAX_DIMENSIONS * 2)
+                    return false;
+                pieces[n++] = joined->from[d].pieces[i];
+            }
+    int64_t at = 1;
+    for (uint32_t done = 0; done < n; done++) {
+        const struct piece *next = NULL;
+        for (uint32_t i = 0; i < n; i++)
+            if (pieces[i].stride >= at && (!next || pieces[i].stride < next->stride))
+                next = &pieces[i];
+        if (!next || next->stride % at != 0)
+            return false;
+        *times *= next->stride / at;
+        at = next->stride * next->extent;
+    }
+    *times *= size / at;
+    return size % at == 0;
+}
+
+static bool count_all_unused(const struct factors *f, const struct joined *joined, int64_t *times) {
+    *times = 1;
+    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+        if (f->summed >> k & 1 && f->all.sizes[k] > 1 &&
+            !count_unused(joined, k, f->all.sizes[k], times))
+            return false;
+    return true;
+}
+
+// ---- what one factor has ----------------------------------------------------------------------
+
+// The folded dimensions that this factor alone has.
+static uint64_t find_private(const struct factors *f, const struct joined *joined, uint32_t i) {
+    uint64_t own = 0;
+    for (uint32_t d = 0; d < joined->space.n; d++) {
+        if (!joined->folded[d])
+            continue;
+        bool here = false, elsewhere = false;
+        for (uint32_t o = 0; o < f->n; o++)
+            for (uint32_t k = 0; k < f->items[o].view.n; k++)
+                if (affine_has(&f->items[o].view.of[k], d))
+                    *(o == i ? &here : &elsewhere) = true;
+        if (here && !elsewhere)
+            own |= UINT64_C(1) << d;
+    }
+    return own;
+}
+
+static struct viewed sum_inside(struct calculus *c, const struct operand *sum, uint64_t own,
+                                const struct coordinates *space) {
+    struct viewed value = value_of_operand(c, sum);
+    uint32_t n = term_node(&c->terms, value.of.of)->n_parts;
+    struct viewed *parts = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        struct operand part;
+        if (!open_part(c, value.of, &sum->view, i, &part))
+            return value_unknown(c, space);
+        struct viewed of = value_of_operand(c, &part);
+        parts[i] = value_product(c, &of, 1, own, space);
+    }
+    struct coordinates left = *space;
+    for (uint32_t d = 0; d < MAX_COORDINATES; d++)
+        if (own >> d & 1)
+            left.sizes[d] = 0;
+    struct viewed made = value_sum(c, parts, n, &left);
+    made.of.scale = scale_product(&c->terms, made.of.scale, value.of.scale);
+    return made;
+}
+
+// The product over the joined space once more, where a factor has summed inside of it what it alone has. False: none
+// has.
+static bool push_private(struct calculus *c, const struct factors *f, const struct joined *joined,
+                         struct viewed *made) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint64_t own = find_private(f, joined, i);
+        if (!own || term_kind(&c->terms, f->items[i].of) != NODE_SUM)
+            continue;
+        struct coordinates space = {{0}};
+        struct substitution back = {{0}, {0}};
+        uint64_t folded = 0;
+        for (uint32_t d = 0; d < joined->space.n; d++) {
+            space.sizes[d] = back.sizes[d] = joined->space.sizes[d];
+            back.of[d] = &joined->from[d];
+            folded |= (uint64_t)joined->folded[d] << d;
+        }
+        struct viewed factors[MAX_PRODUCT];
+        for (uint32_t k = 0; k < f->n; k++)
+            factors[k] = k == i ? sum_inside(c, &f->items[k], own, &space)
+                                : value_of_operand(c, &f->items[k]);
+        for (uint32_t d = 0; d < joined->space.n; d++)
+            if (own >> d & 1)
+                space.sizes[d] = 0;
+        struct viewed product = value_product(c, factors, f->n, folded & ~own, &space);
+        if (!value_move(c, product, &back, made))
+            *made = value_unknown(c, &f->all);
+        return true;
+    }
+    return false;
+}
+
+// ---- all together -----------------------------------------------------------------------------
+
+static struct coordinates without(const struct coordinates *all, uint64_t mask) {
+    struct coordinates left = *all;
+    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+        if (mask >> k & 1)
+            left.sizes[k] = 0;
+    return left;
+}
+
+static struct viewed scaled_by(struct calculus *c, struct viewed value, scale_id scale,
+                               int64_t times) {
+    scale_id number = scale_rational(&c->terms, times, 1);
+    value.of.scale = scale_product(&c->terms, value.of.scale, scale);
+    value.of.scale = scale_multiply(&c->terms, value.of.scale, number);
+    return value_normal_scalar(c, value);
+}
+
+static struct viewed finish(struct calculus *c, struct factors *f, const struct coordinates *left) {
+    struct joined joined;
+    int64_t times;
+    if (!join_operands(c, f->items, f->n, f->summed, true, &joined) ||
+        !count_all_unused(f, &joined, &times))
+        return value_unknown(c, left);
+    struct viewed made;
+    if (push_private(c, f, &joined, &made))
+        return scaled_by(c, made, f->scale, times);
+    bool folds = false;
+    for (uint32_t d = 0; d < joined.space.n; d++)
+        folds |= joined.folded[d];
+    if (f->n == 0) {
+        made = value_fraction(c, 1, 1);
+    } else if (f->n == 1 && !folds) {
+        struct substitution back = {{0}, {0}};
+        for (uint32_t d = 0; d < joined.space.n; d++) {
+            back.of[d] = &joined.from[d];
+            back.sizes[d] = joined.space.sizes[d];
+        }
+        if (!value_move(c, value_of_operand(c, &f->items[0]), &back, &made))
+            return value_unknown(c, left);
+    } else {
+        made = value_of_joined(c, KIND_PRODUCT, f->items, f->n, &joined);
+    }
+    return scaled_by(c, made, f->scale, times);
+}
+
+struct viewed value_product(struct calculus *c, const struct viewed *values, uint32_t n,
+                            uint64_t summed, const struct coordinates *all) {
+    struct factors f = {.all = *all, .summed = summed, .scale = SCALE_ONE};
+    struct coordinates left = without(all, summed);
+    for (uint32_t i = 0; i < n; i++)
+        if (!collect(c, &f, values[i]))
+            return value_unknown(c, &left);
+    if (f.is_zero)
+        return value_zero(c);
+    apply_laws(c, &f);
+    if (f.is_zero)
+        return value_zero(c);
+    return finish(c, &f, &left);
+}

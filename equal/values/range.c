@@ -1,0 +1,108 @@
+// Ranges of integers, from those of indices and of what is assumed of inputs.
+#include "equal/values/range.h"
+
+#include "equal/values/make.h"
+
+enum { MOST_PARTS = 64, MOST_DEPTH = 12 };
+
+static struct bounds add_bounds(struct bounds a, struct bounds b) {
+    struct bounds sum = {.below = a.below && b.below, .above = a.above && b.above};
+    if (sum.below)
+        sum.below = !__builtin_add_overflow(a.least, b.least, &sum.least);
+    if (sum.above)
+        sum.above = !__builtin_add_overflow(a.largest, b.largest, &sum.largest);
+    return sum;
+}
+
+static struct bounds times(struct bounds of, int64_t factor) {
+    struct bounds made =
+        factor < 0 ? (struct bounds){of.above, of.below, of.largest, of.least} : of;
+    if (made.below)
+        made.below = !__builtin_mul_overflow(made.least, factor, &made.least);
+    if (made.above)
+        made.above = !__builtin_mul_overflow(made.largest, factor, &made.largest);
+    return made;
+}
+
+static struct bounds between(int64_t least, int64_t largest) {
+    return (struct bounds){true, true, least, largest};
+}
+
+// Either of two.
+static struct bounds either(struct bounds a, struct bounds b) {
+    return (struct bounds){a.below && b.below, a.above && b.above,
+                           a.least < b.least ? a.least : b.least,
+                           a.largest > b.largest ? a.largest : b.largest};
+}
+
+// What all three say of a clamped number: the limits hold where they are known.
+static struct bounds clamped(struct bounds low, struct bounds of, struct bounds high) {
+    struct bounds made = of;
+    if (low.below && (!made.below || made.least < low.least))
+        made.below = true, made.least = low.least;
+    if (high.above && (!made.above || made.largest > high.largest))
+        made.above = true, made.largest = high.largest;
+    return made;
+}
+
+static struct bounds bounds_of(const struct calculus *c, struct scaled of, int depth);
+
+static struct bounds part_bounds(const struct calculus *c, struct term of, uint32_t i, int depth) {
+    struct scaled part = term_part(&c->terms, of, i);
+    if (term_kind(&c->terms, part.of) != KIND_VIEW)
+        return bounds_of(c, part, depth + 1);
+    struct scaled inner = term_part(&c->terms, part.of, 0);
+    inner.scale = part.scale;
+    if (term_kind(&c->terms, inner.of) != KIND_INDEX)
+        return bounds_of(c, inner, depth + 1);
+    const int64_t *words = value_attributes(c, part.of);
+    struct viewed index = {inner, (view_id)words[1 + words[0]]};
+    return value_bounds(c, index);
+}
+
+static struct bounds kind_bounds(const struct calculus *c, struct term of, int depth) {
+    const struct node_key *key = term_node(&c->terms, of)->key;
+    struct bounds made = {0};
+    switch ((int)key->kind) {
+    case NODE_ONE:
+        return between(1, 1);
+    case NODE_ZERO:
+        return between(0, 0);
+    case KIND_INPUT:
+        return c->bounds ? c->bounds[key->attributes - 1] : made;
+    case KIND_AT_LEAST:
+    case KIND_ABOVE:
+    case KIND_IS_ZERO:
+    case KIND_ALL:
+    case KIND_ANY:
+        return between(0, 1);
+    case NODE_SUM:
+        made = between(0, 0);
+        for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts && i < MOST_PARTS; i++)
+            made = add_bounds(made, part_bounds(c, of, i, depth));
+        return term_node(&c->terms, of)->n_parts < MOST_PARTS ? made : (struct bounds){0};
+    case KIND_POINTWISE + PRIM_SELECT:
+        return either(part_bounds(c, of, 1, depth), part_bounds(c, of, 2, depth));
+    case KIND_POINTWISE + PRIM_CLAMP:
+        return clamped(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth),
+                       part_bounds(c, of, 2, depth));
+    default:
+        return made;
+    }
+}
+
+static struct bounds bounds_of(const struct calculus *c, struct scaled of, int depth) {
+    const struct scale *scale = scale_get(&c->terms, of.scale);
+    if (scale->n_factors || scale->serial || scale->denominator != 1 || depth > MOST_DEPTH)
+        return (struct bounds){0};
+    return times(kind_bounds(c, of.of, depth), scale->numerator);
+}
+
+struct bounds value_bounds(const struct calculus *c, struct viewed value) {
+    struct affine index;
+    int64_t denominator;
+    if (value_as_index(c, value, &index, &denominator))
+        return denominator == 1 ? between(affine_least(&index), affine_largest(&index))
+                                : (struct bounds){0};
+    return bounds_of(c, value.of, 0);
+}

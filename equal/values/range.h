@@ -1,0 +1,10 @@
+// What is known of integers: the least and the largest that there can be.
+#ifndef PLACE_EQUAL_VALUES_RANGE_H
+#define PLACE_EQUAL_VALUES_RANGE_H
+
+#include "equal/values/value.h"
+
+// Of a value of integers. What is not known has no bound.
+struct bounds value_bounds(const struct calculus *, struct viewed);
+
+#endif

@@ -1,0 +1,127 @@
+// Linear combinations. What is an index, or a number, is one affine index; of all else equal ones are one summand.
+#include <string.h>
+
+#include "equal/values/make.h"
+#include "ir/check.h"
+
+enum { MOST_SUMMANDS = 4000 };
+
+struct summing {
+    struct calculus *c;
+    struct operand *items;
+    view_id *views; // of these, as they are compared
+    uint32_t n, cap;
+    struct affine index; // over `denominator`
+    int64_t denominator;
+    bool failed;
+};
+
+static bool add_index(struct summing *s, const struct affine *index, int64_t denominator) {
+    struct affine both = affine_constant(0);
+    int64_t common;
+    if (__builtin_mul_overflow(s->denominator, denominator, &common) || common > INT32_MAX)
+        return false;
+    if (!affine_add(&both, &s->index, denominator) || !affine_add(&both, index, s->denominator) ||
+        !affine_normal(&both))
+        return false;
+    s->index = both;
+    s->denominator = common;
+    return true;
+}
+
+static void add_item(struct summing *s, const struct operand *item) {
+    view_id view = view_intern(&s->c->views, &item->view);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct operand *old = &s->items[i];
+        bool cancels;
+        if (!term_equal(old->of, item->of) || s->views[i] != view ||
+            !scale_total(&s->c->terms, old->scale, item->scale, &old->scale, &cancels))
+            continue;
+        if (cancels) {
+            s->items[i] = s->items[--s->n];
+            s->views[i] = s->views[s->n];
+        }
+        return;
+    }
+    if (s->n == s->cap) {
+        uint32_t cap = s->cap ? 2 * s->cap : 8;
+        s->items = arena_grow(&s->c->scratch, s->items, s->n * sizeof *item, cap * sizeof *item);
+        s->views = arena_grow(&s->c->scratch, s->views, s->n * sizeof view, cap * sizeof view);
+        s->cap = cap;
+    }
+    s->items[s->n] = *item;
+    s->views[s->n++] = view;
+}
+
+static void collect(struct summing *s, struct viewed value) {
+    struct calculus *c = s->c;
+    struct affine index;
+    int64_t denominator;
+    if (value_as_index(c, value, &index, &denominator) && add_index(s, &index, denominator))
+        return;
+    if (term_kind(&c->terms, value.of.of) != NODE_SUM) {
+        struct operand item = operand_of(c, value);
+        add_item(s, &item);
+        return;
+    }
+    struct view view;
+    view_get(&c->views, value.view, &view);
+    for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++) {
+        struct operand part;
+        if (!open_part(c, value.of, &view, i, &part)) {
+            s->failed = true;
+            return;
+        }
+        part.scale = scale_product(&c->terms, part.scale, value.of.scale);
+        struct viewed of = value_of_operand(c, &part);
+        if (value_as_index(c, of, &index, &denominator) && add_index(s, &index, denominator))
+            continue;
+        add_item(s, &part);
+    }
+}
+
+// The index as a summand beside others, its base apart.
+static void add_index_items(struct summing *s) {
+    struct calculus *c = s->c;
+    struct viewed base = value_fraction(c, s->index.base, s->denominator);
+    s->index.base = 0;
+    struct viewed index = value_index(c, &s->index);
+    index = value_scaled(c, index, 1, s->denominator);
+    const struct viewed both[] = {base, index};
+    for (int i = 0; i < 2; i++) {
+        struct operand item = operand_of(c, both[i]);
+        if (!value_is_zero(c, both[i]))
+            add_item(s, &item);
+    }
+}
+
+static struct viewed finish(struct summing *s, const struct coordinates *all) {
+    struct calculus *c = s->c;
+    if (s->n == 0)
+        return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
+    add_index_items(s);
+    if (s->n == 1)
+        return value_of_operand(c, &s->items[0]);
+    struct joined joined;
+    if (s->n > MOST_SUMMANDS || !join_operands(c, s->items, s->n, 0, true, &joined))
+        return value_unknown(c, all);
+    struct sum sum = {0};
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct part part = joined_part(c, &s->items[i], &joined.space);
+        sum_add(&c->builder, &sum, (struct scaled){{part.node, part.at}, part.scale}, SCALE_ONE);
+    }
+    struct scaled of = sum_finish(&c->builder, &sum);
+    value_set_space(c, of.of, &joined.space);
+    struct view view = {.n = joined.space.n};
+    memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);
+    return (struct viewed){of, view_intern(&c->views, &view)};
+}
+
+struct viewed value_sum(struct calculus *c, const struct viewed *values, uint32_t n,
+                        const struct coordinates *all) {
+    struct summing s = {.c = c, .index = affine_constant(0), .denominator = 1};
+    for (uint32_t i = 0; i < n; i++)
+        if (!value_is_zero(c, values[i]))
+            collect(&s, values[i]);
+    return s.failed ? value_unknown(c, all) : finish(&s, all);
+}

@@ -1,0 +1,304 @@
+// What values are made of: their spaces, numbers, indices, parameters, constants, and moves; see value.h.
+#include "equal/values/value.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "equal/values/make.h"
+#include "ir/check.h"
+
+void calculus_init(struct calculus *c, struct arena *arena) {
+    *c = (struct calculus){.arena = arena};
+    terms_init(&c->terms, arena, 1);
+    c->builder = (struct builder){.terms = &c->terms, .names = NAMES_LEFT};
+    views_init(&c->views, arena);
+}
+
+void calculus_free(struct calculus *c) {
+    arena_free(&c->scratch);
+}
+
+// ---- spaces -----------------------------------------------------------------------------------
+
+static const struct space no_space;
+
+const struct space *value_space(const struct calculus *c, struct term term) {
+    return term.node < c->n_spaces && c->spaces[term.node] ? c->spaces[term.node] : &no_space;
+}
+
+void value_set_space(struct calculus *c, struct term term, const struct space *space) {
+    while (c->n_spaces <= term.node)
+        ARENA_PUSH(c->arena, c->spaces, c->n_spaces, c->cap_spaces, NULL);
+    if (!c->spaces[term.node] && space->n)
+        c->spaces[term.node] = arena_copy(c->arena, space, sizeof *space);
+}
+
+bool value_equal(struct viewed a, struct viewed b) {
+    return scaled_equal(a.of, b.of) && a.view == b.view;
+}
+
+uint32_t value_words(struct calculus *c, const int64_t *words, uint32_t n) {
+    return intern(&c->terms.attributes, words, n * (uint32_t)sizeof *words, NULL) + 1;
+}
+
+const int64_t *value_attributes(const struct calculus *c, struct term term) {
+    return interned(&c->terms.attributes, term_node(&c->terms, term)->key->attributes - 1);
+}
+
+// ---- numbers ----------------------------------------------------------------------------------
+
+struct viewed value_zero(struct calculus *c) {
+    return (struct viewed){{term_constant(&c->builder, NODE_ZERO), SCALE_ONE}, VIEW_SCALAR};
+}
+
+bool value_is_zero(const struct calculus *c, struct viewed value) {
+    return term_kind(&c->terms, value.of.of) == NODE_ZERO;
+}
+
+struct viewed value_fraction(struct calculus *c, int64_t numerator, int64_t denominator) {
+    if (numerator == 0)
+        return value_zero(c);
+    struct term one = term_constant(&c->builder, NODE_ONE);
+    return (struct viewed){{one, scale_rational(&c->terms, numerator, denominator)}, VIEW_SCALAR};
+}
+
+bool value_number(const struct calculus *c, struct viewed value, int64_t *numerator,
+                  int64_t *denominator) {
+    const struct scale *scale = scale_get(&c->terms, value.of.scale);
+    int kind = term_kind(&c->terms, value.of.of);
+    *numerator = kind == NODE_ZERO ? 0 : scale->numerator;
+    *denominator = kind == NODE_ZERO ? 1 : scale->denominator;
+    return kind == NODE_ZERO || (kind == NODE_ONE && scale->n_factors == 0 && !scale->serial);
+}
+
+struct fraction {
+    int64_t numerator, denominator;
+};
+enum { MOST_OF_FRACTION = 1 << 24 };
+
+// The fraction with the least denominator between two positive numbers, from their continued fractions. False: it is
+// not a small one.
+static bool simplest(long double low, long double high, struct fraction *of) {
+    int64_t n[2] = {1, 0}, d[2] = {0, 1}; // the last two convergents
+    for (int step = 0; step < 40; step++) {
+        long double whole = floorl(low);
+        bool last = whole == low || whole + 1 <= high;
+        if (whole != low && last)
+            whole += 1;
+        if (whole > MOST_OF_FRACTION)
+            return false;
+        int64_t next_n = (int64_t)whole * n[0] + n[1], next_d = (int64_t)whole * d[0] + d[1];
+        n[1] = n[0], d[1] = d[0], n[0] = next_n, d[0] = next_d;
+        if (n[0] > INT64_C(1) << 40 || d[0] > MOST_OF_FRACTION)
+            return false;
+        if (last) {
+            *of = (struct fraction){n[0], d[0]};
+            return true;
+        }
+        long double next = 1 / (high - whole);
+        high = 1 / (low - whole);
+        low = next;
+    }
+    return false;
+}
+
+static struct viewed odd_number(struct calculus *c, double number) {
+    int64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    struct term term = term_leaf(&c->builder, KIND_NUMBER, value_words(c, &bits, 1), false, 0);
+    return (struct viewed){{term, SCALE_ONE}, VIEW_SCALAR};
+}
+
+struct viewed value_real(struct calculus *c, double number, unsigned significand) {
+    struct fraction fraction;
+    double magnitude = fabs(number);
+    if (number == 0)
+        return value_zero(c);
+    if (isnan(number))
+        return odd_number(c, NAN);
+    struct viewed value;
+    long double half = ldexpl(magnitude, -(int)significand) / 2;
+    if (magnitude == floor(magnitude) && magnitude < 1e15)
+        value = value_fraction(c, (int64_t)magnitude, 1);
+    else if (isfinite(number) && magnitude < 1e9 &&
+             simplest(magnitude - half, magnitude + half, &fraction))
+        value = value_fraction(c, fraction.numerator, fraction.denominator);
+    else
+        value = odd_number(c, magnitude);
+    return number < 0 ? value_scaled(c, value, -1, 1) : value;
+}
+
+struct viewed value_scaled(struct calculus *c, struct viewed value, int64_t numerator,
+                           int64_t denominator) {
+    if (value_is_zero(c, value) || numerator == 0)
+        return value_zero(c);
+    scale_id by = scale_rational(&c->terms, numerator, denominator);
+    value.of.scale = scale_multiply(&c->terms, value.of.scale, by);
+    return value;
+}
+
+// ---- indices ----------------------------------------------------------------------------------
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+struct viewed value_index(struct calculus *c, const struct affine *index) {
+    struct view view = {.n = 1, .of = {*index}};
+    if (!index->n)
+        return value_fraction(c, index->base, 1);
+    struct affine *of = &view.of[0];
+    int64_t divisor = of->base;
+    for (uint32_t i = 0; i < of->n; i++)
+        divisor = greatest_divisor(divisor, of->pieces[i].coefficient);
+    if (of->pieces[0].coefficient < 0)
+        divisor = -divisor;
+    of->base /= divisor;
+    for (uint32_t i = 0; i < of->n; i++)
+        of->pieces[i].coefficient /= divisor;
+    bool normal = affine_normal(of);
+    CHECK(normal);
+    struct term term = term_leaf(&c->builder, KIND_INDEX, 0, false, 0);
+    value_set_space(c, term, &(struct space){.n = 1});
+    return (struct viewed){{term, scale_rational(&c->terms, divisor, 1)},
+                           view_intern(&c->views, &view)};
+}
+
+bool value_as_index(const struct calculus *c, struct viewed value, struct affine *index,
+                    int64_t *denominator) {
+    const struct scale *scale = scale_get(&c->terms, value.of.scale);
+    int64_t numerator;
+    if (value_number(c, value, &numerator, denominator)) {
+        *index = affine_constant(numerator);
+        return true;
+    }
+    if (term_kind(&c->terms, value.of.of) != KIND_INDEX || scale->n_factors || scale->serial)
+        return false;
+    struct view view;
+    view_get(&c->views, value.view, &view);
+    *index = affine_constant(0);
+    *denominator = scale->denominator;
+    return affine_add(index, &view.of[0], scale->numerator);
+}
+
+// ---- arrays -----------------------------------------------------------------------------------
+
+struct viewed value_input(struct calculus *c, uint32_t number, const struct space *space,
+                          const struct view *view) {
+    struct term term = term_leaf(&c->builder, KIND_INPUT, number + 1, false, 0);
+    value_set_space(c, term, space);
+    return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, view)};
+}
+
+// All coordinates, each whole.
+static void view_all(const struct coordinates *all, struct space *space, struct view *view) {
+    space->n = view->n = 0;
+    for (uint32_t i = 0; i < MAX_COORDINATES; i++) {
+        if (all->sizes[i] <= 1)
+            continue;
+        CHECK(space->n < MAX_DIMENSIONS);
+        space->sizes[space->n++] = all->sizes[i];
+        view->of[view->n++] = affine_coordinate(i, all->sizes[i]);
+    }
+}
+
+struct viewed value_unknown(struct calculus *c, const struct coordinates *all) {
+    struct space space;
+    struct view view;
+    view_all(all, &space, &view);
+    struct term term = term_leaf(&c->builder, KIND_UNKNOWN, ++c->serial, false, 0);
+    value_set_space(c, term, &space);
+    return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, &view)};
+}
+
+// An index is found from its steps: the first number that differs gives the lowest piece, and so on.
+static bool find_affine(const struct literal *literal, const struct coordinates *all,
+                        struct affine *index) {
+    int64_t stride = 1;
+    *index = affine_constant(literal->integers[0]);
+    for (uint32_t k = COORDINATE_DEVICE; k-- > 0;) {
+        if (all->sizes[k] <= 1)
+            continue;
+        for (int64_t at = 1; at < all->sizes[k];) { // the piece that begins at this stride
+            int64_t step = literal->integers[at * stride] - literal->integers[0], extent = 1;
+            while (all->sizes[k] % (at * (extent + 1)) == 0 &&
+                   literal->integers[at * extent * stride] - literal->integers[0] == step * extent)
+                extent++;
+            while (all->sizes[k] % (at * extent) != 0)
+                extent--;
+            if (extent == 1)
+                return false;
+            if (!affine_push(index, (struct piece){step, at, extent, 0, k}))
+                return false;
+            at *= extent;
+        }
+        stride *= all->sizes[k];
+    }
+    return true;
+}
+
+static int64_t affine_at(const struct affine *index, const struct coordinates *all, int64_t place) {
+    int64_t at[COORDINATE_DEVICE] = {0}, sum = index->base;
+    for (uint32_t k = COORDINATE_DEVICE; k-- > 0;)
+        if (all->sizes[k] > 1) {
+            at[k] = place % all->sizes[k];
+            place /= all->sizes[k];
+        }
+    for (uint32_t i = 0; i < index->n; i++) {
+        const struct piece *piece = &index->pieces[i];
+        sum += piece->coefficient * (at[piece->coordinate] / piece->stride % piece->extent);
+    }
+    return sum;
+}
+
+static bool is_affine(const struct literal *literal, const struct coordinates *all,
+                      struct affine *index) {
+    if (!literal->integers || !find_affine(literal, all, index) || !affine_normal(index))
+        return false;
+    for (int64_t i = 0; i < literal->n; i++)
+        if (affine_at(index, all, i) != literal->integers[i])
+            return false;
+    return true;
+}
+
+struct viewed value_array(struct calculus *c, const struct literal *literal,
+                          const struct coordinates *all) {
+    struct affine index;
+    if (is_affine(literal, all, &index))
+        return value_index(c, &index);
+    struct space space;
+    struct view view;
+    view_all(all, &space, &view);
+    const void *bytes = literal->reals ? (const void *)literal->reals : literal->integers;
+    uint32_t numbers = intern(&c->terms.attributes, bytes, (uint32_t)literal->n * 8, NULL);
+    int64_t words[MAX_DIMENSIONS + 2] = {literal->reals != NULL, numbers};
+    memcpy(&words[2], space.sizes, space.n * sizeof *words);
+    struct term term =
+        term_leaf(&c->builder, KIND_ARRAY, value_words(c, words, space.n + 2), false, 0);
+    value_set_space(c, term, &space);
+    return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, &view)};
+}
+
+// ---- moves ------------------------------------------------------------------------------------
+
+bool value_move(struct calculus *c, struct viewed value, const struct substitution *by,
+                struct viewed *moved) {
+    struct view view, made;
+    view_get(&c->views, value.view, &view);
+    if (!view_substitute(&view, by, &made))
+        return false;
+    if (term_kind(&c->terms, value.of.of) == KIND_INDEX) {
+        *moved = value_index(c, &made.of[0]);
+        moved->of.scale = scale_multiply(&c->terms, moved->of.scale, value.of.scale);
+        return true;
+    }
+    *moved = value_of_term(c, value.of, &made);
+    return true;
+}
