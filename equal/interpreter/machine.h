@@ -39,10 +39,10 @@ const struct array *array_leave(struct machine *, const struct array *, uint32_t
 void scope_end(struct machine *, struct scope *);
 
 static inline bool shape_is_real(const struct array_shape *shape) {
-    return element_rows[shape->element].kind == ELEMENT_REAL;
+    return element_rows[shape->element].kind == NUMBER_REAL;
 }
 static inline bool shape_is_unsigned(const struct array_shape *shape) {
-    return element_rows[shape->element].kind == ELEMENT_UNSIGNED;
+    return element_rows[shape->element].kind == NUMBER_UNSIGNED;
 }
 
 static inline void array_set(struct array *to, int64_t at, const struct array *from,

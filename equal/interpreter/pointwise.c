@@ -10,12 +10,12 @@ typedef int64_t integer_unary(int64_t, enum element);
 typedef int64_t integer_binary(int64_t, int64_t, enum element);
 
 static bool is_unsigned(enum element element) {
-    return element_rows[element].kind == ELEMENT_UNSIGNED;
+    return element_rows[element].kind == NUMBER_UNSIGNED;
 }
 
 int64_t wrap_integer(enum element element, int64_t x) {
     const struct element_row *row = &element_rows[element];
-    if (row->kind == ELEMENT_TRUTH)
+    if (row->kind == NUMBER_TRUTH)
         return x != 0;
     if (row->bits == 0 || row->bits >= 64)
         return x;
@@ -331,11 +331,11 @@ static void test_finite(const struct array *in, struct array *out, int64_t n) {
 // The integer towards zero; beyond the type's range the nearest in it, and zero for what is no number.
 static int64_t truncated(double x, enum element element) {
     const struct element_row *row = &element_rows[element];
-    if (row->kind == ELEMENT_TRUTH)
+    if (row->kind == NUMBER_TRUTH)
         return x != 0;
     if (isnan(x))
         return 0;
-    bool has_sign = row->kind == ELEMENT_INTEGER;
+    bool has_sign = row->kind == NUMBER_INTEGER;
     double end = ldexp(1, row->bits - has_sign); // the first beyond
     if (x >= end)
         return has_sign ? (int64_t)((UINT64_C(1) << (row->bits - 1)) - 1)
