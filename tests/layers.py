@@ -55,7 +55,7 @@ INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runt
 FLOORS = {
     "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "stages", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
-    "equal": ["graph", "hlo", "interpreter", "layout", "values"],
+    "equal": ["graph", "hlo", "layout", "interpreter", "values"],
 }
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"

@@ -5,12 +5,14 @@
 
 #include "equal/graph/graph.h"
 
-// A device's array, or tuple. Of an array's REAL elements `reals`, of others `integers`; row-major.
+// A device's array, or tuple. Of an array's REAL elements `reals`, of others `integers`, as wide as their type is
+// (what is UNSIGNED and of 64 bits has their pattern); row-major.
 struct array {
     const struct array_shape *shape;
     double *reals;
     int64_t *integers;
     struct array *const *members; // of a tuple
+    uint32_t depth;               // the interpreter's own; zero in what it is given
 };
 
 struct execution {
@@ -18,7 +20,8 @@ struct execution {
     uint32_t n_devices;
 };
 
-enum { MAX_INTERPRETED_BYTES = 1 << 30 };
+enum { MAX_INTERPRETED_BYTES = 1 << 30, MAX_INTERPRETED_ITERATIONS = 1 << 16 };
+static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 32; // on elements
 
 // Executes the entry computation on each of the graph's devices, which meet in collectives. `inputs`: by device, then
 // by parameter, of the parameters' shapes. NULL: it cannot be executed, and `*why` says why ("rng", too many bytes,
