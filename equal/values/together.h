@@ -1,7 +1,11 @@
-// Arrays one behind the other.
+// Arrays one behind the other (KIND_JOINED).
 #ifndef PLACE_EQUAL_VALUES_TOGETHER_H
 #define PLACE_EQUAL_VALUES_TOGETHER_H
 
 #include "equal/values/value.h"
+
+// Of n arrays, each over coordinates of which `along` has so many places; over coordinates in which it has all of them.
+struct viewed value_together(struct calculus *, const struct viewed *, const int64_t *sizes,
+                             uint32_t n, uint32_t along, const struct coordinates *all);
 
 #endif
