@@ -170,7 +170,7 @@ struct source_frame {
 };
 
 // An axis of a mesh, the last of which varies fastest in a device's number.
-struct mesh_axis {
+struct device_axis {
     const char *name;
     int64_t size;
 };
@@ -185,7 +185,7 @@ struct graph {
     uint32_t n_frames;
     // The mesh whose axes device groups name (`mesh['dp'=2,'tp'=3] {'tp'}`), of several the first with most axes; none:
     // no group names any.
-    const struct mesh_axis *axes;
+    const struct device_axis *axes;
     uint32_t n_axes;
     bool is_partitioned; // behind the pass that partitions: shapes are of a device's part
 };

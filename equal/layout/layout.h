@@ -10,7 +10,7 @@ enum { MAX_MESH_AXES = 16 };
 
 // Devices are numbered with the last axis varying fastest.
 struct device_mesh {
-    struct mesh_axis axes[MAX_MESH_AXES];
+    struct device_axis axes[MAX_MESH_AXES];
     uint32_t n_axes;
     uint32_t n_devices; // the product of the sizes
 };
