@@ -14,16 +14,10 @@
 
 void value_set_space(struct calculus *, struct term, const struct space *);
 uint32_t value_words(struct calculus *, const int64_t *words, uint32_t n); // as attributes
-const int64_t *value_attributes(const struct calculus *, struct term);
 // The view of a term in normal form: a part of what stands together may be one of its parts (together.c).
 struct viewed value_of_term(struct calculus *, struct scaled, const struct view *);
-// Whether it is index / denominator.
-bool value_as_index(const struct calculus *, struct viewed, struct affine *index,
-                    int64_t *denominator);
 struct operand operand_of(const struct calculus *, struct viewed);
 struct viewed value_of_operand(struct calculus *, const struct operand *);
-// A coordinate that there is not yet, of so many places; MAX_COORDINATES: none is left.
-uint32_t add_coordinate(struct coordinates *, int64_t size);
 // The view of what a term with folded dimensions ranges over, from that of the term: folded dimensions are new
 // coordinates, added to the mask. `flags`: by dimension, whether it is. False: there are too many.
 bool unfold_view(const int64_t *flags, const int64_t *sizes, uint32_t n, const struct view *,

@@ -86,6 +86,13 @@ bool value_is_zero(const struct calculus *, struct viewed);
 // Whether it is a number, the same everywhere.
 bool value_number(const struct calculus *, struct viewed, int64_t *numerator, int64_t *denominator);
 
+// Whether it is index / denominator.
+bool value_as_index(const struct calculus *, struct viewed, struct affine *index,
+                    int64_t *denominator);
+const int64_t *value_attributes(const struct calculus *, struct term);
+// A coordinate that there is not yet, of so many places; MAX_COORDINATES: none is left.
+uint32_t add_coordinate(struct coordinates *, int64_t size);
+
 struct viewed value_zero(struct calculus *);
 struct viewed value_fraction(struct calculus *, int64_t numerator, int64_t denominator);
 // The simplest fraction that rounds to the number as floats of so many significant bits do, or KIND_NUMBER.

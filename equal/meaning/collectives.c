@@ -1,0 +1,286 @@
+// Collectives: devices' elements. The number of a device is a coordinate, of which a group's devices are digits, so a
+// collective says these digits by other coordinates: by one that is summed over, by a dimension's, or turned round.
+#include "equal/meaning/read.h"
+#include "equal/values/make.h"
+
+// A group's devices: pieces of the place in the group, with what each adds to the device's number.
+struct group_digits {
+    struct affine places; // over COORDINATE_FREE: the device's number less the first one's
+    int64_t size;
+};
+
+// ---- groups -----------------------------------------------------------------------------------
+
+static bool find_places(const struct device_groups *groups, struct affine *places) {
+    const uint32_t *of = groups->devices;
+    int64_t size = groups->size;
+    *places = affine_constant(0);
+    for (int64_t at = 1; at < size;) {
+        int64_t step = (int64_t)of[at] - of[0], extent = 1;
+        while (at * extent < size && (int64_t)of[at * extent] - of[0] == step * extent)
+            extent++;
+        while (extent > 1 && size % (at * extent) != 0)
+            extent--;
+        if (extent == 1 || step <= 0 ||
+            !affine_push(places, (struct piece){step, at, extent, 0, COORDINATE_FREE}))
+            return false;
+        at *= extent;
+    }
+    return true;
+}
+
+static int64_t place_at(const struct affine *places, int64_t at) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < places->n; i++)
+        sum += places->pieces[i].coefficient *
+               (at / places->pieces[i].stride % places->pieces[i].extent);
+    return sum;
+}
+
+// False: the groups' devices are no digits of their numbers.
+static bool find_digits(const struct device_groups *groups, struct group_digits *digits) {
+    digits->size = groups->size;
+    if (!find_places(groups, &digits->places))
+        return false;
+    for (uint32_t g = 0; g < groups->n_groups; g++) {
+        const uint32_t *of = groups->devices + (size_t)g * groups->size;
+        for (uint32_t i = 0; i < digits->places.n; i++) {
+            const struct piece *piece = &digits->places.pieces[i];
+            if (of[0] / piece->coefficient % piece->extent != 0)
+                return false;
+        }
+        for (uint32_t i = 0; i < groups->size; i++)
+            if ((int64_t)of[i] - of[0] != place_at(&digits->places, i))
+                return false;
+    }
+    return true;
+}
+
+// A device's place in its group.
+static struct affine own_place(const struct group_digits *digits) {
+    struct affine place = affine_constant(0);
+    for (uint32_t i = 0; i < digits->places.n; i++) {
+        const struct piece *piece = &digits->places.pieces[i];
+        affine_push(&place, (struct piece){piece->stride, piece->coefficient, piece->extent, 0,
+                                           COORDINATE_DEVICE});
+    }
+    return place;
+}
+
+// The device's number where its place in the group is another one: `place`, over whatever coordinates.
+static bool device_at(const struct group_digits *digits, const struct affine *place,
+                      int64_t n_devices, struct affine *device) {
+    struct affine in_order = digits->places;
+    int64_t at = 1;
+    *device = affine_constant(0);
+    if (!affine_normal(&in_order))
+        return false;
+    for (uint32_t i = in_order.n; i-- > 0;) { // from the least on
+        const struct piece *piece = &in_order.pieces[i];
+        struct affine digit;
+        if (piece->coefficient % at != 0 ||
+            !affine_push(device,
+                         (struct piece){at, at, piece->coefficient / at, 0, COORDINATE_DEVICE}) ||
+            !affine_piece(place, digits->size, piece->stride, piece->extent, &digit) ||
+            !affine_add(device, &digit, piece->coefficient))
+            return false;
+        at = piece->coefficient * piece->extent;
+    }
+    return n_devices % at == 0 &&
+           affine_push(device, (struct piece){at, at, n_devices / at, 0, COORDINATE_DEVICE}) &&
+           affine_normal(device);
+}
+
+// ---- those of groups --------------------------------------------------------------------------
+
+struct collecting {
+    const struct at *at;
+    struct viewed value;
+    const struct array_shape *from, *to;
+    struct group_digits digits;
+    int64_t n_devices;
+};
+
+static bool reduced(const struct collecting *x, struct viewed *made) {
+    struct coordinates all = coordinates_of(x->at->r, x->from);
+    uint32_t k = add_coordinate(&all, x->digits.size);
+    struct affine place = affine_coordinate(k, x->digits.size), device;
+    struct substitution by = {0};
+    struct viewed value;
+    if (!device_at(&x->digits, &place, x->n_devices, &device))
+        return false;
+    by.of[COORDINATE_DEVICE] = &device;
+    by.sizes[COORDINATE_DEVICE] = x->n_devices;
+    enum primitive primitive = region_primitive(x->at->r->graph, x->at->by->attributes->called[0]);
+    return value_move(x->at->r->c, x->value, &by, &value) &&
+           fold_values(x->at->r->c, primitive, shape_kind(x->from), value, UINT64_C(1) << k, &all,
+                       made);
+}
+
+static bool gathered(const struct collecting *x, struct viewed *made) {
+    uint32_t k = (uint32_t)x->at->by->attributes->dimensions.of[0];
+    int64_t size = x->from->sizes[k];
+    struct affine own = affine_constant(0), place = affine_constant(0), device;
+    struct substitution by = {0};
+    affine_push(&own, (struct piece){1, 1, size, 0, k});
+    affine_push(&place, (struct piece){1, size, x->digits.size, 0, k});
+    if (!device_at(&x->digits, &place, x->n_devices, &device))
+        return false;
+    by.of[k] = &own;
+    by.sizes[k] = size;
+    by.of[COORDINATE_DEVICE] = &device;
+    by.sizes[COORDINATE_DEVICE] = x->n_devices;
+    return value_move(x->at->r->c, x->value, &by, made);
+}
+
+static bool scattered(const struct collecting *x, struct viewed *made) {
+    uint32_t k = (uint32_t)x->at->by->attributes->dimensions.of[0];
+    int64_t size = x->to->sizes[k];
+    struct affine own = own_place(&x->digits), index = affine_constant(0);
+    struct substitution by = {0};
+    struct viewed sum;
+    if (!reduced(x, &sum) || !affine_add(&index, &own, size) ||
+        !affine_push(&index, (struct piece){1, 1, size, 0, k}) || !affine_normal(&index))
+        return false;
+    by.of[k] = &index;
+    by.sizes[k] = x->from->sizes[k];
+    return value_move(x->at->r->c, sum, &by, made);
+}
+
+static bool exchanged(const struct collecting *x, struct viewed *made) {
+    uint32_t k = (uint32_t)x->at->by->attributes->dimensions.of[0];
+    int64_t block = x->from->sizes[k] / x->digits.size;
+    struct affine own = own_place(&x->digits), index = affine_constant(0), device;
+    struct affine place = affine_constant(0);
+    struct substitution by = {0};
+    affine_push(&place, (struct piece){1, block, x->digits.size, 0, k});
+    if (!affine_add(&index, &own, block) ||
+        !affine_push(&index, (struct piece){1, 1, block, 0, k}) || !affine_normal(&index) ||
+        !device_at(&x->digits, &place, x->n_devices, &device))
+        return false;
+    by.of[k] = &index;
+    by.sizes[k] = x->from->sizes[k];
+    by.of[COORDINATE_DEVICE] = &device;
+    by.sizes[COORDINATE_DEVICE] = x->n_devices;
+    return value_move(x->at->r->c, x->value, &by, made);
+}
+
+// ---- permutations -----------------------------------------------------------------------------
+
+enum { NO_SOURCE_DEVICE = -1 };
+
+// One digit of the devices' numbers, by which each has what another one had; devices without one have zeros.
+struct turned {
+    int64_t stride, extent, shift;
+};
+
+static int64_t source_of(const struct turned *t, int64_t device) {
+    int64_t digit = device / t->stride % t->extent;
+    return device + ((digit + t->shift) % t->extent - digit) * t->stride;
+}
+
+static bool fits(const struct turned *t, const int64_t *sources, int64_t n) {
+    for (int64_t d = 0; d < n; d++)
+        if (sources[d] != NO_SOURCE_DEVICE && sources[d] != source_of(t, d))
+            return false;
+    return true;
+}
+
+static bool find_turned(const int64_t *sources, int64_t n, struct turned *t) {
+    int64_t first = 0;
+    while (first < n && sources[first] == NO_SOURCE_DEVICE)
+        first++;
+    for (t->stride = 1; t->stride <= n; t->stride++)
+        for (t->extent = 1; n % t->stride == 0 && t->extent <= n / t->stride; t->extent++) {
+            if (n / t->stride % t->extent != 0)
+                continue;
+            int64_t from = first < n ? sources[first] / t->stride % t->extent : 0;
+            t->shift = (from - first / t->stride % t->extent + t->extent) % t->extent;
+            if (fits(t, sources, n))
+                return true;
+        }
+    return false;
+}
+
+// One where devices have a source: those without are the ones at one end of the digit.
+static bool covered(const struct at *at, const struct turned *t, const int64_t *sources, int64_t n,
+                    struct viewed *factor) {
+    struct calculus *c = at->r->c;
+    int64_t least = t->extent, largest = -1;
+    for (int64_t d = 0; d < n; d++) {
+        int64_t digit = d / t->stride % t->extent;
+        if (sources[d] == NO_SOURCE_DEVICE)
+            continue;
+        least = digit < least ? digit : least;
+        largest = digit > largest ? digit : largest;
+    }
+    for (int64_t d = 0; d < n; d++) {
+        int64_t digit = d / t->stride % t->extent;
+        if ((sources[d] != NO_SOURCE_DEVICE) != (digit >= least && digit <= largest))
+            return false;
+    }
+    struct affine digit = affine_constant(0);
+    affine_push(&digit, (struct piece){1, t->stride, t->extent, 0, COORDINATE_DEVICE});
+    struct viewed place = value_index(c, &digit);
+    struct viewed above[] = {place, value_fraction(c, -least, 1)};
+    struct viewed below[] = {value_scaled(c, place, -1, 1), value_fraction(c, largest, 1)};
+    struct viewed both[] = {
+        value_test(c, KIND_AT_LEAST, value_sum(c, above, 2, &at->all), true, &at->all),
+        value_test(c, KIND_AT_LEAST, value_sum(c, below, 2, &at->all), true, &at->all)};
+    *factor = value_product(c, both, 2, 0, &at->all);
+    return true;
+}
+
+static bool read_permute(const struct at *at, struct viewed value, struct viewed *made) {
+    int64_t n = at->r->graph->n_devices;
+    int64_t *sources = ARENA_ARRAY(&at->r->c->scratch, int64_t, n + 1);
+    for (int64_t d = 0; d < n; d++)
+        sources[d] = NO_SOURCE_DEVICE;
+    for (uint32_t i = 0; i < at->by->attributes->n_pairs; i++)
+        sources[at->by->attributes->pairs[i].to] = at->by->attributes->pairs[i].from;
+    struct turned t;
+    struct substitution by = {0};
+    struct affine device = affine_constant(0);
+    struct viewed both[2];
+    if (!find_turned(sources, n, &t) || !covered(at, &t, sources, n, &both[0]))
+        return false;
+    int64_t above = t.stride * t.extent;
+    affine_push(&device, (struct piece){1, 1, t.stride, 0, COORDINATE_DEVICE});
+    affine_push(&device, (struct piece){t.stride, t.stride, t.extent, t.shift, COORDINATE_DEVICE});
+    affine_push(&device, (struct piece){above, above, n / above, 0, COORDINATE_DEVICE});
+    by.of[COORDINATE_DEVICE] = &device;
+    by.sizes[COORDINATE_DEVICE] = n;
+    if (!affine_normal(&device) || !value_move(at->r->c, value, &by, &both[1]))
+        return false;
+    *made = value_product(at->r->c, both, 2, 0, &at->all);
+    return true;
+}
+
+bool read_collective(const struct at *at, uint32_t operand, const struct array_shape *result,
+                     struct viewed *made) {
+    struct collecting x = {.at = at,
+                           .value = operand_value(at, operand),
+                           .from = operand_shape(at, operand),
+                           .to = result,
+                           .n_devices = at->r->graph->n_devices};
+    if (at->by->attributes->counts_replicas || x.n_devices == 1) {
+        *made = x.value;
+        return true;
+    }
+    if (at->by->primitive == PRIM_COLLECTIVE_PERMUTE)
+        return read_permute(at, x.value, made);
+    if (!find_digits(at->by->attributes->groups, &x.digits))
+        return false;
+    switch (at->by->primitive) {
+    case PRIM_ALL_REDUCE:
+        return reduced(&x, made);
+    case PRIM_ALL_GATHER:
+        return gathered(&x, made);
+    case PRIM_REDUCE_SCATTER:
+        return scattered(&x, made);
+    case PRIM_ALL_TO_ALL:
+        return !at->by->shape->is_tuple && exchanged(&x, made);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,273 @@
+// Functions of elements. Many are others: what is left divided, subtracted, negated or a logistic function is made of
+// sums, products and powers, so that it has one normal form however it is written.
+#include <math.h>
+#include <string.h>
+
+#include "equal/meaning/read.h"
+#include "equal/values/range.h"
+#include "equal/values/make.h"
+
+static struct viewed one(const struct at *at) {
+    return value_fraction(at->r->c, 1, 1);
+}
+
+static struct viewed negated(const struct at *at, struct viewed value) {
+    return value_scaled(at->r->c, value, -1, 1);
+}
+
+static struct viewed plus(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed both[] = {a, b};
+    return value_sum(at->r->c, both, 2, &at->all);
+}
+
+static struct viewed times(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed both[] = {a, b};
+    return value_product(at->r->c, both, 2, 0, &at->all);
+}
+
+static struct viewed power(const struct at *at, struct viewed value, int64_t n, int64_t d) {
+    return value_power(at->r->c, value, n, d, &at->all);
+}
+
+static bool commutes(enum primitive primitive) {
+    switch (primitive) {
+    case PRIM_MAXIMUM:
+    case PRIM_MINIMUM:
+    case PRIM_AND:
+    case PRIM_OR:
+    case PRIM_XOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct viewed function(const struct at *at, enum primitive primitive,
+                              const struct viewed *values, uint32_t n) {
+    bool whole = shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
+    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, whole, values, n,
+                           commutes(primitive), &at->all);
+}
+
+// ---- integers ---------------------------------------------------------------------------------
+
+// Of an index that is not negative, by a positive number.
+static bool divided_index(const struct at *at, bool rest, struct viewed *made) {
+    struct calculus *c = at->r->c;
+    struct affine index, part;
+    int64_t denominator, divisor, one_below;
+    if (!value_as_index(c, operand_value(at, 0), &index, &denominator) || denominator != 1 ||
+        !value_number(c, operand_value(at, 1), &divisor, &one_below) || one_below != 1 ||
+        divisor <= 0 || affine_least(&index) < 0)
+        return false;
+    if (rest ? !affine_piece(&index, INT64_MAX, 1, divisor, &part)
+             : !affine_piece(&index, INT64_MAX, divisor, INT64_MAX / divisor, &part))
+        return false;
+    *made = value_index(c, &part);
+    return affine_normal(&part);
+}
+
+static struct viewed divided(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed made;
+    if (shape_kind(at->by->shape) == NUMBER_REAL)
+        return times(at, a, power(at, b, -1, 1));
+    if (divided_index(at, false, &made))
+        return made;
+    struct viewed both[] = {a, b};
+    return function(at, PRIM_DIVIDE, both, 2);
+}
+
+static struct viewed remainder_of(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed made, both[] = {a, b};
+    if (shape_kind(at->by->shape) != NUMBER_REAL && divided_index(at, true, &made))
+        return made;
+    return function(at, PRIM_REMAINDER, both, 2);
+}
+
+// ---- choices ----------------------------------------------------------------------------------
+
+static bool is_infinite(const struct calculus *c, struct viewed value, bool below) {
+    if (term_kind(&c->terms, value.of.of) != KIND_NUMBER)
+        return false;
+    double number;
+    memcpy(&number, value_attributes(c, value.of.of), sizeof number);
+    return isinf(number) && (scale_get(&c->terms, value.of.scale)->numerator < 0) == below;
+}
+
+static struct viewed extreme(const struct at *at, bool largest, struct viewed a, struct viewed b) {
+    struct viewed both[] = {a, b};
+    if (value_equal(a, b) || is_infinite(at->r->c, b, largest))
+        return a;
+    if (is_infinite(at->r->c, a, largest))
+        return b;
+    return function(at, largest ? PRIM_MAXIMUM : PRIM_MINIMUM, both, 2);
+}
+
+static struct viewed clamped(const struct at *at, struct viewed low, struct viewed value,
+                             struct viewed high) {
+    struct calculus *c = at->r->c;
+    struct bounds of = value_bounds(c, value), from = value_bounds(c, low);
+    struct bounds to = value_bounds(c, high);
+    bool above = of.below && from.above && of.least >= from.largest;
+    bool below = of.above && to.below && of.largest <= to.least;
+    bool whole = shape_kind(at->by->shape) != NUMBER_REAL;
+    if (whole && above && below)
+        return value;
+    struct viewed all[] = {low, value, high};
+    return function(at, PRIM_CLAMP, all, 3);
+}
+
+static struct viewed compared(const struct at *at, struct viewed a, struct viewed b) {
+    struct calculus *c = at->r->c;
+    bool integers = shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
+    struct viewed more = plus(at, a, negated(at, b)), less = negated(at, more);
+    switch (at->by->attributes->direction) {
+    case DIRECTION_GE:
+        return value_test(c, KIND_AT_LEAST, more, integers, &at->all);
+    case DIRECTION_GT:
+        return value_test(c, KIND_ABOVE, more, integers, &at->all);
+    case DIRECTION_LE:
+        return value_test(c, KIND_AT_LEAST, less, integers, &at->all);
+    case DIRECTION_LT:
+        return value_test(c, KIND_ABOVE, less, integers, &at->all);
+    case DIRECTION_EQ:
+        return value_test(c, KIND_IS_ZERO, more, integers, &at->all);
+    default:
+        return value_not(c, value_test(c, KIND_IS_ZERO, more, integers, &at->all), &at->all);
+    }
+}
+
+static struct viewed converted(const struct at *at, struct viewed value) {
+    struct calculus *c = at->r->c;
+    enum number_kind from = shape_kind(operand_shape(at, 0)), to = shape_kind(at->by->shape);
+    struct affine index;
+    int64_t denominator;
+    if (to == NUMBER_TRUTH && from != NUMBER_TRUTH) {
+        struct viewed zero = value_test(c, KIND_IS_ZERO, value, from != NUMBER_REAL, &at->all);
+        return value_not(c, zero, &at->all);
+    }
+    bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
+    if (to == NUMBER_REAL || from != NUMBER_REAL || whole)
+        return value;
+    return function(at, PRIM_CONVERT, &value, 1);
+}
+
+// ---- truths and bits --------------------------------------------------------------------------
+
+static struct viewed either(const struct at *at, struct viewed a, struct viewed b) {
+    struct calculus *c = at->r->c;
+    struct viewed neither = times(at, value_not(c, a, &at->all), value_not(c, b, &at->all));
+    return value_not(c, neither, &at->all);
+}
+
+static struct viewed bits(const struct at *at, struct viewed a, struct viewed b) {
+    enum primitive primitive = at->by->primitive;
+    struct viewed both[] = {a, b};
+    bool truths = shape_kind(at->by->shape) == NUMBER_TRUTH;
+    if (truths && primitive == PRIM_AND)
+        return value_equal(a, b) ? a : times(at, a, b);
+    if (truths && primitive == PRIM_OR)
+        return value_equal(a, b) ? a : either(at, a, b);
+    return function(at, primitive, both, 2);
+}
+
+// ---- powers -----------------------------------------------------------------------------------
+
+static struct viewed raised(const struct at *at, struct viewed base, struct viewed exponent) {
+    int64_t n, d;
+    struct viewed both[] = {base, exponent};
+    if (value_number(at->r->c, exponent, &n, &d) && n >= -8 && n <= 8 && d <= 4)
+        return power(at, base, n, d);
+    return function(at, PRIM_POWER, both, 2);
+}
+
+static struct viewed exponential(const struct at *at, struct viewed value) {
+    if (value_is_zero(at->r->c, value))
+        return one(at);
+    return function(at, PRIM_EXPONENTIAL, &value, 1);
+}
+
+static struct viewed logarithm(const struct at *at, struct viewed value) {
+    if (value_equal(value, one(at)))
+        return value_zero(at->r->c);
+    return function(at, PRIM_LOG, &value, 1);
+}
+
+static struct viewed read_one(const struct at *at, struct viewed a) {
+    switch (at->by->primitive) {
+    case PRIM_COPY:
+    case PRIM_REDUCE_PRECISION:
+        return a;
+    case PRIM_CONVERT:
+        return converted(at, a);
+    case PRIM_NEGATE:
+        return negated(at, a);
+    case PRIM_EXPONENTIAL:
+        return exponential(at, a);
+    case PRIM_EXPONENTIAL_MINUS_ONE:
+        return plus(at, exponential(at, a), negated(at, one(at)));
+    case PRIM_LOG:
+        return logarithm(at, a);
+    case PRIM_LOG_PLUS_ONE:
+        return logarithm(at, plus(at, a, one(at)));
+    case PRIM_LOGISTIC:
+        return power(at, plus(at, one(at), exponential(at, negated(at, a))), -1, 1);
+    case PRIM_SQRT:
+        return power(at, a, 1, 2);
+    case PRIM_RSQRT:
+        return power(at, a, -1, 2);
+    case PRIM_CBRT:
+        return power(at, a, 1, 3);
+    case PRIM_NOT:
+        if (shape_kind(at->by->shape) == NUMBER_TRUTH)
+            return value_not(at->r->c, a, &at->all);
+        return function(at, PRIM_NOT, &a, 1);
+    default:
+        return function(at, at->by->primitive, &a, 1);
+    }
+}
+
+static struct viewed read_two(const struct at *at, struct viewed a, struct viewed b) {
+    bool truths = shape_kind(at->by->shape) == NUMBER_TRUTH;
+    switch (at->by->primitive) {
+    case PRIM_ADD:
+        return truths ? either(at, a, b) : plus(at, a, b);
+    case PRIM_SUBTRACT:
+        return plus(at, a, negated(at, b));
+    case PRIM_MULTIPLY:
+        return times(at, a, b);
+    case PRIM_DIVIDE:
+        return divided(at, a, b);
+    case PRIM_REMAINDER:
+        return remainder_of(at, a, b);
+    case PRIM_POWER:
+        return raised(at, a, b);
+    case PRIM_MAXIMUM:
+        return extreme(at, true, a, b);
+    case PRIM_MINIMUM:
+        return extreme(at, false, a, b);
+    case PRIM_COMPARE:
+        return compared(at, a, b);
+    case PRIM_AND:
+    case PRIM_OR:
+    case PRIM_XOR:
+        return bits(at, a, b);
+    default: {
+        struct viewed both[] = {a, b};
+        return function(at, at->by->primitive, both, 2);
+    }
+    }
+}
+
+bool read_elements(const struct at *at, struct viewed *made) {
+    struct viewed a = operand_value(at, 0);
+    if (at->by->n_operands == 1)
+        *made = read_one(at, a);
+    else if (at->by->n_operands == 2)
+        *made = read_two(at, a, operand_value(at, 1));
+    else if (at->by->primitive == PRIM_SELECT)
+        *made = value_select(at->r->c, a, operand_value(at, 1), operand_value(at, 2), &at->all);
+    else
+        *made = clamped(at, a, operand_value(at, 1), operand_value(at, 2));
+    return true;
+}

@@ -1,0 +1,233 @@
+// Computations, instruction by instruction. What is called is read where it is called; a loop whose condition is known
+// each time is read turn by turn.
+#include "equal/meaning/meaning.h"
+
+#include "equal/meaning/read.h"
+#include "ir/check.h"
+
+struct coordinates coordinates_of(const struct reading *r, const struct array_shape *shape) {
+    struct coordinates all = {{0}};
+    for (uint32_t k = 0; k < shape->rank; k++)
+        all.sizes[k] = shape->sizes[k];
+    all.sizes[COORDINATE_DEVICE] = r->graph->n_devices;
+    return all;
+}
+
+struct viewed unread_value(const struct at *at, const char *why) {
+    struct unread unread = {at->by, why};
+    ARENA_PUSH(at->r->c->arena, at->r->unread, at->r->n_unread, at->r->cap_unread, unread);
+    return value_unknown(at->r->c, &at->all);
+}
+
+// ---- given ------------------------------------------------------------------------------------
+
+static struct viewed read_constant(const struct at *at) {
+    const struct literal *literal = at->by->attributes->literal;
+    struct calculus *c = at->r->c;
+    enum element element = at->by->shape->element;
+    if (literal->n > 1)
+        return value_array(c, literal, &at->all);
+    if (literal->integers)
+        return value_fraction(c, literal->integers[0], 1);
+    unsigned significand = element == ELEMENT_TYPE_F64    ? 53
+                           : element == ELEMENT_TYPE_BF16 ? 8
+                           : element == ELEMENT_TYPE_F16  ? 11
+                                                          : 24;
+    return value_real(c, literal->reals[0], significand);
+}
+
+static bool read_given(const struct at *at, struct viewed *made) {
+    struct affine index;
+    switch (at->by->primitive) {
+    case PRIM_CONSTANT:
+        *made = read_constant(at);
+        return true;
+    case PRIM_IOTA: {
+        uint32_t k = (uint32_t)at->by->attributes->dimensions.of[0];
+        index = affine_coordinate(k, at->by->shape->sizes[k]);
+        *made = value_index(at->r->c, &index);
+        return true;
+    }
+    case PRIM_PARTITION_ID:
+        index = affine_coordinate(COORDINATE_DEVICE, at->r->graph->n_devices);
+        *made = value_index(at->r->c, &index);
+        return true;
+    case PRIM_REPLICA_ID:
+        *made = value_zero(at->r->c);
+        return true;
+    default:
+        return false;
+    }
+}
+
+// ---- computations -----------------------------------------------------------------------------
+
+static const struct meaning *read_computation(struct reading *r, uint32_t number,
+                                              const struct meaning *parameters);
+
+static struct meaning unread_meaning(const struct at *at, const struct array_shape *shape,
+                                     const char *why) {
+    struct meaning meaning = {0};
+    struct at part = *at;
+    part.all = coordinates_of(at->r, shape);
+    if (!shape->is_tuple) {
+        meaning.value = unread_value(&part, why);
+        return meaning;
+    }
+    struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, shape->n_members + 1);
+    for (uint32_t i = 0; i < shape->n_members; i++)
+        members[i] = unread_meaning(at, shape->members[i], why);
+    meaning.members = members;
+    return meaning;
+}
+
+static bool read_call(const struct at *at, uint32_t computation, struct meaning *made) {
+    struct meaning *arguments =
+        ARENA_ARRAY(at->r->c->arena, struct meaning, at->by->n_operands + 1);
+    for (uint32_t i = 0; i < at->by->n_operands; i++)
+        arguments[i] = at->meanings[at->by->operands[i]];
+    const struct meaning *root = read_computation(at->r, computation, arguments);
+    if (root)
+        *made = *root;
+    return root;
+}
+
+static bool read_while(const struct at *at, struct meaning *made) {
+    struct meaning state = at->meanings[at->by->operands[0]];
+    for (;;) {
+        int64_t n, d;
+        const struct meaning *goes_on =
+            read_computation(at->r, at->by->attributes->called[0], &state);
+        if (!goes_on || !value_number(at->r->c, goes_on->value, &n, &d))
+            return false;
+        if (n == 0)
+            break;
+        const struct meaning *next = read_computation(at->r, at->by->attributes->called[1], &state);
+        if (!next)
+            return false;
+        state = *next;
+    }
+    *made = state;
+    return true;
+}
+
+static bool read_conditional(const struct at *at, struct meaning *made) {
+    int64_t n, d, branch;
+    const struct instruction_attributes *a = at->by->attributes;
+    if (!value_number(at->r->c, operand_value(at, 0), &n, &d))
+        return false;
+    branch = shape_kind(operand_shape(at, 0)) == NUMBER_TRUTH ? n == 0 : n / d;
+    if (branch < 0 || branch >= a->n_called)
+        branch = a->n_called - 1;
+    struct meaning argument = at->meanings[at->by->operands[1 + branch]];
+    const struct meaning *root = read_computation(at->r, a->called[branch], &argument);
+    if (root)
+        *made = *root;
+    return root;
+}
+
+static bool read_control(const struct at *at, struct meaning *made) {
+    switch (at->by->primitive) {
+    case PRIM_CALL:
+        return read_call(at, at->by->attributes->called[0], made);
+    case PRIM_WHILE:
+        return read_while(at, made);
+    case PRIM_CONDITIONAL:
+        return read_conditional(at, made);
+    default:
+        return false;
+    }
+}
+
+static bool read_tuple(const struct at *at, struct meaning *made) {
+    struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, at->by->n_operands + 1);
+    for (uint32_t i = 0; i < at->by->n_operands; i++)
+        members[i] = at->meanings[at->by->operands[i]];
+    made->members = members;
+    return true;
+}
+
+static bool read_collectives(const struct at *at, struct meaning *made) {
+    const struct array_shape *shape = at->by->shape;
+    if (!shape->is_tuple)
+        return read_collective(at, 0, shape, &made->value);
+    struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, shape->n_members + 1);
+    for (uint32_t i = 0; i < shape->n_members; i++) {
+        struct at part = *at;
+        part.all = coordinates_of(at->r, shape->members[i]);
+        if (i >= at->by->n_operands ||
+            !read_collective(&part, i, shape->members[i], &members[i].value))
+            return false;
+    }
+    made->members = members;
+    return true;
+}
+
+static bool read_other(const struct at *at, struct meaning *made) {
+    switch (at->by->primitive) {
+    case PRIM_TUPLE:
+        return read_tuple(at, made);
+    case PRIM_GET_TUPLE_ELEMENT:
+        *made = at->meanings[at->by->operands[0]].members[at->by->attributes->index];
+        return true;
+    case PRIM_COPY:
+    case PRIM_OPTIMIZATION_BARRIER:
+        *made = at->meanings[at->by->operands[0]];
+        return true;
+    case PRIM_GATHER:
+    case PRIM_SCATTER:
+        return read_indexed(at, &made->value);
+    default:
+        break;
+    }
+    switch (primitive_rows[at->by->primitive].class) {
+    case PRIMITIVE_GIVEN:
+        return read_given(at, &made->value);
+    case PRIMITIVE_POINTWISE:
+        return read_elements(at, &made->value);
+    case PRIMITIVE_MOVE:
+        return read_move(at, &made->value);
+    case PRIMITIVE_FOLD:
+        return read_fold(at, &made->value);
+    case PRIMITIVE_COLLECTIVE:
+        return read_collectives(at, made);
+    case PRIMITIVE_CONTROL:
+        return read_control(at, made);
+    default:
+        return false;
+    }
+}
+
+static const struct meaning *read_all(struct reading *r, const struct computation *of,
+                                      const struct meaning *parameters) {
+    struct meaning *meanings = ARENA_ARRAY(r->c->arena, struct meaning, of->n + 1);
+    for (uint32_t i = 0; i < of->n; i++) {
+        const struct instruction *by = &of->instructions[i];
+        struct at at = {r, of, by, meanings, coordinates_of(r, by->shape)};
+        if (++r->n_read > MOST_INSTRUCTIONS_READ)
+            return NULL;
+        if (by->primitive == PRIM_PARAMETER)
+            meanings[i] = parameters[by->attributes->index];
+        else if (!read_other(&at, &meanings[i]))
+            meanings[i] = unread_meaning(&at, by->shape, "it has no rule");
+        if (primitive_rows[by->primitive].class != PRIMITIVE_CONTROL && r->depth == 1)
+            arena_reuse(&r->c->scratch);
+    }
+    return meanings;
+}
+
+static const struct meaning *read_computation(struct reading *r, uint32_t number,
+                                              const struct meaning *parameters) {
+    const struct computation *of = &r->graph->computations[number];
+    r->depth++;
+    const struct meaning *meanings = read_all(r, of, parameters);
+    r->depth--;
+    return meanings ? &meanings[of->root] : NULL;
+}
+
+bool meanings_read(struct reading *r) {
+    const struct computation *of = &r->graph->computations[r->graph->entry];
+    r->depth = 1;
+    r->meanings = read_all(r, of, r->parameters);
+    return r->meanings;
+}

@@ -1,0 +1,34 @@
+// What instructions mean: the value of each, made of those of its operands, in one pass in the text's order.
+#ifndef PLACE_EQUAL_MEANING_MEANING_H
+#define PLACE_EQUAL_MEANING_MEANING_H
+
+#include "equal/values/value.h"
+
+struct meaning {
+    struct viewed value;           // over the array's dimensions and the device's number
+    const struct meaning *members; // of a tuple; of an array NULL
+};
+
+// What has no rule, and so equals nothing but itself.
+struct unread {
+    const struct instruction *instruction;
+    const char *why;
+};
+
+struct reading {
+    struct calculus *c;
+    const struct graph *graph;
+    const struct meaning *parameters; // of the entry computation
+    const struct meaning *meanings;   // by instruction of the entry computation, once read
+    struct unread *unread;
+    uint32_t n_unread, cap_unread;
+    int64_t n_read; // instructions, those of calls and of loops' iterations each time
+    uint32_t depth;
+};
+
+enum { MOST_INSTRUCTIONS_READ = 20 * 1000 * 1000 };
+
+// Reads the entry computation, of which `parameters` are given. False: it takes more than may be read.
+bool meanings_read(struct reading *);
+
+#endif

@@ -1,0 +1,48 @@
+// Between the files that read instructions.
+//
+//   meaning.c     computations, what is called, loops with known counts
+//   elements.c    functions of elements
+//   moves.c       elements at other places
+//   folds.c       products and sums over dimensions
+//   indexed.c     gather and scatter
+//   collectives.c elements of other devices
+#ifndef PLACE_EQUAL_MEANING_READ_H
+#define PLACE_EQUAL_MEANING_READ_H
+
+#include "equal/meaning/meaning.h"
+
+// An instruction that is being read, and its operands' meanings.
+struct at {
+    struct reading *r;
+    const struct computation *of;
+    const struct instruction *by;
+    const struct meaning *meanings; // of the computation's instructions
+    struct coordinates all;         // those of its result
+};
+
+static inline struct viewed operand_value(const struct at *at, uint32_t i) {
+    return at->meanings[at->by->operands[i]].value;
+}
+static inline const struct array_shape *operand_shape(const struct at *at, uint32_t i) {
+    return graph_operand(at->of, at->by, i)->shape;
+}
+static inline enum number_kind shape_kind(const struct array_shape *shape) {
+    return element_rows[shape->element].kind;
+}
+struct coordinates coordinates_of(const struct reading *, const struct array_shape *);
+// A value that equals nothing, and why.
+struct viewed unread_value(const struct at *, const char *why);
+// The primitive that a computation does with its two parameters, in whichever order; OPAQUE: another one.
+enum primitive region_primitive(const struct graph *, uint32_t computation);
+// What the primitive folds to over the coordinates in the mask. False: it does not fold.
+bool fold_values(struct calculus *, enum primitive, enum number_kind, struct viewed, uint64_t mask,
+                 const struct coordinates *, struct viewed *);
+
+bool read_elements(const struct at *, struct viewed *);
+bool read_move(const struct at *, struct viewed *);
+bool read_fold(const struct at *, struct viewed *);
+bool read_indexed(const struct at *, struct viewed *);
+bool read_collective(const struct at *, uint32_t operand, const struct array_shape *result,
+                     struct viewed *);
+
+#endif
