@@ -210,8 +210,7 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
             meanings[i] = parameters[by->attributes->index];
         else if (!read_other(&at, &meanings[i]))
             meanings[i] = unread_meaning(&at, by->shape, "it has no rule");
-        if (primitive_rows[by->primitive].class != PRIMITIVE_CONTROL && r->depth == 1)
-            arena_reuse(&r->c->scratch);
+        arena_reuse(&r->c->scratch); // nothing of what is around a call lies there
     }
     return meanings;
 }
