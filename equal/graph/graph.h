@@ -16,7 +16,7 @@
 #include "ir/arena.h"
 #include "ir/span.h"
 
-enum { MAX_GRAPH_RANK = 16, MAX_CALL_DEPTH = 64 };
+enum { MAX_GRAPH_RANK = 16, MAX_CALL_DEPTH = 64, MAX_GRAPH_DEVICES = 1 << 16 };
 
 enum number_kind { NUMBER_TRUTH, NUMBER_INTEGER, NUMBER_UNSIGNED, NUMBER_REAL, NUMBER_OTHER };
 enum element {
@@ -136,7 +136,11 @@ struct instruction_attributes {
         *called; // computations: call, map, reduce, scatter, all_reduce, reduce_scatter, sort,
                  // conditional (branches in order); while: condition, body
     uint32_t n_called;
-    const char *target;   // custom_call; of what is OPAQUE, its word
+    const char *target; // custom_call; of what is OPAQUE, its word
+    const char *
+        others; // of what is OPAQUE or of class OTHER: its attributes that have no field here, as they are
+        // written, but those that say nothing of values; NULL: none. Called computations are in
+        // `called`.
     const char *sharding; // what stands behind `sharding=`, braces included; NULL: none
     int64_t exponent_bits, mantissa_bits; // reduce_precision
 };
@@ -150,7 +154,7 @@ struct instruction {
     const char *name;                                // without the percent sign
     const char *path;                                // the `op_name` of its metadata; NULL: none
     uint32_t frame;                                  // of the graph's, from 1 on; 0: none
-    struct span span;                                // its line
+    struct span span;                                // its name, at its line
 };
 
 struct computation {

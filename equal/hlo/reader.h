@@ -1,0 +1,50 @@
+// What the reader knows while it goes through a module: files from attributes.c on share it (scan.h lists them).
+#ifndef PLACE_EQUAL_HLO_READER_H
+#define PLACE_EQUAL_HLO_READER_H
+
+#include "equal/hlo/frames.h"
+#include "equal/hlo/groups.h"
+#include "equal/hlo/scan.h"
+#include "equal/hlo/shapes.h"
+#include "equal/hlo/words.h"
+
+// What is to be known of an instruction beside what the graph has, for those that read it.
+struct as_written {
+    struct word shape;
+    bool is_row_major;
+    bool is_started; // its result is to be waited for
+};
+// Who has a name: an instruction of this computation. Names are numbered in the module, and of the number's last owner.
+struct named_instruction {
+    uint32_t computation, instruction;
+};
+
+struct reader {
+    struct scanner s;
+    struct shapes shapes;
+    struct groups groups;
+    struct frames frames;
+    struct words opcodes, attributes; // those of the tables, by their numbers there
+    struct words strings;             // paths, shardings, targets: equal ones are one pointer
+    struct words names;               // of instructions
+    struct named_instruction *named;  // by the number of the name
+    uint32_t n_named, named_cap;
+    struct words computation_names; // numbers are those of computations
+    struct computation *computations;
+    uint32_t *depths; // by computation: calls of calls inside of it
+    uint32_t n_computations, computations_cap, depths_cap;
+    struct word name; // of the computation that is read
+    struct instruction *instructions;
+    struct as_written *written;
+    uint32_t n, cap, written_cap;
+    uint32_t depth; // so far, of the computation that is read
+    const struct instruction_attributes *no_attributes;
+    bool has_shardings;
+};
+
+// The computation that is read is numbered as the next.
+uint32_t find_computation(struct reader *,
+                          struct word name); // UINT32_MAX: it has been reported that there is none
+const char *reader_string(struct reader *, struct word);
+
+#endif

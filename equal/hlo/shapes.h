@@ -1,0 +1,28 @@
+// Shapes of the text: `f32[2,3]{1,0}`, `(s32[], f32[4])`, `token[]`.
+#ifndef PLACE_EQUAL_HLO_SHAPES_H
+#define PLACE_EQUAL_HLO_SHAPES_H
+
+#include "equal/graph/graph.h"
+#include "equal/hlo/scan.h"
+#include "verify/algebra/intern.h"
+
+struct shapes {
+    struct intern keys; // each shape's number is its key's
+    const struct array_shape **known;
+    uint32_t n, cap;
+    const struct array_shape **members; // of the tuples that are being read
+    uint32_t n_members, members_cap;
+};
+// A shape, and what is said of how it lies in memory.
+struct written_shape {
+    const struct array_shape *shape;
+    bool is_row_major; // elements lie as they are numbered, without tiles
+    bool is_dynamic;   // sizes are known only when it runs: those here are bounds
+};
+
+struct shapes shapes_new(struct arena *scratch);
+bool read_shape(struct scanner *, struct shapes *, struct written_shape *);
+// Moves behind a shape without reading it.
+bool skip_shape(struct scanner *);
+
+#endif
