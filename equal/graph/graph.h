@@ -136,8 +136,8 @@ struct instruction_attributes {
         *called; // computations: call, map, reduce, scatter, all_reduce, reduce_scatter, sort,
                  // conditional (branches in order); while: condition, body
     uint32_t n_called;
-    const char *target;                   // custom_call; of what is OPAQUE, its word
-    const char *sharding;                 // the text in braces behind `sharding=`; NULL: none
+    const char *target;   // custom_call; of what is OPAQUE, its word
+    const char *sharding; // what stands behind `sharding=`, braces included; NULL: none
     int64_t exponent_bits, mantissa_bits; // reduce_precision
 };
 
@@ -169,6 +169,12 @@ struct source_frame {
     uint32_t parent; // 0: none
 };
 
+// An axis of a mesh, the last of which varies fastest in a device's number.
+struct mesh_axis {
+    const char *name;
+    int64_t size;
+};
+
 struct graph {
     const char *name;
     struct computation *computations; // those that are called before those that call them
@@ -177,6 +183,10 @@ struct graph {
     uint32_t n_devices;                // `num_partitions`, at least 1
     const struct source_frame *frames; // [0] is none
     uint32_t n_frames;
+    // The mesh whose axes device groups name (`mesh['dp'=2,'tp'=3] {'tp'}`), of several the first with most axes; none:
+    // no group names any.
+    const struct mesh_axis *axes;
+    uint32_t n_axes;
     bool is_partitioned; // behind the pass that partitions: shapes are of a device's part
 };
 

@@ -8,10 +8,6 @@
 
 enum { MAX_MESH_AXES = 16 };
 
-struct mesh_axis {
-    const char *name;
-    int64_t size;
-};
 // Devices are numbered with the last axis varying fastest.
 struct device_mesh {
     struct mesh_axis axes[MAX_MESH_AXES];
