@@ -28,7 +28,7 @@ FOLDERS = {
     "runtime": set(),
 }
 # The backend's static library names nothing of LLVM: that is loaded with the code generator, a module.
-OUTSIDE = {"frontend": ("json_", "jsonp_")}
+OUTSIDE = {"frontend": ("json_", "jsonp_"), "equal": ("json_", "jsonp_")}
 C_LIBRARY = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
 # Named by the compiler itself; libgcc holds the last two groups (choice by CPU, wide integers).
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|__cpu_features2|__(mul|div|udiv|mod|umod)[a-z]*[st]i[34]|__float.*|__fix.*")

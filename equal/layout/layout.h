@@ -3,6 +3,8 @@
 #ifndef PLACE_EQUAL_LAYOUT_LAYOUT_H
 #define PLACE_EQUAL_LAYOUT_LAYOUT_H
 
+#include <stdio.h>
+
 #include "equal/graph/graph.h"
 #include "ir/diagnostic.h"
 
@@ -31,12 +33,13 @@ struct dimension_layout {
     uint32_t n_segments;
 };
 struct array_layout {
-    const char *name;                          // as people know it
-    const struct array_shape *shape;           // of one device's program
+    const char *name;                // as people know it; of a result without one, its number
+    const struct array_shape *shape; // of one device's program
     const struct dimension_layout *dimensions; // [rank]
 };
 
-enum matched_by { MATCHED_BY_SPEC, MATCHED_BY_NAME, MATCHED_BY_ORDER };
+// The least certain of the ways that were needed comes last.
+enum matched_by { MATCHED_BY_NAME, MATCHED_BY_ORDER };
 enum laid_out_by { LAID_OUT_BY_SPEC, LAID_OUT_BY_SHARDING, LAID_OUT_BY_SHAPE };
 
 // How the two programs' entries correspond. Results are those of the root, one or a tuple's members, in order.
@@ -54,12 +57,16 @@ struct pairing {
 struct pairing_question {
     const struct graph *one, *many;
     uint32_t spec; // a source of the diagnostics' set, JSON or a table; NO_SOURCE: none
-    const char
-        *mesh_text; // "dp=2,tp=3"; NULL: the spec's, that of groups, or one axis of all devices
+    // "dp=2,tp=3". NULL: the spec's; else that whose axes the programs name; else one that has an axis for each digit of
+    // devices' numbers by which groups and shardings tell them apart.
+    const char *mesh_text;
 };
 
 // NULL: it has been reported (E90x) what does not fit, or what must be said because several layouts would.
 const struct pairing *pair_programs(const struct pairing_question *, struct arena *,
                                     struct diagnostics *);
+
+// Writes the pairing as a spec's table (equal/layout/spec.h), which gives the same pairing again.
+void pairing_write_spec(const struct pairing *, FILE *);
 
 #endif
