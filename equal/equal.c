@@ -1,0 +1,262 @@
+// The proof: both programs are read into values, the one device's first, and results are compared as their layouts say.
+#include "equal/equal.h"
+
+#include "equal/hlo/read.h"
+#include "equal/layout/assumptions.h"
+#include "equal/layout/layout.h"
+#include "equal/meaning/meaning.h"
+#include "equal/values/together.h"
+#include "ir/check.h"
+
+struct proof {
+    const struct graph *one, *many;
+    const struct pairing *pairing;
+    struct assumptions assumptions;
+    struct calculus calculus;
+    struct reading of_one, of_many;
+    struct arena *arena;
+};
+
+// ---- layouts as views -------------------------------------------------------------------------
+
+// A device's first element of a dimension that is cut so, in units of its part.
+static struct affine part_number(const struct device_mesh *mesh, const struct cut *cut) {
+    struct affine index = affine_constant(0);
+    int64_t coefficient = 1;
+    for (uint32_t i = cut->n; i-- > 0;) {
+        int64_t stride = 1;
+        for (uint32_t a = cut->axes[i] + 1; a < mesh->n_axes; a++)
+            stride *= mesh->axes[a].size;
+        int64_t size = mesh->axes[cut->axes[i]].size;
+        affine_push(&index, (struct piece){coefficient, stride, size, 0, COORDINATE_DEVICE});
+        coefficient *= size;
+    }
+    return index;
+}
+
+static int64_t part_size(const struct device_mesh *mesh, const struct segment *segment) {
+    int64_t size = segment->size;
+    for (uint32_t i = 0; i < segment->cut.n; i++)
+        size /= mesh->axes[segment->cut.axes[i]].size;
+    return size;
+}
+
+// One choice of a segment for each dimension of an array.
+struct segment_choice {
+    const struct segment *segments[MAX_GRAPH_RANK];
+};
+
+// The place in a segment: of the whole one, or of a device's part.
+static struct affine place_in(const struct device_mesh *mesh, const struct segment *segment,
+                              uint32_t k, bool is_part) {
+    if (!is_part)
+        return affine_coordinate(k, segment->size);
+    int64_t size = part_size(mesh, segment);
+    struct affine index = affine_constant(0), number = part_number(mesh, &segment->cut);
+    affine_add(&index, &number, size);
+    affine_push(&index, (struct piece){1, 1, size, 0, k});
+    bool normal = affine_normal(&index);
+    CHECK(normal);
+    return index;
+}
+
+// ---- parameters -------------------------------------------------------------------------------
+
+struct placing_input {
+    struct proof *p;
+    const struct array_layout *layout;
+    bool is_part;
+    uint32_t number; // of the next block's input
+    struct coordinates all;
+    struct segment_choice block;
+};
+
+static struct viewed input_block(struct placing_input *i) {
+    struct space space = {.n = 0};
+    struct view view = {.n = 0};
+    for (uint32_t k = 0; k < i->layout->shape->rank; k++) {
+        const struct segment *segment = i->block.segments[k];
+        if (segment->size <= 1)
+            continue;
+        space.sizes[space.n++] = segment->size;
+        view.of[view.n++] = place_in(&i->p->pairing->mesh, segment, k, i->is_part);
+    }
+    return value_input(&i->p->calculus, i->number++, &space, &view);
+}
+
+// The array from dimension k on, its segments one behind the other.
+static struct viewed input_from(struct placing_input *i, uint32_t k) {
+    if (k == i->layout->shape->rank)
+        return input_block(i);
+    const struct dimension_layout *dimension = &i->layout->dimensions[k];
+    uint32_t n = dimension->n_segments;
+    struct viewed *parts = ARENA_ARRAY(i->p->arena, struct viewed, n);
+    int64_t *sizes = ARENA_ARRAY(i->p->arena, int64_t, n);
+    int64_t all = i->all.sizes[k];
+    for (uint32_t s = 0; s < n; s++) {
+        const struct segment *segment = &dimension->segments[s];
+        sizes[s] = i->is_part ? part_size(&i->p->pairing->mesh, segment) : segment->size;
+        i->block.segments[k] = segment;
+        i->all.sizes[k] = sizes[s];
+        parts[s] = input_from(i, k + 1);
+    }
+    i->all.sizes[k] = all;
+    return n == 1 ? parts[0] : value_together(&i->p->calculus, parts, sizes, n, k, &i->all);
+}
+
+static uint32_t n_blocks(const struct array_layout *layout) {
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < layout->shape->rank; k++)
+        n *= layout->dimensions[k].n_segments;
+    return n;
+}
+
+static const struct meaning *read_parameters(struct proof *p, const struct graph *graph,
+                                             bool is_part) {
+    const struct computation *entry = &graph->computations[graph->entry];
+    struct meaning *made = ARENA_ARRAY(p->arena, struct meaning, entry->n_parameters + 1);
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < p->pairing->n_parameters; i++) {
+        struct placing_input input = {
+            .p = p, .layout = &p->pairing->parameters[i], .is_part = is_part, .number = number};
+        uint32_t at = is_part ? p->pairing->many_parameters[i] : i;
+        const struct array_shape *shape = entry->instructions[entry->parameters[at]].shape;
+        for (uint32_t k = 0; k < shape->rank; k++)
+            input.all.sizes[k] = shape->sizes[k];
+        input.all.sizes[COORDINATE_DEVICE] = is_part ? graph->n_devices : 1;
+        made[at].value = input_from(&input, 0);
+        number += n_blocks(&p->pairing->parameters[i]);
+    }
+    return made;
+}
+
+static void assume(struct proof *p) {
+    uint32_t n = 0, number = 0;
+    for (uint32_t i = 0; i < p->pairing->n_parameters; i++)
+        n += n_blocks(&p->pairing->parameters[i]);
+    struct bounds *bounds = ARENA_ARRAY(p->arena, struct bounds, n + 1);
+    for (uint32_t i = 0; i < p->pairing->n_parameters; i++)
+        for (uint32_t b = n_blocks(&p->pairing->parameters[i]); b > 0; b--, number++)
+            for (uint32_t k = 0; k < p->assumptions.n; k++) {
+                const struct assumption *of = &p->assumptions.of[k];
+                if (of->parameter == i)
+                    bounds[number] = (struct bounds){of->least > INT64_MIN, of->most < INT64_MAX,
+                                                     of->least, of->most};
+            }
+    p->calculus.bounds = bounds;
+}
+
+// ---- results ----------------------------------------------------------------------------------
+
+static struct viewed result_value(const struct reading *r, uint32_t i) {
+    const struct computation *entry = &r->graph->computations[r->graph->entry];
+    const struct meaning *root = &r->meanings[entry->root];
+    return root->members ? root->members[i].value : root->value;
+}
+
+struct comparing {
+    struct proof *p;
+    const struct array_layout *layout;
+    struct viewed one, many;
+    struct affine of_one[MAX_GRAPH_RANK], of_many[MAX_GRAPH_RANK];
+};
+
+static bool same_block(struct comparing *x) {
+    struct substitution one = {0}, many = {0};
+    for (uint32_t k = 0; k < x->layout->shape->rank; k++) {
+        int64_t part = 0;
+        for (uint32_t s = 0; s < x->layout->dimensions[k].n_segments; s++)
+            part += part_size(&x->p->pairing->mesh, &x->layout->dimensions[k].segments[s]);
+        one.of[k] = &x->of_one[k];
+        one.sizes[k] = x->layout->shape->sizes[k];
+        many.of[k] = &x->of_many[k];
+        many.sizes[k] = part;
+    }
+    struct viewed expected, found;
+    return value_move(&x->p->calculus, x->one, &one, &expected) &&
+           value_move(&x->p->calculus, x->many, &many, &found) && value_equal(expected, found);
+}
+
+static bool same_from(struct comparing *x, uint32_t k) {
+    if (k == x->layout->shape->rank)
+        return same_block(x);
+    const struct dimension_layout *dimension = &x->layout->dimensions[k];
+    int64_t of_one = 0, of_many = 0;
+    bool same = true;
+    for (uint32_t s = 0; s < dimension->n_segments && same; s++) {
+        const struct segment *segment = &dimension->segments[s];
+        int64_t size = part_size(&x->p->pairing->mesh, segment);
+        x->of_one[k] = place_in(&x->p->pairing->mesh, segment, k, true);
+        x->of_one[k].base += of_one;
+        x->of_many[k] = affine_coordinate(k, size);
+        x->of_many[k].base += of_many;
+        same = same_from(x, k + 1);
+        of_one += segment->size;
+        of_many += size;
+    }
+    return same;
+}
+
+static struct equal_answer *compare_results(struct proof *p) {
+    struct equal_answer *answer = ARENA_NEW(p->arena, struct equal_answer);
+    answer->n_results = p->pairing->n_results;
+    answer->results = ARENA_ARRAY(p->arena, struct equal_result, answer->n_results + 1);
+    for (uint32_t i = 0; i < answer->n_results; i++) {
+        struct comparing x = {.p = p,
+                              .layout = &p->pairing->results[i],
+                              .one = result_value(&p->of_one, i),
+                              .many = result_value(&p->of_many, i)};
+        answer->results[i] = (struct equal_result){x.layout->name, same_from(&x, 0)};
+        answer->n_proved += answer->results[i].is_proved;
+        arena_reuse(&p->calculus.scratch);
+    }
+    answer->verdict = answer->n_proved == answer->n_results ? EQUAL_PROVED : EQUAL_UNPROVED;
+    return answer;
+}
+
+// ---- all of it --------------------------------------------------------------------------------
+
+static uint32_t n_instructions(const struct graph *graph) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < graph->n_computations; i++)
+        n += graph->computations[i].n;
+    return n;
+}
+
+static bool read_both(struct proof *p) {
+    p->of_one = (struct reading){.c = &p->calculus, .graph = p->one};
+    p->of_many = (struct reading){.c = &p->calculus, .graph = p->many};
+    p->of_one.parameters = read_parameters(p, p->one, false);
+    if (!meanings_read(&p->of_one))
+        return false;
+    p->of_many.parameters = read_parameters(p, p->many, true);
+    return meanings_read(&p->of_many);
+}
+
+const struct equal_answer *equal_judge(const struct equal_question *question, struct arena *arena,
+                                       struct diagnostics *diagnostics) {
+    struct proof *p = ARENA_NEW(arena, struct proof);
+    p->arena = arena;
+    p->one = hlo_read(question->one, arena, diagnostics);
+    p->many = hlo_read(question->many, arena, diagnostics);
+    if (!p->one || !p->many)
+        return NULL;
+    struct pairing_question how = {p->one, p->many, question->spec, question->mesh_text};
+    p->pairing = pair_programs(&how, arena, diagnostics);
+    if (!p->pairing)
+        return NULL;
+    for (uint32_t i = 0; i < question->n_assumptions; i++)
+        if (!assumptions_add(&p->assumptions, question->assumptions[i], p->pairing, arena,
+                             diagnostics))
+            return NULL;
+    calculus_init(&p->calculus, arena);
+    assume(p);
+    struct equal_answer *answer = NULL;
+    if (read_both(p)) {
+        answer = compare_results(p);
+        answer->n_one = n_instructions(p->one);
+        answer->n_many = n_instructions(p->many);
+    }
+    calculus_free(&p->calculus);
+    return answer;
+}
