@@ -1,5 +1,7 @@
 // The proof: both programs are read into values, the one device's first, and results are compared as their layouts say.
 #include "equal/equal.h"
+#include <stdlib.h>
+#include "equal/values/print.h"
 
 #include "equal/hlo/read.h"
 #include "equal/layout/assumptions.h"
@@ -173,8 +175,13 @@ static bool same_block(struct comparing *x) {
         many.sizes[k] = part;
     }
     struct viewed expected, found;
-    return value_move(&x->p->calculus, x->one, &one, &expected) &&
-           value_move(&x->p->calculus, x->many, &many, &found) && value_equal(expected, found);
+    bool can = value_move(&x->p->calculus, x->one, &one, &expected) &&
+           value_move(&x->p->calculus, x->many, &many, &found);
+    if (can && !value_equal(expected, found) && getenv("SHOW")) {
+        printf("EXPECTED %s\n", value_text(&x->p->calculus, expected, atoi(getenv("SHOW")), x->p->arena));
+        printf("FOUND    %s\n", value_text(&x->p->calculus, found, atoi(getenv("SHOW")), x->p->arena));
+    }
+    return can && value_equal(expected, found);
 }
 
 static bool same_from(struct comparing *x, uint32_t k) {

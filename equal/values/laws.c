@@ -1,9 +1,248 @@
-// Laws of products with tests among their factors.
+// Laws of products with tests among their factors, which are one or zero. Where a product is not zero its tests hold, so
+// what other tests are about may be read as if they did:
+//
+//   not_negative(x) f(select(not_negative(x), a, b)) = not_negative(x) f(a)       and the same of clamps
+//   not_negative(x) is_zero(y) = is_zero(y)      where x is not negative if y is zero
+//   sum(i: is_zero(i - j) f(i)) = f(j)           where j is among the places of i
+//
+// These make the read of a part of a table, guarded by whether the row is in the part, the summand of a read of the
+// whole table.
 #include "equal/values/laws.h"
 
 #include "equal/values/make.h"
+#include "equal/values/range.h"
+
+enum { MOST_LEVELS = 5 };
+
+static bool is_test(int kind) {
+    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
+}
+
+static void remove_factor(struct factors *f, uint32_t i) {
+    f->items[i] = f->items[--f->n];
+}
+
+// What a test is about.
+static bool open_test(struct calculus *c, const struct operand *test, struct viewed *tested) {
+    struct operand part;
+    if (!open_part(c, (struct scaled){test->of, SCALE_ONE}, &test->view, 0, &part))
+        return false;
+    *tested = value_of_operand(c, &part);
+    return true;
+}
+
+// ---- what tests decide ------------------------------------------------------------------------
+
+struct deciding {
+    struct calculus *c;
+    const struct factors *f;
+    uint32_t without; // the factor that is being read
+    bool changed;
+};
+
+// Whether among the other factors is this test, or its opposite (`*holds` false).
+static bool is_decided(const struct deciding *d, struct viewed which, bool *holds) {
+    struct viewed opposite = value_not(d->c, which, &d->f->all);
+    for (uint32_t i = 0; i < d->f->n; i++) {
+        if (i == d->without || !is_test(term_kind(&d->c->terms, d->f->items[i].of)))
+            continue;
+        struct viewed test = value_of_operand(d->c, &d->f->items[i]);
+        *holds = value_equal(test, which);
+        if (*holds || value_equal(test, opposite))
+            return true;
+    }
+    return false;
+}
+
+// Whether other factors say that a - b is not negative, or it is known.
+static bool is_at_least(const struct deciding *d, struct viewed a, struct viewed b) {
+    bool holds;
+    struct viewed both[] = {a, value_scaled(d->c, b, -1, 1)};
+    struct viewed difference = value_sum(d->c, both, 2, &d->f->all);
+    struct bounds bounds = value_bounds(d->c, difference);
+    if (bounds.below && bounds.least >= 0)
+        return true;
+    struct viewed test = value_test(d->c, KIND_AT_LEAST, difference, true, &d->f->all);
+    return is_decided(d, test, &holds) && holds;
+}
+
+static struct viewed decide(struct deciding *d, struct viewed value, int level);
+
+static struct viewed decide_part(struct deciding *d, struct viewed value, uint32_t i, int level) {
+    struct operand part;
+    struct view view;
+    view_get(&d->c->views, value.view, &view);
+    if (!open_part(d->c, value.of, &view, i, &part))
+        return value_unknown(d->c, &d->f->all);
+    return decide(d, value_of_operand(d->c, &part), level + 1);
+}
+
+static struct viewed decide_sum(struct deciding *d, struct viewed value, int level) {
+    uint32_t n = term_node(&d->c->terms, value.of.of)->n_parts;
+    struct viewed *parts = ARENA_ARRAY(&d->c->scratch, struct viewed, n);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = decide_part(d, value, i, level);
+    struct viewed made = value_sum(d->c, parts, n, &d->f->all);
+    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
+    return made;
+}
+
+static struct viewed scaled_as(struct deciding *d, struct viewed made, struct viewed value) {
+    d->changed = true;
+    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
+    return made;
+}
+
+static struct viewed decide(struct deciding *d, struct viewed value, int level) {
+    struct viewed parts[3];
+    bool holds;
+    if (level > MOST_LEVELS)
+        return value;
+    switch (term_kind(&d->c->terms, value.of.of)) {
+    case NODE_SUM:
+        return decide_sum(d, value, level);
+    case KIND_POINTWISE + PRIM_SELECT:
+        for (uint32_t i = 0; i < 3; i++)
+            parts[i] = decide_part(d, value, i, level);
+        if (is_decided(d, parts[0], &holds))
+            return scaled_as(d, parts[holds ? 1 : 2], value);
+        return value;
+    case KIND_PRODUCT: // a choice between something and zero
+        return value;
+    case KIND_POINTWISE + PRIM_CLAMP:
+        for (uint32_t i = 0; i < 3; i++)
+            parts[i] = decide_part(d, value, i, level);
+        if (is_at_least(d, parts[1], parts[0]) && is_at_least(d, parts[2], parts[1]))
+            return scaled_as(d, parts[1], value);
+        return value;
+    default:
+        return value;
+    }
+}
+
+static bool decide_tests(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct viewed tested;
+        struct deciding d = {.c = c, .f = f, .without = i};
+        int kind = term_kind(&c->terms, f->items[i].of);
+        if (kind != KIND_IS_ZERO || !open_test(c, &f->items[i], &tested))
+            continue;
+        struct viewed read = decide(&d, tested, 0);
+        if (!d.changed)
+            continue;
+        struct viewed made = value_test(c, KIND_IS_ZERO, read, true, &f->all);
+        f->is_zero |= value_is_zero(c, made);
+        if (term_kind(&c->terms, made.of.of) == NODE_ONE)
+            remove_factor(f, i);
+        else
+            f->items[i] = operand_of(c, made);
+        return true;
+    }
+    return false;
+}
+
+// ---- tests that follow ------------------------------------------------------------------------
+
+// Whether a test follows from what is zero: then adding that to what it is about, or taking it away, changes nothing.
+static bool follows(struct calculus *c, const struct factors *f, struct viewed tested,
+                    struct viewed zero) {
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct viewed both[] = {tested, value_scaled(c, zero, sign, 1)};
+        struct bounds bounds = value_bounds(c, value_sum(c, both, 2, &f->all));
+        if (bounds.below && bounds.least >= 0)
+            return true;
+    }
+    return false;
+}
+
+static bool drop_following(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct viewed tested, zero;
+        if (term_kind(&c->terms, f->items[i].of) != KIND_AT_LEAST ||
+            !term_node(&c->terms, f->items[i].of)->key->attributes || // of integers
+            !open_test(c, &f->items[i], &tested))
+            continue;
+        for (uint32_t k = 0; k < f->n; k++)
+            if (term_kind(&c->terms, f->items[k].of) == KIND_IS_ZERO &&
+                open_test(c, &f->items[k], &zero) && follows(c, f, tested, zero)) {
+                remove_factor(f, i);
+                return true;
+            }
+    }
+    return false;
+}
+
+// ---- sums with one summand --------------------------------------------------------------------
+
+// A summed coordinate that the index says: what the rest of it is then. False: none, or not one that is always there.
+static bool solve(const struct factors *f, const struct affine *index, uint32_t *coordinate,
+                  struct affine *is) {
+    for (uint32_t i = 0; i < index->n; i++) {
+        const struct piece *piece = &index->pieces[i];
+        int64_t size = f->all.sizes[piece->coordinate];
+        bool whole = piece->stride == 1 && piece->extent == size && piece->shift == 0;
+        if (!(f->summed >> piece->coordinate & 1) || !whole ||
+            (piece->coefficient != 1 && piece->coefficient != -1))
+            continue;
+        struct affine rest = affine_constant(index->base);
+        for (uint32_t k = 0; k < index->n; k++)
+            if (k != i)
+                affine_push(&rest, index->pieces[k]);
+        *is = affine_constant(0);
+        if (affine_has(&rest, (uint32_t)piece->coordinate) ||
+            !affine_add(is, &rest, -piece->coefficient) || !affine_normal(is) ||
+            affine_least(is) < 0 || affine_largest(is) >= size)
+            continue;
+        *coordinate = (uint32_t)piece->coordinate;
+        return true;
+    }
+    return false;
+}
+
+static bool place_all(struct factors *f, uint32_t coordinate, const struct affine *is,
+                      struct operand made[MAX_PRODUCT]) {
+    struct substitution by = {0};
+    by.of[coordinate] = is;
+    by.sizes[coordinate] = f->all.sizes[coordinate];
+    for (uint32_t i = 0; i < f->n; i++) {
+        made[i] = f->items[i];
+        if (!view_substitute(&f->items[i].view, &by, &made[i].view))
+            return false;
+    }
+    return true;
+}
+
+static bool sum_single(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct viewed tested;
+        struct affine index, is;
+        struct operand made[MAX_PRODUCT];
+        int64_t denominator;
+        uint32_t coordinate;
+        if (term_kind(&c->terms, f->items[i].of) != KIND_IS_ZERO ||
+            !open_test(c, &f->items[i], &tested) ||
+            !value_as_index(c, tested, &index, &denominator) ||
+            !solve(f, &index, &coordinate, &is) || !place_all(f, coordinate, &is, made))
+            continue;
+        for (uint32_t k = 0; k < f->n; k++)
+            f->items[k] = made[k];
+        remove_factor(f, i);
+        f->summed &= ~(UINT64_C(1) << coordinate);
+        f->all.sizes[coordinate] = 0;
+        return true;
+    }
+    return false;
+}
+
+static bool has_zero_test(const struct calculus *c, const struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        if (term_kind(&c->terms, f->items[i].of) == KIND_IS_ZERO)
+            return true;
+    return false;
+}
 
 void apply_laws(struct calculus *c, struct factors *f) {
-    (void)c;
-    (void)f;
+    while (!f->is_zero && has_zero_test(c, f) &&
+           (decide_tests(c, f) || drop_following(c, f) || sum_single(c, f)))
+        continue;
 }

@@ -1,0 +1,12 @@
+// Terms as text, for messages and to look at.
+#ifndef PLACE_EQUAL_VALUES_PRINT_H
+#define PLACE_EQUAL_VALUES_PRINT_H
+
+#include "equal/values/value.h"
+
+// The term down to so many levels, "..." below; dimensions of a term are i, j, k, ... in its parts.
+const char *term_text(const struct calculus *, struct scaled, int levels, struct arena *);
+// With the view over an array's dimensions and the device's number.
+const char *value_text(const struct calculus *, struct viewed, int levels, struct arena *);
+
+#endif
