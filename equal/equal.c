@@ -180,6 +180,9 @@ static bool same_block(struct comparing *x) {
     if (can && !value_equal(expected, found) && getenv("SHOW")) {
         printf("EXPECTED %s\n", value_text(&x->p->calculus, expected, atoi(getenv("SHOW")), x->p->arena));
         printf("FOUND    %s\n", value_text(&x->p->calculus, found, atoi(getenv("SHOW")), x->p->arena));
+        struct scaled a = expected.of, b = found.of; term_difference(&x->p->calculus, &a, &b);
+        printf("DIFF-1 %s\n", term_text(&x->p->calculus, a, atoi(getenv("SHOW")), x->p->arena));
+        printf("DIFF-2 %s\n", term_text(&x->p->calculus, b, atoi(getenv("SHOW")), x->p->arena));
     }
     return can && value_equal(expected, found);
 }

@@ -197,19 +197,14 @@ static uint64_t colour_of_use(const struct use *use, uint64_t colour) {
 }
 
 static uint64_t colour_of_operand(const struct operand *operand, uint64_t place) {
-    uint64_t colour = mix(mix(operand->of.node, operand->scale), place);
+    uint64_t colour = mix(operand->of.node, place);
     for (uint32_t k = 0; k < operand->view.n; k++)
         colour = mix(colour, (uint64_t)operand->view.of[k].base);
     return colour;
 }
 
-static void find_colours(struct joining *j, bool order) {
-    j->colours = ARENA_ARRAY(&j->c->scratch, uint64_t, j->n + 1);
+static void refine_colours(struct joining *j) {
     uint64_t *next = ARENA_ARRAY(&j->c->scratch, uint64_t, j->n + 1);
-    for (uint32_t o = 0; o < j->n; o++)
-        j->colours[o] = colour_of_operand(&j->operands[o], order ? 0 : o + 1);
-    for (uint32_t a = 0; a < j->n_atoms; a++)
-        j->of_atoms[a] = mix((uint64_t)j->atoms[a].size, j->atoms[a].folded);
     for (int round = 0; round < ROUNDS_OF_COLOURS; round++) {
         for (uint32_t a = 0; a < j->n_atoms; a++) {
             uint64_t sum = 0;
@@ -225,6 +220,35 @@ static void find_colours(struct joining *j, bool order) {
         for (uint32_t o = 0; o < j->n; o++)
             j->colours[o] = mix(j->colours[o], next[o]);
     }
+}
+
+// Scales tell operands apart by what they are relative to that of one which is found without them, so that a sum and
+// twice that sum have one order.
+static void colour_scales(struct joining *j) {
+    uint32_t first = 0;
+    bool any = false;
+    for (uint32_t o = 1; o < j->n; o++) {
+        first = j->colours[o] < j->colours[first] ? o : first;
+        any |= j->operands[o].scale != j->operands[0].scale;
+    }
+    if (!any)
+        return;
+    scale_id inverse = scale_invert(&j->c->terms, j->operands[first].scale);
+    for (uint32_t o = 0; o < j->n; o++)
+        j->colours[o] =
+            mix(j->colours[o], scale_multiply(&j->c->terms, j->operands[o].scale, inverse));
+    refine_colours(j);
+}
+
+static void find_colours(struct joining *j, bool order) {
+    j->colours = ARENA_ARRAY(&j->c->scratch, uint64_t, j->n + 1);
+    for (uint32_t o = 0; o < j->n; o++)
+        j->colours[o] = colour_of_operand(&j->operands[o], order ? 0 : o + 1);
+    for (uint32_t a = 0; a < j->n_atoms; a++)
+        j->of_atoms[a] = mix((uint64_t)j->atoms[a].size, j->atoms[a].folded);
+    refine_colours(j);
+    if (order)
+        colour_scales(j);
 }
 
 static void sort_operands(struct joining *j, bool order) {

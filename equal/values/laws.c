@@ -199,15 +199,16 @@ static bool solve(const struct factors *f, const struct affine *index, uint32_t 
     return false;
 }
 
-static bool place_all(struct factors *f, uint32_t coordinate, const struct affine *is,
-                      struct operand made[MAX_PRODUCT]) {
+static bool place_all(struct calculus *c, const struct factors *f, uint32_t coordinate,
+                      const struct affine *is, struct operand made[MAX_PRODUCT]) {
     struct substitution by = {0};
+    struct viewed value;
     by.of[coordinate] = is;
     by.sizes[coordinate] = f->all.sizes[coordinate];
     for (uint32_t i = 0; i < f->n; i++) {
-        made[i] = f->items[i];
-        if (!view_substitute(&f->items[i].view, &by, &made[i].view))
+        if (!value_move(c, value_of_operand(c, &f->items[i]), &by, &value))
             return false;
+        made[i] = operand_of(c, value);
     }
     return true;
 }
@@ -222,7 +223,7 @@ static bool sum_single(struct calculus *c, struct factors *f) {
         if (term_kind(&c->terms, f->items[i].of) != KIND_IS_ZERO ||
             !open_test(c, &f->items[i], &tested) ||
             !value_as_index(c, tested, &index, &denominator) ||
-            !solve(f, &index, &coordinate, &is) || !place_all(f, coordinate, &is, made))
+            !solve(f, &index, &coordinate, &is) || !place_all(c, f, coordinate, &is, made))
             continue;
         for (uint32_t k = 0; k < f->n; k++)
             f->items[k] = made[k];
@@ -241,8 +242,6 @@ static bool has_zero_test(const struct calculus *c, const struct factors *f) {
     return false;
 }
 
-void apply_laws(struct calculus *c, struct factors *f) {
-    while (!f->is_zero && has_zero_test(c, f) &&
-           (decide_tests(c, f) || drop_following(c, f) || sum_single(c, f)))
-        continue;
+bool apply_law(struct calculus *c, struct factors *f) {
+    return has_zero_test(c, f) && (decide_tests(c, f) || drop_following(c, f) || sum_single(c, f));
 }

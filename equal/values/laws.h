@@ -7,7 +7,7 @@
 enum { MAX_PRODUCT = 24 };
 
 struct factors {
-    struct operand items[MAX_PRODUCT]; // over coordinates, each with the scale one
+    struct operand items[MAX_PRODUCT]; // over coordinates, each with the scale one, none a product
     uint32_t n;
     scale_id scale;
     bool is_zero;
@@ -15,7 +15,8 @@ struct factors {
     uint64_t summed;
 };
 
-// Leaves out factors that follow from others, and what others decide.
-void apply_laws(struct calculus *, struct factors *);
+// Leaves out a factor that follows from others, or says one as others decide it. False: there is none. Factors may be
+// products then, and have scales.
+bool apply_law(struct calculus *, struct factors *);
 
 #endif

@@ -284,7 +284,14 @@ struct viewed value_select(struct calculus *c, struct viewed which, struct viewe
     }
     bool turned = otherwise.of.of.node < which.of.of.node; // of a test and its opposite one
     struct viewed operands[] = {turned ? otherwise : which, turned ? no : yes, turned ? yes : no};
-    return value_pointwise(c, KIND_POINTWISE + PRIM_SELECT, 0, operands, 3, false, all);
+    scale_id outer = scale_common(&c->terms, operands[1].of.scale, operands[2].of.scale);
+    scale_id inverse = scale_invert(&c->terms, outer);
+    for (int i = 1; i < 3; i++)
+        operands[i].of.scale = scale_multiply(&c->terms, operands[i].of.scale, inverse);
+    struct viewed made =
+        value_pointwise(c, KIND_POINTWISE + PRIM_SELECT, 0, operands, 3, false, all);
+    made.of.scale = outer;
+    return made;
 }
 
 // ---- folds ------------------------------------------------------------------------------------

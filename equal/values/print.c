@@ -190,3 +190,48 @@ const char *value_text(const struct calculus *c, struct viewed value, int levels
     free(bytes);
     return text;
 }
+
+// ---- differences ------------------------------------------------------------------------------
+
+static struct scaled part_inside(const struct calculus *c, struct term term, uint32_t i) {
+    struct scaled part = term_part(&c->terms, term, i);
+    if (term_kind(&c->terms, part.of) == KIND_VIEW)
+        part.of = term_part(&c->terms, part.of, 0).of;
+    return part;
+}
+
+static bool has_part(const struct calculus *c, struct term term, struct scaled part, bool scales) {
+    for (uint32_t i = 0; i < term_node(&c->terms, term)->n_parts; i++) {
+        struct scaled own = part_inside(c, term, i);
+        if (term_equal(own.of, part.of) && (!scales || own.scale == part.scale))
+            return true;
+    }
+    return false;
+}
+
+// A part of each that the other does not have, made alike.
+static bool find_pair(const struct calculus *c, struct term a, struct term b, struct scaled *x,
+                      struct scaled *y) {
+    for (uint32_t i = 0; i < term_node(&c->terms, a)->n_parts; i++) {
+        *x = part_inside(c, a, i);
+        if (has_part(c, b, *x, false))
+            continue;
+        for (uint32_t k = 0; k < term_node(&c->terms, b)->n_parts; k++) {
+            *y = part_inside(c, b, k);
+            if (!has_part(c, a, *y, false) &&
+                term_kind(&c->terms, x->of) == term_kind(&c->terms, y->of) &&
+                term_node(&c->terms, x->of)->n_parts == term_node(&c->terms, y->of)->n_parts &&
+                term_node(&c->terms, x->of)->n_parts)
+                return true;
+        }
+    }
+    return false;
+}
+
+void term_difference(const struct calculus *c, struct scaled *a, struct scaled *b) {
+    struct scaled x, y;
+    while (find_pair(c, a->of, b->of, &x, &y)) {
+        *a = x;
+        *b = y;
+    }
+}

@@ -9,4 +9,7 @@ const char *term_text(const struct calculus *, struct scaled, int levels, struct
 // With the view over an array's dimensions and the device's number.
 const char *value_text(const struct calculus *, struct viewed, int levels, struct arena *);
 
+// The innermost terms in which two differ, as far as they are made alike.
+void term_difference(const struct calculus *, struct scaled *, struct scaled *);
+
 #endif

@@ -46,6 +46,17 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
     return true;
 }
 
+static bool collect_again(struct calculus *c, struct factors *f) {
+    struct operand items[MAX_PRODUCT];
+    uint32_t n = f->n;
+    memcpy(items, f->items, n * sizeof *items);
+    f->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!collect(c, f, value_of_operand(c, &items[i])))
+            return false;
+    return true;
+}
+
 // ---- what no factor has -----------------------------------------------------------------------
 
 // How often each place of a summed coordinate is met that factors tell apart. False: not equally often.
@@ -208,10 +219,8 @@ struct viewed value_product(struct calculus *c, const struct viewed *values, uin
     for (uint32_t i = 0; i < n; i++)
         if (!collect(c, &f, values[i]))
             return value_unknown(c, &left);
-    if (f.is_zero)
-        return value_zero(c);
-    apply_laws(c, &f);
-    if (f.is_zero)
-        return value_zero(c);
-    return finish(c, &f, &left);
+    while (!f.is_zero && apply_law(c, &f))
+        if (!collect_again(c, &f))
+            return value_unknown(c, &left);
+    return f.is_zero ? value_zero(c) : finish(c, &f, &left);
 }

@@ -128,6 +128,26 @@ static bool part_operands(struct calculus *c, const struct standing_parts *parts
     return true;
 }
 
+// What the scales of all parts have in common, and the first one's number, as of sums.
+static scale_id pull_scale(struct calculus *c, struct operand *operands, uint32_t n) {
+    scale_id outer = SCALE_ONE;
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (term_kind(&c->terms, operands[i].of) == NODE_ZERO)
+            continue;
+        outer = any ? scale_common(&c->terms, outer, operands[i].scale) : operands[i].scale;
+        any = true;
+    }
+    scale_id inverse = scale_invert(&c->terms, outer);
+    for (uint32_t i = 0; i < n; i++) {
+        bool alone =
+            operands[i].scale == outer || term_kind(&c->terms, operands[i].of) == NODE_ZERO;
+        operands[i].scale =
+            alone ? SCALE_ONE : scale_multiply(&c->terms, operands[i].scale, inverse);
+    }
+    return outer;
+}
+
 static struct viewed make_standing(struct calculus *c, const struct standing_parts *parts,
                                    uint32_t along, int64_t total, const struct coordinates *all) {
     struct operand *operands = ARENA_ARRAY(&c->scratch, struct operand, parts->n);
@@ -165,12 +185,13 @@ static struct viewed make_standing(struct calculus *c, const struct standing_par
     }
     words[1 + 3 * n] = parts->n;
     memcpy(&words[2 + 3 * n], parts->sizes, parts->n * sizeof *words);
+    scale_id outer = pull_scale(c, operands, parts->n);
     for (uint32_t i = 0; i < parts->n; i++)
         made[i] = joined_part(c, &operands[i], &joined.space);
     struct term term = term_make(&c->builder, KIND_JOINED, 0,
                                  value_words(c, words, 2 + 3 * n + parts->n), made, parts->n);
     value_set_space(c, term, &space);
-    return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, &view)};
+    return (struct viewed){{term, outer}, view_intern(&c->views, &view)};
 }
 
 struct viewed value_together(struct calculus *c, const struct viewed *values, const int64_t *sizes,
