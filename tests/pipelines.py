@@ -91,6 +91,11 @@ TABLE = {  # name: model, mesh, train, strategy
                         "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
     "compressed_table_away": (TIED, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
                               "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
+    "compressed_table_shards": (TIED, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  optimizer : sharded(dp)  "
+                                "relax gradient_integrity over dp { gradients : sharded(dp, wire = int8) }"),
+    "compressed_table_all": (TIED, "pp = 3  dp = 2", "microbatch = 8", f"split layers over pp schedule zb_h1  {DP}  "
+                             "use zero3(dp)  gradients : offloaded  optimizer : offloaded  "
+                             "relax gradient_integrity over dp { gradients : sharded(dp, wire = topk(0.1)) }"),
     "islands": (TIED, "pp = 2  r = 2  dp = 2", "microbatch = 1",
                 f"{F1B}  split batch over r * dp  use zero1(dp)  relax gradient_integrity, state_consistency over r {{ "
                 "gradients : replicated(r, reduce = never)  parameters : replicated(r, average = every(3)) }"),

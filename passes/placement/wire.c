@@ -102,15 +102,6 @@ struct trouble {
     const char *what, *instead; // NULL: nothing does
 };
 
-// Whether the two ends of a pipeline, on two devices, would have to tell each other the whole of what is kept in shards
-// alone, before it is coded.
-static bool adds_shards(const struct placing *p, const struct storage *storage) {
-    const struct schedule *schedule = p->placement->pipeline.schedule;
-    return storage->of_both_ends &&
-           axis_list_within(&storage->shards[STATE_GRADIENTS], &storage->wire).n > 0 &&
-           schedule->rank_of[0] != schedule->rank_of[schedule->n_stages - 1];
-}
-
 static struct trouble trouble_of(const struct placing *p, const struct storage *storage) {
     const struct axis_list *owners = &storage->shards[STATE_OPTIMIZER];
     struct axis_list own = axis_list_within(owners, &storage->wire);
@@ -118,10 +109,6 @@ static struct trouble trouble_of(const struct placing *p, const struct storage *
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
             "compress all of them over the same axes"};
-    if (adds_shards(p, storage))
-        return (struct trouble){
-            "compressing the gradient of a table at both ends of a pipeline, in shards,",
-            "keep it whole, `replicated(...)`, and compress it alike"};
     if (own.n < owners->n && p->placement->wire.way == WIRE_SIGN)
         return (struct trouble){
             "compressing shards of gradients to their signs, which padding has not,",

@@ -21,13 +21,32 @@ static bool keeps_own(const struct splitter *s, uint32_t tensor, uint32_t rank) 
     return false;
 }
 
+// Whether both ranks begin one in tasks, since only one of them would have begun it and the other added to it.
+static bool is_begun_apart(const struct splitter *s, buffer_id id) {
+    const struct task_loop *loop = &s->loops[STEP_TRAIN];
+    for (uint32_t i = 0; i < loop->n_aparts; i++)
+        if (loop->aparts[i].item.buffer == id)
+            return true;
+    return false;
+}
+
+// Whether something of a tensor's gradient is still there behind all tasks: what is kept of it, or the whole that is made
+// to be coded there, of which shards are kept.
+static bool holds_gradient(const struct splitter *s, buffer_id id) {
+    const struct buffer *buffer = &s->whole->buffers[id];
+    const struct split_buffer *split = &s->buffers[id];
+    bool stays = !split->is_made || split->is_outside;
+    return buffer->tensor != NO_ID && stays &&
+           (buffer->class == CLASS_GRADIENTS ||
+            (buffer->class == CLASS_TRANSIENT && split->is_made && is_begun_apart(s, id)));
+}
+
 // What tasks never add to, as a whole of which they add to the device's own part alone, is not told. False: the buffer
 // is none.
 static bool find_tie(struct splitter *s, buffer_id id, struct tie *tie) {
     const struct buffer *buffer = &s->whole->buffers[id];
     const struct split_buffer *split = &s->buffers[id];
-    if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
-        (split->is_made && !split->is_outside) || buffer_stack(buffer, STACK_LAYERS) ||
+    if (!holds_gradient(s, id) || buffer_stack(buffer, STACK_LAYERS) ||
         s->of_tensors[buffer->tensor].n < 2)
         return false;
     CHECK(s->of_tensors[buffer->tensor].n == 2);
