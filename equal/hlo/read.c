@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "equal/graph/check.h"
 #include "equal/hlo/attributes.h"
 #include "equal/hlo/computations.h"
 #include "equal/hlo/instructions.h"
@@ -193,5 +194,5 @@ struct graph *hlo_read(uint32_t source, struct arena *arena, struct diagnostics 
     if (good)
         keep_graph(&r, graph);
     arena_free(&scratch);
-    return good ? graph : NULL;
+    return good && graph_check(graph, diagnostics) ? graph : NULL;
 }
