@@ -1,6 +1,7 @@
 // Graphs: the tables of element types and primitives, and where in the user's program an instruction comes from.
 #include "equal/graph/graph.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const struct element_row element_rows[N_ELEMENT_TYPES] = {
@@ -14,6 +15,24 @@ const struct primitive_row primitive_rows[N_PRIMITIVES] = {
 #include "equal/graph/primitives.def"
 #undef PRIMITIVE
 };
+
+enum { SHOWN_MEMBERS = 4 };
+
+const char *shape_text(const struct array_shape *shape, struct arena *arena) {
+    if (shape->is_tuple && shape->n_members > SHOWN_MEMBERS)
+        return arena_format(arena, "a tuple of %u", shape->n_members);
+    const char *text = "";
+    for (uint32_t i = 0; i < shape->n_members; i++) {
+        const struct array_shape *member = shape->members[i];
+        text = arena_format(arena, "%s%s%s", text, i ? ", " : "",
+                            member->is_tuple ? "a tuple" : shape_text(member, arena));
+    }
+    if (shape->is_tuple)
+        return arena_format(arena, "(%s)", text);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        text = arena_format(arena, "%s%s%" PRId64, text, i ? "," : "", shape->sizes[i]);
+    return arena_format(arena, "%s[%s]", element_rows[shape->element].text, text);
+}
 
 // Frames of an installed package say how a library calls, not what the user wrote.
 static bool is_of_library(const char *file) {

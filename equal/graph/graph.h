@@ -137,10 +137,9 @@ struct instruction_attributes {
                  // conditional (branches in order); while: condition, body
     uint32_t n_called;
     const char *target; // custom_call; of what is OPAQUE, its word
-    const char *
-        others; // of what is OPAQUE or of class OTHER: its attributes that have no field here, as they are
-        // written, but those that say nothing of values; NULL: none. Called computations are in
-        // `called`.
+    // The attributes of what is OPAQUE or of class OTHER that have no field here, as they are written, but not those
+    // that say nothing of values; NULL: none. All computations that it calls are in `called`.
+    const char *others;
     const char *sharding; // what stands behind `sharding=`, braces included; NULL: none
     int64_t exponent_bits, mantissa_bits; // reduce_precision
 };
@@ -198,6 +197,8 @@ static inline const struct instruction *graph_operand(const struct computation *
                                                       const struct instruction *by, uint32_t i) {
     return &of->instructions[by->operands[i]];
 }
+// "f32[2,3]"; of a long tuple how many parts it has.
+const char *shape_text(const struct array_shape *, struct arena *);
 // "train.py:73 block": the innermost frame that is not of a library, or the innermost; NULL: none is known.
 const char *graph_place(const struct graph *, const struct instruction *, struct arena *);
 

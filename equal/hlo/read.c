@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "equal/graph/check.h"
 #include "equal/hlo/attributes.h"
 #include "equal/hlo/computations.h"
 #include "equal/hlo/instructions.h"
@@ -42,6 +43,8 @@ static bool begins_within(const struct scanner *s, const char *mark) {
 }
 
 static bool fail_other_file(struct scanner *s) {
+    s->at = s->begin;
+    scan_blanks(s);
     struct word at = {s->at, 0};
     static const char *const dump = "dump the program with "
                                     "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\"";
@@ -74,10 +77,8 @@ static bool read_count(struct scanner *s, struct word name, int64_t *count) {
 // `HloModule jit_step, entry_computation_layout={...}, num_partitions=8`
 static bool read_header(struct reader *r, struct graph *graph) {
     struct scanner *s = &r->s;
-    if (!word_is(scan_word(s), "HloModule")) {
-        s->at = s->begin;
+    if (!word_is(scan_word(s), "HloModule"))
         return fail_other_file(s);
-    }
     int64_t partitions = 1, replicas = 1;
     struct word name = scan_word(s), partitions_at = name;
     graph->name = arena_string(s->arena, name.text, name.length);
@@ -193,5 +194,5 @@ struct graph *hlo_read(uint32_t source, struct arena *arena, struct diagnostics 
     if (good)
         keep_graph(&r, graph);
     arena_free(&scratch);
-    return good ? graph : NULL;
+    return good && graph_check(graph, diagnostics) ? graph : NULL;
 }

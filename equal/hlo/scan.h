@@ -1,5 +1,6 @@
 // What all parts of the reader share: a place in the text, the tokens there, and the first error, which ends reading.
 //
+//     scan.c          bytes to tokens
 //     words.c         numbers for words of the text
 //     shapes.c        shapes, equal ones once
 //     literals.c      the numbers of constants
