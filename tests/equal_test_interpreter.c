@@ -111,7 +111,7 @@ static void check_file(const char *name, size_t stem) {
     char *values = file_text(arena, arena_format(arena, FOLDER "%.*s.values", (int)stem, name));
     const struct graph *graph = read_text(&bench, name, text);
     const struct execution *execution = execute(&bench, graph, NULL);
-    for (uint32_t device = 0; device < graph->n_devices; device++)
+    for (uint32_t device = 0; device < execution->n_devices; device++)
         compare_array(name, root_of(graph, execution, device), &values);
     assert_int_equal(values[strspn(values, " \n")], 0);
     arena_free(arena);
@@ -202,6 +202,24 @@ static void values_of_the_entry_are_kept(void **state) {
     assert_true(value_named(graph, execution, 0, "twice")->reals[1] == 4);
     assert_true(value_named(graph, execution, 1, "twice")->reals[0] == 6);
     assert_true(value_named(graph, execution, 1, "negated")->reals[1] == -8);
+    arena_free(&bench.arena);
+}
+
+// Whole arrays are of one device, whatever the number of those that they are to be partitioned for.
+static void whole_programs_are_of_one_device(void **state) {
+    struct bench bench;
+    bench_begin(&bench);
+    const struct graph *graph =
+        read_text(&bench, "whole",
+                  "HloModule whole, num_partitions=4\n\nENTRY %main {\n"
+                  "  %x = f32[4] iota(), iota_dimension=0\n"
+                  "  %cut = f32[4] custom-call(%x), custom_call_target=\"Sharding\", "
+                  "sharding={devices=[4]<=[4]}\n"
+                  "  ROOT %sum = f32[4] add(%x, %cut)\n"
+                  "}\n");
+    const struct execution *execution = execute(&bench, graph, NULL);
+    assert_int_equal(execution->n_devices, 1);
+    assert_true(root_of(graph, execution, 0)->reals[3] == 6);
     arena_free(&bench.arena);
 }
 
@@ -359,6 +377,7 @@ int main(void) {
         cmocka_unit_test(casts_between_reals_change_nothing),
         cmocka_unit_test(collectives_have_several_operands),
         cmocka_unit_test(values_of_the_entry_are_kept),
+        cmocka_unit_test(whole_programs_are_of_one_device),
         cmocka_unit_test(what_cannot_be_executed_is_refused),
         cmocka_unit_test(endless_loops_are_refused),
         cmocka_unit_test(devices_that_part_cannot_meet),
