@@ -68,11 +68,11 @@ static const char *name_of(const struct instruction *instruction, struct arena *
     return *word ? arena_format(arena, "%s %s", word, target) : target;
 }
 
-static int64_t cost_of(const struct instruction *instruction, const struct array *const *in) {
+static int64_t elements_of(const struct instruction *instruction, const struct array *const *in) {
     int64_t n = instruction->shape->n_elements;
     for (uint32_t i = 0; i < instruction->n_operands; i++)
         n = in[i]->shape->n_elements > n ? in[i]->shape->n_elements : n;
-    return n + INSTRUCTION_OVERHEAD;
+    return n;
 }
 
 static void compute(struct machine *machine, uint32_t device, const struct instruction *instruction,
@@ -98,13 +98,13 @@ static void compute(struct machine *machine, uint32_t device, const struct instr
 const struct array *execute_alone(struct machine *machine, struct scope *scope, uint32_t device,
                                   const struct instruction *instruction,
                                   const struct array *const *in) {
-    if (!machine_spend(machine, cost_of(instruction, in)))
+    if (!machine_spend(machine, INSTRUCTION_OVERHEAD))
         return NULL;
     const struct array *same = passed_on(scope, instruction, in);
     if (same)
         return same;
     struct array *out = array_new(machine, scope, instruction->shape);
-    if (!out)
+    if (!out || !machine_spend(machine, elements_of(instruction, in)))
         return NULL;
     compute(machine, device, instruction, in, out);
     return machine->why ? NULL : out;

@@ -187,11 +187,14 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
         }
 }
 
-static const struct execution *execute_program(const struct graph *graph,
+static const struct execution *execute_program(const struct graph *graph, uint32_t n_devices,
                                                const struct array *const *const *inputs,
                                                struct arena *arena, struct comparison *comparison) {
+    comparison->why = "other devices than its arrays are cut for";
     const struct execution *execution =
-        interpret(graph, inputs, arena, &comparison->why, &comparison->at);
+        interpreted_devices(graph) == n_devices
+            ? interpret(graph, inputs, arena, &comparison->why, &comparison->at)
+            : NULL;
     if (!execution)
         comparison->refused = graph;
     return execution;
@@ -201,11 +204,11 @@ bool compare_programs(const struct pairing *pairing, const struct graph *one,
                       const struct graph *many, const struct array *const *wholes,
                       struct arena *arena, struct comparison *comparison) {
     *comparison = (struct comparison){0};
-    comparison->one = execute_program(one, &wholes, arena, comparison);
+    comparison->one = execute_program(one, 1, &wholes, arena, comparison);
     if (!comparison->one)
         return false;
     const struct array *const *const *parts = inputs_of_many(pairing, many, wholes, arena);
-    comparison->many = execute_program(many, parts, arena, comparison);
+    comparison->many = execute_program(many, pairing->mesh.n_devices, parts, arena, comparison);
     if (!comparison->many)
         return false;
     compare_results(pairing, one, many, arena, comparison);

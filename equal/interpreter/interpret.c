@@ -291,20 +291,22 @@ static bool execute(struct frame *frame) {
     return true;
 }
 
+uint32_t interpreted_devices(const struct graph *graph) {
+    return graph->is_partitioned ? graph->n_devices : 1;
+}
+
 struct execution *interpret(const struct graph *graph, const struct array *const *const *inputs,
                             struct arena *arena, const char **why, const struct instruction **at) {
     struct machine machine = {.graph = graph, .answers = arena};
     struct scope scope = {.arena = arena};
     const struct computation *entry = &graph->computations[graph->entry];
     struct execution *execution = ARENA_NEW(arena, struct execution);
-    uint32_t *devices = ARENA_ARRAY(arena, uint32_t, graph->n_devices);
-    for (uint32_t i = 0; i < graph->n_devices; i++)
+    uint32_t n = interpreted_devices(graph), *devices = ARENA_ARRAY(arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
         devices[i] = i;
-    execution->n_devices = graph->n_devices;
-    execution->values =
-        ARENA_ARRAY(arena, const struct array *, (size_t)graph->n_devices * entry->n);
-    struct frame frame = {&machine,         entry, &scope, {devices, graph->n_devices}, inputs,
-                          execution->values};
+    execution->n_devices = n;
+    execution->values = ARENA_ARRAY(arena, const struct array *, (size_t)n * entry->n);
+    struct frame frame = {&machine, entry, &scope, {devices, n}, inputs, execution->values};
     bool is_done = execute(&frame);
     arena_free(&machine.scratch);
     *why = machine.why;

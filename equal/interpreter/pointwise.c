@@ -342,7 +342,7 @@ static int64_t truncated(double x, enum element element) {
                         : wrap_integer(element, -1);
     if (!has_sign)
         return x <= 0 ? 0 : (int64_t)(uint64_t)x;
-    return x <= -end ? -(int64_t)(UINT64_C(1) << (row->bits - 2)) * 2 : (int64_t)x;
+    return x <= -end ? (int64_t)(UINT64_MAX << (row->bits - 1)) : (int64_t)x;
 }
 
 static void convert(const struct array *in, struct array *out, int64_t n) {
