@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "equal/hlo/read.h"
 #include "equal/layout/assumptions.h"
 #include "equal_layout_program.h"
 
@@ -235,6 +236,50 @@ static void test_root_sharding(void **state) {
            "mesh devices=2\nresult 0 [8] : devices\nresult 1 [6] : devices\n");
     expect(GIVEN("result f32[8]\ntuple\n", "devices 2\nresult f32[4] {devices=[2]0,1}\n"),
            MATCHED_BY_NAME, LAID_OUT_BY_SHARDING, "mesh devices=2\nresult 0 [8] : devices\n");
+}
+
+// Texts as XLA's partitioner leaves them, in front of it and behind it.
+static const char before_partitioning[] =
+    "HloModule f, num_partitions=4\n\n"
+    "ENTRY %main (p: f32[16,32], x: f32[8,16]) -> (f32[8,32], f32[16,32]) {\n"
+    "  %x.0 = f32[8,16]{1,0} parameter(1), sharding={devices=[2,1,2]<=[4] "
+    "last_tile_dim_replicate}, metadata={op_name=\"x\"}\n"
+    "  %p.0 = f32[16,32]{1,0} parameter(0), sharding={devices=[1,2,2]<=[2,2]T(1,0) "
+    "last_tile_dim_replicate}, metadata={op_name=\"params[\\'w\\']\"}\n"
+    "  %dot.0 = f32[8,32]{1,0} dot(%x.0, %p.0), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}, sharding={devices=[2,2]<=[4]}\n"
+    "  ROOT %tuple.0 = (f32[8,32]{1,0}, f32[16,32]{1,0}) tuple(%dot.0, %p.0), "
+    "sharding={{devices=[2,2]<=[4]}, {devices=[1,4]<=[2,2]T(1,0)}}\n}\n";
+static const char behind_partitioning[] =
+    "HloModule f, num_partitions=4\n\n"
+    "ENTRY %main_spmd (param.1: f32[16,16], param: f32[4,16]) -> (f32[4,16], f32[16,8]) {\n"
+    "  %param = f32[4,16]{1,0} parameter(1), metadata={op_name=\"x\"}\n"
+    "  %param.1 = f32[16,16]{1,0} parameter(0), metadata={op_name=\"params[\\'w\\']\"}\n"
+    "  %dot = f32[4,16]{1,0} dot(%param, %param.1), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}\n"
+    "  %slice = f32[16,8]{1,0} slice(%param.1), slice={[0:16], [0:8]}\n"
+    "  ROOT %tuple = (f32[4,16]{1,0}, f32[16,8]{1,0}) tuple(%dot, %slice)\n}\n";
+
+static uint32_t add_text(struct fixture *f, const char *name, const char *text) {
+    return source_add(&f->sources, &f->arena, name, text, strlen(text));
+}
+
+static void test_texts(void **state) {
+    (void)state;
+    struct fixture f = {.pairing = NULL};
+    f.diagnostics = diagnostics_new(&f.arena, &f.sources);
+    uint32_t one = add_text(&f, "one", before_partitioning);
+    uint32_t many = add_text(&f, "many", behind_partitioning);
+    struct pairing_question question = {.one = hlo_read(one, &f.arena, f.diagnostics),
+                                        .many = hlo_read(many, &f.arena, f.diagnostics),
+                                        .spec = NO_SOURCE};
+    assert_non_null(question.one);
+    assert_non_null(question.many);
+    f.pairing = pair_programs(&question, &f.arena, f.diagnostics);
+    expect_text(&f, "mesh axis_0=2,axis_1=2\nparameter params['w'] [16,32] : -, axis_1\n"
+                    "parameter x [8,16] : axis_0, -\nresult 0 [8,32] : axis_0, axis_1\n"
+                    "result 1 [16,32] : -, axis_1*axis_0\n");
+    arena_free(&f.arena);
 }
 
 static void test_mesh(void **state) {
@@ -512,6 +557,16 @@ static void test_sharding_refused(void **state) {
     expect_no_sharding("{{replicated}", "a device would have [8,8]");
     expect_no_sharding("{devices=[1,1,4]<=[4]}", "does not fit its shape");
     expect_no_sharding("{devices=[4,1]<=[4]}", "a device would have [2,8]");
+    // Where the program of the many is not partitioned at all, it is said once.
+    struct fixture f;
+    pair(&f, GIVEN("parameter x f32[8]\nparameter y f32[8]\nresult f32[]\n",
+                   "devices 2\nparameter x f32[8] {devices=[2]<=[2]}\n"
+                   "parameter y f32[8] {devices=[2]<=[2]}\nresult f32[]\n"));
+    assert_null(f.pairing);
+    assert_int_equal(f.diagnostics->n_errors, 1);
+    expect_diagnostic(&f, E918, "parameter x", "a device would have [4]",
+                      "behind XLA's pass `spmd-partitioning`");
+    arena_free(&f.arena);
     expect_refused(GIVEN("parameter x f32[8,8]\nresult f32[]\n",
                          "devices 6\nparameter x f32[4,8] "
                          "{devices=[2,1,3]<=[6] last_tile_dim_replicate}\nresult f32[]\n",
@@ -587,6 +642,7 @@ int main(void) {
         cmocka_unit_test(test_from_json),
         cmocka_unit_test(test_from_sharding),
         cmocka_unit_test(test_root_sharding),
+        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_mesh),
         cmocka_unit_test(test_matching),
         cmocka_unit_test(test_parameters_refused),

@@ -438,7 +438,7 @@ static bool read_definition(struct reader *r, struct word name) {
         .n_operands = operands.n,
         .attributes = keep_attributes(r, opcode, &draft),
         .name = name_string(r, name),
-        .path = draft.path.length ? reader_string(r, draft.path) : NULL,
+        .path = draft.path.length ? reader_quoted(r, draft.path) : NULL,
         .frame = draft.frame,
         .span = scan_span(s, name),
     };

@@ -46,5 +46,7 @@ struct reader {
 uint32_t find_computation(struct reader *,
                           struct word name); // UINT32_MAX: it has been reported that there is none
 const char *reader_string(struct reader *, struct word);
+// The same of a word that stood in quotes, without the backslashes before quotes: `a[\'w\']` is a['w'].
+const char *reader_quoted(struct reader *, struct word);
 
 #endif

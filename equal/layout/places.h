@@ -32,6 +32,7 @@ struct pairer {
     struct array_layout *layouts;
     uint32_t n_places, n_parameters;
     enum laid_out_by laid_out_by;
+    bool is_whole_reported; // that the many's arrays are whole: said once, it is true of all
 };
 
 // ---- places.c ---------------------------------------------------------------------------------

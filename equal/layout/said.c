@@ -208,34 +208,45 @@ static int64_t part_size(const struct pairer *p, const struct dimension_layout *
     return size;
 }
 
-// Whether the many's shape is the part that the layout leaves of one's; else it is reported at `span`.
-static bool check_part(const struct pairer *p, const struct place *place,
-                       const struct dimension_layout *dimensions, enum diagnostic_code code,
-                       struct span span) {
-    int64_t sizes[MAX_GRAPH_RANK];
+// Reports that the many's shape is not that of a device's part.
+static void report_part(struct pairer *p, const struct place *place, const int64_t *part,
+                        enum diagnostic_code code, struct span span) {
+    const int64_t *whole = place->one->sizes, *many = place->many->sizes;
     uint32_t rank = place->one->rank;
-    bool fits = true, is_whole = true;
-    for (uint32_t i = 0; i < rank; i++) {
-        sizes[i] = part_size(p, &dimensions[i]);
-        if (sizes[i] < 0) {
-            report(p->diagnostics, code, span, "dimension %u of %s does not divide: it is %" PRId64,
-                   i, place_words(place, p->arena), place->one->sizes[i]);
-            return false;
-        }
-        fits &= sizes[i] == place->many->sizes[i];
-        is_whole &= place->many->sizes[i] == place->one->sizes[i];
-    }
-    if (fits)
-        return true;
+    bool is_whole = memcmp(whole, many, rank * sizeof *whole) == 0;
+    if (is_whole && p->is_whole_reported)
+        return;
+    p->is_whole_reported |= is_whole;
     struct diagnostic *d = report(p->diagnostics, code, span,
                                   "a device would have %s of %s, the program of the many has %s",
-                                  sizes_text(p->arena, sizes, rank), place_words(place, p->arena),
-                                  sizes_text(p->arena, place->many->sizes, rank));
-    diagnostic_label(d, place->many_at->span, "the part of each device");
+                                  sizes_text(p->arena, part, rank), place_words(place, p->arena),
+                                  sizes_text(p->arena, many, rank));
+    if (!span_equal(span, place->many_at->span))
+        diagnostic_label(d, place->many_at->span, "the part of each device");
     if (is_whole)
         diagnostic_help(d, "it is whole there: take the text behind XLA's pass "
                            "`spmd-partitioning`, in which shapes are of a device's part");
-    return false;
+}
+
+// Whether the many's shape is the part that the layout leaves of one's; else it is reported at `span`.
+static bool check_part(struct pairer *p, const struct place *place,
+                       const struct dimension_layout *dimensions, enum diagnostic_code code,
+                       struct span span) {
+    int64_t part[MAX_GRAPH_RANK];
+    bool fits = true;
+    for (uint32_t i = 0; i < place->one->rank; i++) {
+        part[i] = part_size(p, &dimensions[i]);
+        if (part[i] < 0) {
+            report(p->diagnostics, code, span,
+                   "dimension %u of %s is %" PRId64 ", which does not divide so", i,
+                   place_words(place, p->arena), place->one->sizes[i]);
+            return false;
+        }
+        fits &= part[i] == place->many->sizes[i];
+    }
+    if (!fits)
+        report_part(p, place, part, code, span);
+    return fits;
 }
 
 static bool is_of_shape(const struct pairer *p, const struct place *place) {

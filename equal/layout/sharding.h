@@ -15,7 +15,7 @@ struct sharding {
     bool is_silent;                      // it leaves open where the array lies
     uint32_t rank;                       // of dimensions beyond it none is cut
     const struct digit_list *dimensions; // what cuts each
-    const struct device_axis *axes;        // that it names; of other forms none
+    const struct device_axis *axes;      // that it names; of other forms none
     uint32_t n_axes;
 };
 
