@@ -19,11 +19,6 @@ const char *sizes_text(struct arena *arena, const int64_t *sizes, uint32_t rank)
     return arena_format(arena, "%s]", text);
 }
 
-const char *shape_text(const struct array_shape *shape, struct arena *arena) {
-    return arena_format(arena, "%s%s", element_rows[shape->element].text,
-                        sizes_text(arena, shape->sizes, shape->rank));
-}
-
 const char *place_line(const struct place *place, const char *const *dimensions,
                        struct arena *arena) {
     const char *name =

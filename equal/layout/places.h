@@ -44,7 +44,6 @@ void make_places(struct pairer *, const struct matching *);
 
 const char *place_words(const struct place *, struct arena *); // "parameter `wq`", "result 3"
 const char *sizes_text(struct arena *, const int64_t *sizes, uint32_t rank); // "[28,32]"
-const char *shape_text(const struct array_shape *, struct arena *);          // "f32[28,32]"
 // The place's line of a spec, with these texts for its dimensions.
 const char *place_line(const struct place *, const char *const *dimensions, struct arena *);
 
