@@ -1,11 +1,8 @@
 // The proof: both programs are read into values, the one device's first, and results are compared as their layouts say.
 #include "equal/equal.h"
-#include <stdlib.h>
-#include "equal/values/print.h"
 
+#include "equal/diagnosis/report.h"
 #include "equal/hlo/read.h"
-#include "equal/layout/assumptions.h"
-#include "equal/layout/layout.h"
 #include "equal/meaning/meaning.h"
 #include "equal/values/together.h"
 #include "ir/check.h"
@@ -16,6 +13,8 @@ struct proof {
     struct assumptions assumptions;
     struct calculus calculus;
     struct reading of_one, of_many;
+    uint32_t n_known;      // terms that the program of one device has made
+    struct unproved first; // of the results that are not proved
     struct arena *arena;
 };
 
@@ -161,6 +160,8 @@ struct comparing {
     const struct array_layout *layout;
     struct viewed one, many;
     struct affine of_one[MAX_GRAPH_RANK], of_many[MAX_GRAPH_RANK];
+    struct viewed expected, found; // of the block that was compared last
+    bool can;                      // they can be said
 };
 
 static bool same_block(struct comparing *x) {
@@ -174,17 +175,9 @@ static bool same_block(struct comparing *x) {
         many.of[k] = &x->of_many[k];
         many.sizes[k] = part;
     }
-    struct viewed expected, found;
-    bool can = value_move(&x->p->calculus, x->one, &one, &expected) &&
-           value_move(&x->p->calculus, x->many, &many, &found);
-    if (can && !value_equal(expected, found) && getenv("SHOW")) {
-        printf("EXPECTED %s\n", value_text(&x->p->calculus, expected, atoi(getenv("SHOW")), x->p->arena));
-        printf("FOUND    %s\n", value_text(&x->p->calculus, found, atoi(getenv("SHOW")), x->p->arena));
-        struct scaled a = expected.of, b = found.of; term_difference(&x->p->calculus, &a, &b);
-        printf("DIFF-1 %s\n", term_text(&x->p->calculus, a, atoi(getenv("SHOW")), x->p->arena));
-        printf("DIFF-2 %s\n", term_text(&x->p->calculus, b, atoi(getenv("SHOW")), x->p->arena));
-    }
-    return can && value_equal(expected, found);
+    x->can = value_move(&x->p->calculus, x->one, &one, &x->expected) &&
+             value_move(&x->p->calculus, x->many, &many, &x->found);
+    return x->can && value_equal(x->expected, x->found);
 }
 
 static bool same_from(struct comparing *x, uint32_t k) {
@@ -207,6 +200,15 @@ static bool same_from(struct comparing *x, uint32_t k) {
     return same;
 }
 
+static void note_unproved(struct proof *p, const struct comparing *x, uint32_t i) {
+    p->first.result = i;
+    p->first.expected = x->can ? x->expected : x->one;
+    p->first.found = x->can ? x->found : x->many;
+    for (uint32_t k = 0; k < x->layout->shape->rank; k++)
+        p->first.all.sizes[k] = x->layout->shape->sizes[k];
+    p->first.all.sizes[COORDINATE_DEVICE] = p->pairing->mesh.n_devices;
+}
+
 static struct equal_answer *compare_results(struct proof *p) {
     struct equal_answer *answer = ARENA_NEW(p->arena, struct equal_answer);
     answer->n_results = p->pairing->n_results;
@@ -218,10 +220,27 @@ static struct equal_answer *compare_results(struct proof *p) {
                               .many = result_value(&p->of_many, i)};
         answer->results[i] = (struct equal_result){x.layout->name, same_from(&x, 0)};
         answer->n_proved += answer->results[i].is_proved;
+        if (!answer->results[i].is_proved && p->first.n_unproved++ == 0)
+            note_unproved(p, &x, i);
         arena_reuse(&p->calculus.scratch);
     }
     answer->verdict = answer->n_proved == answer->n_results ? EQUAL_PROVED : EQUAL_UNPROVED;
     return answer;
+}
+
+static const char *axes_text(const struct proof *p) {
+    const char *text = "";
+    for (uint32_t a = 0; a < p->pairing->mesh.n_axes; a++)
+        text = arena_format(p->arena, "%s%s%s", text, a ? ", " : "", p->pairing->mesh.axes[a].name);
+    return text;
+}
+
+static const char *assumed_text(const struct proof *p) {
+    const char *text = NULL;
+    for (uint32_t i = 0; i < p->assumptions.n; i++)
+        text = arena_format(p->arena, "%s%s%s", text ? text : "", text ? ", " : "",
+                            assumption_text(&p->assumptions.of[i], p->arena));
+    return text;
 }
 
 // ---- all of it --------------------------------------------------------------------------------
@@ -239,8 +258,21 @@ static bool read_both(struct proof *p) {
     p->of_one.parameters = read_parameters(p, p->one, false);
     if (!meanings_read(&p->of_one))
         return false;
+    p->n_known = p->calculus.terms.n_nodes;
     p->of_many.parameters = read_parameters(p, p->many, true);
     return meanings_read(&p->of_many);
+}
+
+static void explain(struct proof *p, struct equal_answer *answer, struct diagnostics *diagnostics) {
+    struct finding finding = {&p->calculus, &p->pairing->mesh, &p->of_one, &p->of_many, p->n_known};
+    struct cause cause =
+        find_cause(&finding, p->first.result, p->first.expected, p->first.found, &p->first.all);
+    struct arena numbers = {0};
+    struct witness witness = find_witness(p->pairing, p->one, p->many, &p->assumptions, &numbers);
+    if (witness.kind == WITNESS_DIFFERENT)
+        answer->verdict = EQUAL_REFUTED;
+    report_unproved(&finding, p->pairing, &p->first, &cause, &witness, diagnostics);
+    arena_free(&numbers);
 }
 
 const struct equal_answer *equal_judge(const struct equal_question *question, struct arena *arena,
@@ -266,6 +298,10 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
         answer = compare_results(p);
         answer->n_one = n_instructions(p->one);
         answer->n_many = n_instructions(p->many);
+        answer->mesh = axes_text(p);
+        answer->assuming = assumed_text(p);
+        if (answer->verdict != EQUAL_PROVED)
+            explain(p, answer, diagnostics);
     }
     calculus_free(&p->calculus);
     return answer;

@@ -1,0 +1,125 @@
+// What is said of a cause: the instruction with its place in the user's program, which axis or factor it is about, and
+// numbers that show the difference, or else both terms to where they differ.
+#include "equal/diagnosis/report.h"
+
+#include <inttypes.h>
+
+#include "equal/values/print.h"
+
+enum { MOST_FRAMES = 6, SHOWN_LEVELS = 2 };
+
+struct reporting {
+    const struct finding *f;
+    const struct pairing *pairing;
+    const struct unproved *of;
+    const struct cause *cause;
+    const struct witness *witness;
+    struct arena *arena;
+};
+
+static const char *axes_text(const struct reporting *r, uint64_t axes) {
+    const char *text = "";
+    for (uint32_t a = 0; a < r->f->mesh->n_axes; a++)
+        if (axes >> a & 1)
+            text = arena_format(r->arena, "%s%s%s", text, *text ? " and " : "",
+                                r->f->mesh->axes[a].name);
+    return text;
+}
+
+static const char *place_text(const struct reporting *r, const struct instruction *by) {
+    const char *place = graph_place(r->f->many->graph, by, r->arena);
+    return place ? place : arena_format(r->arena, "%%%s", by->name);
+}
+
+static const char *message(const struct reporting *r) {
+    const struct cause *c = r->cause;
+    switch (c->kind) {
+    case CAUSE_SUMMAND:
+        return c->operand == c->at
+                   ? arena_format(r->arena, "is a summand over %s only", axes_text(r, c->axes))
+                   : arena_format(r->arena, "a summand over %s is read as if it were the sum",
+                                  axes_text(r, c->axes));
+    case CAUSE_PART:
+        return arena_format(r->arena, "the largest of a part is read as that of all over %s",
+                            axes_text(r, c->axes));
+    case CAUSE_FACTOR:
+        if (c->denominator == 1)
+            return arena_format(r->arena, "it is %" PRId64 " times what it should be",
+                                c->numerator);
+        return arena_format(r->arena, "it is %" PRId64 "/%" PRId64 " of what it should be",
+                            c->numerator, c->denominator);
+    case CAUSE_UNREAD:
+        return arena_format(r->arena, "`%s` cannot be followed: %s",
+                            primitive_rows[c->at->primitive].word, c->why);
+    case CAUSE_OTHER:
+        return "this is no value of the program of one device, nor a part of one";
+    default:
+        return "it is another value of the program of one device";
+    }
+}
+
+static void add_frames(const struct reporting *r, struct diagnostic *d) {
+    const struct graph *graph = r->f->many->graph;
+    const char *chain = "";
+    uint32_t n = 0;
+    for (uint32_t at = r->cause->at->frame; at && n < MOST_FRAMES; at = graph->frames[at].parent) {
+        const struct source_frame *frame = &graph->frames[at];
+        chain = arena_format(r->arena, "%s%s%s:%u%s%s", chain, n ? ", called at " : "", frame->file,
+                             frame->line, frame->function ? " " : "",
+                             frame->function ? frame->function : "");
+        n++;
+    }
+    if (n)
+        diagnostic_note(d, "in the user's program: %s", chain);
+}
+
+static void add_witness(const struct reporting *r, struct diagnostic *d) {
+    const struct difference *x = &r->witness->difference;
+    const struct array_layout *layout = &r->pairing->results[x->result];
+    const char *index = "";
+    if (r->witness->kind == WITNESS_DIFFERENT) {
+        for (uint32_t k = 0; k < layout->shape->rank; k++)
+            index = arena_format(r->arena, "%s%s%" PRId64, index, k ? "," : "", x->index[k]);
+        diagnostic_note(d,
+                        "executed on inputs drawn at random, device %u has %.6g at [%s] of result "
+                        "`%s`, one device %.6g",
+                        x->device, x->many, index, layout->name, x->one);
+        return;
+    }
+    if (r->witness->kind == WITNESS_SAME)
+        diagnostic_note(d, "executed on inputs drawn at random, both give the same");
+    else
+        diagnostic_note(d, "they were not executed: %s",
+                        r->witness->why ? r->witness->why : "they cannot be");
+    struct scaled a = r->of->expected.of, b = r->of->found.of;
+    term_difference(r->f->c, &a, &b);
+    diagnostic_note(d, "one device: %s", term_text(r->f->c, a, SHOWN_LEVELS, r->arena));
+    diagnostic_note(d, "each device: %s", term_text(r->f->c, b, SHOWN_LEVELS, r->arena));
+}
+
+static void add_help(const struct reporting *r, struct diagnostic *d) {
+    const struct cause *c = r->cause;
+    if (c->kind == CAUSE_SUMMAND)
+        diagnostic_help(d, "sum it over %s first (all_reduce, or psum in JAX)",
+                        axes_text(r, c->axes));
+    else if (c->kind == CAUSE_PART)
+        diagnostic_help(d, "take the largest over %s first (pmax in JAX)", axes_text(r, c->axes));
+}
+
+void report_unproved(const struct finding *f, const struct pairing *pairing,
+                     const struct unproved *of, const struct cause *cause,
+                     const struct witness *witness, struct diagnostics *diagnostics) {
+    struct reporting r = {f, pairing, of, cause, witness, diagnostics->arena};
+    enum diagnostic_code code = witness->kind == WITNESS_DIFFERENT ? E920 : E921;
+    struct diagnostic *d =
+        report(diagnostics, code, cause->at->span, "%s: result `%s`: %s", place_text(&r, cause->at),
+               pairing->results[of->result].name, message(&r));
+    if (cause->operand && cause->operand != cause->at)
+        diagnostic_label(d, cause->operand->span, "a device's summand is made here, at %s",
+                         place_text(&r, cause->operand));
+    if (of->n_unproved > 1)
+        diagnostic_note(d, "it is the first of %u results that are not proved", of->n_unproved);
+    add_frames(&r, d);
+    add_witness(&r, d);
+    add_help(&r, d);
+}
