@@ -4,6 +4,8 @@
 
 #include "ir/check.h"
 
+enum { MOST_TURNS = 1000 };
+
 enum soundness { STATE_UNSEEN, STATE_KNOWN, STATE_SUMMAND, STATE_PART, STATE_WRONG };
 
 struct seen {
@@ -11,11 +13,19 @@ struct seen {
     uint64_t axes; // over which it is a summand, or a part
 };
 
+// A computation that is looked at: the entry, or one that it calls.
 struct search {
     const struct finding *f;
-    const struct computation *entry;
-    struct seen *seen; // by instruction of the entry
+    const struct computation *of;
+    const struct meaning *meanings;
+    struct seen *seen; // by instruction
 };
+
+static struct search search_in(const struct finding *f, uint32_t computation,
+                               const struct meaning *meanings) {
+    const struct computation *of = &f->many->graph->computations[computation];
+    return (struct search){f, of, meanings, ARENA_ARRAY(f->c->arena, struct seen, of->n + 1)};
+}
 
 static struct coordinates coordinates_of_shape(const struct finding *f,
                                                const struct array_shape *shape) {
@@ -114,7 +124,7 @@ static struct seen see_meaning(const struct finding *f, const struct array_shape
 
 static struct seen see(struct search *s, uint32_t i) {
     if (s->seen[i].state == STATE_UNSEEN) {
-        s->seen[i] = see_meaning(s->f, s->entry->instructions[i].shape, &s->f->many->meanings[i]);
+        s->seen[i] = see_meaning(s->f, s->of->instructions[i].shape, &s->meanings[i]);
         arena_reuse(&s->f->c->scratch);
     }
     return s->seen[i];
@@ -126,8 +136,8 @@ static struct seen see(struct search *s, uint32_t i) {
 static void mark_needed(const struct search *s, uint32_t from, bool *needed) {
     needed[from] = true;
     for (uint32_t i = from + 1; i-- > 0;)
-        for (uint32_t k = 0; needed[i] && k < s->entry->instructions[i].n_operands; k++)
-            needed[s->entry->instructions[i].operands[k]] = true;
+        for (uint32_t k = 0; needed[i] && k < s->of->instructions[i].n_operands; k++)
+            needed[s->of->instructions[i].operands[k]] = true;
 }
 
 static bool operands_are_sound(struct search *s, const struct instruction *by) {
@@ -155,22 +165,51 @@ static struct cause cause_at(struct search *s, const struct instruction *by) {
         if (seen.state != STATE_SUMMAND && seen.state != STATE_PART)
             continue;
         cause.kind = seen.state == STATE_SUMMAND ? CAUSE_SUMMAND : CAUSE_PART;
-        cause.operand = graph_operand(s->entry, by, k);
+        cause.operand = graph_operand(s->of, by, k);
         cause.axes = seen.axes;
         break;
     }
     return cause;
 }
 
+static bool find_first(struct search *s, uint32_t from, struct cause *cause);
+
+// Inside of what is called with sound operands: of a loop's turns the first that leaves something wrong.
+static bool find_called(struct search *s, uint32_t at, struct cause *cause) {
+    const struct instruction *by = &s->of->instructions[at];
+    const struct instruction_attributes *a = by->attributes;
+    bool loops = by->primitive == PRIM_WHILE;
+    if (by->primitive != PRIM_CALL && !loops)
+        return false;
+    uint32_t computation = a->called[loops ? 1 : 0];
+    struct meaning *parameters = ARENA_ARRAY(s->f->c->arena, struct meaning, by->n_operands + 1);
+    for (uint32_t k = 0; k < by->n_operands; k++)
+        parameters[k] = s->meanings[by->operands[k]];
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        const struct meaning *meanings = meanings_of_call(s->f->many, computation, parameters);
+        if (!meanings)
+            return false;
+        struct search inner = search_in(s->f, computation, meanings);
+        uint32_t root = inner.of->root;
+        if (see(&inner, root).state == STATE_WRONG)
+            return find_first(&inner, root, cause);
+        if (!loops)
+            return false;
+        parameters[0] = meanings[root];
+    }
+    return false;
+}
+
 static bool find_first(struct search *s, uint32_t from, struct cause *cause) {
-    bool *needed = ARENA_ARRAY(s->f->c->arena, bool, s->entry->n + 1);
+    bool *needed = ARENA_ARRAY(s->f->c->arena, bool, s->of->n + 1);
     mark_needed(s, from, needed);
     for (uint32_t i = 0; i <= from; i++) {
-        const struct instruction *by = &s->entry->instructions[i];
+        const struct instruction *by = &s->of->instructions[i];
         if (!needed[i] || by->primitive == PRIM_TUPLE || see(s, i).state != STATE_WRONG ||
             !operands_are_sound(s, by))
             continue;
-        *cause = cause_at(s, by);
+        if (!find_called(s, i, cause))
+            *cause = cause_at(s, by);
         return true;
     }
     return false;
@@ -198,27 +237,73 @@ static bool by_factor(const struct calculus *c, struct viewed expected, struct v
     return true;
 }
 
+// Where a value comes from: an instruction of a computation, or a member of the tuple that it makes.
+struct source_of {
+    const struct computation *of;
+    uint32_t at, member;
+    bool is_member;
+};
+
+static bool enter_call(const struct graph *graph, struct source_of *from) {
+    const struct instruction *by = &from->of->instructions[from->at];
+    if (by->primitive != PRIM_CALL)
+        return false;
+    from->of = &graph->computations[by->attributes->called[0]];
+    from->at = from->of->root;
+    return true;
+}
+
+// The only operand that is more than one number for all places, where elements are made of elements or moved.
+static bool step_back(struct source_of *from) {
+    const struct instruction *by = &from->of->instructions[from->at];
+    enum primitive_class class = primitive_rows[by->primitive].class;
+    uint32_t n = 0, only = 0;
+    if (by->primitive == PRIM_GET_TUPLE_ELEMENT) {
+        from->is_member = true;
+        from->member = (uint32_t)by->attributes->index;
+        from->at = by->operands[0];
+        return true;
+    }
+    if (by->primitive == PRIM_TUPLE && from->is_member) {
+        from->is_member = false;
+        from->at = by->operands[from->member];
+        return true;
+    }
+    for (uint32_t k = 0; k < by->n_operands; k++) {
+        const struct instruction *operand = graph_operand(from->of, by, k);
+        while (operand->n_operands == 1 && operand->primitive == PRIM_BROADCAST)
+            operand = graph_operand(from->of, operand, 0);
+        if (operand->shape->rank > 0 || by->n_operands == 1) {
+            only = by->operands[k];
+            n++;
+        }
+    }
+    from->at = only;
+    return n == 1 && (class == PRIMITIVE_POINTWISE || class == PRIMITIVE_MOVE);
+}
+
 // The last collective on the way, which should have made the result right, else the result itself.
-static const struct instruction *last_collective(const struct search *s, uint32_t from) {
-    uint32_t i = from;
-    while (s->entry->instructions[i].n_operands == 1 &&
-           primitive_rows[s->entry->instructions[i].primitive].class != PRIMITIVE_COLLECTIVE)
-        i = s->entry->instructions[i].operands[0];
-    bool found = primitive_rows[s->entry->instructions[i].primitive].class == PRIMITIVE_COLLECTIVE;
-    return &s->entry->instructions[found ? i : from];
+static const struct instruction *last_collective(const struct search *s, uint32_t result) {
+    struct source_of from = {s->of, result, 0, false};
+    for (;;) {
+        const struct instruction *by = &from.of->instructions[from.at];
+        if (primitive_rows[by->primitive].class == PRIMITIVE_COLLECTIVE)
+            return by;
+        if (!enter_call(s->f->many->graph, &from) && !step_back(&from))
+            return &s->of->instructions[result];
+    }
 }
 
 static uint32_t result_instruction(const struct search *s, uint32_t result) {
-    const struct instruction *root = &s->entry->instructions[s->entry->root];
-    return root->primitive == PRIM_TUPLE ? root->operands[result] : s->entry->root;
+    const struct instruction *root = &s->of->instructions[s->of->root];
+    return root->primitive == PRIM_TUPLE ? root->operands[result] : s->of->root;
 }
 
 struct cause find_cause(const struct finding *f, uint32_t result, struct viewed expected,
                         struct viewed found, const struct coordinates *all) {
-    struct search s = {.f = f, .entry = &f->many->graph->computations[f->many->graph->entry]};
-    s.seen = ARENA_ARRAY(f->c->arena, struct seen, s.entry->n + 1);
+    struct search s = search_in(f, f->many->graph->entry, f->many->meanings);
     uint32_t from = result_instruction(&s, result);
-    struct cause cause = {.kind = CAUSE_RESULT, .at = &s.entry->instructions[from]};
+    struct cause cause = {.kind = CAUSE_RESULT, .at = &s.of->instructions[from]};
     if (by_factor(f->c, expected, found, &cause)) {
         cause.at = last_collective(&s, from);
         return cause;

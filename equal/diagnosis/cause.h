@@ -29,7 +29,7 @@ struct cause {
 struct finding {
     struct calculus *c;
     const struct device_mesh *mesh;
-    const struct reading *one, *many;
+    struct reading *one, *many;
     uint32_t n_known; // terms that there were when the one had been read
 };
 

@@ -224,6 +224,11 @@ static const struct meaning *read_computation(struct reading *r, uint32_t number
     return meanings ? &meanings[of->root] : NULL;
 }
 
+const struct meaning *meanings_of_call(struct reading *r, uint32_t computation,
+                                       const struct meaning *parameters) {
+    return read_all(r, &r->graph->computations[computation], parameters);
+}
+
 bool meanings_read(struct reading *r) {
     const struct computation *of = &r->graph->computations[r->graph->entry];
     r->depth = 1;

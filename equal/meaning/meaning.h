@@ -28,6 +28,11 @@ struct reading {
 
 enum { MOST_INSTRUCTIONS_READ = 20 * 1000 * 1000 };
 
+// Reads a computation once more, of which the parameters' meanings are given: by instruction. NULL: it takes more than
+// may be read.
+const struct meaning *meanings_of_call(struct reading *, uint32_t computation,
+                                       const struct meaning *parameters);
+
 // Reads the entry computation, of which `parameters` are given. False: it takes more than may be read.
 bool meanings_read(struct reading *);
 
