@@ -11,9 +11,10 @@ enum {
     ON_EMIT = 1 << VERB_EMIT,
     ON_OPT = 1 << VERB_OPT,
     ON_FMT = 1 << VERB_FMT,
+    ON_EQUAL = 1 << VERB_EQUAL,
     ON_EXPLAIN = 1 << VERB_EXPLAIN,
     ON_FILE = ON_CHECK | ON_COMPARE | ON_RUN | ON_BUILD | ON_EMIT | ON_OPT,
-    ON_ANY = ON_FILE | ON_FMT | ON_EXPLAIN,
+    ON_ANY = ON_FILE | ON_FMT | ON_EQUAL | ON_EXPLAIN,
 };
 
 const struct option_row option_rows[N_OPTIONS] = {
@@ -46,9 +47,9 @@ bool option_is_flag(enum option_id option) {
 }
 
 bool verb_takes_file(enum verb verb) {
-    return strncmp(verb_rows[verb].operand, "FILE", 4) == 0;
+    return verb == VERB_EQUAL || strncmp(verb_rows[verb].operand, "FILE", 4) == 0;
 }
 
-bool verb_takes_one_file(enum verb verb) {
-    return strcmp(verb_rows[verb].operand, "FILE") == 0;
+int verb_operands(enum verb verb) {
+    return verb == VERB_EQUAL ? 2 : strcmp(verb_rows[verb].operand, "FILE") == 0;
 }

@@ -28,6 +28,6 @@ bool option_is_of(enum option_id option, enum verb verb);
 bool option_is_flag(
     enum option_id option);           // may stand alone; its value, if it takes one, behind `=`
 bool verb_takes_file(enum verb verb); // or several
-bool verb_takes_one_file(enum verb verb);
+int verb_operands(enum verb verb); // how many it takes; 0: any number
 
 #endif

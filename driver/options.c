@@ -233,7 +233,9 @@ static int too_many_operands(struct arena *arena, const struct options *options,
                                               "the value of a setting stands behind `=`: "
                                               "`-D %s=%s`",
                                               defined, operand)
-                               : "one file at a time; put names with spaces into quotes");
+                       : options->verb == VERB_EQUAL
+                           ? "two texts at a time; put names with spaces into quotes"
+                           : "one file at a time; put names with spaces into quotes");
 }
 
 // Exactly one file: `placec opt a.place b.place` would otherwise do half of what it seems to. Codes
@@ -243,10 +245,17 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
     bool file = verb_takes_file(options->verb);
     if (optind >= argc)
         return usage_error("`placec %s` needs an operand", row->name,
-                           file ? "name a .place file, or `-`"
-                                : "name a code such as E402, or a topic: `roles`, `coming-from`");
-    if (verb_takes_one_file(options->verb) && optind + 1 < argc)
-        return too_many_operands(arena, options, argv[optind + 1]);
+                           options->verb == VERB_EQUAL
+                               ? "name the HLO text of one device, then that of each device of "
+                                 "the mesh"
+                           : file ? "name a .place file, or `-`"
+                                  : "name a code such as E402, or a topic: `roles`, `coming-from`");
+    int n = verb_operands(options->verb);
+    if (n && optind + n < argc)
+        return too_many_operands(arena, options, argv[optind + n]);
+    if (optind + n > argc)
+        return usage_error("`placec %s` needs another operand", row->name,
+                           "name the HLO text of one device, then that of each device of the mesh");
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];

@@ -34,6 +34,9 @@ struct frontend_options {
 // not text, or is larger than LIMIT_SOURCE_BYTES.
 bool frontend_read(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                    uint32_t *source);
+// The same of a text of another kind, with another limit; `remedy` is what larger ones are told.
+bool frontend_read_within(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                          size_t most_bytes, const char *remedy, uint32_t *source);
 // The same for a text in memory; `name` is what messages call it, and imports are sought beside it.
 bool frontend_read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                         const char *text, size_t length, uint32_t *source);

@@ -229,6 +229,12 @@ bool frontend_read(struct arena *arena, struct diagnostics *diagnostics, const c
     return read_source(arena, diagnostics, path, span_nowhere(), source);
 }
 
+bool frontend_read_within(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                          size_t most_bytes, const char *remedy, uint32_t *source) {
+    const struct text_limit limit = {most_bytes, remedy};
+    return read_source_within(arena, diagnostics, path, &limit, span_nowhere(), source);
+}
+
 bool frontend_read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                         const char *text, size_t length, uint32_t *source) {
     return read_text(arena, diagnostics, name, text, length, span_nowhere(), source);

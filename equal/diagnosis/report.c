@@ -93,8 +93,8 @@ static void add_witness(const struct reporting *r, struct diagnostic *d) {
                         r->witness->why ? r->witness->why : "they cannot be");
     struct scaled a = r->of->expected.of, b = r->of->found.of;
     term_difference(r->f->c, &a, &b);
-    diagnostic_note(d, "one device: %s", term_text(r->f->c, a, SHOWN_LEVELS, r->arena));
-    diagnostic_note(d, "each device: %s", term_text(r->f->c, b, SHOWN_LEVELS, r->arena));
+    diagnostic_note(d, "one device: %s", term_words(r->f->c, a, SHOWN_LEVELS, r->arena));
+    diagnostic_note(d, "each device: %s", term_words(r->f->c, b, SHOWN_LEVELS, r->arena));
 }
 
 static void add_help(const struct reporting *r, struct diagnostic *d) {

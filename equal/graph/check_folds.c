@@ -58,7 +58,7 @@ bool check_dot(const struct checked *c) {
     return check_factor(c, 0, sizes, &n) && check_factor(c, 1, sizes, &n) &&
            check_pairs(c, &a->left_batch, &a->right_batch, "batch") &&
            check_pairs(c, &a->left_contracting, &a->right_contracting, "summed") &&
-           check_sizes(c, sizes, n);
+           check_result_sizes(c, sizes, n);
 }
 
 // n arrays of the same sizes.

@@ -74,7 +74,7 @@ bool check_dynamic_slice(const struct checked *c) {
     if (sizes->n != of->rank)
         return check_failed_at(c, "one size for each dimension is expected");
     return check_starts(c, 1, of->rank) && check_part(c, sizes->of, of) &&
-           check_sizes(c, sizes->of, sizes->n) &&
+           check_result_sizes(c, sizes->of, sizes->n) &&
            (have_alike_elements(of, c->by->shape) ||
             check_failed_at(c, "the result has elements of another type"));
 }
@@ -88,7 +88,7 @@ bool check_dynamic_update_slice(const struct checked *c) {
     if (update->rank != of->rank || !have_alike_elements(update, of))
         return check_failed_at(c, "the update is of another kind than the array");
     return check_starts(c, 2, of->rank) && check_part(c, update->sizes, of) &&
-           (are_alike(of, c->by->shape) || check_sizes(c, of->sizes, of->rank));
+           (are_alike(of, c->by->shape) || check_result_sizes(c, of->sizes, of->rank));
 }
 
 bool check_get_tuple_element(const struct checked *c) {
@@ -121,7 +121,7 @@ bool check_pad(const struct checked *c) {
     for (uint32_t d = 0; d < of->rank; d++)
         if (!padded_size(of->sizes[d], attributes_of(c)->padding[d], &sizes[d]))
             return check_failed_at(c, "dimension %u cannot be padded so", d);
-    return check_sizes(c, sizes, of->rank);
+    return check_result_sizes(c, sizes, of->rank);
 }
 
 bool check_reshape(const struct checked *c) {
@@ -135,7 +135,7 @@ bool check_reverse(const struct checked *c) {
     const struct array_shape *of = shape_of(c, 0);
     return check_arrays(c) && check_elements(c) &&
            check_dimensions(c, &attributes_of(c)->dimensions, of->rank, false, "the operand") &&
-           check_sizes(c, of->sizes, of->rank);
+           check_result_sizes(c, of->sizes, of->rank);
 }
 
 bool check_slice(const struct checked *c) {
@@ -152,7 +152,7 @@ bool check_slice(const struct checked *c) {
         int64_t length = range.limit - range.start;
         sizes[d] = length / range.stride + (length % range.stride != 0);
     }
-    return check_sizes(c, sizes, of->rank);
+    return check_result_sizes(c, sizes, of->rank);
 }
 
 bool check_transpose(const struct checked *c) {
@@ -167,7 +167,7 @@ bool check_transpose(const struct checked *c) {
         return false;
     for (uint32_t d = 0; d < of->rank; d++)
         sizes[d] = of->sizes[order->of[d]];
-    return check_sizes(c, sizes, of->rank);
+    return check_result_sizes(c, sizes, of->rank);
 }
 
 bool check_tuple(const struct checked *c) {

@@ -58,7 +58,7 @@ bool check_arrays(const struct checked *c) {
            (!c->by->shape->is_tuple || check_failed_at(c, "the result is no tuple"));
 }
 
-bool check_sizes(const struct checked *c, const int64_t *sizes, uint32_t rank) {
+bool check_result_sizes(const struct checked *c, const int64_t *sizes, uint32_t rank) {
     const struct array_shape expected = {
         .element = c->by->shape->element, .rank = rank, .sizes = sizes};
     if (have_same_sizes(&expected, c->by->shape))

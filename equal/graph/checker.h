@@ -55,7 +55,7 @@ bool are_alike(const struct array_shape *, const struct array_shape *);
 bool check_arrays(const struct checked *); // operands and result
 bool check_operands_are_arrays(const struct checked *);
 // The result has these sizes.
-bool check_sizes(const struct checked *, const int64_t *sizes, uint32_t rank);
+bool check_result_sizes(const struct checked *, const int64_t *sizes, uint32_t rank);
 // Results of several operands are a tuple, that of one is an array: that of operand i.
 const struct array_shape *result_of(const struct checked *, uint32_t i, uint32_t n);
 bool check_results(const struct checked *, uint32_t n);

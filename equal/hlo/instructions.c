@@ -291,9 +291,9 @@ static const struct instruction_attributes *keep_attributes(struct reader *r, st
     if (draft->called.n)
         keep_called(r, draft);
     if (opcode.primitive == PRIM_OPAQUE || opcode.primitive == PRIM_CUSTOM_CALL)
-        to->target = reader_string(r, draft->target.length ? draft->target : opcode.word);
+        to->target = hlo_string(r, draft->target.length ? draft->target : opcode.word);
     if (draft->sharding.length)
-        to->sharding = reader_string(r, draft->sharding);
+        to->sharding = hlo_string(r, draft->sharding);
     if (draft->keeps_others)
         to->others = join_others(r, draft);
     static const struct instruction_attributes none;

@@ -45,7 +45,7 @@ struct reader {
 // The computation that is read is numbered as the next.
 uint32_t find_computation(struct reader *,
                           struct word name); // UINT32_MAX: it has been reported that there is none
-const char *reader_string(struct reader *, struct word);
+const char *hlo_string(struct reader *, struct word);
 // The same of a word that stood in quotes, without the backslashes before quotes: `a[\'w\']` is a['w'].
 const char *reader_quoted(struct reader *, struct word);
 

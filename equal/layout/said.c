@@ -44,7 +44,7 @@ static void report_unknown(const struct pairer *p, const struct spec_entry *entr
 // The entry is said of the parameter of that name, or of all whose names end so.
 static bool take_named(struct pairer *p, const struct spec_entry *entry, const char *const *keys) {
     uint32_t *found = ARENA_ARRAY(p->arena, uint32_t, p->n_parameters);
-    uint32_t n = find_named(entry->name, keys, p->n_parameters, found, p->arena);
+    uint32_t n = find_said(entry->name, keys, p->n_parameters, found, p->arena);
     for (uint32_t i = 0; i < n; i++)
         if (!take_entry(p, &p->places[found[i]], entry))
             return false;

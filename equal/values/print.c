@@ -172,7 +172,8 @@ static void print_scaled(const struct printing *p, struct scaled of, int levels)
     print_term(p, of.of, levels);
 }
 
-const char *term_text(const struct calculus *c, struct scaled of, int levels, struct arena *arena) {
+const char *term_words(const struct calculus *c, struct scaled of, int levels,
+                       struct arena *arena) {
     return value_text(c, (struct viewed){of, VIEW_SCALAR}, levels, arena);
 }
 

@@ -5,7 +5,7 @@
 #include "equal/values/value.h"
 
 // The term down to so many levels, "..." below; dimensions of a term are i, j, k, ... in its parts.
-const char *term_text(const struct calculus *, struct scaled, int levels, struct arena *);
+const char *term_words(const struct calculus *, struct scaled, int levels, struct arena *);
 // With the view over an array's dimensions and the device's number.
 const char *value_text(const struct calculus *, struct viewed, int levels, struct arena *);
 
