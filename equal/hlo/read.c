@@ -157,8 +157,8 @@ static bool read_parts(struct reader *r, uint32_t *entry) {
     return false;
 }
 
-// Behind the pass that partitions a device's program is the entry, whose name says so, and no sharding is left but
-// those of parameters.
+// Behind the pass that partitions a device's program is the entry, and XLA names it so. Of other texts nothing may be
+// left that is said to this pass.
 static bool is_behind_partitioner(const struct reader *r, const struct graph *graph) {
     const char *name = graph->computations[graph->entry].name;
     struct word word = {name, (uint32_t)strlen(name)};
