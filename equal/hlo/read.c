@@ -102,11 +102,13 @@ static bool read_header(struct reader *r, struct graph *graph) {
             return false;
         if (word_is(attribute, "num_partitions"))
             partitions_at = attribute;
+        const char *value = s->at;
         bool good = word_is(attribute, "num_partitions")  ? read_count(s, attribute, &partitions)
                     : word_is(attribute, "replica_count") ? read_count(s, attribute, &replicas)
                                                           : scan_value(s);
         if (!good)
             return false;
+        r->has_shardings |= mentions_partitioner(scan_from(s, value));
     }
     if (partitions > 1 && replicas > 1)
         return scan_fail(s, E908, partitions_at, "a program of both partitions and replicas");
