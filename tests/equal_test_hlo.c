@@ -1,4 +1,4 @@
-// The reader of HLO text: what it makes of each form, what it refuses, and where it says so.
+// The reader of HLO text: what it makes of each form.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,119 +6,9 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "equal/hlo/read.h"
-
-struct reading {
-    struct arena arena;
-    struct source_files sources;
-    struct diagnostics *diagnostics;
-    const struct graph *graph; // NULL: refused
-};
-
-static struct reading read_bytes(const char *text, size_t length) {
-    struct reading r = {.graph = NULL};
-    struct arena *arena = calloc(1, sizeof *arena); // does not move with the reading
-    struct source_files *sources = calloc(1, sizeof *sources);
-    assert_non_null(arena);
-    assert_non_null(sources);
-    r.diagnostics = diagnostics_new(arena, sources);
-    uint32_t source = source_add(sources, arena, "input", text, length);
-    r.graph = hlo_read(source, &r.arena, r.diagnostics);
-    assert_int_equal(r.diagnostics->n_errors, r.graph ? 0 : 1);
-    return r;
-}
-
-static void forget(struct reading *r) {
-    struct arena *arena = r->diagnostics->arena;
-    struct source_files *sources = r->diagnostics->sources;
-    arena_free(&r->arena);
-    arena_free(arena);
-    free(arena);
-    free(sources);
-}
-
-// What was said first; "": nothing.
-static const char *said(const struct reading *r) {
-    return r->diagnostics->n_items ? r->diagnostics->items[0]->message : "";
-}
-
-static struct reading read_right(const char *text) {
-    struct reading r = read_bytes(text, strlen(text));
-    if (!r.graph)
-        fail_msg("%s\nrefused: %s", text, said(&r));
-    return r;
-}
-
-static void assert_refused(const char *text, size_t length, enum diagnostic_code code,
-                           const char *message) {
-    struct reading r = read_bytes(text, length);
-    if (r.graph)
-        fail_msg("%.200s\nwas read, and not refused: %s", text, message);
-    const struct diagnostic *d = r.diagnostics->items[0];
-    if (d->code != code || !strstr(d->message, message))
-        fail_msg("%.200s\n%s: %s, and not %s: %s", text, diagnostic_rows[d->code].text, d->message,
-                 diagnostic_rows[code].text, message);
-    assert_true(d->span.begin <= length && d->span.end <= length);
-    forget(&r);
-}
-
-static const struct computation *entry_of(const struct reading *r) {
-    return &r->graph->computations[r->graph->entry];
-}
-
-static const struct instruction *named(const struct reading *r, const char *name) {
-    const struct computation *entry = entry_of(r);
-    for (uint32_t i = 0; i < entry->n; i++)
-        if (strcmp(entry->instructions[i].name, name) == 0)
-            return &entry->instructions[i];
-    fail_msg("no %s", name);
-    return NULL;
-}
-
-// Computations and parameters that lines of the tests use.
-#define STEPS                                                                                      \
-    "body { t = (s32[], f32[4,6]) parameter(0) i = s32[] get-tuple-element(t), index=0"            \
-    " x = f32[4,6] get-tuple-element(t), index=1"                                                  \
-    " ROOT c = (s32[], f32[4,6]) tuple(i, x) }\n"                                                  \
-    "more { t = (s32[], f32[4,6]) parameter(0) ROOT c = pred[] constant(true) }\n"                 \
-    "half { x = f32[4,6] parameter(0) ROOT y = f32[2,6] slice(x), slice={[0:2], [0:6]} }\n"        \
-    "rest { x = f32[4,6] parameter(0) ROOT y = f32[2,6] slice(x), slice={[2:4], [0:6]} }\n"        \
-    "add { l = f32[] parameter(0) r = f32[] parameter(1) ROOT s = f32[] add(l, r) }\n"             \
-    "less { l = f32[] parameter(0) r = f32[] parameter(1)"                                         \
-    " ROOT s = pred[] compare(l, r), direction=LT }\n"
-#define GIVEN                                                                                      \
-    "a = f32[4,6] parameter(0)\n b = f32[6,8] parameter(1)\n i = s32[] parameter(2)\n"             \
-    "p = pred[4,6] parameter(3)\n v = f32[6] parameter(4)\n ix = s32[5,1] parameter(5)\n"          \
-    "u = f32[5,6] parameter(6)\n t = (s32[], f32[4,6]) parameter(7)\n n = s32[4,6] parameter(8)\n" \
-    "z = f32[] constant(0)\n q = pred[] constant(true)\n"
-
-static char *module_of(const char *line, int devices) {
-    char *text = NULL;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    assert_non_null(to);
-    fprintf(to, "HloModule m, num_partitions=%d\n" STEPS "ENTRY main {\n" GIVEN "%s\n}\n", devices,
-            line);
-    fclose(to);
-    return text;
-}
-
-static struct reading read_line(const char *line, int devices) {
-    char *text = module_of(line, devices);
-    struct reading r = read_right(text);
-    free(text);
-    return r;
-}
-
-static void assert_line_refused(const char *line, int devices, enum diagnostic_code code,
-                                const char *message) {
-    char *text = module_of(line, devices);
-    assert_refused(text, strlen(text), code, message);
-    free(text);
-}
+#include "tests/hlo_reading.h"
 
 // ---- the module ---------------------------------------------------------------------------------
 static void forms_of_older_and_newer_texts_are_one(void **state) {
@@ -179,6 +69,16 @@ static void text_before_the_partitioner_is_told(void **state) {
         "sharding={mesh['dp'=2], [{'dp'}]}\n}");
     assert_true(r.graph->is_partitioned);
     assert_string_equal(named(&r, "p")->attributes->sharding, "{mesh['dp'=2], [{'dp'}]}");
+    forget(&r);
+    r = read_right(
+        "HloModule m, num_partitions=2\nENTRY main { ROOT p = f32[4] parameter(0), "
+        "frontend_attributes={xla.sdy.sharding=\"#sdy.sharding<@mesh, [{\\\"dp\\\"}]>\"}\n}");
+    assert_false(r.graph->is_partitioned);
+    forget(&r);
+    r = read_right(
+        "HloModule m, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<[\"dp\"=2]>}}, "
+        "num_partitions=2\nENTRY main { ROOT p = f32[4] parameter(0) }");
+    assert_false(r.graph->is_partitioned);
     forget(&r);
 }
 
@@ -293,9 +193,6 @@ static char *groups_text(const struct device_groups *groups, struct arena *arena
                             groups->devices[i]);
     return text;
 }
-
-#define GROUPED(groups)                                                                            \
-    "channel_id=1, replica_groups=" groups ", use_global_device_ids=true, to_apply=add"
 
 static void groups_are_resolved(void **state) {
     static const char *const cases[][2] = {
@@ -593,12 +490,14 @@ static void attributes_without_a_field_are_kept_as_text(void **state) {
 
 static void what_depends_on_memory_or_its_values_is_opaque(void **state) {
     struct reading r = read_line("c = f32[24] bitcast(a)\n d = f32[6,4]{0,1} bitcast(a)\n"
+                                 "g = s32[4,6] bitcast(a)\n"
                                  "e = f32[<=4] custom-call(), custom_call_target=\"f\"\n"
                                  "f = f32[<=4] negate(e)",
                                  1);
     assert_int_equal(named(&r, "c")->primitive, PRIM_BITCAST);
     assert_int_equal(named(&r, "d")->primitive, PRIM_OPAQUE);
     assert_string_equal(named(&r, "d")->attributes->others, "f32[6,4]{0,1}, f32[4,6]");
+    assert_int_equal(named(&r, "g")->primitive, PRIM_BITCAST_CONVERT);
     assert_int_equal(named(&r, "e")->primitive, PRIM_OPAQUE);
     assert_int_equal(named(&r, "f")->primitive, PRIM_OPAQUE);
     forget(&r);
@@ -651,387 +550,6 @@ static void tables_name_what_there_is(void **state) {
     assert_refused("HloModule m\nFileNames\n2 \"a.py\"\n", 33, E902, "entry 1 of the table");
 }
 
-// ---- texts that are refused ---------------------------------------------------------------------
-static void other_files_are_told(void **state) {
-    static const char *const cases[][2] = {
-        {"", "the file is empty"},
-        {"  \n // only a comment\n", "the file is empty"},
-        {"module @jit_f attributes {} {\n stablehlo.add", "StableHLO"},
-        {"#loc = loc(unknown)\nmodule @jit_f {", "MLIR"},
-        {"{ lambda ; a:f32[4]. let b = neg a in (b,) }", "jaxpr"},
-        {"hlo_module {\n  name: \"f\"", "proto"},
-        {"BufferAssignment:\n", "buffer assignment"},
-        {"%PDF-1.4", "begins with `HloModule`"},
-        {"HloModuleX", "begins with `HloModule`"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_refused(cases[i][0], strlen(cases[i][0]), E901, cases[i][1]);
-    assert_refused("\x08\x01\0\x12jit_f", 9, E901, "this is no text");
-}
-
-static void texts_that_cannot_be_read(void **state) {
-    static const struct {
-        const char *text;
-        enum diagnostic_code code;
-        const char *message;
-    } cases[] = {
-        {"HloModule m", E902, "no computation is ENTRY"},
-        {"HloModule m\ne { ROOT p = f32[] parameter(0) }", E902, "no computation is ENTRY"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0)", E902, "ends inside of computation `e`"},
-        {"HloModule m\nENTRY e { }", E902, "without instructions"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0) }\nENTRY f { p = f32[] parameter(0) }",
-         E902, "a second ENTRY"},
-        {"HloModule m\ne { p = f32[] parameter(0) }\nENTRY e { p = f32[] parameter(0) }", E902,
-         "a second computation"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0) }\nHloModule n", E902, "a second module"},
-        {"HloModule m\nENTRY e { ROOT p = f32[] parameter(0)\n ROOT q = f32[] negate(p) }", E902,
-         "a second ROOT"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0)\n p = f32[] negate(p) }", E902,
-         "defined twice"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(1) }", E902, "numbered from 0"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0)\n q = f32[] parameter(0) }", E902,
-         "second parameter"},
-        {"HloModule m\nENTRY e { p = f32 parameter(0) }", E902, "expected a shape"},
-        {"HloModule m\nENTRY e { p = parameter(0) }", E902, "expected a shape"},
-        {"HloModule m\nENTRY e { p = f33[] parameter(0) }", E902, "no element type"},
-        {"HloModule m\nENTRY e { p = f32[-1] parameter(0) }", E902, "negative"},
-        {"HloModule m\nENTRY e { p = f32[2 parameter(0) }", E902, "expected `,`"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0), metadata={op_name=\"x }", E902, "quote"},
-        {"HloModule m\nENTRY e { p = f32[] parameter(0), x={{ }", E902, "bracket"},
-        {"HloModule m\nENTRY e { /* }", E902, "comment"},
-        {"HloModule m, num_partitions=0\n", E907, "devices are read"},
-        {"HloModule m, num_partitions=99999999999999999999\n", E907, "beyond 64 bits"},
-        {"HloModule m, num_partitions=2, replica_count=2\n", E908, "both partitions and replicas"},
-        {"HloModule m\nENTRY e { p = f32[<=4] parameter(0) }", E908, "known only when it runs"},
-        {"HloModule m\nENTRY e { q = f32[] call(), to_apply=e }", E904, "calls itself"},
-        {"HloModule m\nENTRY e { q = f32[] call(), to_apply=f }\nf { p = f32[] parameter(0) }",
-         E904, "called before it is defined"},
-        {"HloModule m\nENTRY e { q = f32[] call(), to_apply=f }", E904, "no computation is named"},
-        {"HloModule m\ne { p = f32[] parameter(0) }\nENTRY f { q = f32[] negate(p) }", E904,
-         "`p` is not defined before this"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_refused(cases[i].text, strlen(cases[i].text), cases[i].code, cases[i].message);
-    assert_refused("HloModule m\nENTRY e { \0 }", 25, E902, "this is no text");
-}
-
-// Each line fits where the tests' computations and parameters stand before it; the second of a pair does not.
-static void shapes_follow_from_operands(void **state) {
-    static const struct {
-        int devices;
-        const char *right, *wrong;
-    } cases[] = {
-        {1, "c = f32[4,6] add(a, a)", "c = f32[4,6] add(a, v)"},
-        {1, "c = f32[4,6] add(a, a)", "c = f32[4,6] add(a)"},
-        {1, "c = f32[4,6] add(a, a)", "c = s32[4,6] add(a, a)"},
-        {1, "c = bf16[4,6] negate(a)", "c = (f32[4,6]) negate(a)"},
-        {1, "c = s32[4,6] convert(a)", "c = s32[6,4] convert(a)"},
-        {1, "c = pred[4,6] compare(a, a), direction=LT",
-         "c = f32[4,6] compare(a, a), direction=LT"},
-        {1, "c = pred[4,6] compare(a, a), direction=LT",
-         "c = pred[4,6] compare(a, n), direction=LT"},
-        {1, "c = f32[4,6] select(p, a, a)", "c = f32[4,6] select(a, a, a)"},
-        {1, "c = f32[4,6] select(q, a, a)", "c = f32[4,6] select(p, a, n)"},
-        {1, "c = f32[4,6] clamp(z, a, z)", "c = f32[4,6] clamp(v, a, z)"},
-        {1, "c = f32[4,6] clamp(a, a, a)", "c = f32[] clamp(z, a, z)"},
-        {1, "c = pred[4,6] is-finite(a)", "c = pred[4,6] is-finite(n)"},
-        {1, "c = f32[4,6] abs(a)", "c = s32[4,6] abs(a)"},
-        {1, "c = f32[4,6] reduce-precision(a), exponent_bits=5, mantissa_bits=2",
-         "c = f32[4,6] reduce-precision(a), exponent_bits=0, mantissa_bits=2"},
-        {1, "c = f32[2,6,3] broadcast(v), dimensions={1}",
-         "c = f32[2,6,3] broadcast(v), dimensions={0}"},
-        {1, "c = f32[2,6,3] broadcast(z), dimensions={}",
-         "c = f32[2,6,3] broadcast(v), dimensions={}"},
-        {1, "c = f32[4,6,4] broadcast(a), dimensions={0,1}",
-         "c = f32[4,6,4] broadcast(a), dimensions={3,1}"},
-        {1, "c = f32[4,6,4] broadcast(a), dimensions={2,1}",
-         "c = f32[6,6,4] broadcast(a), dimensions={1,1}"},
-        {1, "c = f32[9,6] concatenate(a, u), dimensions={0}",
-         "c = f32[8,6] concatenate(a, u), dimensions={0}"},
-        {1, "c = f32[4,12] concatenate(a, a), dimensions={1}",
-         "c = f32[9,6] concatenate(a, u), dimensions={1}"},
-        {1, "c = f32[4,6] concatenate(a), dimensions={0}",
-         "c = f32[4,6] concatenate(), dimensions={0}"},
-        {1, "c = f32[2,6] dynamic-slice(a, i, i), dynamic_slice_sizes={2,6}",
-         "c = f32[2,6] dynamic-slice(a, i), dynamic_slice_sizes={2,6}"},
-        {1, "c = f32[4,1] dynamic-slice(a, i, i), dynamic_slice_sizes={4,1}",
-         "c = f32[5,1] dynamic-slice(a, i, i), dynamic_slice_sizes={5,1}"},
-        {1, "c = f32[4,1] dynamic-slice(a, i, i), dynamic_slice_sizes={4,1}",
-         "c = f32[4,1] dynamic-slice(a, i, z), dynamic_slice_sizes={4,1}"},
-        {1, "c = f32[4,6] dynamic-update-slice(a, a, i, i)",
-         "c = f32[4,6] dynamic-update-slice(a, u, i, i)"},
-        {1, "c = f32[4,6] dynamic-update-slice(a, a, i, i)",
-         "c = f32[5,6] dynamic-update-slice(u, v, i, i)"},
-        {1, "c = s32[] get-tuple-element(t), index=0", "c = s32[] get-tuple-element(t), index=1"},
-        {1, "c = s32[] get-tuple-element(t), index=0", "c = s32[] get-tuple-element(t), index=2"},
-        {1, "c = s32[] get-tuple-element(t), index=0", "c = s32[] get-tuple-element(i), index=0"},
-        {1, "c = f32[6,5] pad(a, z), padding=1_1x0_-1", "c = f32[6,5] pad(a, z), padding=1_1"},
-        {1, "c = f32[13,6] pad(a, z), padding=0_0_3x0_0",
-         "c = f32[14,6] pad(a, z), padding=0_0_3x0_0"},
-        {1, "c = f32[0,6] pad(a, z), padding=-4_0x0_0", "c = f32[0,6] pad(a, z), padding=-5_0x0_0"},
-        {1, "c = f32[4,6] pad(a, z), padding=0_0x0_0", "c = f32[4,6] pad(a, v), padding=0_0x0_0"},
-        {1, "c = f32[4,6] pad(a, z), padding=0_0x0_0",
-         "c = f32[4,6] pad(a, z), padding=9223372036854775807_1x0_0"},
-        {1, "c = f32[24] reshape(a)", "c = f32[25] reshape(a)"},
-        {1, "c = f32[4,6] reverse(a), dimensions={0,1}",
-         "c = f32[4,6] reverse(a), dimensions={1,1}"},
-        {1, "c = f32[2,6] slice(a), slice={[1:4:2], [0:6]}",
-         "c = f32[2,6] slice(a), slice={[1:5:2], [0:6]}"},
-        {1, "c = f32[0,6] slice(a), slice={[4:4], [0:6]}",
-         "c = f32[0,6] slice(a), slice={[4:3], [0:6]}"},
-        {1, "c = f32[2,6] slice(a), slice={[0:2], [0:6]}", "c = f32[2,6] slice(a), slice={[0:2]}"},
-        {1, "c = f32[1,6] slice(a), slice={[0:4:9223372036854775807], [0:6]}",
-         "c = f32[1,6] slice(a), slice={[0:4:0], [0:6]}"},
-        {1, "c = f32[6,4] transpose(a), dimensions={1,0}",
-         "c = f32[6,4] transpose(a), dimensions={0,1}"},
-        {1, "c = f32[6,4] transpose(a), dimensions={1,0}",
-         "c = f32[6,4] transpose(a), dimensions={1}"},
-        {1, "c = (f32[4,6], s32[]) tuple(a, i)", "c = (s32[], f32[4,6]) tuple(a, i)"},
-        {1, "c = () tuple()", "c = (f32[4,6]) tuple()"},
-        {1, "c = f32[4,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-         "c = f32[8,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
-        {1, "c = f32[4,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-         "c = f32[6,6] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={1}"},
-        {1, "c = f32[4,6,6,8] dot(a, b)", "c = f32[4,6,6,8] dot(a, b), lhs_contracting_dims={0}"},
-        {1, "c = f32[6,4,8] dot(a, b), lhs_batch_dims={1}, rhs_batch_dims={0}",
-         "c = f32[6,4,8] dot(a, b), lhs_batch_dims={1}, rhs_batch_dims={0}, "
-         "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
-        {1, "c = f32[6] reduce(a, z), dimensions={0}, to_apply=add",
-         "c = f32[4] reduce(a, z), dimensions={0}, to_apply=add"},
-        {1, "c = f32[] reduce(a, z), dimensions={0,1}, to_apply=add",
-         "c = f32[] reduce(a, z), dimensions={0,2}, to_apply=add"},
-        {1, "c = f32[6] reduce(a, z), dimensions={0}, to_apply=add",
-         "c = f32[6] reduce(a, i), dimensions={0}, to_apply=add"},
-        {1, "c = f32[6] reduce(a, z), dimensions={0}, to_apply=add",
-         "c = f32[6] reduce(a, z), dimensions={0}, to_apply=less"},
-        {1, "c = f32[6] reduce(a, z), dimensions={0}, to_apply=add",
-         "c = f32[6] reduce(a), dimensions={0}, to_apply=add"},
-        {1, "c = f32[6] reduce(a, z), dimensions={0}, to_apply=add",
-         "c = (f32[6], f32[6]) reduce(a, a, z, z), dimensions={0}, to_apply=add"},
-        {1, "c = f32[4,6] sort(a), dimensions={1}, to_apply=less",
-         "c = f32[4,6] sort(a), dimensions={2}, to_apply=less"},
-        {1, "c = f32[4,6] sort(a), dimensions={1}, to_apply=less",
-         "c = f32[4,6] sort(a), dimensions={1}, to_apply=add"},
-        {1,
-         "c = f32[5,6] gather(a, ix), offset_dims={1}, collapsed_slice_dims={0}, "
-         "start_index_map={0}, "
-         "index_vector_dim=1, slice_sizes={1,6}",
-         "c = f32[5,6] gather(a, ix), offset_dims={1}, collapsed_slice_dims={0}, "
-         "start_index_map={0}, "
-         "index_vector_dim=1, slice_sizes={1,5}"},
-        {1,
-         "c = f32[5,1,6] gather(a, ix), offset_dims={1,2}, collapsed_slice_dims={}, "
-         "start_index_map={0}, index_vector_dim=1, slice_sizes={1,6}",
-         "c = f32[5,1,6] gather(a, ix), offset_dims={1,2}, collapsed_slice_dims={0}, "
-         "start_index_map={0}, index_vector_dim=1, slice_sizes={1,6}"},
-        {1,
-         "c = f32[5,1,6] gather(a, ix), offset_dims={2}, collapsed_slice_dims={0}, "
-         "start_index_map={0}, index_vector_dim=2, slice_sizes={1,6}",
-         "c = f32[5,1,6] gather(a, ix), offset_dims={2}, collapsed_slice_dims={0}, "
-         "start_index_map={0,1}, index_vector_dim=2, slice_sizes={1,6}"},
-        {1,
-         "c = f32[6,5] gather(a, ix), offset_dims={0}, collapsed_slice_dims={0}, "
-         "start_index_map={1}, "
-         "index_vector_dim=1, slice_sizes={1,6}",
-         "c = f32[6,5] gather(a, ix), offset_dims={0}, collapsed_slice_dims={0}, "
-         "start_index_map={2}, "
-         "index_vector_dim=1, slice_sizes={1,6}"},
-        {1,
-         "c = f32[4,6] scatter(a, ix, u), update_window_dims={1}, inserted_window_dims={0}, "
-         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
-         "c = f32[4,6] scatter(a, ix, a), update_window_dims={1}, inserted_window_dims={0}, "
-         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"},
-        {1,
-         "c = f32[4,6] scatter(a, ix, u), update_window_dims={1}, inserted_window_dims={0}, "
-         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
-         "c = f32[4,6] scatter(a, ix, u), update_window_dims={1}, inserted_window_dims={1}, "
-         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"},
-        {1, "c = s32[5] iota(), iota_dimension=0", "c = s32[5] iota(), iota_dimension=1"},
-        {1, "c = u32[] partition-id()", "c = u32[2] partition-id()"},
-        {1, "c = (s32[], f32[4,6]) opt-barrier(t)", "c = (f32[4,6], s32[]) opt-barrier(t)"},
-        {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(v), to_apply=half"},
-        {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[4,6] call(a), to_apply=half"},
-        {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(a, a), to_apply=half"},
-        {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(a)"},
-        {1, "c = f32[4,6] map(a, a), dimensions={0,1}, to_apply=add",
-         "c = f32[4,6] map(a), dimensions={0,1}, to_apply=add"},
-        {1, "c = (s32[], f32[4,6]) while(t), condition=more, body=body",
-         "c = (s32[], f32[4,6]) while(t), condition=body, body=more"},
-        {1, "c = (s32[], f32[4,6]) while(t), condition=more, body=body",
-         "c = (s32[], f32[4,6]) while(t), condition=more, body=more"},
-        {1, "c = f32[2,6] conditional(i, a), branch_computations={half}",
-         "c = f32[2,6] conditional(q, a), branch_computations={half}"},
-        {1, "c = f32[2,6] conditional(i, a), branch_computations={half}",
-         "c = f32[2,6] conditional(i, v), branch_computations={half}"},
-        {1, "c = f32[2,6] conditional(i, a), branch_computations={half}",
-         "c = f32[2,6] conditional(i, a, a), branch_computations={half}"},
-        {2, "c = f32[4,6] all-reduce(a), " GROUPED("{{0,1}}"),
-         "c = f32[4,3] all-reduce(a), " GROUPED("{{0,1}}")},
-        {2, "c = (f32[4,6], f32[6]) all-reduce(a, v), " GROUPED("{{0,1}}"),
-         "c = (f32[6], f32[4,6]) all-reduce(a, v), " GROUPED("{{0,1}}")},
-        {2, "c = f32[8,6] all-gather(a), dimensions={0}, replica_groups={}, channel_id=1",
-         "c = f32[4,6] all-gather(a), dimensions={0}, replica_groups={}, channel_id=1"},
-        {2, "c = f32[4,12] all-gather(a), dimensions={1}, replica_groups={}, channel_id=1",
-         "c = f32[4,12] all-gather(a), dimensions={2}, replica_groups={}, channel_id=1"},
-        {2, "c = f32[2,6] reduce-scatter(a), dimensions={0}, " GROUPED("{{0,1}}"),
-         "c = f32[8,6] reduce-scatter(a), dimensions={0}, " GROUPED("{{0,1}}")},
-        {4, "c = f32[1,6] reduce-scatter(a), dimensions={0}, " GROUPED("{{0,1,2,3}}"),
-         "c = f32[4,1] reduce-scatter(a), dimensions={1}, " GROUPED("{{0,1,2,3}}")},
-        {4, "c = f32[4,6] all-to-all(a), dimensions={0}, channel_id=1, replica_groups={}",
-         "c = f32[4,6] all-to-all(a), dimensions={1}, channel_id=1, replica_groups={}"},
-        {2, "c = (f32[6], f32[6]) all-to-all(v, v), channel_id=1, replica_groups={}",
-         "c = f32[6] all-to-all(v), channel_id=1, replica_groups={}"},
-        {2, "c = f32[6] collective-permute(v), channel_id=1, source_target_pairs={{0,1}}",
-         "c = f32[4] collective-permute(v), channel_id=1, source_target_pairs={{0,1}}"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct reading r = read_line(cases[i].right, cases[i].devices);
-        forget(&r);
-        assert_line_refused(cases[i].wrong, cases[i].devices, E905, "");
-    }
-}
-
-static void needed_attributes(void **state) {
-    assert_line_refused("c = f32[6,4] transpose(a)", 1, E902, "`transpose` without `dimensions=`");
-    assert_line_refused("c = f32[6] reduce(a, z), dimensions={0}", 1, E902, "without `to_apply=`");
-    assert_line_refused("c = f32[6,4] transpose(a), dimensions={1,0}, dimensions={1,0}", 1, E902,
-                        "said twice");
-}
-
-// ---- hostile texts ------------------------------------------------------------------------------
-static char *repeated(const char *before, const char *part, int n, const char *after) {
-    size_t length = strlen(part);
-    char *text = malloc(strlen(before) + length * (size_t)n + strlen(after) + 1);
-    assert_non_null(text);
-    char *to = text + sprintf(text, "%s", before);
-    for (int i = 0; i < n; i++, to += length)
-        memcpy(to, part, length);
-    strcpy(to, after);
-    return text;
-}
-
-static void assert_repeated_refused(const char *before, const char *part, int n, const char *after,
-                                    enum diagnostic_code code, const char *message) {
-    char *text = repeated(before, part, n, after);
-    assert_refused(text, strlen(text), code, message);
-    free(text);
-}
-
-static void hostile_sizes(void **state) {
-    enum { MANY = 300000 };
-    static const char *const begin = "HloModule m\nENTRY e { p = ";
-    assert_repeated_refused(begin, "(", MANY, "", E907, "nested more than 64 deep");
-    assert_repeated_refused(begin, "{", MANY, "", E902, "expected a shape");
-    assert_repeated_refused("HloModule m, x=", "{", MANY, "", E902, "bracket");
-    assert_repeated_refused("HloModule m\nENTRY e { p = f32[1", ",1", MANY, "] parameter(0) }",
-                            E907, "more than 16 dimensions");
-    assert_repeated_refused("HloModule m\nENTRY e { p = f32[1", "0", MANY, "] parameter(0) }", E907,
-                            "beyond 64 bits");
-    assert_repeated_refused("HloModule m\nENTRY e { p = f32[]", " ", MANY, "constant(1", E902,
-                            "ends");
-    assert_refused("HloModule m\nENTRY e { p = f32[4294967296,4294967296] parameter(0) }", 64, E907,
-                   "more bytes than can be counted");
-    assert_refused("HloModule m\nENTRY e { p = f32[0,4294967296,4294967296] parameter(0) }", 66,
-                   E907, "more bytes than can be counted");
-    assert_repeated_refused("HloModule m\nENTRY e { t = (f32[]) parameter(0)\n c = f32[] copy(t#0",
-                            "#0", MANY, ") }", E905, "no element");
-    assert_refused("HloModule m\nENTRY e { p = f32[9999999999] constant({1}) }", 54, E902,
-                   "expected `,`");
-}
-
-static void calls_are_bounded(void **state) {
-    char *text = NULL;
-    size_t length;
-    for (int depth = MAX_CALL_DEPTH; depth <= MAX_CALL_DEPTH + 1; depth++) {
-        FILE *to = open_memstream(&text, &length);
-        assert_non_null(to);
-        fprintf(to, "HloModule m\nc0 { ROOT p = f32[] parameter(0) }\n");
-        for (int i = 1; i <= depth; i++)
-            fprintf(to, "%sc%d { p = f32[] parameter(0)\n ROOT c = f32[] call(p), to_apply=c%d }\n",
-                    i == depth ? "ENTRY " : "", i, i - 1);
-        fclose(to);
-        if (depth > MAX_CALL_DEPTH) {
-            assert_refused(text, length, E907, "calls inside of calls");
-        } else {
-            struct reading r = read_right(text);
-            forget(&r);
-        }
-        free(text);
-    }
-}
-
-// Groups of many devices in few bytes, each text another: what they make is bounded.
-static void short_groups_of_many_devices_are_bounded(void **state) {
-    char *text = NULL;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    assert_non_null(to);
-    fprintf(to,
-            "HloModule m, num_partitions=65536\n" STEPS "ENTRY e {\n a = f32[4,6] parameter(0)\n");
-    for (int i = 0; i < 1000; i++)
-        fprintf(
-            to,
-            "c%d = f32[4,6] all-reduce(a), channel_id=1, use_global_device_ids=true, to_apply=add, "
-            "replica_groups=mesh['a%d'=256,'b'=256] {'b','a%d'}\n",
-            i, i, i);
-    fprintf(to, "}\n");
-    fclose(to);
-    struct reading r = read_bytes(text, length);
-    assert_null(r.graph);
-    assert_int_equal(r.diagnostics->items[0]->code, E907);
-    assert_true(arena_used_bytes(&r.arena) < (size_t)64 << 20);
-    forget(&r);
-    free(text);
-}
-
-// Whatever a text is cut off at is refused, and nothing is read behind it.
-static void every_beginning_is_refused(void **state) {
-    char *text = module_of("c = f32[4,6] all-reduce(a), " GROUPED(
-                               "mesh['x'=2] {'x'}") ", metadata={op_name=\"x\" stack_frame_id=1}\n"
-                                                    "d = (f32[4,6], s32[]) tuple(c, t#0), "
-                                                    "sharding={{replicated}, {replicated}}\n"
-                                                    "e = f32[2] constant({1.5, -inf})",
-                           2);
-    size_t length = strlen(text);
-    while (length > 0 && text[length - 1] != '}')
-        length--;
-    for (size_t n = 0; n < length; n++) {
-        char *part = malloc(n + 1);
-        assert_non_null(part);
-        memcpy(part, text, n);
-        struct reading r = read_bytes(part, n);
-        assert_null(r.graph);
-        assert_int_equal(r.diagnostics->n_errors, 1);
-        forget(&r);
-        free(part);
-    }
-    free(text);
-}
-
-// ---- pages --------------------------------------------------------------------------------------
-// The example behind a heading of a page; NULL: there is none.
-static char *example_of(const char *page, const char *heading) {
-    const char *begin = strstr(page, heading);
-    begin = begin ? strstr(begin, "```hlo\n") : NULL;
-    const char *end = begin ? strstr(begin + 7, "```\n") : NULL;
-    return end ? strndup(begin + 7, (size_t)(end - begin - 7)) : NULL;
-}
-
-static void pages_have_examples(void **state) {
-    for (enum diagnostic_code code = E901; code <= E908; code++) {
-        const char *page = diagnostic_page(code);
-        assert_non_null(page);
-        char *wrong = example_of(page, "Wrong:"), *right = example_of(page, "Right:");
-        assert_non_null(wrong);
-        assert_non_null(right);
-        assert_refused(wrong, strlen(wrong), code, "");
-        struct reading r = read_right(right);
-        forget(&r);
-        free(wrong);
-        free(right);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_of_older_and_newer_texts_are_one),
@@ -1055,15 +573,6 @@ int main(void) {
         cmocka_unit_test(what_depends_on_memory_or_its_values_is_opaque),
         cmocka_unit_test(frames_lead_to_the_users_program),
         cmocka_unit_test(tables_name_what_there_is),
-        cmocka_unit_test(other_files_are_told),
-        cmocka_unit_test(texts_that_cannot_be_read),
-        cmocka_unit_test(shapes_follow_from_operands),
-        cmocka_unit_test(needed_attributes),
-        cmocka_unit_test(hostile_sizes),
-        cmocka_unit_test(calls_are_bounded),
-        cmocka_unit_test(short_groups_of_many_devices_are_bounded),
-        cmocka_unit_test(every_beginning_is_refused),
-        cmocka_unit_test(pages_have_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

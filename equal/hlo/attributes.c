@@ -1,4 +1,5 @@
 // Attributes, each by the form that its row gives, into the field that its row names.
+#define _GNU_SOURCE // memmem
 #include "equal/hlo/attributes.h"
 
 #include <stddef.h>
@@ -18,6 +19,7 @@ enum form {
     FORM_PAIRS,
     FORM_METADATA,
     FORM_SHARDING,
+    FORM_FRONTEND,
     FORM_NOTHING,
 };
 
@@ -182,6 +184,11 @@ static bool read_raw(struct scanner *s, struct word *word) {
     return true;
 }
 
+bool mentions_partitioner(struct word value) {
+    static const char shardy[] = "xla.sdy.";
+    return memmem(value.text, value.length, shardy, sizeof shardy - 1);
+}
+
 static bool read_form(struct reader *r, enum attribute attribute, struct draft *draft) {
     struct scanner *s = &r->s;
     void *field = (char *)draft + attribute_rows[attribute].field;
@@ -216,6 +223,12 @@ static bool read_form(struct reader *r, enum attribute attribute, struct draft *
         return read_metadata(r, draft);
     case FORM_SHARDING:
         return read_raw(s, field);
+    case FORM_FRONTEND: {
+        struct word value = {0};
+        bool good = read_raw(s, &value);
+        *(bool *)field = mentions_partitioner(value);
+        return good;
+    }
     case FORM_NOTHING:
         return scan_value(s);
     }
@@ -223,7 +236,8 @@ static bool read_form(struct reader *r, enum attribute attribute, struct draft *
 }
 
 static bool is_of_anything(enum form form) {
-    return form == FORM_METADATA || form == FORM_SHARDING || form == FORM_NOTHING;
+    return form == FORM_METADATA || form == FORM_SHARDING || form == FORM_FRONTEND ||
+           form == FORM_NOTHING;
 }
 
 // An attribute goes into its field, or is kept as text, or both, or is passed over. What is called is known by its

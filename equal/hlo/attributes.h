@@ -26,7 +26,7 @@ struct draft {
     uint64_t seen; // attributes, as bits
     uint32_t n_slices, n_padding;
     int64_t channel;
-    bool uses_global_ids;
+    bool uses_global_ids, is_for_partitioner;
     struct word groups, target, sharding, path;
     uint32_t frame;
     struct called_list called;
@@ -35,6 +35,8 @@ struct draft {
     uint32_t n_others, others_cap;
 };
 
+// Whether front ends say there what the pass that partitions does away with.
+bool mentions_partitioner(struct word value);
 struct words attribute_words(struct arena *scratch);
 bool read_attributes(struct reader *, enum primitive, struct draft *);
 static inline bool has_attribute(const struct draft *draft, enum attribute attribute) {

@@ -392,6 +392,16 @@ static struct device_groups *of_all(struct scanner *s, const struct groups *g, b
     return all;
 }
 
+// A text that JAX prints before partitioning does not say how many devices there are.
+static bool fail_device(struct scanner *s, const struct groups *g, struct word text, uint32_t id) {
+    struct diagnostic *d = scan_report(s, E906, text, "device %u of a program of %u device%s", id,
+                                       g->devices.n, plural_s(g->devices.n));
+    if (d && g->devices.n == 1)
+        diagnostic_help(d, "the text has no `num_partitions=`: take the dump behind the pass "
+                           "spmd-partitioning");
+    return false;
+}
+
 static bool check_members(struct scanner *s, struct groups *g, struct word text,
                           const struct device_groups *groups) {
     uint32_t n = groups->n_groups * groups->size;
@@ -401,8 +411,7 @@ static bool check_members(struct scanner *s, struct groups *g, struct word text,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t id = groups->devices[i];
         if (id >= g->devices.n)
-            return scan_fail(s, E906, text, "device %u of a program of %u device%s", id,
-                             g->devices.n, plural_s(g->devices.n));
+            return fail_device(s, g, text, id);
         if (g->seen_in[id] == g->n_checks)
             return scan_fail(s, E906, text, "device %u is named twice", id);
         g->seen_in[id] = g->n_checks;

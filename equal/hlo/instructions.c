@@ -332,20 +332,23 @@ static bool wait_for(struct reader *r, const struct operands *operands, struct w
     return true;
 }
 
-// Whether the operand's elements, in the order in which they lie in memory, are the result's.
-static bool is_plain_bitcast(const struct reader *r, const struct operands *operands,
-                             const struct written_shape *shape) {
-    return operands->n == 1 && shape->is_row_major && r->written[operands->of[0]].is_row_major;
+// A bitcast gives the elements in the order in which they lie in memory, which is that of their numbers if neither side
+// has a layout of its own; to another type it gives their bits.
+static enum primitive understood_bitcast(const struct reader *r, const struct operands *operands,
+                                         const struct written_shape *shape) {
+    if (operands->n != 1 || !shape->is_row_major || !r->written[operands->of[0]].is_row_major)
+        return PRIM_OPAQUE;
+    bool same_type = r->instructions[operands->of[0]].shape->element == shape->shape->element;
+    return same_type ? PRIM_BITCAST : PRIM_BITCAST_CONVERT;
 }
 
 static enum primitive understood(struct reader *r, struct opcode opcode,
                                  const struct operands *operands,
                                  const struct written_shape *shape) {
-    bool is_read = !shape->is_dynamic &&
-                   (opcode.primitive != PRIM_BITCAST || is_plain_bitcast(r, operands, shape)) &&
-                   (opcode.primitive != PRIM_CONSTANT || literal_is_read(shape->shape));
-    if (!is_read)
+    if (shape->is_dynamic || (opcode.primitive == PRIM_CONSTANT && !literal_is_read(shape->shape)))
         return PRIM_OPAQUE;
+    if (opcode.primitive == PRIM_BITCAST)
+        return understood_bitcast(r, operands, shape);
     if (opcode.primitive == PRIM_REPLICA_ID && r->groups.devices.are_replicas)
         return PRIM_PARTITION_ID;
     return opcode.primitive;
@@ -428,7 +431,7 @@ static bool read_definition(struct reader *r, struct word name) {
         !take_result(r, opcode, name, &shape.shape) ||
         !resolve_devices(r, opcode.primitive, &draft, name))
         return false;
-    r->has_shardings |= draft.sharding.length && opcode.primitive != PRIM_PARAMETER;
+    r->has_shardings |= draft.sharding.length || draft.is_for_partitioner;
     written.is_row_major = shape.is_row_major;
     written.is_started = opcode.part != PART_WHOLE;
     struct instruction instruction = {

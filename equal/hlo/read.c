@@ -102,11 +102,13 @@ static bool read_header(struct reader *r, struct graph *graph) {
             return false;
         if (word_is(attribute, "num_partitions"))
             partitions_at = attribute;
+        const char *value = s->at;
         bool good = word_is(attribute, "num_partitions")  ? read_count(s, attribute, &partitions)
                     : word_is(attribute, "replica_count") ? read_count(s, attribute, &replicas)
                                                           : scan_value(s);
         if (!good)
             return false;
+        r->has_shardings |= mentions_partitioner(scan_from(s, value));
     }
     if (partitions > 1 && replicas > 1)
         return scan_fail(s, E908, partitions_at, "a program of both partitions and replicas");
@@ -157,8 +159,8 @@ static bool read_parts(struct reader *r, uint32_t *entry) {
     return false;
 }
 
-// Behind the pass that partitions a device's program is the entry, whose name says so, and no sharding is left but
-// those of parameters.
+// Behind the pass that partitions a device's program is the entry, and XLA names it so. Of other texts nothing may be
+// left that is said to this pass.
 static bool is_behind_partitioner(const struct reader *r, const struct graph *graph) {
     const char *name = graph->computations[graph->entry].name;
     struct word word = {name, (uint32_t)strlen(name)};

@@ -39,7 +39,7 @@ struct reader {
     uint32_t n, cap, written_cap;
     uint32_t depth; // so far, of the computation that is read
     const struct instruction_attributes *no_attributes;
-    bool has_shardings;
+    bool has_shardings; // or something else that is said to the pass that partitions
 };
 
 // The computation that is read is numbered as the next.
