@@ -276,6 +276,32 @@ static void endless_loops_are_refused(void **state) {
                   "too many iterations", "r");
 }
 
+// 100 times 16 MB, of which a GiB would be 64.
+static void what_a_call_made_is_forgotten(void **state) {
+    struct bench bench;
+    bench_begin(&bench);
+    const struct graph *graph =
+        read_text(&bench, "forgotten",
+                  "HloModule m\n\n"
+                  "%going {\n"
+                  "  %i = s32[] parameter(0)\n"
+                  "  %end = s32[] constant(100)\n"
+                  "  ROOT %lt = pred[] compare(%i, %end), direction=LT\n}\n\n"
+                  "%step {\n"
+                  "  %i = s32[] parameter(0)\n"
+                  "  %many = s32[2000000] broadcast(%i), dimensions={}\n"
+                  "  %one = s32[1] slice(%many), slice={[7:8]}\n"
+                  "  %same = s32[] reshape(%one)\n"
+                  "  %by = s32[] constant(1)\n"
+                  "  ROOT %next = s32[] add(%same, %by)\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %a = s32[] constant(0)\n"
+                  "  ROOT %r = s32[] while(%a), condition=%going, body=%step\n}\n");
+    const struct execution *execution = execute(&bench, graph, NULL);
+    assert_int_equal(root_of(graph, execution, 0)->integers[0], 100);
+    arena_free(&bench.arena);
+}
+
 static void devices_that_part_cannot_meet(void **state) {
     check_refused("HloModule m, num_partitions=2\n\n"
                   "%add {\n"
@@ -296,6 +322,21 @@ static void devices_that_part_cannot_meet(void **state) {
                   "  ROOT %r = f32[] conditional(%first, %x, %x), true_computation=%meet, "
                   "false_computation=%alone\n}\n",
                   "devices that do not meet", "all");
+    check_refused("HloModule m, num_partitions=3\n\n"
+                  "%send {\n"
+                  "  %x = f32[] parameter(0)\n"
+                  "  ROOT %got = f32[] collective-permute(%x), channel_id=1, "
+                  "source_target_pairs={{1,2}}\n}\n\n"
+                  "%alone {\n"
+                  "  ROOT %x = f32[] parameter(0)\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %id = u32[] partition-id()\n"
+                  "  %two = u32[] constant(2)\n"
+                  "  %last = pred[] compare(%id, %two), direction=EQ\n"
+                  "  %x = f32[] convert(%id)\n"
+                  "  ROOT %r = f32[] conditional(%last, %x, %x), true_computation=%send, "
+                  "false_computation=%alone\n}\n",
+                  "devices that do not meet", "got");
 }
 
 // ---- comparisons ----
@@ -380,6 +421,7 @@ int main(void) {
         cmocka_unit_test(whole_programs_are_of_one_device),
         cmocka_unit_test(what_cannot_be_executed_is_refused),
         cmocka_unit_test(endless_loops_are_refused),
+        cmocka_unit_test(what_a_call_made_is_forgotten),
         cmocka_unit_test(devices_that_part_cannot_meet),
         cmocka_unit_test(programs_are_compared_by_parts),
     };

@@ -32,7 +32,7 @@ void copy_box(const struct array *from, struct array *to, struct box);
 struct meeting {
     struct machine *machine;
     const struct instruction *instruction;
-    const uint32_t *devices;
+    const uint32_t *devices; // in order
     uint32_t n_devices;
     const struct array *const *const *in; // by device, then by operand
     struct array *const *out;             // by device
