@@ -103,7 +103,7 @@ const struct array *execute_alone(struct machine *machine, struct scope *scope, 
     const struct array *same = passed_on(scope, instruction, in);
     if (same)
         return same;
-    struct array *out = array_new(machine, scope, instruction->shape);
+    struct array *out = array_zeros(machine, scope, instruction->shape);
     if (!out || !machine_spend(machine, elements_of(instruction, in)))
         return NULL;
     compute(machine, device, instruction, in, out);

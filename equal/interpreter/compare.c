@@ -85,7 +85,7 @@ struct array *array_part(const struct array *whole, const struct array_layout *l
         array->integers = ARENA_ARRAY(arena, int64_t, shape->n_elements);
     struct part part = part_of(layout, mesh, device, shape, arena);
     struct walk walk = walk_over(shape);
-    for (bool on = walk_begin(&walk); on; on = walk_next(&walk))
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk))
         array_set(array, walk.at[0], whole, place_in_whole(&walk, &part, whole->shape));
     return array;
 }
@@ -162,7 +162,7 @@ static void compare_part(const struct array *whole, const struct array *of_devic
                          struct difference *greatest) {
     double largest = magnitude(whole);
     struct walk walk = walk_over(of_device->shape);
-    for (bool on = walk_begin(&walk); on; on = walk_next(&walk)) {
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
         at.one = number_at(whole, place_in_whole(&walk, part, whole->shape));
         at.many = number_at(of_device, walk.at[0]);
         at.relative = relative_difference(at.one, at.many, largest);

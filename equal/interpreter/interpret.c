@@ -237,7 +237,7 @@ static bool execute_meeting(struct frame *frame, const struct instruction *instr
     for (uint32_t i = 0; i < n; i++) {
         in[i] = operands_of(frame, i, instruction, &machine->scratch);
         if (!machine_spend(machine, instruction->shape->n_elements) ||
-            !(out[i] = array_new(machine, frame->scope, instruction->shape)))
+            !(out[i] = array_zeros(machine, frame->scope, instruction->shape)))
             return false;
         *value_at(frame, i, instruction) = out[i];
     }
