@@ -187,28 +187,39 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
         }
 }
 
-static const struct execution *execute_program(const struct graph *graph, uint32_t n_devices,
+static const struct execution *execute_program(const struct graph *graph,
                                                const struct array *const *const *inputs,
                                                struct arena *arena, struct comparison *comparison) {
-    comparison->why = "other devices than its arrays are cut for";
     const struct execution *execution =
-        interpreted_devices(graph) == n_devices
-            ? interpret(graph, inputs, arena, &comparison->why, &comparison->at)
-            : NULL;
+        interpret(graph, inputs, arena, &comparison->why, &comparison->at);
     if (!execution)
         comparison->refused = graph;
     return execution;
+}
+
+// Before whole arrays are cut, which may be many.
+static bool can_execute(const struct graph *graph, uint32_t n_devices,
+                        struct comparison *comparison) {
+    bool is_of_these = interpreted_devices(graph) == n_devices;
+    if (is_of_these && interpreter_has_room(graph, &comparison->why, &comparison->at))
+        return true;
+    if (!is_of_these)
+        comparison->why = "other devices than its arrays are cut for";
+    comparison->refused = graph;
+    return false;
 }
 
 bool compare_programs(const struct pairing *pairing, const struct graph *one,
                       const struct graph *many, const struct array *const *wholes,
                       struct arena *arena, struct comparison *comparison) {
     *comparison = (struct comparison){0};
-    comparison->one = execute_program(one, 1, &wholes, arena, comparison);
+    if (!can_execute(one, 1, comparison) || !can_execute(many, pairing->mesh.n_devices, comparison))
+        return false;
+    comparison->one = execute_program(one, &wholes, arena, comparison);
     if (!comparison->one)
         return false;
     const struct array *const *const *parts = inputs_of_many(pairing, many, wholes, arena);
-    comparison->many = execute_program(many, pairing->mesh.n_devices, parts, arena, comparison);
+    comparison->many = execute_program(many, parts, arena, comparison);
     if (!comparison->many)
         return false;
     compare_results(pairing, one, many, arena, comparison);

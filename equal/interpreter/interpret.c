@@ -297,6 +297,8 @@ uint32_t interpreted_devices(const struct graph *graph) {
 
 struct execution *interpret(const struct graph *graph, const struct array *const *const *inputs,
                             struct arena *arena, const char **why, const struct instruction **at) {
+    if (!interpreter_has_room(graph, why, at))
+        return NULL;
     struct machine machine = {.graph = graph, .answers = arena};
     struct scope scope = {.arena = arena};
     const struct computation *entry = &graph->computations[graph->entry];
