@@ -263,6 +263,60 @@ static void what_cannot_be_executed_is_refused(void **state) {
                   "tanh of s32", "r");
 }
 
+// The entry computation is small, so it shows only when it runs.
+static void called_computations_are_bounded(void **state) {
+    check_refused("HloModule m\n\n"
+                  "%large {\n"
+                  "  %a = f32[] parameter(0)\n"
+                  "  ROOT %many = f32[100000,100000] broadcast(%a), dimensions={}\n}\n\n"
+                  "%part {\n"
+                  "  %a = f32[] parameter(0)\n"
+                  "  %many = f32[100000,100000] call(%a), to_apply=%large\n"
+                  "  ROOT %one = f32[1,1] slice(%many), slice={[0:1], [0:1]}\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %a = f32[] constant(0)\n"
+                  "  ROOT %r = f32[1,1] call(%a), to_apply=%part\n}\n",
+                  "too many bytes", "many");
+    check_refused("HloModule m\n\n"
+                  "%long {\n"
+                  "  %a = f32[] parameter(0)\n"
+                  "  %x = f32[1500,1500] broadcast(%a), dimensions={}\n"
+                  "  %product = f32[1500,1500] dot(%x, %x), lhs_contracting_dims={1}, "
+                  "rhs_contracting_dims={0}\n"
+                  "  ROOT %one = f32[1,1] slice(%product), slice={[0:1], [0:1]}\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %a = f32[] constant(0)\n"
+                  "  ROOT %r = f32[1,1] call(%a), to_apply=%long\n}\n",
+                  "too many operations", "product");
+}
+
+static void check_room(const char *text, bool has_room) {
+    struct bench bench;
+    bench_begin(&bench);
+    const struct graph *graph = read_text(&bench, "room", text);
+    const char *why;
+    const struct instruction *at;
+    assert_int_equal(interpreter_has_room(graph, &why, &at), has_room);
+    arena_free(&bench.arena);
+}
+
+// 320 MB on each device, and on a device 2.7 giga-operations.
+static void room_is_of_all_devices(void **state) {
+    check_room("HloModule m, num_partitions=3\n\nENTRY %main {\n"
+               "  %x = f32[40000000] parameter(0)\n"
+               "  ROOT %r = f32[40000000] copy(%x)\n}\n",
+               true);
+    check_room("HloModule m, num_partitions=4\n\nENTRY %main {\n"
+               "  %x = f32[40000000] parameter(0)\n"
+               "  ROOT %r = f32[40000000] copy(%x)\n}\n",
+               false);
+    check_room("HloModule m\n\nENTRY %main {\n"
+               "  %x = f32[1400,1400] parameter(0)\n"
+               "  ROOT %r = f32[1400,1400] dot(%x, %x), lhs_contracting_dims={1}, "
+               "rhs_contracting_dims={0}\n}\n",
+               false);
+}
+
 static void endless_loops_are_refused(void **state) {
     check_refused("HloModule m\n\n"
                   "%true {\n"
@@ -274,6 +328,32 @@ static void endless_loops_are_refused(void **state) {
                   "  %a = s32[] constant(0)\n"
                   "  ROOT %r = s32[] while(%a), condition=%true, body=%same\n}\n",
                   "too many iterations", "r");
+}
+
+// 100 times 16 MB, of which a GiB would be 64.
+static void what_a_call_made_is_forgotten(void **state) {
+    struct bench bench;
+    bench_begin(&bench);
+    const struct graph *graph =
+        read_text(&bench, "forgotten",
+                  "HloModule m\n\n"
+                  "%going {\n"
+                  "  %i = s32[] parameter(0)\n"
+                  "  %end = s32[] constant(100)\n"
+                  "  ROOT %lt = pred[] compare(%i, %end), direction=LT\n}\n\n"
+                  "%step {\n"
+                  "  %i = s32[] parameter(0)\n"
+                  "  %many = s32[2000000] broadcast(%i), dimensions={}\n"
+                  "  %one = s32[1] slice(%many), slice={[7:8]}\n"
+                  "  %same = s32[] reshape(%one)\n"
+                  "  %by = s32[] constant(1)\n"
+                  "  ROOT %next = s32[] add(%same, %by)\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %a = s32[] constant(0)\n"
+                  "  ROOT %r = s32[] while(%a), condition=%going, body=%step\n}\n");
+    const struct execution *execution = execute(&bench, graph, NULL);
+    assert_int_equal(root_of(graph, execution, 0)->integers[0], 100);
+    arena_free(&bench.arena);
 }
 
 static void devices_that_part_cannot_meet(void **state) {
@@ -296,6 +376,21 @@ static void devices_that_part_cannot_meet(void **state) {
                   "  ROOT %r = f32[] conditional(%first, %x, %x), true_computation=%meet, "
                   "false_computation=%alone\n}\n",
                   "devices that do not meet", "all");
+    check_refused("HloModule m, num_partitions=3\n\n"
+                  "%send {\n"
+                  "  %x = f32[] parameter(0)\n"
+                  "  ROOT %got = f32[] collective-permute(%x), channel_id=1, "
+                  "source_target_pairs={{1,2}}\n}\n\n"
+                  "%alone {\n"
+                  "  ROOT %x = f32[] parameter(0)\n}\n\n"
+                  "ENTRY %main {\n"
+                  "  %id = u32[] partition-id()\n"
+                  "  %two = u32[] constant(2)\n"
+                  "  %last = pred[] compare(%id, %two), direction=EQ\n"
+                  "  %x = f32[] convert(%id)\n"
+                  "  ROOT %r = f32[] conditional(%last, %x, %x), true_computation=%send, "
+                  "false_computation=%alone\n}\n",
+                  "devices that do not meet", "got");
 }
 
 // ---- comparisons ----
@@ -379,7 +474,10 @@ int main(void) {
         cmocka_unit_test(values_of_the_entry_are_kept),
         cmocka_unit_test(whole_programs_are_of_one_device),
         cmocka_unit_test(what_cannot_be_executed_is_refused),
+        cmocka_unit_test(called_computations_are_bounded),
+        cmocka_unit_test(room_is_of_all_devices),
         cmocka_unit_test(endless_loops_are_refused),
+        cmocka_unit_test(what_a_call_made_is_forgotten),
         cmocka_unit_test(devices_that_part_cannot_meet),
         cmocka_unit_test(programs_are_compared_by_parts),
     };

@@ -38,9 +38,24 @@ static bool is_annotation(const struct instruction *instruction) {
            !strcmp(target, "Sharding");
 }
 
-// The value of what makes no new numbers. NULL: it does.
-static const struct array *passed_on(struct scope *scope, const struct instruction *instruction,
-                                     const struct array *const *in) {
+bool makes_numbers(const struct instruction *instruction, const struct array_shape *operand) {
+    switch (instruction->primitive) {
+    case PRIM_PARAMETER:
+    case PRIM_TUPLE:
+    case PRIM_GET_TUPLE_ELEMENT:
+    case PRIM_OPTIMIZATION_BARRIER:
+    case PRIM_RESHAPE:
+    case PRIM_BITCAST:
+        return false;
+    default:
+        return is_pointwise(instruction) ? pointwise_computes(instruction, operand)
+                                         : !is_annotation(instruction);
+    }
+}
+
+// The value of what makes no new numbers.
+static const struct array *pass_on(struct scope *scope, const struct instruction *instruction,
+                                   const struct array *const *in) {
     switch (instruction->primitive) {
     case PRIM_TUPLE:
         return array_tuple(scope, instruction->shape, in);
@@ -48,16 +63,9 @@ static const struct array *passed_on(struct scope *scope, const struct instructi
         return in[0]->members[instruction->attributes->index];
     case PRIM_OPTIMIZATION_BARRIER:
         return in[0];
-    case PRIM_RESHAPE:
-    case PRIM_BITCAST:
-        return array_alias(scope, in[0], instruction->shape);
     default:
-        break;
+        return array_alias(scope, in[0], instruction->shape);
     }
-    if (is_annotation(instruction))
-        return in[0];
-    bool is_copy = is_pointwise(instruction) && !pointwise_computes(instruction, in[0]->shape);
-    return is_copy ? array_alias(scope, in[0], instruction->shape) : NULL;
 }
 
 static const char *name_of(const struct instruction *instruction, struct arena *arena) {
@@ -100,10 +108,9 @@ const struct array *execute_alone(struct machine *machine, struct scope *scope, 
                                   const struct array *const *in) {
     if (!machine_spend(machine, INSTRUCTION_OVERHEAD))
         return NULL;
-    const struct array *same = passed_on(scope, instruction, in);
-    if (same)
-        return same;
-    struct array *out = array_make(machine, scope, instruction->shape);
+    if (!makes_numbers(instruction, instruction->n_operands ? in[0]->shape : NULL))
+        return pass_on(scope, instruction, in);
+    struct array *out = array_zeros(machine, scope, instruction->shape);
     if (!out || !machine_spend(machine, elements_of(instruction, in)))
         return NULL;
     compute(machine, device, instruction, in, out);

@@ -1,5 +1,5 @@
 // Collectives: what devices of a group make of each other's arrays. A group of which only some devices are here does
-// not meet. Groups of replicas, of which there is one, are of one device each.
+// not meet.
 #include <string.h>
 
 #include "equal/interpreter/operations.h"
@@ -132,11 +132,13 @@ static group_operation *operation_of(const struct instruction *instruction) {
 
 // ---- who meets ----
 
+// Where a device stands among those that are here, which are in order; as many as there are: nowhere.
 static uint32_t position_of(const struct meeting *meeting, uint32_t device) {
-    uint32_t i = 0;
-    while (i < meeting->n_devices && meeting->devices[i] != device)
-        i++;
-    return i; // as many as there are: the device is not here
+    uint32_t i = device < meeting->n_devices ? device + 1 : meeting->n_devices;
+    while (i-- > 0 && meeting->devices[i] >= device)
+        if (meeting->devices[i] == device)
+            return i;
+    return meeting->n_devices;
 }
 
 static void execute_in_group(const struct meeting *meeting, const uint32_t *members,
@@ -172,13 +174,10 @@ static void hand_on(const struct meeting *meeting, uint32_t from, uint32_t to) {
     }
 }
 
-// Who gets nothing has zeros. The only replica sends to itself.
+// Who gets nothing has zeros.
 static void permute(const struct meeting *meeting) {
     const struct instruction_attributes *attributes = meeting->instruction->attributes;
-    for (uint32_t i = 0; attributes->counts_replicas && i < meeting->n_devices; i++)
-        if (attributes->n_pairs)
-            hand_on(meeting, i, i);
-    for (uint32_t i = 0; !attributes->counts_replicas && i < attributes->n_pairs; i++) {
+    for (uint32_t i = 0; i < attributes->n_pairs; i++) {
         uint32_t from = position_of(meeting, attributes->pairs[i].from);
         uint32_t to = position_of(meeting, attributes->pairs[i].to);
         if (from < meeting->n_devices && to < meeting->n_devices)
@@ -189,15 +188,9 @@ static void permute(const struct meeting *meeting) {
 }
 
 void execute_collective(const struct meeting *meeting) {
-    const struct instruction_attributes *attributes = meeting->instruction->attributes;
-    const struct device_groups *groups = attributes->groups;
-    if (meeting->instruction->primitive == PRIM_COLLECTIVE_PERMUTE) {
-        permute(meeting);
-    } else if (attributes->counts_replicas) {
-        for (uint32_t i = 0; i < meeting->n_devices; i++)
-            execute_in_group(meeting, &i, 1);
-    } else {
-        for (uint32_t g = 0; g < groups->n_groups; g++)
-            meet(meeting, groups->devices + g * groups->size, groups->size);
-    }
+    const struct device_groups *groups = meeting->instruction->attributes->groups;
+    if (meeting->instruction->primitive == PRIM_COLLECTIVE_PERMUTE)
+        return permute(meeting);
+    for (uint32_t g = 0; g < groups->n_groups; g++)
+        meet(meeting, groups->devices + g * groups->size, groups->size);
 }

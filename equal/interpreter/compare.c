@@ -85,7 +85,7 @@ struct array *array_part(const struct array *whole, const struct array_layout *l
         array->integers = ARENA_ARRAY(arena, int64_t, shape->n_elements);
     struct part part = part_of(layout, mesh, device, shape, arena);
     struct walk walk = walk_over(shape);
-    for (bool on = walk_begin(&walk); on; on = step_walk(&walk))
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk))
         array_set(array, walk.at[0], whole, place_in_whole(&walk, &part, whole->shape));
     return array;
 }
@@ -162,7 +162,7 @@ static void compare_part(const struct array *whole, const struct array *of_devic
                          struct difference *greatest) {
     double largest = magnitude(whole);
     struct walk walk = walk_over(of_device->shape);
-    for (bool on = walk_begin(&walk); on; on = step_walk(&walk)) {
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
         at.one = number_at(whole, place_in_whole(&walk, part, whole->shape));
         at.many = number_at(of_device, walk.at[0]);
         at.relative = relative_difference(at.one, at.many, largest);
@@ -187,28 +187,39 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
         }
 }
 
-static const struct execution *execute_program(const struct graph *graph, uint32_t n_devices,
+static const struct execution *execute_program(const struct graph *graph,
                                                const struct array *const *const *inputs,
                                                struct arena *arena, struct comparison *comparison) {
-    comparison->why = "other devices than its arrays are cut for";
     const struct execution *execution =
-        interpreted_devices(graph) == n_devices
-            ? interpret(graph, inputs, arena, &comparison->why, &comparison->at)
-            : NULL;
+        interpret(graph, inputs, arena, &comparison->why, &comparison->at);
     if (!execution)
         comparison->refused = graph;
     return execution;
+}
+
+// Before whole arrays are cut, which may be many.
+static bool can_execute(const struct graph *graph, uint32_t n_devices,
+                        struct comparison *comparison) {
+    bool is_of_these = interpreted_devices(graph) == n_devices;
+    if (is_of_these && interpreter_has_room(graph, &comparison->why, &comparison->at))
+        return true;
+    if (!is_of_these)
+        comparison->why = "other devices than its arrays are cut for";
+    comparison->refused = graph;
+    return false;
 }
 
 bool compare_programs(const struct pairing *pairing, const struct graph *one,
                       const struct graph *many, const struct array *const *wholes,
                       struct arena *arena, struct comparison *comparison) {
     *comparison = (struct comparison){0};
-    comparison->one = execute_program(one, 1, &wholes, arena, comparison);
+    if (!can_execute(one, 1, comparison) || !can_execute(many, pairing->mesh.n_devices, comparison))
+        return false;
+    comparison->one = execute_program(one, &wholes, arena, comparison);
     if (!comparison->one)
         return false;
     const struct array *const *const *parts = inputs_of_many(pairing, many, wholes, arena);
-    comparison->many = execute_program(many, pairing->mesh.n_devices, parts, arena, comparison);
+    comparison->many = execute_program(many, parts, arena, comparison);
     if (!comparison->many)
         return false;
     compare_results(pairing, one, many, arena, comparison);

@@ -55,21 +55,25 @@ static void multiply_integers(struct product_row at, const struct array *const *
     }
 }
 
-static int64_t products_of(int64_t results, int64_t contracted) {
-    int64_t n;
-    return __builtin_mul_overflow(results, contracted, &n) ? INT64_MAX : n;
+int64_t dot_products(const struct instruction *instruction, const struct array_shape *left) {
+    struct number_list contracting = instruction->attributes->left_contracting;
+    int64_t n = instruction->shape->n_elements;
+    for (uint32_t i = 0; i < contracting.n; i++)
+        if (__builtin_mul_overflow(n, left->sizes[contracting.of[i]], &n))
+            return INT64_MAX;
+    return n;
 }
 
 void execute_dot(struct machine *machine, const struct instruction *instruction,
                  const struct array *const *in, struct array *out) {
+    if (!machine_spend(machine, dot_products(instruction, in[0]->shape)))
+        return;
     const struct instruction_attributes *attributes = instruction->attributes;
     struct arena *arena = &machine->scratch;
     struct factor left =
         factor_of(in[0]->shape, attributes->left_batch, attributes->left_contracting, arena);
     struct factor right =
         factor_of(in[1]->shape, attributes->right_batch, attributes->right_contracting, arena);
-    if (!machine_spend(machine, products_of(out->shape->n_elements, left.contracting.n)))
-        return;
     struct product_row at = {&left, &right, 0, 0, 0};
     for (at.batch = 0; at.batch < left.batch.n; at.batch++)
         for (at.row = 0; at.row < left.free.n; at.row++, at.to += right.free.n)

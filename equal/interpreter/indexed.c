@@ -113,11 +113,11 @@ void execute_gather(struct machine *machine, const struct instruction *instructi
     (void)machine;
     struct indexing by = indexing_of(instruction, in[0]->shape, in[1], out->shape);
     int64_t begin[MAX_GRAPH_RANK];
-    for (bool on = walk_begin(&by.over_indices); on; on = step_walk(&by.over_indices)) {
+    for (bool on = walk_begin(&by.over_indices); on; on = walk_step(&by.over_indices)) {
         window_begin(&by, begin);
         move_within(&by, begin);
         struct walk window = window_at(&by, begin);
-        for (bool more = walk_begin(&window); more; more = step_walk(&window))
+        for (bool more = walk_begin(&window); more; more = walk_step(&window))
             array_set(out, window.at[1], in[0], window.at[0]);
     }
 }
@@ -153,12 +153,12 @@ void execute_scatter(struct machine *machine, const struct instruction *instruct
     struct scattering scattering = {region, n, in + n + 1, results};
     struct indexing by = indexing_of(instruction, in[0]->shape, in[n], in[n + 1]->shape);
     int64_t begin[MAX_GRAPH_RANK];
-    for (bool on = walk_begin(&by.over_indices); on; on = step_walk(&by.over_indices)) {
+    for (bool on = walk_begin(&by.over_indices); on; on = walk_step(&by.over_indices)) {
         window_begin(&by, begin);
         if (!is_inside(&by, begin))
             continue;
         struct walk window = window_at(&by, begin);
-        for (bool more = walk_begin(&window); more; more = step_walk(&window))
+        for (bool more = walk_begin(&window); more; more = walk_step(&window))
             scatter_element(machine, &scattering, window.at[0], window.at[1]);
     }
 }

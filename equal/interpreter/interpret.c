@@ -237,7 +237,7 @@ static bool execute_meeting(struct frame *frame, const struct instruction *instr
     for (uint32_t i = 0; i < n; i++) {
         in[i] = operands_of(frame, i, instruction, &machine->scratch);
         if (!machine_spend(machine, instruction->shape->n_elements) ||
-            !(out[i] = array_make(machine, frame->scope, instruction->shape)))
+            !(out[i] = array_zeros(machine, frame->scope, instruction->shape)))
             return false;
         *value_at(frame, i, instruction) = out[i];
     }
@@ -297,6 +297,8 @@ uint32_t interpreted_devices(const struct graph *graph) {
 
 struct execution *interpret(const struct graph *graph, const struct array *const *const *inputs,
                             struct arena *arena, const char **why, const struct instruction **at) {
+    if (!interpreter_has_room(graph, why, at))
+        return NULL;
     struct machine machine = {.graph = graph, .answers = arena};
     struct scope scope = {.arena = arena};
     const struct computation *entry = &graph->computations[graph->entry];

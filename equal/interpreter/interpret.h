@@ -21,10 +21,12 @@ struct execution {
 };
 
 enum { MAX_INTERPRETED_BYTES = 1 << 30, MAX_INTERPRETED_ITERATIONS = 1 << 16 };
-static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 32; // on elements
+static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 31; // on elements
 
 // The devices that execute a graph: one alone where it is of whole arrays, as before it is partitioned.
 uint32_t interpreted_devices(const struct graph *);
+// False, and why and where as below: what the entry computation alone takes is too much. Needs no inputs.
+bool interpreter_has_room(const struct graph *, const char **why, const struct instruction **at);
 // Executes the entry computation on each of these devices, which meet in collectives. `inputs`: by device, then by
 // parameter, of the parameters' shapes. NULL: it cannot be executed, and `*why` says why ("rng", too many bytes,
 // devices that do not meet), `*at` which instruction of which computation, where there is one.

@@ -50,13 +50,13 @@ static struct array *new_tuple(struct machine *machine, struct scope *scope,
     const struct array **members =
         ARENA_ARRAY(&machine->scratch, const struct array *, shape->n_members);
     for (uint32_t i = 0; i < shape->n_members; i++)
-        if (!(members[i] = array_make(machine, scope, shape->members[i])))
+        if (!(members[i] = array_zeros(machine, scope, shape->members[i])))
             return NULL;
     return array_tuple(scope, shape, members);
 }
 
-struct array *array_make(struct machine *machine, struct scope *scope,
-                         const struct array_shape *shape) {
+struct array *array_zeros(struct machine *machine, struct scope *scope,
+                          const struct array_shape *shape) {
     if (shape->is_tuple)
         return new_tuple(machine, scope, shape);
     if (shape->element == ELEMENT_TYPE_C64 || shape->element == ELEMENT_TYPE_C128) {
@@ -101,7 +101,7 @@ const struct array *array_leave(struct machine *machine, const struct array *arr
         return array;
     if (array->shape->is_tuple)
         return leave_tuple(machine, array, depth, to);
-    struct array *copy = array_make(machine, to, array->shape);
+    struct array *copy = array_zeros(machine, to, array->shape);
     if (!copy)
         return NULL;
     size_t bytes = (size_t)array->shape->n_elements * sizeof(double);

@@ -27,7 +27,7 @@ bool machine_refuse(struct machine *, const char *why);
 bool machine_spend(struct machine *, int64_t operations);
 
 // An array of zeros, or a tuple of such; NULL, which has been refused: there are too many bytes.
-struct array *array_make(struct machine *, struct scope *, const struct array_shape *);
+struct array *array_zeros(struct machine *, struct scope *, const struct array_shape *);
 // The same numbers in another shape of as many elements.
 struct array *array_alias(struct scope *, const struct array *, const struct array_shape *);
 struct array *array_tuple(struct scope *, const struct array_shape *,

@@ -7,7 +7,7 @@
 enum { FROM, TO };
 
 static void move(struct walk *walk, const struct array *from, struct array *to) {
-    for (bool on = walk_begin(walk); on; on = step_walk(walk))
+    for (bool on = walk_begin(walk); on; on = walk_step(walk))
         array_set(to, walk->at[TO], from, walk->at[FROM]);
 }
 

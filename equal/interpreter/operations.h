@@ -17,9 +17,14 @@ operation execute_gather, execute_scatter;
 // folds.c, sort.c
 operation execute_dot, execute_reduce, execute_map, execute_sort;
 
+// False: the value has the numbers of an operand. `operand`: the first one's shape; NULL: there is none.
+bool makes_numbers(const struct instruction *, const struct array_shape *operand);
 // What an instruction makes of one device's operands, in the scope; NULL, which has been refused: nothing.
 const struct array *execute_alone(struct machine *, struct scope *, uint32_t device,
                                   const struct instruction *, const struct array *const *in);
+
+// How many products of elements a dot takes.
+int64_t dot_products(const struct instruction *, const struct array_shape *left);
 
 // Copies a box of elements from where it begins in one array to where it begins in the other. Both have as many
 // dimensions.
@@ -32,7 +37,7 @@ void copy_box(const struct array *from, struct array *to, struct box);
 struct meeting {
     struct machine *machine;
     const struct instruction *instruction;
-    const uint32_t *devices;
+    const uint32_t *devices; // in order
     uint32_t n_devices;
     const struct array *const *const *in; // by device, then by operand
     struct array *const *out;             // by device

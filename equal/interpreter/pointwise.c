@@ -150,8 +150,10 @@ static int64_t integer_not(int64_t x, enum element element) {
 }
 
 static int64_t count_bits(int64_t x, enum element element) {
-    uint8_t bits = element_rows[element].bits;
-    return __builtin_popcountll((uint64_t)x << (64 - bits));
+    int64_t n = 0;
+    for (uint64_t left = (uint64_t)x << (64 - element_rows[element].bits); left; left &= left - 1)
+        n++;
+    return n;
 }
 
 // What is shifted by as many bits as there are, or more, is gone but for its sign.

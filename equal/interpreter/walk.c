@@ -11,7 +11,7 @@ bool walk_begin(struct walk *walk) {
     return true;
 }
 
-bool step_walk(struct walk *walk) {
+bool walk_step(struct walk *walk) {
     for (uint32_t d = walk->rank; d-- > 0;) {
         bool is_within = ++walk->index[d] < walk->sizes[d];
         int64_t steps = is_within ? 1 : 1 - walk->sizes[d];
@@ -57,7 +57,7 @@ struct offsets offsets_over(const struct array_shape *shape, struct number_list 
         n *= shape->sizes[d];
     }
     struct offsets offsets = {ARENA_ARRAY(arena, int64_t, n), 0};
-    for (bool on = walk_begin(&walk); on; on = step_walk(&walk))
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk))
         offsets.of[offsets.n++] = walk.at[0];
     return offsets;
 }

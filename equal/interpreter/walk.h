@@ -14,10 +14,10 @@ struct walk {
     int64_t at[WALK_SIDES]; // before the walk: where index zero lies
 };
 
-// for (bool on = walk_begin(&walk); on; on = step_walk(&walk)); false: there is none, or no more. Behind the last
+// for (bool on = walk_begin(&walk); on; on = walk_step(&walk)); false: there is none, or no more. Behind the last
 // index the walk is at the first again.
 bool walk_begin(struct walk *);
-bool step_walk(struct walk *);
+bool walk_step(struct walk *);
 // A dimension more, behind those that the walk has.
 void walk_add(struct walk *, int64_t size, int64_t stride, int64_t other_stride);
 
