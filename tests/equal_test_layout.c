@@ -391,6 +391,8 @@ static void test_mesh_refused(void **state) {
     expect_refused(given, E910, "tp=4", "has 4 devices, the program has 2", NULL);
     given.spec = "{\"mesh\": {\"tp\": 2, \"dp\": \"x\"}}";
     expect_refused(given, E910, "{\"tp\"", "`dp` has no size", NULL);
+    given.spec = "{\"mesh\": {\"d p\": 2}}";
+    expect_refused(given, E910, "{\"d p\"", "`d p` is no name of an axis", NULL);
     expect_refused(GIVEN(MANY_LAYER, ONE_LAYER), E910, "result", "of 2 devices",
                    "the program of one device first");
 }

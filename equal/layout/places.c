@@ -113,6 +113,6 @@ void make_places(struct pairer *p, const struct matching *matching) {
         place->layout = &p->layouts[i];
         place->layout->shape = place->one;
         place->layout->name = place->is_result ? arena_format(p->arena, "%u", number)
-                                               : parameter_name(place->one_at, p->arena);
+                                               : entry_parameter_name(place->one_at, p->arena);
     }
 }
