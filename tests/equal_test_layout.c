@@ -145,15 +145,21 @@ static void test_from_table(void **state) {
            MATCHED_BY_NAME, LAID_OUT_BY_SPEC,
            "mesh dp=2,tp=2\nparameter x [8,8] : tp, dp\n"
            "parameter a.wqkv [48] : 32/tp 8/tp 8/tp\nresult 0 [8] : tp*dp\n");
-    // What a spec leaves out is found otherwise; the end of a path may be said of several.
-    expect(GIVEN("parameter l.0.w f32[8]\nparameter l.1.w f32[8]\nparameter b f32[6]\n"
+    // What a spec leaves out is found otherwise; the end of a path may be said of several, the end of a word of none.
+    expect(GIVEN("parameter l.0.w f32[8]\nparameter l.1.w f32[8]\nparameter raw f32[6]\n"
                  "result f32[8]\n",
                  "devices 4\nparameter l.0.w f32[4]\nparameter l.1.w f32[4]\n"
-                 "parameter b f32[6]\nresult f32[8]\n",
+                 "parameter raw f32[6]\nresult f32[8]\n",
                  "mesh dp=2,tp=2\nparameter w [8] : tp\n"),
            MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
            "mesh dp=2,tp=2\nparameter l.0.w [8] : tp\nparameter l.1.w [8] : tp\n"
-           "parameter b [6] : -\nresult 0 [8] : -\n");
+           "parameter raw [6] : -\nresult 0 [8] : -\n");
+    // What a spec says goes before a sharding, even one that would be refused.
+    expect(GIVEN("parameter x f32[8]\nresult f32[]\n",
+                 "devices 4\naxes dp=2 tp=2\nparameter x f32[4] {maximal device=0}\nresult f32[]\n",
+                 "parameter x [8] : tp\n"),
+           MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
+           "mesh dp=2,tp=2\nparameter x [8] : tp\nresult 0 [] :\n");
 }
 
 #define JSON_LAYER                                                                                 \
@@ -229,6 +235,11 @@ static void test_root_sharding(void **state) {
            MATCHED_BY_NAME, LAID_OUT_BY_SHARDING,
            "mesh devices=2\nparameter x [] :\nresult 0 [8,8] : devices, -\n"
            "result 1 [8,8] : -, -\n");
+    // The least certain of the ways is told.
+    expect(GIVEN("parameter x f32[4]\nresult f32[8]\n",
+                 "devices 2\nparameter x f32[2]\nresult f32[4] {devices=[2]<=[2]}\n"),
+           MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
+           "mesh devices=2\nparameter x [4] : devices\nresult 0 [8] : devices\n");
     // One that is no tuple is said of every result; a tuple of one result is that result.
     expect(GIVEN("result f32[8]\nresult f32[6]\n",
                  "devices 2\nresult f32[4]\nresult f32[3] {devices=[2]0,1}\n"),
@@ -296,6 +307,10 @@ static void test_mesh(void **state) {
     expect(given, MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
            "mesh s=2,t=3\nparameter x [12] : s\nresult 0 [] :\n");
     given.spec = NULL;
+    expect(given, MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
+           "mesh n=2,m=3\nparameter x [12] : n\nresult 0 [] :\n");
+    given.many = "devices 6\naxes n=2 m=3\nparameter x f32[6] {mesh['d'=6], [{'d':(1)2}]}\n"
+                 "result f32[]\n";
     expect(given, MATCHED_BY_NAME, LAID_OUT_BY_SHAPE,
            "mesh n=2,m=3\nparameter x [12] : n\nresult 0 [] :\n");
     given.many = "devices 6\ngroups 2 0 3 1 4 2 5\nparameter x f32[6]\nresult f32[]\n";
@@ -391,7 +406,11 @@ static void test_mesh_refused(void **state) {
     expect_refused(given, E910, "tp=4", "has 4 devices, the program has 2", NULL);
     given.spec = "{\"mesh\": {\"tp\": 2, \"dp\": \"x\"}}";
     expect_refused(given, E910, "{\"tp\"", "`dp` has no size", NULL);
+    given.spec = "{\"mesh\": {\"d p\": 2}}";
+    expect_refused(given, E910, "{\"d p\"", "`d p` is no name of an axis", NULL);
     expect_refused(GIVEN(MANY_LAYER, ONE_LAYER), E910, "result", "of 2 devices",
+                   "the program of one device first");
+    expect_refused(GIVEN(MANY_LAYER, "devices 2\n" ONE_LAYER), E910, "result", "of 2 devices",
                    "the program of one device first");
 }
 
@@ -470,6 +489,10 @@ static void test_spec_unfit(void **state) {
     expect_unfit("{\"parameters\": [{\"name\": \"a[1]\", \"dtype\": \"int32\","
                  " \"shape\": [4,16,28], \"sharding\": [[],[],[]]}]}",
                  "a[1]", "of another type than in the spec", NULL);
+    expect_unfit(
+        "{\"notes\": {\"parameters\": [{\"name\": \"tail\"}]}, \"parameters\": ["
+        "{\"of\": {\"name\": \"tail\"}, \"shape\": [], \"sharding\": [], \"name\": \"head\"}]}",
+        "head", "have no parameter `head`", NULL);
 }
 
 static void test_open(void **state) {
@@ -486,6 +509,14 @@ static void test_open(void **state) {
     assert_int_equal(f.diagnostics->n_errors, 1);
     assert_int_equal(f.diagnostics->items[0]->n_notes, 1);
     assert_string_equal(f.diagnostics->items[0]->notes[0].text, "parameter w [8,8] : -, dp|tp");
+    arena_free(&f.arena);
+    // All axes are used, and still there are two ways.
+    pair(&f, GIVEN("parameter w f32[8,8]\nresult f32[8,6]\n",
+                   "devices 4\naxes dp=2 tp=2\nparameter w f32[4,4]\nresult f32[4,6]\n"));
+    assert_null(f.pairing);
+    expect_diagnostic(&f, E913, "parameter w", "parameter `w` is cut, and 1 more", NULL);
+    assert_string_equal(f.diagnostics->items[0]->notes[0].text, "parameter w [8,8] : dp|tp, dp|tp");
+    assert_string_equal(f.diagnostics->items[0]->notes[1].text, "result 0 [8,6] : dp|tp, -");
     arena_free(&f.arena);
 }
 
@@ -526,6 +557,10 @@ static void test_results_refused(void **state) {
                          "devices 2\nparameter x f32[]\nresult f32[5]\nresult f32[3]\n"),
                    E914, "result f32[5]", "result 0 is f32[5] of f32[6]",
                    "result 1 would fit here, and this one there: were they swapped?");
+    // The other would fit here, and this one not there.
+    expect_refused(
+        GIVEN("result f32[8]\nresult f32[7]\n", "devices 2\nresult f32[5]\nresult f32[4]\n"), E914,
+        "result f32[5]", "result 0 is f32[5] of f32[8]", "XLA pads");
 }
 
 static void expect_no_sharding(const char *sharding, const char *message) {
@@ -572,6 +607,15 @@ static void test_sharding_refused(void **state) {
                          "{devices=[2,1,3]<=[6] last_tile_dim_replicate}\nresult f32[]\n",
                          NULL, "a=3,b=2"),
                    E918, "parameter x", "does not fit the mesh a=3,b=2", "--mesh");
+    expect_refused(GIVEN("parameter x f32[8,8]\nresult f32[]\n",
+                         "devices 8\nparameter x f32[1,8] {devices=[8,1]0,1,4,5,2,3,7,6}\n"
+                         "result f32[]\n"),
+                   E918, "parameter x", "has its devices in no regular order", "AXES, AXES");
+    // Shardings of which each is of another mesh than the other.
+    expect_refused(GIVEN("parameter x f32[6,6]\nparameter y f32[6,6]\nresult f32[]\n",
+                         "devices 6\nparameter x f32[2,3] {devices=[3,2]<=[6]}\n"
+                         "parameter y f32[3,2] {devices=[2,3]<=[6]}\nresult f32[]\n"),
+                   E918, "parameter y", "does not fit the mesh axis_0=3,axis_1=2", "--mesh");
     expect_refused(GIVEN("result f32[]\nresult f32[]\n",
                          "devices 2\nresult f32[]\nresult f32[] {{replicated}}\n"),
                    E918, "devices", "the sharding of result 1 is of fewer arrays",

@@ -10,10 +10,15 @@ language (```place). A ```json NAME or ```csv NAME before an example is a file b
 `// placec check FILE OPTIONS` is checked with these options. Where only an edited program is wrong, the
 wrong part has a file and, as both parts, lines of its program (```step): the program is emitted, the
 lines replaced, and the whole put into the file. Blanks and line ends do not count there. A page without
-examples has a paragraph `No example:` that says why."""
+examples has a paragraph `No example:` that says why.
+
+Examples of other frameworks' programs are ```hlo NAME, beside ```spec NAME where a spec is given; the ```sh behind them is
+the command that is run, and what is right is found equal. One without a name is compared with itself: the right one is
+read, if no more."""
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -27,19 +32,39 @@ def codes(root):
         return re.findall(r"^DIAGNOSTIC\((\w+)", table.read(), re.M)
 
 
+NAMED_KINDS = ("json", "csv", "hlo", "spec") # of which a text with a name is a file beside the others
+ALONE = "program.hlo" # the one without a name
+
+
 def fenced(section, kind):
     return [(file, text) for found, file, text in FENCE.findall(section) if found == kind]
+
+
+def write_files(folder, section):
+    for kind in NAMED_KINDS:
+        for file, text in fenced(section, kind):
+            with open(os.path.join(folder, file or ALONE), "w", encoding="utf-8") as to:
+                to.write(text)
 
 
 def run(placec, section, text, *command):
     """The output of a command on a text, with the section's files beside it."""
     with tempfile.TemporaryDirectory() as folder:
         name = "wrong.place"
-        for file, beside in fenced(section, "json") + fenced(section, "csv") + [(name, text)]:
-            with open(os.path.join(folder, file), "w", encoding="utf-8") as to:
-                to.write(beside)
+        write_files(folder, section)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as to:
+            to.write(text)
         return subprocess.run([placec, command[0], name, *command[1:]], cwd=folder,
                               capture_output=True, text=True, timeout=60)
+
+
+def compare(placec, section):
+    """The output of `equal` on the section's programs."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(folder, section)
+        written = fenced(section, "sh")
+        command = shlex.split(written[0][1]) if written else ["placec", "equal", ALONE, ALONE]
+        return subprocess.run([placec, *command[1:]], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
 def check(placec, section, text):
@@ -66,6 +91,14 @@ def with_program(placec, file, lines, replacement):
     return file + re.sub(pattern, lambda _: replacement, emitted, count=1)
 
 
+def compared(placec, code, wrong, right):
+    refused, good = compare(placec, wrong), compare(placec, right)
+    if f"[{code}]" not in refused.stderr:
+        yield f"{code}: the wrong example gives {refused.stdout + refused.stderr}"
+    if good.returncode != 0 if fenced(right, "sh") else f"[{code}]" in good.stderr:
+        yield f"{code}: the right example gives {good.stdout + good.stderr}"
+
+
 def complaints(placec, root, code):
     path = os.path.join(root, "docs/errors", code + ".md")
     if not os.path.exists(path):
@@ -79,6 +112,9 @@ def complaints(placec, root, code):
         yield f"{code}: the page has not the parts `Wrong:` and `Right:`"
         return
     wrong, right = parts[2], parts[4]
+    if fenced(wrong, "hlo"):
+        yield from compared(placec, code, wrong, right)
+        return
     file = fenced(wrong, "place")[0][1]
     if fenced(wrong, "step"):
         bad, good = fenced(wrong, "step")[0][1], fenced(right, "step")[0][1]

@@ -179,7 +179,7 @@ bool assumptions_add(struct assumptions *all, const char *text, const struct pai
     for (uint32_t i = 0; i < n_parameters; i++)
         keys[i] = name_key(pairing->parameters[i].name, arena);
     const char *said = arena_string(arena, r.text + name.begin, name.end - name.begin);
-    uint32_t n = find_said(said, keys, n_parameters, found, arena);
+    uint32_t n = find_by_name(said, keys, n_parameters, found, arena);
     if (!n)
         return report_unknown(&r, name, said);
     for (uint32_t i = 0; i < n; i++)

@@ -63,14 +63,12 @@ static void cut_where_axes_meet(struct stride_chain *chain, const struct device_
     stride_chain_cut(chain, &digits);
 }
 
-// Cuts where groups tell devices apart: between the digits of a group's number and those inside of it.
+// Cuts where groups tell devices apart: at the digits of a device's place in its group, between which are the group's.
 static void cut_at_groups(struct stride_chain *chain, const struct device_groups *groups) {
     struct digit_list inside, outside;
-    if (!digits_of_list(groups->devices, groups->n_groups * groups->size, &inside) ||
-        !digits_take(&inside, groups->n_groups, &outside))
-        return;
-    stride_chain_cut(chain, &outside);
-    stride_chain_cut(chain, &inside);
+    if (digits_of_list(groups->devices, groups->n_groups * groups->size, &inside) &&
+        digits_take(&inside, groups->n_groups, &outside))
+        stride_chain_cut(chain, &inside);
 }
 
 enum { MAX_DEVICE_GROUPS = 64 }; // that are looked at

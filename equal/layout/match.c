@@ -42,8 +42,8 @@ bool is_key_tail(const char *tail, const char *key) {
            (tail_length == length || key[length - tail_length - 1] == '_');
 }
 
-uint32_t find_said(const char *name, const char *const *keys, uint32_t n, uint32_t *found,
-                   struct arena *arena) {
+uint32_t find_by_name(const char *name, const char *const *keys, uint32_t n, uint32_t *found,
+                      struct arena *arena) {
     const char *key = name_key(name, arena);
     uint32_t n_found = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -146,6 +146,8 @@ static void find_left(const struct graph *one, const struct graph *many,
             leave(of_many, many, i);
 }
 
+enum { SHOWN_PARAMETERS = 8 };
+
 // Reports the parameters of `graph` that the other program lacks, with a name there that may be meant.
 static void report_left(const struct graph *graph, const struct left_over *left,
                         const struct graph *other, const struct left_over *other_left,
@@ -153,7 +155,7 @@ static void report_left(const struct graph *graph, const struct left_over *left,
     const char **names = ARENA_ARRAY(arena, const char *, other_left->n);
     for (uint32_t i = 0; i < other_left->n; i++)
         names[i] = entry_parameter_name(entry_parameter(other, other_left->of[i]), arena);
-    for (uint32_t i = 0; i < left->n; i++) {
+    for (uint32_t i = 0; i < left->n && i < SHOWN_PARAMETERS; i++) {
         const struct instruction *parameter = entry_parameter(graph, left->of[i]);
         const char *name = entry_parameter_name(parameter, arena);
         struct diagnostic *d =
@@ -167,6 +169,8 @@ static void report_left(const struct graph *graph, const struct left_over *left,
         else
             diagnostic_help(d, "make both programs of the same arguments; JAX drops those that a "
                                "function does not use, unless `jit` is given `keep_unused=True`");
+        if (i + 1 == SHOWN_PARAMETERS && left->n > SHOWN_PARAMETERS)
+            diagnostic_note(d, "and %u more like it", left->n - SHOWN_PARAMETERS);
     }
 }
 

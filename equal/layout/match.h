@@ -21,7 +21,7 @@ const char *name_key(const char *name, struct arena *);
 // Whether the words of the one are the last words of the other.
 bool is_key_tail(const char *tail, const char *key);
 // Which of the keys are meant by a name: those that are its key, or, if none is, all that end so. Returns how many.
-uint32_t find_said(const char *name, const char *const *keys, uint32_t n, uint32_t *found,
-                   struct arena *);
+uint32_t find_by_name(const char *name, const char *const *keys, uint32_t n, uint32_t *found,
+                      struct arena *);
 
 #endif

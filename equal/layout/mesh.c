@@ -7,10 +7,24 @@
 
 #include "ir/sizes.h"
 
+static bool is_name_byte(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+// Whether a spec can name the axis, in which other signs have a meaning.
+static bool is_axis_name(const char *name) {
+    const char *at = name;
+    while (is_name_byte(*at))
+        at++;
+    return at > name && !*at;
+}
+
 const char *device_mesh_add(struct device_mesh *mesh, const char *name, int64_t size) {
     int64_t n_devices = size_times(mesh->n_devices, size);
     if (device_mesh_find(mesh, name) >= 0)
         return "is an axis already";
+    if (!is_axis_name(name))
+        return "is no name of an axis, which has letters, digits, `_` and `.`";
     if (size < 1)
         return "has no devices";
     if (mesh->n_axes == MAX_MESH_AXES)
@@ -28,10 +42,6 @@ static void report_no_mesh(struct diagnostics *diagnostics, struct span span) {
     struct diagnostic *d = report(diagnostics, E910, span, "this is no mesh");
     diagnostic_help(d, "write axes and their sizes, as in `dp=2,tp=3`; the last varies fastest in "
                        "the number of a device");
-}
-
-static bool is_name_byte(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
 // The size of an axis; -1: no number stands there. What is too large becomes SIZE_BEYOND.

@@ -44,7 +44,7 @@ static void report_unknown(const struct pairer *p, const struct spec_entry *entr
 // The entry is said of the parameter of that name, or of all whose names end so.
 static bool take_named(struct pairer *p, const struct spec_entry *entry, const char *const *keys) {
     uint32_t *found = ARENA_ARRAY(p->arena, uint32_t, p->n_parameters);
-    uint32_t n = find_said(entry->name, keys, p->n_parameters, found, p->arena);
+    uint32_t n = find_by_name(entry->name, keys, p->n_parameters, found, p->arena);
     for (uint32_t i = 0; i < n; i++)
         if (!take_entry(p, &p->places[found[i]], entry))
             return false;
@@ -52,6 +52,9 @@ static bool take_named(struct pairer *p, const struct spec_entry *entry, const c
         report_unknown(p, entry);
     return n > 0;
 }
+
+// A spec of another model fits nowhere, and a few of its names show that.
+enum { MAX_REFUSED_ENTRIES = 8 };
 
 static bool take_parameters(struct pairer *p) {
     const struct spec_list *list = &p->spec->parameters;
@@ -61,12 +64,12 @@ static bool take_parameters(struct pairer *p) {
         return true;
     }
     const char **keys = ARENA_ARRAY(p->arena, const char *, p->n_parameters);
-    bool is_taken = true;
+    uint32_t n_refused = 0;
     for (uint32_t i = 0; i < p->n_parameters; i++)
         keys[i] = name_key(p->places[i].layout->name, p->arena);
-    for (uint32_t i = 0; i < list->n; i++)
-        is_taken &= take_named(p, &list->of[i], keys);
-    return is_taken;
+    for (uint32_t i = 0; i < list->n && n_refused < MAX_REFUSED_ENTRIES; i++)
+        n_refused += !take_named(p, &list->of[i], keys);
+    return n_refused == 0;
 }
 
 static bool take_results(struct pairer *p) {
