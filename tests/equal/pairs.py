@@ -7,15 +7,18 @@ N pairs, of each M mutants. Folders OUTDIR/S_I and OUTDIR/S_I__wrong_J with sing
 import argparse
 import dataclasses
 import json
+import linecache
 import os
 import random
 
 from graph import INTEGER
 from mesh import Layout, Mesh
 from models import build, draw_config, draw_style
+from mutate import mutated
 from partition import Partitioner
 from text import Printer
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 AXES = {"data": ["dp", "data", "batch"], "fsdp": ["fsdp", "dp", "shard"], "zero1": ["dp", "data"],
         "tensor": ["tp", "model", "mp"], "sequence": ["tp", "model"], "context": ["cp", "sp", "seq"]}
 SIZES = ((2,), (2,), (3,), (4,), (2, 2), (2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (2, 2, 2), (2, 3, 2))
@@ -122,6 +125,19 @@ class Pair:
                 "results": rows(self.many.results, self.results)}
 
 
+def with_mistake(pair, graph, mistake):
+    """The text of a wrong program, and what is said of its mistake."""
+    printer, text = pair.printed(graph)
+    name = "%" + printer.names.get(id(mistake.node), "")
+    line = next((i for i, row in enumerate(text.split("\n"), 1) if row.strip().startswith((f"{name} =", f"ROOT {name} ="))), 0)
+    wrong = {"bug": mistake.kind, "first_that_differs": {"instruction": name, "text_line": line}}
+    if mistake.frames:
+        file, function, number = mistake.frames[0]
+        wrong.update(mutated=f"{file}:{number}", function=function,
+                     statement=linecache.getline(os.path.join(HERE, file), number).strip())
+    return text, wrong
+
+
 def write(folder, single, dist, meta):
     os.makedirs(folder, exist_ok=True)
     texts = {"dist.hlo": dist, "meta.json": json.dumps(meta, indent=1) + "\n"}
@@ -140,10 +156,17 @@ def main():
     parser.add_argument("outdir")
     options = parser.parse_args()
     for number in range(options.count):
-        pair = Pair(options.seed, number)
-        name = f"{options.seed}_{number}"
-        write(os.path.join(options.outdir, name), pair.single_text(), pair.printed(pair.local)[1],
+        pair, name = Pair(options.seed, number), f"{options.seed}_{number}"
+        folder = os.path.join(options.outdir, name)
+        write(folder, pair.single_text(), pair.printed(pair.local)[1],
               {**pair.meta(), "expected": "equal", "single": "single.hlo"})
+        draw = random.Random(f"{options.seed}/{number}/mutants")
+        for mutant in range(options.mutants):
+            planted = mutated(pair.local, pair.strategy.mesh, draw)
+            if planted:
+                dist, wrong = with_mistake(pair, *planted)
+                write(f"{folder}__wrong_{mutant}", None, dist,
+                      {**pair.meta(), "expected": "different", "single": f"../{name}/single.hlo", "wrong": wrong})
 
 
 if __name__ == "__main__":
