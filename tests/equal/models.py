@@ -131,6 +131,11 @@ def weight_shapes(config):
     return shapes
 
 
+def path_of(tree, name):
+    """As JAX names an argument's leaf: params['layers'][0]['wq']."""
+    return tree + "".join(f"[{part}]" if part.isdigit() else f"['{part}']" for part in name.split("."))
+
+
 class Weights:
     """Parameters of the model, by name; layers apart or stacked."""
 
@@ -153,7 +158,8 @@ class Weights:
                 self.add("head", (config.features, config.vocab), ("embed", "vocab"))
 
     def add(self, name, shape, dimensions):
-        self.named[name] = Named(name, Node("parameter", shape, name=name), dimensions)
+        path = path_of("params", name)
+        self.named[name] = Named(path, Node("parameter", shape, name=path), dimensions)
 
     def nodes(self):
         return {name: named.node for name, named in self.named.items()}
@@ -335,7 +341,7 @@ def program_gradients(config, style, weights):
     loss, by_name = take_gradients(weights.nodes(), tokens, targets, config, style)
     if config.kind == "gradients":
         results = [Named("loss", loss, ())]
-        results += [Named(n, by_name[n], w.dimensions) for n, w in weights.named.items()]
+        results += [Named(w.name, by_name[n], w.dimensions) for n, w in weights.named.items()]
         return [*weights.named.values(), *inputs], results
     return program_step(config, weights, inputs, loss, by_name)
 
@@ -351,9 +357,9 @@ def program_step(config, weights, inputs, loss, by_name):
     for name, weight in weights.named.items():
         olds = []
         for state in states:
-            node = Node("parameter", weight.node.shape, name=f"{state}.{name}")
-            parameters.append(Named(f"{state}.{name}", node, weight.dimensions, is_state=True,
-                                    not_negative=state == "second"))
+            path = path_of(state, name)
+            node = Node("parameter", weight.node.shape, name=path)
+            parameters.append(Named(path, node, weight.dimensions, is_state=True, not_negative=state == "second"))
             olds.append(node)
         if config.optimizer == "sgd":
             new = [sgd(weight.node, by_name[name], 0.1)]
@@ -361,8 +367,8 @@ def program_step(config, weights, inputs, loss, by_name):
             new = momentum(weight.node, by_name[name], *olds, 0.1)
         else:
             new = adamw(weight.node, by_name[name], *olds, 0.1, 0.01)
-        results.append(Named(name, new[0], weight.dimensions))
-        new_states += [Named(f"{state}.{name}", node, weight.dimensions, is_state=True)
+        results.append(Named(weight.name, new[0], weight.dimensions))
+        new_states += [Named(path_of(state, name), node, weight.dimensions, is_state=True)
                        for state, node in zip(states, new[1:])]
     return [*parameters, *inputs], [*results, *new_states]
 

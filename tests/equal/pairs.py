@@ -3,7 +3,8 @@
 construction, or has a mistake that was planted. For `placec equal`; equal_judge.c says by execution which are equal.
 
 usage: pairs.py [--seed S] [--count N] [--mutants M] OUTDIR
-N pairs, of each M mutants. Folders OUTDIR/S_I and OUTDIR/S_I__wrong_J with single.hlo, dist.hlo and meta.json."""
+N pairs, of each M mutants. Folders OUTDIR/S_I and OUTDIR/S_I__wrong_J with single.hlo (of wrong ones
+that of the right one), dist.hlo, meta.json (the spec) and assume (bounds of integers, a line each)."""
 import argparse
 import dataclasses
 import json
@@ -113,12 +114,14 @@ class Pair:
         printer = Printer("jit_step", self.strategy.mesh, random.Random(self.printer_seed))
         return printer, printer.print(graph)
 
+    def assumed(self):
+        """What is known of integers, a line each, as `placec equal --assume` has it."""
+        return "".join(f"{'' if p.masked else '0<='}{p.name}<{p.below}\n" for p in self.many.parameters if p.below)
+
     def meta(self):
         def rows(named, layouts):
             return [{"name": n.name, "dtype": {INTEGER: "int32"}.get(n.node.dtype, "float32"),
-                     "shape": list(n.node.shape), "sharding": [list(cut) for cut in layout.cuts],
-                     **({"below": n.below} if n.below else {}), **({"masked": True} if n.masked else {}),
-                     **({"not_negative": True} if n.not_negative else {})}
+                     "shape": list(n.node.shape), "sharding": [list(cut) for cut in layout.cuts]}
                     for n, layout in zip(named, layouts)]
         return {"title": f"{self.config.kind}: {', '.join(self.strategy.words)}",
                 "mesh": dict(self.strategy.mesh.axes), "parameters": rows(self.many.parameters, self.parameters),
@@ -138,9 +141,9 @@ def with_mistake(pair, graph, mistake):
     return text, wrong
 
 
-def write(folder, single, dist, meta):
+def write(folder, single, dist, meta, assumed):
     os.makedirs(folder, exist_ok=True)
-    texts = {"dist.hlo": dist, "meta.json": json.dumps(meta, indent=1) + "\n"}
+    texts = {"dist.hlo": dist, "meta.json": json.dumps(meta, indent=1) + "\n", "assume": assumed}
     if single is not None:
         texts["single.hlo"] = single
     for name, text in texts.items():
@@ -159,14 +162,15 @@ def main():
         pair, name = Pair(options.seed, number), f"{options.seed}_{number}"
         folder = os.path.join(options.outdir, name)
         write(folder, pair.single_text(), pair.printed(pair.local)[1],
-              {**pair.meta(), "expected": "equal", "single": "single.hlo"})
+              {**pair.meta(), "expected": "equal", "single": "single.hlo"}, pair.assumed())
         draw = random.Random(f"{options.seed}/{number}/mutants")
         for mutant in range(options.mutants):
             planted = mutated(pair.local, pair.strategy.mesh, draw)
             if planted:
                 dist, wrong = with_mistake(pair, *planted)
                 write(f"{folder}__wrong_{mutant}", None, dist,
-                      {**pair.meta(), "expected": "different", "single": f"../{name}/single.hlo", "wrong": wrong})
+                      {**pair.meta(), "expected": "different", "single": f"../{name}/single.hlo", "wrong": wrong},
+                      pair.assumed())
 
 
 if __name__ == "__main__":

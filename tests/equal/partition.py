@@ -35,8 +35,7 @@ class Partitioner:
         scope = Scope(self)
         parameters = [scope.parameter(node, layout) for node, layout in zip(graph.parameters, parameter_layouts)]
         scope.decide_all(graph)
-        results = [scope.want(node, layout) for node, layout in zip(graph.results, result_layouts)]
-        return Graph(parameters, results)
+        return Graph(parameters, scope.results(graph, result_layouts))
 
 
 class Scope:
@@ -93,6 +92,14 @@ class Scope:
             if natural != layout:
                 self.made[key] = self.moves.moved(self.made[id(node), natural], natural, layout)
         return self.made[key]
+
+    def results(self, graph, layouts):
+        """Results where they should lie; what moves them has their frames."""
+        results = []
+        for node, layout in zip(graph.results, layouts):
+            with made_for(node):
+                results.append(self.want(node, layout))
+        return results
 
     def nearest(self, node, natural, wanted):
         """The wanted layout in dimensions that are free, the natural one in others."""
@@ -491,7 +498,7 @@ class Scope:
             layouts = self.found_in_body(node, layouts)
         scope, parameters = self.inner(node, layouts)
         scope.decide_all(inside)
-        results = [scope.want(result, layout) for result, layout in zip(inside.results, layouts)]
+        results = scope.results(inside, layouts)
         initial = [self.want(operand, layout) for operand, layout in zip(node.operands, layouts)]
         local = Node("while", (), initial, count=node.attributes["count"], body=Graph(parameters, results))
         self.made[id(node)] = local, layouts

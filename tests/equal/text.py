@@ -157,7 +157,7 @@ class Printer:
         if node.op == "while":
             return self.while_lines(node, operands, is_inside)
         if node.op == "get-tuple-element" and self.hashes:
-            self.names[id(node)] = f"{operands[0]}#{node.attributes['index']}"
+            self.names[id(node)] = f"{operands[0]}#{node.attributes['index'] + 1}"
             return lines
         word, extra = getattr(self, "attributes_of_" + node.op.replace("-", "_"), plain)(node)
         if node.op == "constant":
@@ -219,7 +219,7 @@ class Printer:
         return "dynamic-slice", f", dynamic_slice_sizes={braces(node.shape)}"
 
     def attributes_of_get_tuple_element(self, node):
-        return "get-tuple-element", f", index={node.attributes['index']}"
+        return "get-tuple-element", f", index={node.attributes['index'] + 1}"  # behind the counter
 
     def collective(self, node):
         self.channel += 1
