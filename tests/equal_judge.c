@@ -105,7 +105,7 @@ static struct assumption bounds_of(const struct judged *judged, uint32_t paramet
     return bounds;
 }
 
-// Of optimizers' second moments, which are sums of squares, none is negative.
+// Second moments of optimizers, which are sums of squares: none is negative.
 static bool is_square(const struct array_layout *layout) {
     return layout->name && strncmp(layout->name, "second", strlen("second")) == 0;
 }
