@@ -1,5 +1,5 @@
 """Reverse-mode differentiation of graphs: the gradients of a scalar with respect to nodes."""
-from graph import (FLOAT, broadcast, compare, constant, convert, dot, in_order, made_for, pad, put_picks, put_rows,
+from graph import (REALS, broadcast, compare, constant, convert, dot, in_order, made_for, pad, put_picks, put_rows,
                    reduce, reshape, select, slice_of, transpose)
 
 
@@ -20,7 +20,7 @@ def gradients(loss, wanted, seed=None):
         with made_for(node):
             parts = RULES[node.op](node, cotangent, *node.operands)
             for operand, part in zip(node.operands, parts):
-                if part is not None and id(operand) in depends and operand.dtype == FLOAT:
+                if part is not None and id(operand) in depends and operand.dtype in REALS:
                     before = cotangents.get(id(operand))
                     cotangents[id(operand)] = part if before is None else before + part
     return [cotangents.get(id(node)) for node in wanted]

@@ -8,7 +8,8 @@ and `while`, whose body is a graph of its own: parameters are the counter and wh
 """
 import sys
 
-FLOAT, INTEGER, UNSIGNED, TRUTH = "f32", "s32", "u32", "pred"
+FLOAT, HALF, INTEGER, UNSIGNED, TRUTH = "f32", "bf16", "s32", "u32", "pred"
+REALS = (FLOAT, HALF)
 USER_FILES = ("models.py", "layers.py", "training.py")
 
 

@@ -1,5 +1,5 @@
 """Layers of the models whose training is written as pairs. Each statement here is a "user's line": the texts name it."""
-from graph import (FLOAT, compare, concatenate, convert, einsum, elementwise, hinted, iota, mean, pick, reduce, reshape,
+from graph import (FLOAT, HALF, Node, compare, concatenate, convert, einsum, elementwise, hinted, iota, mean, pick, reduce, reshape,
                    select, slice_of, take, total, unary)
 
 LEAST = -1e30
@@ -66,6 +66,8 @@ def attention(q, k, v, is_causal, style):
     """q [batch, sequence, heads, size]; k, v [batch, sequence, groups, size]; a group's heads lie together."""
     batch, length, heads, size = q.shape
     groups = k.shape[2]
+    if style.rings:
+        return Node("ring_attention", q.shape, (q, k, v), causal=is_causal, style=style)
     if heads == groups:
         scores = einsum("bshk,bthk->bhst", q, k) / float(size) ** 0.5
         scores = causal(scores, length, style) if is_causal else scores
@@ -81,9 +83,9 @@ def attention(q, k, v, is_causal, style):
 
 def attention_block(x, w, config, style):
     batch, length, _ = x.shape
-    q = project(x, w["wq"])
-    k = project(x, w["wk"])
-    v = project(x, w["wv"])
+    q = project(x, w["wq"], style)
+    k = project(x, w["wk"], style)
+    v = project(x, w["wv"], style)
     q = reshape(q, (batch, length, config.heads, config.head))
     k = reshape(k, (batch, length, config.groups, config.head))
     v = reshape(v, (batch, length, config.groups, config.head))
@@ -92,11 +94,13 @@ def attention_block(x, w, config, style):
         k = rotate(k, config.base)
     mixed = attention(q, k, v, config.causal, style)
     mixed = reshape(mixed, (batch, length, config.heads * config.head))
-    out = project(mixed, w["wo"])
+    out = project(mixed, w["wo"], style)
     return out + w["bo"] if "bo" in w else out
 
 
-def project(x, weight):
+def project(x, weight, style):
+    if style.casts:
+        return convert(einsum("bsd,de->bse", convert(x, HALF), convert(weight, HALF)), FLOAT)
     return einsum("bsd,de->bse", x, weight)
 
 
@@ -131,13 +135,13 @@ def mlp_block(x, w, config, style):
         other = reshape(slice_of(both, 2, 1, 2), (*x.shape[:2], config.mlp))
         hidden = activation(gate) * other
     elif config.gated:
-        gate = activation(project(x, w["w1"]))
-        hidden = gate * project(x, w["w3"])
+        gate = activation(project(x, w["w1"], style))
+        hidden = gate * project(x, w["w3"], style)
     else:
-        hidden = project(x, w["w1"])
+        hidden = project(x, w["w1"], style)
         hidden = hidden + w["b1"] if "b1" in w else hidden
         hidden = activation(hidden)
-    out = project(hidden, w["w2"])
+    out = project(hidden, w["w2"], style)
     return out + w["b2"] if "b2" in w else out
 
 
@@ -149,11 +153,31 @@ def norm(x, w, name, config, style):
     return layer_norm_of_moments(x, w[name], w[name + "_bias"])
 
 
-def block(x, w, config, style):
+def experts_block(x, w, tokens, config, style):
+    """Each token goes to the expert that its id says, scaled by the router's probability of that one. Where experts
+    lie apart, tokens go there and come back."""
+    activation = ACTIVATIONS[config.activation]
+    probabilities = softmax(project(x, w["router"], style), style)
+    route = elementwise("remainder", tokens, config.experts)
+    chosen = compare(iota((*x.shape[:2], config.experts), 2), reshape(route, (*route.shape, 1)), "EQ")
+    chosen = convert(chosen, FLOAT)
+    inputs = einsum("bse,bsd->ebsd", chosen, x)
+    inputs = hinted(inputs, "expert", "batch", "sequence", "features")
+    hidden = activation(einsum("ebsd,edf->ebsf", inputs, w["w1"]))
+    outputs = einsum("ebsf,efd->ebsd", hidden, w["w2"])
+    outputs = hinted(outputs, "together", "batch", "sequence", "features")
+    return einsum("ebsd,bse->bsd", outputs, chosen * probabilities)
+
+
+def block(x, w, config, style, tokens=None):
     if config.attends:
         x = x + attention_block(norm(x, w, "attention_norm", config, style), w, config, style)
         x = hinted(x, "batch", "sequence", "features")
-    x = x + mlp_block(norm(x, w, "mlp_norm", config, style), w, config, style)
+    normal = norm(x, w, "mlp_norm", config, style)
+    if config.experts:
+        x = x + experts_block(normal, w, tokens, config, style)
+    else:
+        x = x + mlp_block(normal, w, config, style)
     return hinted(x, "batch", "sequence", "features")
 
 

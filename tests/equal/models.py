@@ -2,10 +2,10 @@
 the program of one device and that of many."""
 import dataclasses
 
-from graph import (INTEGER, Graph, Node, broadcast, constant, einsum, elementwise, hinted, layer_of, mean, product, repeat,
-                   reshape, slice_of, transpose, unary, with_layer)
+from graph import (INTEGER, Graph, Node, broadcast, constant, einsum, hinted, layer_of, mean, repeat, reshape, slice_of,
+                   unary, with_layer)
 from derive import gradients
-from layers import block, cross_entropy, embed, norm, project, squared_error
+from layers import block, cross_entropy, embed, norm, project
 from training import adamw, clipped, global_norm, loss_and_gradients, momentum, sgd
 
 
@@ -35,6 +35,7 @@ class Config:
     clips: bool
     stacked: bool
     microbatches: int
+    experts: int  # 0: none
 
 
 @dataclasses.dataclass
@@ -48,6 +49,9 @@ class Style:
     mask_by_positions: bool
     wraps: bool
     loops: bool
+    casts: bool
+    rings: bool
+    lays_out_gradients: bool
 
 
 @dataclasses.dataclass
@@ -94,14 +98,16 @@ def draw_config(draw, factor):
         activation=draw.choice(["gelu", "silu", "silu", "relu", "tanh"]), norm=draw.choice(["rms", "rms", "layer"]),
         masks_targets=draw.random() < 0.6 and microbatches == 1, tied=draw.random() < 0.3,
         optimizer=draw.choice(["sgd", "momentum", "adamw", "adamw"]), clips=draw.random() < 0.5,
-        stacked=draw.random() < 0.3, microbatches=microbatches)
+        stacked=draw.random() < 0.3, microbatches=microbatches,
+        experts=size("expert", 2, 4) if kind != "forward" and draw.random() < 0.25 else 0)
 
 
 def draw_style(draw):
     return Style(shift=draw.choice(["largest", "largest", "largest", "none", "largest_of_all"]),
                  divides_late=draw.random() < 0.2, one_hot=draw.random() < 0.3, moments=draw.random() < 0.3,
                  silu_of_exponential=draw.random() < 0.4, fused=draw.random() < 0.25,
-                 mask_by_positions=draw.random() < 0.4, wraps=draw.random() < 0.3, loops=draw.random() < 0.6)
+                 mask_by_positions=draw.random() < 0.4, wraps=draw.random() < 0.3, loops=draw.random() < 0.6,
+                 casts=draw.random() < 0.15, rings=draw.random() < 0.6, lays_out_gradients=draw.random() < 0.6)
 
 
 def weight_shapes(config):
@@ -117,6 +123,20 @@ def weight_shapes(config):
         if c.biases:
             shapes["bo"] = ((c.features,), ("norm",))
     shapes["mlp_norm"] = ((c.features,), ("norm",))
+    if c.experts:
+        shapes["router"] = ((c.features, c.experts), ("embed", "router"))
+        shapes["w1"] = ((c.experts, c.features, c.mlp), ("expert", "embed", "mlp"))
+        shapes["w2"] = ((c.experts, c.mlp, c.features), ("expert", "mlp", "embed"))
+    else:
+        shapes.update(mlp_shapes(c))
+    if c.norm == "layer":
+        for name in [n for n in shapes if n.endswith("norm")]:
+            shapes[name + "_bias"] = shapes[name]
+    return shapes
+
+
+def mlp_shapes(c):
+    shapes = {}
     shapes["w1"] = ((c.features, c.mlp), ("embed", "mlp"))
     shapes["w2"] = ((c.mlp, c.features), ("mlp", "embed"))
     if c.gated:
@@ -125,9 +145,6 @@ def weight_shapes(config):
         shapes["b2"] = ((c.features,), ("norm",))
     if c.biases and not c.gated:
         shapes["b1"] = ((c.mlp,), ("mlp",))
-    if c.norm == "layer":
-        for name in [n for n in shapes if n.endswith("norm")]:
-            shapes[name + "_bias"] = shapes[name]
     return shapes
 
 
@@ -174,10 +191,10 @@ def stacks_of(weights):
     return {name[len("layers."):]: node for name, node in weights.items() if name.startswith("layers.")}
 
 
-def run_layers(x, weights, config, style):
+def run_layers(x, weights, config, style, tokens=None):
     if not config.stacked:
         for layer in range(config.layers):
-            x = block(x, of_layer(weights, layer), config, style)
+            x = block(x, of_layer(weights, layer), config, style, tokens)
         return x
     stacks = stacks_of(weights)
     if not style.loops:
@@ -195,7 +212,7 @@ def run_layers(x, weights, config, style):
 
 def logits_of(weights, tokens, config, style):
     x = embed(weights["embed"], tokens, style.wraps)
-    x = run_layers(x, weights, config, style)
+    x = run_layers(x, weights, config, style, tokens)
     return logits_of_last(weights, x, config, style)
 
 
@@ -203,7 +220,7 @@ def logits_of_last(weights, x, config, style):
     x = norm(x, weights, "norm", config, style)
     if config.tied:
         return einsum("bsd,vd->bsv", x, weights["embed"])
-    return project(x, weights["head"])
+    return project(x, weights["head"], style)
 
 
 def loss_of(weights, tokens, targets, config, style):
@@ -339,9 +356,12 @@ def program_gradients(config, style, weights):
     tokens, targets = (x.node for x in inputs)
     take_gradients = accumulated_gradients if config.microbatches > 1 else batch_gradients
     loss, by_name = take_gradients(weights.nodes(), tokens, targets, config, style)
+    if style.lays_out_gradients and config.microbatches == 1:
+        for name, weight in weights.named.items():
+            hinted(by_name[name], *weight.dimensions)
     if config.kind == "gradients":
         results = [Named("loss", loss, ())]
-        results += [Named(w.name, by_name[n], w.dimensions) for n, w in weights.named.items()]
+        results += [Named(w.name, by_name[n], w.dimensions, is_state=True) for n, w in weights.named.items()]
         return [*weights.named.values(), *inputs], results
     return program_step(config, weights, inputs, loss, by_name)
 
@@ -374,6 +394,8 @@ def program_step(config, weights, inputs, loss, by_name):
 
 
 def build(draw, config, style):
+    if config.experts:
+        config = dataclasses.replace(config, stacked=False)
     if config.kind == "products":
         return Program(*program_products(draw, config, style))
     weights = Weights(config, config.kind != "forward")

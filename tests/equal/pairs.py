@@ -59,6 +59,8 @@ def draw_strategy(draw):
             rules[dimension] = (*rules.get(dimension, ()), name)
         if role == "zero1":
             states = (name,)
+        if role != "context" and "expert" not in rules and draw.random() < 0.6:
+            rules["expert"] = (name,)
     return Strategy(Mesh(list(zip(names, [size for _, size in axes]))), rules, states, [role for role, _ in axes])
 
 
@@ -87,7 +89,9 @@ class Pair:
 
         self.config = config = draw_config(draw, factor)
         style = draw_style(draw)
-        other = draw_style(draw) if draw.random() < 0.4 else style
+        other = draw_style(draw) if draw.random() < 0.4 else dataclasses.replace(style)
+        style.rings = False
+        other.rings = other.rings and self.can_ring()
         self.one = build(random.Random(self.seed), self.of_one(config), style)
         self.many = build(random.Random(self.seed), config, other)
         partitioner = Partitioner(mesh, draw, strategy.rules)
@@ -95,6 +99,12 @@ class Pair:
         self.results = [self.lie(partitioner, r) for r in self.many.results]
         self.local = partitioner.partition(self.many.graph(), self.parameters, self.results)
         self.printer_seed = draw.random()
+
+    def can_ring(self):
+        """Keys can come by where one axis cuts the sequence, and nothing is differentiated."""
+        axes, config = self.strategy.rules.get("sequence", ()), self.config
+        return config.kind in ("forward", "loss") and len(axes) == 1 and \
+            config.sequence % self.strategy.mesh.product(axes) == 0 and "sequence" not in self.strategy.words
 
     def of_one(self, config):
         if config.microbatches > 1 and self.draw.random() < 0.5:

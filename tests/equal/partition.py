@@ -5,9 +5,10 @@ otherwise, it is moved (collectives.py). Right by construction: every rule is an
 A value whose layout is free in a dimension (a broadcast, an iota, what is computed of such) is made where it is wanted,
 once for each layout."""
 from collectives import Moves
-from graph import (FLOAT, Graph, Node, broadcast, compare, constant, convert, elementwise, made_for, reshape, select,
+from graph import (FLOAT, REALS, Graph, Node, broadcast, compare, constant, convert, elementwise, made_for, reshape, select,
                    transpose)
 from mesh import Layout, distinct, local_shape, reshaped_cuts, whole
+from ring import ring_attention
 
 SUMS = ("add", "subtract", "select")
 
@@ -187,7 +188,8 @@ class Scope:
             side = 0 if layouts[0].partial else 1
             other = layouts[1 - side].partial
             return tuple(a for a in layouts[side].partial if a not in used and a not in other)
-        if node.op in ("divide", "negate", "copy"):
+        if node.op in ("divide", "negate", "copy") or node.op == "convert" and node.dtype in REALS and \
+                node.operands[0].dtype in REALS:
             return tuple(a for a in layouts[0].partial if a not in used)
         return ()
 
@@ -477,9 +479,21 @@ class Scope:
 
     def decide_split_batch(self, node):
         """Every device splits its own rows: which rows a part has does not matter, as parts are added up."""
-        inner = self.layout(node.operands[0]).settled()
+        inner = Layout(distinct(self.layout(node.operands[0]).settled().cuts, self.mesh, node.shape[1:]))
         layout = Layout(((), *inner.cuts))
         local = reshape(self.want(node.operands[0], inner), local_shape(node.shape, layout, self.mesh))
+        self.settle(node, local, layout)
+
+    def decide_ring_attention(self, node):
+        """Queries stay, keys and values come by; heads and rows of the batch as they are cut."""
+        q, k, v = node.operands
+        axis, = self.all.rules["sequence"]
+        outer = self.joint_cuts([self.layout(x).settled() for x in (k, v)], k.shape)
+        groups = () if axis in outer[2] or self.chance(self.habits.odd) else outer[2]
+        rows = tuple(a for a in self.layout(q).settled().cuts[0] if a != axis and a not in groups)
+        layout = Layout((rows, (axis,), groups, ()))
+        parts = [self.want(x, layout) for x in (q, k, v)]
+        local = ring_attention(*parts, axis, self.moves, node.attributes["causal"], node.attributes["style"])
         self.settle(node, local, layout)
 
     # Loops.
@@ -549,7 +563,7 @@ DECIDE = {
     "dot": Scope.decide_dot, "take": Scope.decide_take, "pick": Scope.decide_pick, "put_rows": Scope.decide_put_rows,
     "put_picks": Scope.decide_put_picks, "dynamic-slice": Scope.decide_dynamic_slice,
     "dynamic-update-slice": Scope.decide_dynamic_update_slice, "split_batch": Scope.decide_split_batch,
-    "while": Scope.decide_while, "get-tuple-element": Scope.decide_get_tuple_element,
+    "ring_attention": Scope.decide_ring_attention, "while": Scope.decide_while, "get-tuple-element": Scope.decide_get_tuple_element,
 }
 EMIT = {
     "iota": Scope.emit_iota, "broadcast": Scope.emit_broadcast, "reshape": Scope.emit_reshape,

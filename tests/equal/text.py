@@ -1,6 +1,6 @@
 """Prints graphs as HLO text in the way that JAX and XLA do: names after what JAX calls an operation, metadata with
 frames, tables of files, functions, locations and frames, regions of folds, and all forms of groups of devices."""
-from graph import FLOAT, Node
+from graph import REALS, Node
 
 NAMES = {"dot": "dot_general", "exponential": "exp", "negate": "neg", "multiply": "mul", "subtract": "sub",
          "divide": "div", "maximum": "max", "minimum": "min", "power": "pow", "cosine": "cos", "sine": "sin",
@@ -34,7 +34,7 @@ def tuple_text(nodes, layout=True):
 def value_text(value, dtype):
     if isinstance(value, str):
         return value
-    if dtype == FLOAT:
+    if dtype in REALS:
         return str(int(value)) if value == int(value) and abs(value) < 1e6 else f"{value:.9g}"
     return str(int(value))
 
@@ -88,6 +88,8 @@ class Printer:
         self.groups = Groups(mesh) if mesh else None
         self.columns = draw.random() < 0.5     # indices of gather and scatter have a last dimension of one
         self.hashes = draw.random() < 0.5      # members of tuples are %name#index
+        self.repeats = draw.choice([0.0, 0.0, 0.5])  # broadcasts that change nothing before those that do
+        self.is_manual = bool(mesh) and draw.random() < 0.3  # all of it is a computation that the entry calls
         self.channel = 0
         self.names = {}
 
@@ -170,6 +172,11 @@ class Printer:
             self.names[id(node)] = name = self.fresh("param")
             return [f"%{name} = {shape_text(node)} parameter({node.attributes['number']})"
                     f', metadata={{op_name="{node.attributes["name"]}"}}']
+        if node.op == "broadcast" and node.operands[0].rank and self.draw.random() < self.repeats:
+            operands = [self.fresh("broadcast")]
+            lines.append(f"%{operands[0]} = {shape_text(node.operands[0])} broadcast(%{self.name_of(node.operands[0])}), "
+                         f"dimensions={braces(range(node.operands[0].rank))}"
+                         + self.metadata(node.frames, base, is_inside))
         self.names[id(node)] = name = self.fresh(base)
         called = indexed(["%" + operand for operand in operands])
         lines.append(f"%{name} = {shape_text(node)} {word}({called}){extra}"
@@ -348,20 +355,44 @@ class Printer:
             node.attributes["number"] = number
         for node in graph.nodes():
             lines += self.line(node, False)
-        results, parameters = graph.results, graph.parameters
-        heads = ", ".join(f"{self.name_of(node)}: {shape_text(node, False)}" for node in parameters)
-        arrow = indexed([shape_text(p) for p in parameters])
         root = self.fresh("tuple")
-        members = indexed(["%" + self.name_of(node) for node in results])
-        lines.append(f"ROOT %{root} = {tuple_text(results)} tuple({members})")
+        members = indexed(["%" + self.name_of(node) for node in graph.results])
+        lines.append(f"ROOT %{root} = {tuple_text(graph.results)} tuple({members})")
+        names = [self.name_of(node) for node in graph.parameters]
+        if self.is_manual:
+            names, lines = self.called(graph, names, lines)
+        heads = ", ".join(f"{name}: {shape_text(node, False)}" for name, node in zip(names, graph.parameters))
+        arrow = indexed([shape_text(p) for p in graph.parameters])
         partitions = f", num_partitions={self.mesh.count}" if self.mesh else ""
-        text = [f"HloModule {self.name}, entry_computation_layout={{({arrow})->{tuple_text(results)}}}{partitions}"]
+        text = [f"HloModule {self.name}, entry_computation_layout={{({arrow})->{tuple_text(graph.results)}}}{partitions}"]
         text += self.tables()
         for computation in self.computations:
             text += [*computation, ""]
-        text += [f"ENTRY %main.{len(lines)} ({heads}) -> {tuple_text(results, False)} {{"]
+        text += [f"ENTRY %main.{len(lines)} ({heads}) -> {tuple_text(graph.results, False)} {{"]
         text += ["  " + line for line in lines] + ["}", ""]
         return "\n".join(text)
+
+    def called(self, graph, names, lines):
+        """The entry of a program that is written device by device: it calls the body, with copies around. Its
+        parameters' names and its lines."""
+        heads = ", ".join(f"{name}: {shape_text(node, False)}" for name, node in zip(names, graph.parameters))
+        body = self.computation("manual_computation_body", f"({heads})", tuple_text(graph.results, False), lines)
+        outer, copies, lines = [], [], []
+        for number, node in enumerate(graph.parameters):
+            outer.append(self.fresh("param"))
+            copies.append(self.fresh("copy"))
+            lines.append(f"%{outer[-1]} = {shape_text(node)} parameter({number}), "
+                         f'metadata={{op_name="{node.attributes["name"]}"}}')
+            lines.append(f"%{copies[-1]} = {shape_text(node)} copy(%{outer[-1]})")
+        call, results = self.fresh("call"), []
+        given = indexed(["%" + name for name in copies])
+        lines.append(f"%{call} = {tuple_text(graph.results)} call({given}), to_apply=%{body}")
+        for number, node in enumerate(graph.results):
+            results.append(self.fresh("get-tuple-element"))
+            lines.append(f"%{results[-1]} = {shape_text(node)} get-tuple-element(%{call}), index={number}")
+        members = indexed(["%" + name for name in results])
+        lines.append(f"ROOT %{self.fresh('tuple')} = {tuple_text(graph.results)} tuple({members})")
+        return outer, lines
 
 
 def plain(node):
