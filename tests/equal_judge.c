@@ -20,7 +20,7 @@
 // Draws of inputs, each of which must be equal; and how far results may lie apart, relative to the largest number: fp64
 // loses nothing like it, and a mistake makes more.
 enum { N_DRAWS = 2 };
-static const double LEAST_DIFFERENCE = 1e-7;
+static const double LEAST_DIFFERENCE = 1e-10;
 
 enum verdict { VERDICT_EQUAL, VERDICT_DIFFERENT, VERDICT_UNKNOWN, N_VERDICTS };
 

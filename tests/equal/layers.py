@@ -69,7 +69,7 @@ def attention(q, k, v, is_causal, style):
     if style.rings:
         return Node("ring_attention", q.shape, (q, k, v), causal=is_causal, style=style)
     if heads == groups:
-        scores = einsum("bshk,bthk->bhst", q, k) / float(size) ** 0.5
+        scores = einsum("bshk,bthk->bhst", q, k) * float(size) ** -0.5
         scores = causal(scores, length, style) if is_causal else scores
         weights = softmax(scores, style)
         return einsum("bhst,bthk->bshk", weights, v)

@@ -287,7 +287,7 @@ def accumulated_gradients(weights, tokens, targets, config, style):
 
     carried = [broadcast(constant(0.0), (), ()), *zeros, *weights.values(), *parts]
     loss, *sums = repeat(n, carried, body)[:1 + len(names)]
-    return loss / float(n), {name: s * (1.0 / n) for name, s in zip(names, sums)}
+    return loss / float(n), {name: s / float(n) for name, s in zip(names, sums)}
 
 
 def program_products(draw, config, style):

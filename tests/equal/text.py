@@ -123,8 +123,8 @@ class Printer:
         lines += [f"{number} {{file_name_id={file} function_name_id={function} line={line} end_line={line} column=5 "
                   f"end_column=40}}" for (file, function, line), number in self.locations.items()]
         lines += ["", "StackFrames"]
-        # JAX counts from one and calls the parent of an outermost frame by its own number.
-        lines += [f"{number} {{file_location_id={location} parent_frame_id={parent + 1 if parent else number}}}"
+        # A parent's number is printed one too large, as XLA does.
+        lines += [f"{number} {{file_location_id={location} parent_frame_id={parent + 1}}}"
                   for (location, parent), number in self.frames.items()]
         return lines + [""]
 
