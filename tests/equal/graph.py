@@ -10,7 +10,7 @@ import sys
 
 FLOAT, HALF, INTEGER, UNSIGNED, TRUTH = "f32", "bf16", "s32", "u32", "pred"
 REALS = (FLOAT, HALF)
-USER_FILES = ("models.py", "layers.py", "training.py")
+USER_FILES = ("models.py", "layers.py", "training.py", "ring.py", "pipeline.py")
 
 
 def product(sizes):
@@ -90,6 +90,7 @@ def in_order(results, first=()):
 class FRAMES:
     """The frames that nodes get instead of their own, and those that are known by their stack."""
     given = None
+    outer = ()
     by_stack = {}
 
 
@@ -106,6 +107,16 @@ class made_for:
         FRAMES.given = self.before
 
 
+class made_inside(made_for):
+    """Nodes that are made meanwhile have their own frames, inside of those of another one: they are its parts."""
+
+    def __enter__(self):
+        self.before, FRAMES.given, FRAMES.outer = FRAMES.given, None, self.frames
+
+    def __exit__(self, *_):
+        FRAMES.given, FRAMES.outer = self.before, ()
+
+
 def user_frames():
     """The calls of users' files that lead here, innermost first: (file, function, line)."""
     frames, frame = [], sys._getframe(2)
@@ -115,7 +126,7 @@ def user_frames():
         if name in USER_FILES:
             frames.append((name, frame.f_code.co_name, frame.f_lineno))
         frame = frame.f_back
-    key = tuple(frames)
+    key = (*frames, *FRAMES.outer)
     return FRAMES.by_stack.setdefault(key, key)
 
 

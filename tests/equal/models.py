@@ -50,8 +50,9 @@ class Style:
     wraps: bool
     loops: bool
     casts: bool
-    rings: bool
     lays_out_gradients: bool
+    rings: bool = False      # of many devices alone
+    pipelines: bool = False
 
 
 @dataclasses.dataclass
@@ -88,17 +89,19 @@ def draw_config(draw, factor):
     groups = size("groups", 1, 4) if draw.random() < 0.8 else draw.choice([1, 2, 3])
     heads = groups * draw.choice([1, 1, 2, 3]) if groups % factor("groups") == 0 else groups * factor("heads")
     kind = draw.choices(KINDS, (3, 4, 4, 4, 5))[0]
+    has_stages = factor("layer") > 1
+    stacked = draw.random() < (0.8 if has_stages else 0.3)
     microbatches = draw.choice([2, 3]) if kind in ("gradients", "step") and draw.random() < 0.25 else 1
     return Config(
         kind=kind, batch=size("batch", 2, 4) * microbatches, sequence=size("sequence", 2, 6),
         features=size("features", 3, 10), heads=heads, groups=groups, head=draw.choice([2, 4]),
-        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12), layers=draw.choice([1, 1, 2, 2, 3]),
+        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12), layers=factor("layer") if has_stages else draw.choice([1, 1, 2, 2, 3]),
         attends=draw.random() < 0.75, causal=draw.random() < 0.8, rotary=draw.random() < 0.4,
         base=draw.choice([100.0, 10000.0]), gated=draw.random() < 0.5, biases=draw.random() < 0.4,
         activation=draw.choice(["gelu", "silu", "silu", "relu", "tanh"]), norm=draw.choice(["rms", "rms", "layer"]),
         masks_targets=draw.random() < 0.6 and microbatches == 1, tied=draw.random() < 0.3,
         optimizer=draw.choice(["sgd", "momentum", "adamw", "adamw"]), clips=draw.random() < 0.5,
-        stacked=draw.random() < 0.3, microbatches=microbatches,
+        stacked=stacked, microbatches=microbatches,
         experts=size("expert", 2, 4) if kind != "forward" and draw.random() < 0.25 else 0)
 
 
@@ -107,7 +110,7 @@ def draw_style(draw):
                  divides_late=draw.random() < 0.2, one_hot=draw.random() < 0.3, moments=draw.random() < 0.3,
                  silu_of_exponential=draw.random() < 0.4, fused=draw.random() < 0.25,
                  mask_by_positions=draw.random() < 0.4, wraps=draw.random() < 0.3, loops=draw.random() < 0.6,
-                 casts=draw.random() < 0.15, rings=draw.random() < 0.6, lays_out_gradients=draw.random() < 0.6)
+                 casts=draw.random() < 0.15, lays_out_gradients=draw.random() < 0.6)
 
 
 def weight_shapes(config):
@@ -197,6 +200,10 @@ def run_layers(x, weights, config, style, tokens=None):
             x = block(x, of_layer(weights, layer), config, style, tokens)
         return x
     stacks = stacks_of(weights)
+    if style.pipelines:
+        inner = dataclasses.replace(style, rings=False)
+        x = Node("layer_stack", x.shape, (x, *stacks.values()), names=tuple(stacks), config=config, style=inner)
+        return hinted(x, "batch", "sequence", "features")
     if not style.loops:
         for layer in range(config.layers):
             w = {name: reshape(slice_of(stack, 0, layer, layer + 1), stack.shape[1:]) for name, stack in stacks.items()}

@@ -21,7 +21,7 @@ from text import Printer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 AXES = {"data": ["dp", "data", "batch"], "fsdp": ["fsdp", "dp", "shard"], "zero1": ["dp", "data"],
-        "tensor": ["tp", "model", "mp"], "sequence": ["tp", "model"], "context": ["cp", "sp", "seq"]}
+        "tensor": ["tp", "model", "mp"], "sequence": ["tp", "model"], "context": ["cp", "sp", "seq"], "stages": ["pp", "stage"]}
 SIZES = ((2,), (2,), (3,), (4,), (2, 2), (2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (2, 2, 2), (2, 3, 2))
 
 
@@ -36,7 +36,7 @@ class Strategy:
 def draw_strategy(draw):
     """Roles of the mesh's axes, as people give them."""
     sizes = draw.choice(SIZES)
-    roles = draw.sample(["data", "fsdp", "zero1", "tensor", "sequence", "context"], 6)
+    roles = draw.sample(list(AXES), len(AXES))
     rules, states, axes = {}, (), []
     for size in sizes:
         role = next(r for r in roles if not (r == "sequence" and "tensor" in [a for a, _ in axes]))
@@ -48,7 +48,7 @@ def draw_strategy(draw):
     for role, _ in axes:
         names.append(draw.choice([n for n in AXES[role] if n not in names] or [f"axis_{len(names)}"]))
     for name, (role, _) in zip(names, axes):
-        wanted = {"data": ("batch",), "zero1": ("batch",), "fsdp": ("batch", "embed"), "context": ("sequence", "time"),
+        wanted = {"data": ("batch",), "zero1": ("batch",), "fsdp": ("batch", "embed"), "context": ("sequence", "time"), "stages": ("layer",),
                   "tensor": ("heads", "groups", "mlp", "vocab"),
                   "sequence": ("heads", "groups", "mlp", "vocab", "sequence")}[role]
         if role == "fsdp" and draw.random() < 0.5:
@@ -59,7 +59,7 @@ def draw_strategy(draw):
             rules[dimension] = (*rules.get(dimension, ()), name)
         if role == "zero1":
             states = (name,)
-        if role != "context" and "expert" not in rules and draw.random() < 0.6:
+        if role not in ("context", "stages") and "expert" not in rules and draw.random() < 0.6:
             rules["expert"] = (name,)
     return Strategy(Mesh(list(zip(names, [size for _, size in axes]))), rules, states, [role for role, _ in axes])
 
@@ -90,8 +90,8 @@ class Pair:
         self.config = config = draw_config(draw, factor)
         style = draw_style(draw)
         other = draw_style(draw) if draw.random() < 0.4 else dataclasses.replace(style)
-        style.rings = False
-        other.rings = other.rings and self.can_ring()
+        other.rings, other.pipelines = draw.random() < 0.7, draw.random() < 0.7
+        other.rings, other.pipelines = other.rings and self.can_ring(), other.pipelines and self.can_stage()
         self.one = build(random.Random(self.seed), self.of_one(config), style)
         self.many = build(random.Random(self.seed), config, other)
         partitioner = Partitioner(mesh, draw, strategy.rules)
@@ -105,6 +105,12 @@ class Pair:
         axes, config = self.strategy.rules.get("sequence", ()), self.config
         return config.kind in ("forward", "loss") and len(axes) == 1 and \
             config.sequence % self.strategy.mesh.product(axes) == 0 and "sequence" not in self.strategy.words
+
+    def can_stage(self):
+        """Layers can be stages where one axis cuts their stack into equal parts, and nothing is differentiated."""
+        axes, config = self.strategy.rules.get("layer", ()), self.config
+        return config.kind in ("forward", "loss") and len(axes) == 1 and not config.experts and \
+            config.layers % self.strategy.mesh.product(axes) == 0
 
     def of_one(self, config):
         if config.microbatches > 1 and self.draw.random() < 0.5:

@@ -5,9 +5,10 @@ otherwise, it is moved (collectives.py). Right by construction: every rule is an
 A value whose layout is free in a dimension (a broadcast, an iota, what is computed of such) is made where it is wanted,
 once for each layout."""
 from collectives import Moves
-from graph import (FLOAT, REALS, Graph, Node, broadcast, compare, constant, convert, elementwise, made_for, reshape, select,
-                   transpose)
+from graph import (FLOAT, REALS, Graph, Node, broadcast, compare, constant, convert, dot, elementwise, made_for, made_inside, reshape,
+                   select, transpose)
 from mesh import Layout, distinct, local_shape, reshaped_cuts, whole
+from pipeline import pipeline
 from ring import ring_attention
 
 SUMS = ("add", "subtract", "select")
@@ -21,6 +22,7 @@ class Habits:
         self.scatters = draw.choice([0.0, 0.1, 0.3])     # and their result cut
         self.odd = draw.choice([0.0, 0.05, 0.2])         # that another way is gone than the common one
         self.shares = draw.choice([0.0, 0.3, 0.8])       # that a whole value is added to summands as shares
+        self.turns = draw.choice([0.0, 0.0, 0.3])        # that factors and addends stand the other way around
         self.follows_hints = draw.choice([0.7, 1.0])
 
 
@@ -206,6 +208,8 @@ class Scope:
                     self.layout(operand).partial) or node.op == "divide" and i == 1:
                 partial = ()
             operands.append(self.want(operand, Layout(layout.cuts, partial)))
+        if node.op in ("add", "multiply") and self.chance(self.habits.turns):
+            operands.reverse()
         return Node(node.op, local_shape(node.shape, layout, self.mesh), operands, node.dtype, **node.attributes)
 
     # Moves of elements.
@@ -350,8 +354,19 @@ class Scope:
             locals_.append(self.want(x, Layout(tuple(of_side), kept if i == kept_side else ())))
         summed = [axis for cut in cuts[n_kept:] for axis in cut]
         layout = Layout(cuts[:n_kept], tuple(sorted((*kept, *summed))))
-        local = Node("dot", local_shape(node.shape, layout, self.mesh), locals_, node.dtype, **node.attributes)
+        if self.chance(self.habits.turns):
+            local = self.turned(node, locals_, len(ba), len(free[0]))
+        else:
+            local = Node("dot", local_shape(node.shape, layout, self.mesh), locals_, node.dtype, **node.attributes)
         self.settle(node, local, layout)
+
+    def turned(self, node, factors, n_batch, n_free):
+        """A product with its factors the other way around, and its result's dimensions put in order."""
+        contracting, batch = (tuple(reversed(node.attributes[word])) for word in ("contracting", "batch"))
+        product = dot(factors[1], factors[0], contracting, batch)
+        n_other = node.rank - n_batch - n_free
+        order = [*range(n_batch), *range(n_batch + n_other, node.rank), *range(n_batch, n_batch + n_other)]
+        return transpose(product, order)
 
     # Indices.
 
@@ -493,7 +508,21 @@ class Scope:
         rows = tuple(a for a in self.layout(q).settled().cuts[0] if a != axis and a not in groups)
         layout = Layout((rows, (axis,), groups, ()))
         parts = [self.want(x, layout) for x in (q, k, v)]
-        local = ring_attention(*parts, axis, self.moves, node.attributes["causal"], node.attributes["style"])
+        with made_inside(node):
+            local = ring_attention(*parts, axis, self.moves, node.attributes["causal"], node.attributes["style"])
+        self.settle(node, local, layout)
+
+    def decide_layer_stack(self, node):
+        """Layers by stages along the axis that cuts their stacks; rows of the batch as they are cut."""
+        x, *stacks = node.operands
+        axis, = self.all.rules["layer"]
+        rows = tuple(a for a in self.layout(x).settled().cuts[0] if a != axis)
+        layout = Layout((rows, *[()] * (x.rank - 1)))
+        parts = {name: self.want(stack, Layout(((axis,), *[()] * (stack.rank - 1))))
+                 for name, stack in zip(node.attributes["names"], stacks)}
+        local = self.want(x, layout)
+        with made_inside(node):
+            local = pipeline(local, parts, axis, self.moves, node.attributes["config"], node.attributes["style"])
         self.settle(node, local, layout)
 
     # Loops.
@@ -563,7 +592,8 @@ DECIDE = {
     "dot": Scope.decide_dot, "take": Scope.decide_take, "pick": Scope.decide_pick, "put_rows": Scope.decide_put_rows,
     "put_picks": Scope.decide_put_picks, "dynamic-slice": Scope.decide_dynamic_slice,
     "dynamic-update-slice": Scope.decide_dynamic_update_slice, "split_batch": Scope.decide_split_batch,
-    "ring_attention": Scope.decide_ring_attention, "while": Scope.decide_while, "get-tuple-element": Scope.decide_get_tuple_element,
+    "ring_attention": Scope.decide_ring_attention, "layer_stack": Scope.decide_layer_stack,
+    "while": Scope.decide_while, "get-tuple-element": Scope.decide_get_tuple_element,
 }
 EMIT = {
     "iota": Scope.emit_iota, "broadcast": Scope.emit_broadcast, "reshape": Scope.emit_reshape,

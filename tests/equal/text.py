@@ -9,6 +9,7 @@ NAMES = {"dot": "dot_general", "exponential": "exp", "negate": "neg", "multiply"
          "collective-permute": "ppermute", "dynamic-slice": "dynamic_slice", "take": "gather", "pick": "gather",
          "put_rows": "scatter-add", "put_picks": "scatter-add", "dynamic-update-slice": "dynamic_update_slice",
          "split_batch": "reshape"}
+OUTLINED = ("select", "logistic", "tanh", "exponential", "maximum")
 REGION_NAMES = {"add": "reduce_sum", "maximum": "reduce_max", "minimum": "reduce_min"}
 
 
@@ -85,10 +86,12 @@ class Printer:
         self.name, self.mesh, self.draw = name, mesh, draw
         self.counts, self.regions, self.computations = {}, {}, []
         self.files, self.functions, self.locations, self.frames = {}, {}, {}, {}
+        self.frame_numbers = {}
         self.groups = Groups(mesh) if mesh else None
         self.columns = draw.random() < 0.5     # indices of gather and scatter have a last dimension of one
         self.hashes = draw.random() < 0.5      # members of tuples are %name#index
         self.repeats = draw.choice([0.0, 0.0, 0.5])  # broadcasts that change nothing before those that do
+        self.outlines = draw.choice([0.0, 0.0, 0.0, 0.3])  # elementwise functions that are called, as JAX's jitted ones
         self.is_manual = bool(mesh) and draw.random() < 0.3  # all of it is a computation that the entry calls
         self.channel = 0
         self.names = {}
@@ -101,6 +104,12 @@ class Printer:
         return f"{base}.{number}"
 
     def frame(self, frames):
+        """The number of a chain of calls, which are entered in the tables. Equal chains are one object."""
+        if id(frames) not in self.frame_numbers:
+            self.frame_numbers[id(frames)] = self.entered(frames)
+        return self.frame_numbers[id(frames)]
+
+    def entered(self, frames):
         parent = 0
         for file, function, line in reversed(frames):
             file_id = self.files.setdefault(file, len(self.files) + 1)
@@ -143,6 +152,16 @@ class Printer:
             self.regions[key] = name
         return self.regions[key]
 
+    def outlined(self, node, base):
+        """A computation of one elementwise operation."""
+        names = [self.fresh("Arg") for _ in node.operands]
+        lines = [f"%{name} = {shape_text(x)} parameter({i})" for i, (name, x) in enumerate(zip(names, node.operands))]
+        given = ", ".join("%" + name for name in names)
+        lines.append(f"ROOT %{self.fresh(base)} = {shape_text(node)} {node.op}({given})"
+                     + self.metadata(node.frames, base, False))
+        heads = ", ".join(f"{name}: {shape_text(x, False)}" for name, x in zip(names, node.operands))
+        return self.computation(base, f"({heads})", shape_text(node), lines)
+
     def name_of(self, node):
         return self.names[id(node)]
 
@@ -177,6 +196,8 @@ class Printer:
             lines.append(f"%{operands[0]} = {shape_text(node.operands[0])} broadcast(%{self.name_of(node.operands[0])}), "
                          f"dimensions={braces(range(node.operands[0].rank))}"
                          + self.metadata(node.frames, base, is_inside))
+        if node.op in OUTLINED and self.draw.random() < self.outlines:
+            word, extra = "call", f", to_apply=%{self.outlined(node, base)}"
         self.names[id(node)] = name = self.fresh(base)
         called = indexed(["%" + operand for operand in operands])
         lines.append(f"%{name} = {shape_text(node)} {word}({called}){extra}"
