@@ -1,0 +1,139 @@
+// The table of verdicts of `placec equal` on pairs of HLO texts, against the truth by execution (equal_truth.h).
+//
+// usage: equal_table FOLDER ...
+// A line for each folder whose verdict is not what it should be: a wrong program that is accepted, a right one that is
+// refuted or not proved, a mistake whose line is not named. Then the table. Status 1: a wrong one is accepted, a right
+// one refuted, or a text not understood.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "equal/equal.h"
+#include "equal_truth.h"
+
+enum { NOT_UNDERSTOOD = EQUAL_UNPROVED + 1, N_ANSWERS };
+static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unproved",
+                                                    "not understood"};
+
+struct table {
+    uint32_t counts[2][N_ANSWERS]; // by truth: equal, different
+    uint32_t n_unknown;
+    uint32_t n_refused, n_named; // of wrong programs; of these, those whose mistake's line is named
+    double seconds;              // of verdicts
+};
+
+struct asked {
+    struct arena arena;
+    struct source_files sources;
+    struct diagnostics *diagnostics;
+    struct pair_sources pair;
+    int answer;
+};
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void ask(struct asked *asked, struct table *table) {
+    const struct pair_sources *pair = &asked->pair;
+    struct equal_question question = {.one = pair->one,
+                                      .many = pair->many,
+                                      .spec = pair->spec,
+                                      .assumptions = pair->assumed,
+                                      .n_assumptions = pair->n_assumed};
+    double begin = seconds_now();
+    const struct equal_answer *answer = equal_judge(&question, &asked->arena, asked->diagnostics);
+    table->seconds += seconds_now() - begin;
+    asked->answer = answer ? (int)answer->verdict : NOT_UNDERSTOOD;
+}
+
+// What a verdict says, as text. To be freed.
+static char *said_of(const struct asked *asked) {
+    char *text;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    diagnostics_print(asked->diagnostics, stream, false);
+    memory_written(stream);
+    return text;
+}
+
+// The statement of the mistake as meta.json names it, such as `layers.py:73`; "" where it has none.
+static const char *mutated_line(const struct asked *asked) {
+    const char *text = asked->sources.items[asked->pair.spec].text;
+    static const char KEY[] = "\"mutated\": \"";
+    const char *begin = strstr(text, KEY);
+    if (!begin)
+        return "";
+    begin += strlen(KEY);
+    return arena_format((struct arena *)&asked->arena, "%.*s", (int)strcspn(begin, "\""), begin);
+}
+
+static bool names_line(const char *said, const char *line) {
+    for (const char *at = strstr(said, line); at; at = strstr(at + 1, line))
+        if (!strchr("0123456789", at[strlen(line)]) || !at[strlen(line)])
+            return true;
+    return false;
+}
+
+static void print_row(const char *folder, const char *what, const char *said) {
+    printf("%s: %s: %.*s\n", folder, what, (int)strcspn(said, "\n"), said);
+}
+
+static void enter(struct table *table, const char *folder, const struct asked *asked,
+                  enum truth truth) {
+    char *said = said_of(asked);
+    table->counts[truth][asked->answer]++;
+    if (truth == TRUTH_EQUAL && asked->answer != EQUAL_PROVED)
+        print_row(folder, answer_words[asked->answer], said);
+    if (truth == TRUTH_DIFFERENT && asked->answer == EQUAL_PROVED)
+        print_row(folder, "ACCEPTED", "a wrong program");
+    if (truth == TRUTH_DIFFERENT && asked->answer != EQUAL_PROVED) {
+        const char *line = mutated_line(asked);
+        bool is_named = names_line(said, line);
+        table->n_refused++;
+        table->n_named += is_named;
+        if (!is_named)
+            print_row(folder, line, said);
+    }
+    free(said);
+}
+
+static void judge(struct table *table, const char *folder) {
+    struct asked asked = {0};
+    struct arena arena = {0};
+    asked.diagnostics = diagnostics_new(&asked.arena, &asked.sources);
+    asked.pair = pair_sources_read(folder, &asked.sources, &asked.arena);
+    struct diagnostics *unheard = diagnostics_new(&arena, &asked.sources);
+    struct executed_pair executed = pair_execute(&asked.pair, &arena, unheard);
+    if (executed.truth == TRUTH_UNKNOWN) {
+        print_row(folder, "cannot be executed", executed.why);
+        table->n_unknown++;
+    } else {
+        ask(&asked, table);
+        enter(table, folder, &asked, executed.truth);
+    }
+    arena_free(&arena);
+    arena_free(&asked.arena);
+}
+
+int main(int n_arguments, char **arguments) {
+    struct table table = {0};
+    for (int i = 1; i < n_arguments; i++)
+        judge(&table, arguments[i]);
+    static const char *const truths[] = {"equal", "different"};
+    for (int truth = 0; truth < 2; truth++) {
+        printf("%s:", truths[truth]);
+        for (int answer = 0; answer < N_ANSWERS; answer++)
+            printf(" %" PRIu32 " %s%s", table.counts[truth][answer], answer_words[answer],
+                   answer + 1 < N_ANSWERS ? "," : "\n");
+    }
+    printf("line named: %" PRIu32 " of %" PRIu32 "; cannot be executed: %" PRIu32 "; %.2f s\n",
+           table.n_named, table.n_refused, table.n_unknown, table.seconds);
+    return table.counts[TRUTH_DIFFERENT][EQUAL_PROVED] + table.counts[TRUTH_EQUAL][EQUAL_REFUTED] +
+               table.counts[TRUTH_EQUAL][NOT_UNDERSTOOD] + table.n_unknown >
+           0;
+}
