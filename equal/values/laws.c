@@ -93,6 +93,33 @@ static struct viewed scaled_as(struct deciding *d, struct viewed made, struct vi
     return made;
 }
 
+// A choice between something and zero: tests that hold are left out. What is summed over stays.
+static struct viewed decide_product(struct deciding *d, struct viewed value, int level) {
+    const int64_t *flags = value_attributes(d->c, value.of.of);
+    struct viewed parts[MAX_PRODUCT + 1];
+    uint32_t n = term_node(&d->c->terms, value.of.of)->n_parts, kept = 0;
+    bool any = false;
+    for (int64_t i = 0; i < flags[0]; i++)
+        any |= flags[1 + i];
+    if (any || n > MAX_PRODUCT)
+        return value;
+    for (uint32_t i = 0; i < n; i++) {
+        bool holds = false;
+        parts[kept] = decide_part(d, value, i, level);
+        if (!is_test(term_kind(&d->c->terms, parts[kept].of.of)) ||
+            !is_decided(d, parts[kept], &holds)) {
+            kept++;
+            continue;
+        }
+        d->changed = true;
+        if (!holds)
+            return value_zero(d->c);
+    }
+    struct viewed made = value_product(d->c, parts, kept, 0, &d->f->all);
+    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
+    return made;
+}
+
 static struct viewed decide(struct deciding *d, struct viewed value, int level) {
     struct viewed parts[3];
     bool holds;
@@ -107,8 +134,7 @@ static struct viewed decide(struct deciding *d, struct viewed value, int level) 
         if (is_decided(d, parts[0], &holds))
             return scaled_as(d, parts[holds ? 1 : 2], value);
         return value;
-    case KIND_PRODUCT: // a choice between something and zero
-        return value;
+    case KIND_PRODUCT: return decide_product(d, value, level);
     case KIND_POINTWISE + PRIM_CLAMP:
         for (uint32_t i = 0; i < 3; i++)
             parts[i] = decide_part(d, value, i, level);
