@@ -464,6 +464,8 @@ static void test_spec_unfit(void **state) {
     (void)state;
     expect_unfit("parameter a[0]['w3'] [28,40] : -, tp\n", "a[0]['w3']",
                  "have no parameter `a[0]['w3']`", "did you mean `a[0]['w1']` or `a[0]['w2']`?");
+    expect_unfit("parameter w11 [28,40] : -, tp\n", "w11", "have no parameter `w11`",
+                 "did you mean `w1`?");
     expect_unfit("parameter head [28,40] : -, tp\n", "head", "have no parameter `head`",
                  "its path, as in `a[0]['w1']`");
     expect_unfit("parameter w1 [28,40] : -, tpp\n", "tpp", "the mesh tp=2 has no axis `tpp`",
@@ -673,7 +675,8 @@ static void test_assumptions_refused(void **state) {
     expect_not_assumed("tokens<vocab", "vocab", "a bound is a whole number", "0<=tokens<66");
     expect_not_assumed("tokens<", "tokens<", "a bound is a whole number", "0<=tokens<66");
     expect_not_assumed("tokens<99999999999999999999", "9999", "a bound is a whole number", NULL);
-    expect_not_assumed("0<=token<66", "token<", "no parameter `token`", "path or the end of it");
+    expect_not_assumed("0<=token<66", "token<", "no parameter `token`", "mean `tokens`?");
+    expect_not_assumed("0<=x<66", "x<", "no parameter `x`", "path or the end of it");
     expect_not_assumed("parameter 2<66", "parameter 2", "no parameter `parameter 2`", NULL);
     expect_not_assumed("w<66", "w<66", "`a['w']` is f32, not of integers", NULL);
     expect_not_assumed("5<tokens<3", "5<tokens", "no number is so", NULL);

@@ -155,7 +155,7 @@ static bool report_unknown(const struct assumption_reader *r, struct span span, 
         names[i] = r->pairing->parameters[i].name;
     struct diagnostic *d =
         report(r->diagnostics, E919, span, "the programs have no parameter `%s`", name);
-    if (!diagnostic_meant(d, span, name, names, r->pairing->n_parameters))
+    if (!propose_names(d, span, name, names, r->pairing->n_parameters, r->arena))
         diagnostic_help(d, "a parameter's name is its path or the end of it; `parameter 0` is the "
                            "first");
     return false;

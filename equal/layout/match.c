@@ -55,6 +55,36 @@ uint32_t find_by_name(const char *name, const char *const *keys, uint32_t n, uin
     return n_found;
 }
 
+static bool is_word_byte(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// The last word of a path: attn_norm of layers[0]['attn_norm'].
+static const char *last_word(const char *path, struct arena *arena) {
+    size_t end = strlen(path);
+    while (end && !is_word_byte(path[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin && is_word_byte(path[begin - 1]))
+        begin--;
+    return arena_string(arena, path + begin, end - begin);
+}
+
+bool propose_names(struct diagnostic *d, struct span span, const char *given,
+                   const char *const *names, uint32_t n, struct arena *arena) {
+    struct names known = {.arena = arena};
+    const char **candidates = ARENA_ARRAY(arena, const char *, 2 * (size_t)n);
+    uint32_t n_candidates = 0;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        const char *name = i < n ? names[i] : last_word(names[i - n], arena);
+        if (names_find(&known, name) != NOT_NAMED)
+            continue;
+        names_add(&known, name, n_candidates);
+        candidates[n_candidates++] = name;
+    }
+    return diagnostic_meant(d, span, given, candidates, n_candidates);
+}
+
 // ---- keys -------------------------------------------------------------------------------------
 
 struct keyed_parameters {

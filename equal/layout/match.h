@@ -23,5 +23,8 @@ bool is_key_tail(const char *tail, const char *key);
 // Which of the keys are meant by a name: those that are its key, or, if none is, all that end so. Returns how many.
 uint32_t find_by_name(const char *name, const char *const *keys, uint32_t n, uint32_t *found,
                       struct arena *);
+// A help that proposes those of the names, or of their last words, that may be meant at `span`. False: none is near.
+bool propose_names(struct diagnostic *, struct span, const char *given, const char *const *names,
+                   uint32_t n, struct arena *);
 
 #endif

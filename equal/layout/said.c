@@ -36,7 +36,7 @@ static void report_unknown(const struct pairer *p, const struct spec_entry *entr
         names[i] = p->places[i].layout->name;
     struct diagnostic *d = report(p->diagnostics, E912, entry->span,
                                   "the programs have no parameter `%s`", entry->name);
-    if (!diagnostic_meant(d, entry->span, entry->name, names, p->n_parameters))
+    if (!propose_names(d, entry->span, entry->name, names, p->n_parameters, p->arena))
         diagnostic_help(d, "a parameter's name is its path, as in `%s`, or the end of it",
                         p->n_parameters ? names[0] : "params['w']");
 }
