@@ -132,12 +132,15 @@ static struct seen see(struct search *s, uint32_t i) {
 
 // ---- the first --------------------------------------------------------------------------------
 
-// Marks what the instruction is made of.
-static void mark_needed(const struct search *s, uint32_t from, bool *needed) {
+// Marks what the instruction is made of, as far as nothing in between is sound: what that is made of was healed.
+static void mark_needed(struct search *s, uint32_t from, bool *needed) {
     needed[from] = true;
-    for (uint32_t i = from + 1; i-- > 0;)
-        for (uint32_t k = 0; needed[i] && k < s->of->instructions[i].n_operands; k++)
+    for (uint32_t i = from + 1; i-- > 0;) {
+        if (!needed[i] || (i != from && see(s, i).state != STATE_WRONG))
+            continue;
+        for (uint32_t k = 0; k < s->of->instructions[i].n_operands; k++)
             needed[s->of->instructions[i].operands[k]] = true;
+    }
 }
 
 static bool operands_are_sound(struct search *s, const struct instruction *by) {
