@@ -69,7 +69,7 @@ static bool read_integer(struct scanner *s, enum element element, int64_t *bits)
         fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
                !__builtin_add_overflow(value, (uint64_t)(*s->at - '0'), &value);
     uint64_t most = row->kind == NUMBER_UNSIGNED ? UINT64_MAX >> (64 - row->bits)
-                                                  : (UINT64_C(1) << (row->bits - 1)) - !negative;
+                                                 : (UINT64_C(1) << (row->bits - 1)) - !negative;
     if (!fits || value > most || (negative && value && row->kind == NUMBER_UNSIGNED))
         return scan_fail(s, E902, scan_from(s, begin), "no number of type %s", row->text);
     *bits = (int64_t)(negative ? -value : value);

@@ -14,9 +14,10 @@ struct coordinates coordinates_of(const struct reading *r, const struct array_sh
 }
 
 struct viewed unread_value(const struct at *at, const char *why) {
-    struct unread unread = {at->by, why};
+    struct viewed value = value_unknown(at->r->c, &at->all);
+    struct unread unread = {at->by, why, at->r->c->serial};
     ARENA_PUSH(at->r->c->arena, at->r->unread, at->r->n_unread, at->r->cap_unread, unread);
-    return value_unknown(at->r->c, &at->all);
+    return value;
 }
 
 // ---- given ------------------------------------------------------------------------------------
@@ -198,18 +199,30 @@ static bool read_other(const struct at *at, struct meaning *made) {
     }
 }
 
+// What has a rule and still gives something unknown. What is called has noted its own.
+static void note_unread(struct reading *r, const struct instruction *by, uint32_t serial) {
+    bool noted = r->n_unread && r->unread[r->n_unread - 1].serial > serial;
+    struct unread unread = {by, "its elements are no digits of dimensions that others have",
+                            r->c->serial};
+    if (!noted)
+        ARENA_PUSH(r->c->arena, r->unread, r->n_unread, r->cap_unread, unread);
+}
+
 static const struct meaning *read_all(struct reading *r, const struct computation *of,
                                       const struct meaning *parameters) {
     struct meaning *meanings = ARENA_ARRAY(r->c->arena, struct meaning, of->n + 1);
     for (uint32_t i = 0; i < of->n; i++) {
         const struct instruction *by = &of->instructions[i];
         struct at at = {r, of, by, meanings, coordinates_of(r, by->shape)};
+        uint32_t serial = r->c->serial;
         if (++r->n_read > MOST_INSTRUCTIONS_READ)
             return NULL;
         if (by->primitive == PRIM_PARAMETER)
             meanings[i] = parameters[by->attributes->index];
         else if (!read_other(&at, &meanings[i]))
             meanings[i] = unread_meaning(&at, by->shape, "it has no rule");
+        if (r->c->serial != serial)
+            note_unread(r, by, serial);
         arena_reuse(&r->c->scratch); // nothing of what is around a call lies there
     }
     return meanings;

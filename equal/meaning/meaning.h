@@ -13,6 +13,7 @@ struct meaning {
 struct unread {
     const struct instruction *instruction;
     const char *why;
+    uint32_t serial; // of the unknown value
 };
 
 struct reading {

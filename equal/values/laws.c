@@ -134,7 +134,8 @@ static struct viewed decide(struct deciding *d, struct viewed value, int level) 
         if (is_decided(d, parts[0], &holds))
             return scaled_as(d, parts[holds ? 1 : 2], value);
         return value;
-    case KIND_PRODUCT: return decide_product(d, value, level);
+    case KIND_PRODUCT:
+        return decide_product(d, value, level);
     case KIND_POINTWISE + PRIM_CLAMP:
         for (uint32_t i = 0; i < 3; i++)
             parts[i] = decide_part(d, value, i, level);

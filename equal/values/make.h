@@ -25,7 +25,7 @@ bool unfold_view(const int64_t *flags, const int64_t *sizes, uint32_t n, const s
 // A term of the operands, which are joined, and its dimensions that are not folded.
 struct viewed value_of_joined(struct calculus *, int kind, const struct operand *, uint32_t n,
                               const struct joined *);
-// A product's value scalars as a scale, and the other way round.
+// A scalar with others as its scale in normal form.
 struct viewed value_normal_scalar(struct calculus *, struct viewed);
 
 #endif

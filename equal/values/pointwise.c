@@ -79,11 +79,20 @@ struct viewed value_of_joined(struct calculus *c, int kind, const struct operand
     return make(c, kind, fold_attributes(c, joined), operands, n, joined);
 }
 
-// A power of one scalar alone, once, is that scalar.
+// A scalar among others is a factor of their product; alone, once, it is that scalar.
 struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     const struct scale *scale = scale_get(&c->terms, value.of.scale);
-    if (term_kind(&c->terms, value.of.of) != NODE_ONE || scale->n_factors != 1 ||
-        scale->factors[0].power != 1 || scale->serial)
+    int kind = term_kind(&c->terms, value.of.of);
+    if (scale->serial || scale->n_factors == 0 || kind == NODE_ZERO ||
+        value_space(c, value.of.of)->n > 0)
+        return value;
+    if (kind != NODE_ONE) {
+        scale_id own = scale_of_term(&c->terms, value.of.of);
+        value.of.scale = scale_product(&c->terms, value.of.scale, own);
+        value.of.of = term_constant(&c->builder, NODE_ONE);
+        scale = scale_get(&c->terms, value.of.scale);
+    }
+    if (scale->n_factors != 1 || scale->factors[0].power != 1 || scale->serial)
         return value;
     struct term of = scale->factors[0].of;
     scale_id number = scale_rational(&c->terms, scale->numerator, scale->denominator);

@@ -114,7 +114,7 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
     value_set_space(c, of.of, &joined.space);
     struct view view = {.n = joined.space.n};
     memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);
-    return (struct viewed){of, view_intern(&c->views, &view)};
+    return value_normal_scalar(c, (struct viewed){of, view_intern(&c->views, &view)});
 }
 
 struct viewed value_sum(struct calculus *c, const struct viewed *values, uint32_t n,

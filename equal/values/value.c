@@ -228,7 +228,7 @@ static bool find_affine(const struct literal *literal, const struct coordinates 
             continue;
         for (int64_t at = 1; at < all->sizes[k];) { // the piece that begins at this stride
             int64_t step = literal->integers[at * stride] - literal->integers[0], extent = 1;
-            while (all->sizes[k] % (at * (extent + 1)) == 0 &&
+            while (at * extent < all->sizes[k] &&
                    literal->integers[at * extent * stride] - literal->integers[0] == step * extent)
                 extent++;
             while (all->sizes[k] % (at * extent) != 0)

@@ -81,11 +81,24 @@ def attention(q, k, v, is_causal, style):
     return reshape(mixed, (batch, length, heads, size))
 
 
+def fused_projections(x, weight, config, style):
+    """Queries, keys and values of one weight, whose columns lie one behind the other."""
+    ends = [config.heads * config.head, (config.heads + config.groups) * config.head, weight.shape[1]]
+    ranges = list(zip([0, *ends], ends))
+    if style.slices_weights:
+        return [project(x, slice_of(weight, 1, *r), style) for r in ranges]
+    both = project(x, weight, style)
+    return [slice_of(both, 2, *r) for r in ranges]
+
+
 def attention_block(x, w, config, style):
     batch, length, _ = x.shape
-    q = project(x, w["wq"], style)
-    k = project(x, w["wk"], style)
-    v = project(x, w["wv"], style)
+    if "wqkv" in w:
+        q, k, v = fused_projections(x, w["wqkv"], config, style)
+    else:
+        q = project(x, w["wq"], style)
+        k = project(x, w["wk"], style)
+        v = project(x, w["wv"], style)
     q = reshape(q, (batch, length, config.heads, config.head))
     k = reshape(k, (batch, length, config.groups, config.head))
     v = reshape(v, (batch, length, config.groups, config.head))

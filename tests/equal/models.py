@@ -36,6 +36,7 @@ class Config:
     stacked: bool
     microbatches: int
     experts: int  # 0: none
+    fuses_projections: bool
 
 
 @dataclasses.dataclass
@@ -51,7 +52,8 @@ class Style:
     loops: bool
     casts: bool
     lays_out_gradients: bool
-    rings: bool = False      # of many devices alone
+    slices_weights: bool = False  # what follows is of many devices alone
+    rings: bool = False
     pipelines: bool = False
 
 
@@ -65,6 +67,7 @@ class Named:
     masked: bool = False  # or negative
     not_negative: bool = False
     is_state: bool = False  # of an optimizer: may be cut further than its weight
+    segments: tuple = ()  # of the last dimension, each cut on its own: their sizes
 
 
 @dataclasses.dataclass
@@ -102,7 +105,8 @@ def draw_config(draw, factor):
         masks_targets=draw.random() < 0.6 and microbatches == 1, tied=draw.random() < 0.3,
         optimizer=draw.choice(["sgd", "momentum", "adamw", "adamw"]), clips=draw.random() < 0.5,
         stacked=stacked, microbatches=microbatches,
-        experts=size("expert", 2, 4) if kind != "forward" and draw.random() < 0.25 else 0)
+        experts=size("expert", 2, 4) if kind != "forward" and draw.random() < 0.25 else 0,
+        fuses_projections=kind in ("forward", "loss") and not stacked and draw.random() < 0.25)
 
 
 def draw_style(draw):
@@ -119,9 +123,12 @@ def weight_shapes(config):
     shapes = {}
     if c.attends:
         shapes["attention_norm"] = ((c.features,), ("norm",))
-        shapes["wq"] = ((c.features, width), ("embed", "heads"))
-        shapes["wk"] = ((c.features, c.groups * c.head), ("embed", "groups"))
-        shapes["wv"] = ((c.features, c.groups * c.head), ("embed", "groups"))
+        if c.fuses_projections:
+            shapes["wqkv"] = ((c.features, width + 2 * c.groups * c.head), ("embed", "projections"))
+        else:
+            shapes["wq"] = ((c.features, width), ("embed", "heads"))
+            shapes["wk"] = ((c.features, c.groups * c.head), ("embed", "groups"))
+            shapes["wv"] = ((c.features, c.groups * c.head), ("embed", "groups"))
         shapes["wo"] = ((width, c.features), ("heads", "embed"))
         if c.biases:
             shapes["bo"] = ((c.features,), ("norm",))
@@ -179,7 +186,10 @@ class Weights:
 
     def add(self, name, shape, dimensions):
         path = path_of("params", name)
-        self.named[name] = Named(path, Node("parameter", shape, name=path), dimensions)
+        self.named[name] = named = Named(path, Node("parameter", shape, name=path), dimensions)
+        if dimensions[-1] == "projections":
+            c = self.config
+            named.segments = (c.heads * c.head, c.groups * c.head, c.groups * c.head)
 
     def nodes(self):
         return {name: named.node for name, named in self.named.items()}

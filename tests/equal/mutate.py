@@ -58,6 +58,12 @@ class Editor:
             self.graph.results = [new if result is old else result for result in self.graph.results]
         return new
 
+    def first_that_differs(self, site, changed):
+        """Where another value stands for the site's, the first that reads it; else what was changed."""
+        is_older = changed is not site and any(changed is node for node in self.nodes)
+        readers = [user for user in self.users.get(id(site), ()) if changed in user.operands]
+        return readers[0] if is_older and readers else changed
+
     def set_operand(self, node, place, new):
         node.operands = tuple(new if i == place else operand for i, operand in enumerate(node.operands))
         return node
@@ -234,6 +240,9 @@ def other_dimensions(edit, node):
         x = node.operands[place]
         used = {*contracting, *node.attributes["batch"][place]}
         free = [d for d in range(x.rank) if d not in used and contracting and x.shape[d] == x.shape[contracting[-1]]]
+        kept = [size for d, size in enumerate(x.shape) if d not in used]
+        free = [f for f in free if kept == [size for d, size in enumerate(x.shape)
+                                            if d not in used - {contracting[-1]} and d != f]]
         if not free:
             return None
         contracting[-1] = edit.draw.choice(free)
@@ -344,7 +353,6 @@ def mutated(graph, mesh, draw):
         with made_for(node):
             changed = change(edit, node)
         if changed is not None:
-            if not frames:
-                frames = changed.frames
-            return entry, Mistake(kind, frames, changed)
+            changed = edit.first_that_differs(node, changed)
+            return entry, Mistake(kind, frames or changed.frames, changed)
     return None

@@ -2,7 +2,7 @@
 """Makes pairs of HLO texts from a seed: the program of one device and that of every device of a mesh, which is right by
 construction, or has a mistake that was planted. For `placec equal`; equal_judge.c says by execution which are equal.
 
-usage: pairs.py [--seed S] [--count N] [--mutants M] OUTDIR
+usage: pairs.py [--seed S] [--count N] [--mutants M] [--plain] OUTDIR
 N pairs, of each M mutants. Folders OUTDIR/S_I and OUTDIR/S_I__wrong_J with single.hlo (of wrong ones
 that of the right one), dist.hlo, meta.json (the spec) and assume (bounds of integers, a line each)."""
 import argparse
@@ -79,7 +79,7 @@ def state_layout(layout, shape, axes, mesh):
 class Pair:
     """One drawn pair: both graphs and where everything lies."""
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, is_plain=False):
         self.draw = draw = random.Random(f"{seed}/{number}")
         self.strategy = strategy = draw_strategy(draw)
         mesh, self.seed = strategy.mesh, draw.random()
@@ -89,16 +89,32 @@ class Pair:
 
         self.config = config = draw_config(draw, factor)
         style = draw_style(draw)
-        other = draw_style(draw) if draw.random() < 0.4 else dataclasses.replace(style)
-        other.rings, other.pipelines = draw.random() < 0.7, draw.random() < 0.7
-        other.rings, other.pipelines = other.rings and self.can_ring(), other.pipelines and self.can_stage()
+        other = dataclasses.replace(style) if is_plain else self.style_of_many(style)
+        self.differs = [word for word, how in vars(other).items() if how != getattr(style, word)]
         self.one = build(random.Random(self.seed), self.of_one(config), style)
         self.many = build(random.Random(self.seed), config, other)
-        partitioner = Partitioner(mesh, draw, strategy.rules)
+        partitioner = Partitioner(mesh, draw, strategy.rules, is_plain)
+        self.habits = partitioner.habits
         self.parameters = [self.lie(partitioner, p) for p in self.many.parameters]
         self.results = [self.lie(partitioner, r) for r in self.many.results]
-        self.local = partitioner.partition(self.many.graph(), self.parameters, self.results)
+        self.segments = self.cut_segments(other.slices_weights)
+        self.local = partitioner.partition(self.many.graph(), self.parameters, self.results, self.segments)
         self.printer_seed = draw.random()
+
+    def cut_segments(self, slices_weights):
+        """Of fused weights that the program of many devices reads in segments, their sizes and axes."""
+        axes = self.strategy.rules.get("heads", ())
+        n = self.strategy.mesh.product(axes)
+        divides = self.config.heads % n == 0 and self.config.groups % n == 0
+        return {i: [(size, axes) for size in p.segments] for i, p in enumerate(self.many.parameters)
+                if p.segments and slices_weights and divides and not set(axes) & self.parameters[i].axes()}
+
+    def style_of_many(self, style):
+        other = draw_style(self.draw) if self.draw.random() < 0.4 else dataclasses.replace(style)
+        other.rings = self.draw.random() < 0.7 and self.can_ring()
+        other.pipelines = self.draw.random() < 0.7 and self.can_stage()
+        other.slices_weights = self.draw.random() < 0.8
+        return other
 
     def can_ring(self):
         """Keys can come by where one axis cuts the sequence, and nothing is differentiated."""
@@ -139,8 +155,12 @@ class Pair:
             return [{"name": n.name, "dtype": {INTEGER: "int32"}.get(n.node.dtype, "float32"),
                      "shape": list(n.node.shape), "sharding": [list(cut) for cut in layout.cuts]}
                     for n, layout in zip(named, layouts)]
+        parameters = rows(self.many.parameters, self.parameters)
+        for i, segments in self.segments.items():
+            parameters[i]["sharding"][-1] = [{"size": size, "axes": list(axes)} for size, axes in segments]
         return {"title": f"{self.config.kind}: {', '.join(self.strategy.words)}",
-                "mesh": dict(self.strategy.mesh.axes), "parameters": rows(self.many.parameters, self.parameters),
+                "written": {"otherwise": self.differs, "habits": vars(self.habits)},
+                "mesh": dict(self.strategy.mesh.axes), "parameters": parameters,
                 "results": rows(self.many.results, self.results)}
 
 
@@ -149,11 +169,14 @@ def with_mistake(pair, graph, mistake):
     printer, text = pair.printed(graph)
     name = "%" + printer.names.get(id(mistake.node), "")
     line = next((i for i, row in enumerate(text.split("\n"), 1) if row.strip().startswith((f"{name} =", f"ROOT {name} ="))), 0)
-    wrong = {"bug": mistake.kind, "first_that_differs": {"instruction": name, "text_line": line}}
+    wrong = {"bug": mistake.kind}
     if mistake.frames:
         file, function, number = mistake.frames[0]
         wrong.update(mutated=f"{file}:{number}", function=function,
                      statement=linecache.getline(os.path.join(HERE, file), number).strip())
+    wrong["first_that_differs"] = {
+        "instruction": name, "text_line": line,
+        "frames": [f"{file}:{number} {function}" for file, function, number in mistake.node.frames[:1]]}
     return text, wrong
 
 
@@ -172,10 +195,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--mutants", type=int, default=0)
+    parser.add_argument("--plain", action="store_true", help="both programs written alike, and as is common")
     parser.add_argument("outdir")
     options = parser.parse_args()
     for number in range(options.count):
-        pair, name = Pair(options.seed, number), f"{options.seed}_{number}"
+        pair, name = Pair(options.seed, number, options.plain), f"{options.seed}_{number}"
         folder = os.path.join(options.outdir, name)
         write(folder, pair.single_text(), pair.printed(pair.local)[1],
               {**pair.meta(), "expected": "equal", "single": "single.hlo"}, pair.assumed())

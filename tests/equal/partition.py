@@ -15,28 +15,33 @@ SUMS = ("add", "subtract", "select")
 
 
 class Habits:
-    """What a program's author tends to do; drawn once for a program."""
+    """What a program's author tends to do; drawn once for a program. A plain one does what is common."""
 
-    def __init__(self, draw):
+    def __init__(self, draw, is_plain):
         self.sums_early = draw.choice([0.2, 0.6, 1.0])   # that sums are made where they arise
         self.scatters = draw.choice([0.0, 0.1, 0.3])     # and their result cut
         self.odd = draw.choice([0.0, 0.05, 0.2])         # that another way is gone than the common one
         self.shares = draw.choice([0.0, 0.3, 0.8])       # that a whole value is added to summands as shares
         self.turns = draw.choice([0.0, 0.0, 0.3])        # that factors and addends stand the other way around
         self.follows_hints = draw.choice([0.7, 1.0])
+        if is_plain:
+            self.sums_early = self.follows_hints = 1.0
+            self.scatters = self.odd = self.shares = self.turns = 0.0
 
 
 class Partitioner:
-    def __init__(self, mesh, draw, rules):
-        self.mesh, self.draw, self.rules, self.habits = mesh, draw, rules, Habits(draw)
+    def __init__(self, mesh, draw, rules, is_plain):
+        self.mesh, self.draw, self.rules, self.habits = mesh, draw, rules, Habits(draw, is_plain)
 
     def layout_of(self, shape, names):
         """The layout that the rules give to an array by the names of its dimensions."""
         return Layout(distinct([self.rules.get(name, ()) for name in names], self.mesh, shape))
 
-    def partition(self, graph, parameter_layouts, result_layouts):
+    def partition(self, graph, parameter_layouts, result_layouts, segments):
+        """`segments`: of parameters, by their number, whose last dimension is cut in segments, their sizes and axes."""
         scope = Scope(self)
-        parameters = [scope.parameter(node, layout) for node, layout in zip(graph.parameters, parameter_layouts)]
+        parameters = [scope.segmented(node, layout, segments[i]) if i in segments else scope.parameter(node, layout)
+                      for i, (node, layout) in enumerate(zip(graph.parameters, parameter_layouts))]
         scope.decide_all(graph)
         return Graph(parameters, scope.results(graph, result_layouts))
 
@@ -48,7 +53,7 @@ class Scope:
         self.all, self.mesh, self.draw = partitioner, partitioner.mesh, partitioner.draw
         self.habits = partitioner.habits
         self.moves = Moves(self.mesh, self.draw)
-        self.natural, self.made, self.light, self.zeros = {}, {}, set(), set()
+        self.natural, self.made, self.light, self.zeros, self.segments = {}, {}, set(), set(), {}
 
     def chance(self, probability):
         return self.draw.random() < probability
@@ -62,6 +67,20 @@ class Scope:
         name = node.attributes["name"]
         if is_light or (is_light is None and name not in ("x", "tokens", "targets")):
             self.light.add(id(node))
+        return local
+
+    def segmented(self, node, layout, segments):
+        """A parameter whose last dimension is cut in segments, of which each is read on its own."""
+        sizes = [size // self.mesh.product(axes) for size, axes in segments]
+        shape = [*local_shape(node.shape, layout, self.mesh)[:-1], sum(sizes)]
+        local = Node("parameter", shape, dtype=node.dtype, **node.attributes)
+        at = at_local = 0
+        for (size, axes), part in zip(segments, sizes):
+            cuts = Layout((*layout.cuts[:-1], axes))
+            ranges = tuple((0, n) for n in shape[:-1])
+            self.segments[id(node), at] = cuts, local, (*ranges, (at_local, at_local + part))
+            at, at_local = at + size, at_local + part
+        self.natural[id(node)] = layout
         return local
 
     def is_zero(self, node):
@@ -273,6 +292,13 @@ class Scope:
         """Slices and pads: the dimensions that they change are whole."""
         before = node.operands[0]
         inner = self.layout(before)
+        segment = self.segments.get((id(before), node.attributes["ranges"][-1][0])) if node.op == "slice" else None
+        if segment:
+            layout, local, ranges = segment
+            self.light.add(id(node))
+            self.keep(node, Node("slice", local_shape(node.shape, layout, self.mesh), (local,), node.dtype,
+                                 ranges=ranges), layout)
+            return
         cuts = tuple(cut if before.shape[d] == node.shape[d] else () for d, cut in enumerate(inner.cuts))
         self.decided(node, Layout(cuts, inner.partial))
 
