@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "equal/meaning/read.h"
+#include "equal/values/exponentials.h"
 #include "equal/values/range.h"
 #include "equal/values/make.h"
 
@@ -181,18 +182,6 @@ static struct viewed raised(const struct at *at, struct viewed base, struct view
     return function(at, PRIM_POWER, both, 2);
 }
 
-static struct viewed exponential(const struct at *at, struct viewed value) {
-    if (value_is_zero(at->r->c, value))
-        return one(at);
-    return function(at, PRIM_EXPONENTIAL, &value, 1);
-}
-
-static struct viewed logarithm(const struct at *at, struct viewed value) {
-    if (value_equal(value, one(at)))
-        return value_zero(at->r->c);
-    return function(at, PRIM_LOG, &value, 1);
-}
-
 static struct viewed read_one(const struct at *at, struct viewed a) {
     switch (at->by->primitive) {
     case PRIM_COPY:
@@ -203,15 +192,16 @@ static struct viewed read_one(const struct at *at, struct viewed a) {
     case PRIM_NEGATE:
         return negated(at, a);
     case PRIM_EXPONENTIAL:
-        return exponential(at, a);
+        return value_exponential(at->r->c, a, &at->all);
     case PRIM_EXPONENTIAL_MINUS_ONE:
-        return plus(at, exponential(at, a), negated(at, one(at)));
+        return plus(at, value_exponential(at->r->c, a, &at->all), negated(at, one(at)));
     case PRIM_LOG:
-        return logarithm(at, a);
+        return value_log(at->r->c, a, &at->all);
     case PRIM_LOG_PLUS_ONE:
-        return logarithm(at, plus(at, a, one(at)));
+        return value_log(at->r->c, plus(at, a, one(at)), &at->all);
     case PRIM_LOGISTIC:
-        return power(at, plus(at, one(at), exponential(at, negated(at, a))), -1, 1);
+        return power(at, plus(at, one(at), value_exponential(at->r->c, negated(at, a), &at->all)),
+                     -1, 1);
     case PRIM_SQRT:
         return power(at, a, 1, 2);
     case PRIM_RSQRT:

@@ -5,6 +5,7 @@
 //   product.c   products, summed over dimensions
 //   pointwise.c functions of elements, tests, folds
 //   together.c  arrays that stand one behind the other
+//   exponentials.c exponentials and logarithms
 //   range.c     what is known of integers
 //   laws.c      products with tests among their factors
 #ifndef PLACE_EQUAL_VALUES_MAKE_H

@@ -1,6 +1,7 @@
 // Functions of elements: of any primitive, powers, tests and choices; and folds.
 #include <string.h>
 
+#include "equal/values/exponentials.h"
 #include "equal/values/make.h"
 #include "equal/values/range.h"
 #include "ir/check.h"
@@ -133,34 +134,29 @@ static bool raised_scalar(struct calculus *c, struct viewed value, int64_t power
     return true;
 }
 
-static bool is_plain_product(const struct calculus *c, struct term term) {
-    if (term_kind(&c->terms, term) != KIND_PRODUCT)
+// One over a product is the product of one over each factor that is not summed over, and over the rest.
+static bool inverted_product(struct calculus *c, struct viewed value, const struct coordinates *all,
+                             struct viewed *made) {
+    struct split_product split;
+    struct viewed factors[MAX_SPLIT + 1];
+    if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
+        !split_product(c, value, false, MAX_SPLIT, all, &split) || split.n == 0)
         return false;
-    const int64_t *flags = value_attributes(c, term);
-    for (int64_t d = 0; d < flags[0]; d++)
-        if (flags[1 + d])
-            return false;
+    for (uint32_t i = 0; i < split.n; i++)
+        factors[i] = value_power(c, split.apart[i], -1, 1, all);
+    factors[split.n] = value_power(c, split.rest, -1, 1, all);
+    *made = value_product(c, factors, split.n + 1, 0, all);
     return true;
 }
 
-// One over a product is the product of one over each factor.
-static bool inverted_product(struct calculus *c, struct viewed value, const struct coordinates *all,
-                             struct viewed *made) {
-    struct viewed factors[MAX_DIMENSIONS + 1];
-    struct view view;
-    uint32_t n = term_node(&c->terms, value.of.of)->n_parts;
-    if (!is_plain_product(c, value.of.of) || n >= MAX_DIMENSIONS)
+// A power of an exponential is one of a multiple.
+static bool raised_exponential(struct calculus *c, struct viewed value, int64_t numerator,
+                               int64_t denominator, const struct coordinates *all,
+                               struct viewed *made) {
+    struct viewed exponent;
+    if (value.of.scale != SCALE_ONE || !exponent_of(c, value, &exponent))
         return false;
-    view_get(&c->views, value.view, &view);
-    for (uint32_t i = 0; i < n; i++) {
-        struct operand part;
-        if (!open_part(c, value.of, &view, i, &part))
-            return false;
-        factors[i] = value_power(c, value_of_operand(c, &part), -1, 1, all);
-    }
-    factors[n] = value_fraction(c, 1, 1);
-    factors[n].of.scale = scale_invert(&c->terms, value.of.scale);
-    *made = value_product(c, factors, n + 1, 0, all);
+    *made = value_exponential(c, value_scaled(c, exponent, numerator, denominator), all);
     return true;
 }
 
@@ -204,6 +200,8 @@ struct viewed value_power(struct calculus *c, struct viewed value, int64_t numer
     if (denominator == 1 && raised_scalar(c, value, numerator, &made))
         return made;
     if (denominator == 1 && numerator == -1 && inverted_product(c, value, all, &made))
+        return made;
+    if (raised_exponential(c, value, numerator, denominator, all, &made))
         return made;
     scale_id outside = SCALE_ONE;
     if (denominator == 1 && numerator == -1) {

@@ -2,6 +2,7 @@
 // summed over and stands in one factor alone, which is a sum, is summed inside of it.
 #include <string.h>
 
+#include "equal/values/exponentials.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
@@ -212,6 +213,27 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     return scaled_by(c, made, f->scale, times);
 }
 
+// ---- exponentials -----------------------------------------------------------------------------
+
+// Two of multiples of one exponent are one.
+static bool join_exponentials(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = i + 1; k < f->n; k++) {
+            struct viewed a, b, both[2];
+            if (!exponent_of(c, value_of_operand(c, &f->items[i]), &a) ||
+                !exponent_of(c, value_of_operand(c, &f->items[k]), &b) ||
+                !term_equal(a.of.of, b.of.of) || a.view != b.view)
+                continue;
+            both[0] = a;
+            both[1] = b;
+            struct viewed exponent = value_sum(c, both, 2, &f->all);
+            f->items[i] = operand_of(c, value_exponential(c, exponent, &f->all));
+            f->items[k] = f->items[--f->n];
+            return true;
+        }
+    return false;
+}
+
 struct viewed value_product(struct calculus *c, const struct viewed *values, uint32_t n,
                             uint64_t summed, const struct coordinates *all) {
     struct factors f = {.all = *all, .summed = summed, .scale = SCALE_ONE};
@@ -219,8 +241,34 @@ struct viewed value_product(struct calculus *c, const struct viewed *values, uin
     for (uint32_t i = 0; i < n; i++)
         if (!collect(c, &f, values[i]))
             return value_unknown(c, &left);
-    while (!f.is_zero && apply_law(c, &f))
+    while (!f.is_zero && (apply_law(c, &f) || join_exponentials(c, &f)))
         if (!collect_again(c, &f))
             return value_unknown(c, &left);
     return f.is_zero ? value_zero(c) : finish(c, &f, &left);
+}
+
+// ---- parts of a product -----------------------------------------------------------------------
+
+bool split_product(struct calculus *c, struct viewed value, bool exponentials, uint32_t most,
+                   const struct coordinates *all, struct split_product *split) {
+    struct factors f = {.all = *all, .scale = SCALE_ONE};
+    struct viewed rest[MAX_PRODUCT];
+    uint32_t n_rest = 0;
+    split->n = 0;
+    if (!collect(c, &f, value))
+        return false;
+    for (uint32_t i = 0; i < f.n; i++) {
+        struct viewed factor = value_of_operand(c, &f.items[i]);
+        bool sums = false;
+        for (uint32_t k = 0; k < f.items[i].view.n; k++)
+            for (uint32_t p = 0; p < f.items[i].view.of[k].n; p++)
+                sums |= f.summed >> f.items[i].view.of[k].pieces[p].coordinate & 1;
+        if (sums || split->n == most || (exponentials && !is_exponential(c, factor)))
+            rest[n_rest++] = factor;
+        else
+            split->apart[split->n++] = factor;
+    }
+    split->rest = value_product(c, rest, n_rest, f.summed, &f.all);
+    split->rest.of.scale = scale_product(&c->terms, split->rest.of.scale, f.scale);
+    return true;
 }

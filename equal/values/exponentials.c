@@ -1,0 +1,105 @@
+// Exponentials and logarithms. The exponential of a sum is the product of those of summands that lack dimensions, and
+// of the rest: so what a softmax is shifted by, which is the same along the dimension that it sums over, is a factor
+// that leaves the sum and meets its inverse.
+//
+//   exp(x - m) / sum(exp(x - m)) = exp(x) / sum(exp(x))        m + log(sum(exp(x - m))) = log(sum(exp(x)))
+#include "equal/values/exponentials.h"
+
+#include "equal/values/make.h"
+#include "ir/check.h"
+
+enum { KIND_EXPONENTIAL = KIND_POINTWISE + PRIM_EXPONENTIAL, MOST_APART = 8, MOST_KEPT = 300 };
+
+bool is_exponential(const struct calculus *c, struct viewed value) {
+    return term_kind(&c->terms, value.of.of) == (int)KIND_EXPONENTIAL;
+}
+
+bool exponent_of(struct calculus *c, struct viewed value, struct viewed *exponent) {
+    struct view view;
+    struct operand part;
+    view_get(&c->views, value.view, &view);
+    if (!is_exponential(c, value) ||
+        !open_part(c, (struct scaled){value.of.of, SCALE_ONE}, &view, 0, &part))
+        return false;
+    *exponent = value_of_operand(c, &part);
+    return true;
+}
+
+static struct viewed plain_exponential(struct calculus *c, struct viewed value,
+                                       const struct coordinates *all) {
+    if (value_is_zero(c, value))
+        return value_fraction(c, 1, 1);
+    return value_pointwise(c, KIND_EXPONENTIAL, 0, &value, 1, false, all);
+}
+
+static bool lacks_dimensions(const struct operand *part, const struct space *space) {
+    for (uint32_t d = 0; d < space->n; d++) {
+        bool has = false;
+        for (uint32_t k = 0; k < part->view.n; k++)
+            has |= affine_has(&part->view.of[k], d);
+        if (!has)
+            return true;
+    }
+    return false;
+}
+
+// The view of a term's space by itself.
+static struct view own_view(const struct space *space) {
+    struct view view = {.n = space->n};
+    for (uint32_t d = 0; d < space->n; d++)
+        view.of[d] = affine_coordinate(d, space->sizes[d]);
+    return view;
+}
+
+struct viewed value_exponential(struct calculus *c, struct viewed value,
+                                const struct coordinates *all) {
+    uint32_t n = term_node(&c->terms, value.of.of)->n_parts, n_kept = 0, n_factors = 0;
+    if (term_kind(&c->terms, value.of.of) != NODE_SUM || n > MOST_KEPT)
+        return plain_exponential(c, value, all);
+    struct viewed factors[MOST_APART + 1];
+    struct viewed *kept = ARENA_ARRAY(&c->scratch, struct viewed, n);
+    struct space space = *value_space(c, value.of.of);
+    struct view view, own = own_view(&space);
+    view_get(&c->views, value.view, &view);
+    for (uint32_t i = 0; i < n; i++) {
+        struct operand inside, part;
+        if (!open_part(c, value.of, &own, i, &inside) || !open_part(c, value.of, &view, i, &part))
+            return value_unknown(c, all);
+        part.scale = scale_product(&c->terms, part.scale, value.of.scale);
+        if (n_factors < MOST_APART && lacks_dimensions(&inside, &space))
+            factors[n_factors++] = plain_exponential(c, value_of_operand(c, &part), all);
+        else
+            kept[n_kept++] = value_of_operand(c, &part);
+    }
+    if (n_factors == 0)
+        return plain_exponential(c, value, all);
+    factors[n_factors++] = plain_exponential(c, value_sum(c, kept, n_kept, all), all);
+    return value_product(c, factors, n_factors, 0, all);
+}
+
+// The logarithm of a product with exponentials among its factors is their exponents, and that of the rest.
+static struct viewed log_of_product(struct calculus *c, struct viewed value,
+                                    const struct coordinates *all) {
+    struct split_product split;
+    struct viewed summands[MOST_APART + 1];
+    uint32_t n = 0;
+    if (!split_product(c, value, true, MOST_APART, all, &split) || split.n == 0)
+        return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, false, all);
+    for (uint32_t i = 0; i < split.n; i++)
+        if (!exponent_of(c, split.apart[i], &summands[n++]))
+            return value_unknown(c, all);
+    summands[n++] = value_log(c, split.rest, all);
+    return value_sum(c, summands, n, all);
+}
+
+struct viewed value_log(struct calculus *c, struct viewed value, const struct coordinates *all) {
+    struct viewed exponent;
+    int64_t numerator, denominator;
+    if (value_number(c, value, &numerator, &denominator) && numerator == denominator)
+        return value_zero(c);
+    if (value.of.scale == SCALE_ONE && exponent_of(c, value, &exponent))
+        return exponent;
+    if (term_kind(&c->terms, value.of.of) == KIND_PRODUCT)
+        return log_of_product(c, value, all);
+    return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, false, all);
+}
