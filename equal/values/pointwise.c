@@ -85,7 +85,7 @@ struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     const struct scale *scale = scale_get(&c->terms, value.of.scale);
     int kind = term_kind(&c->terms, value.of.of);
     if (scale->serial || scale->n_factors == 0 || kind == NODE_ZERO ||
-        value_space(c, value.of.of)->n > 0)
+        value_space(c, value.of.of)->n > 0 || is_exponential(c, value))
         return value;
     if (kind != NODE_ONE) {
         scale_id own = scale_of_term(&c->terms, value.of.of);

@@ -34,7 +34,7 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
         f->is_zero = true;
     if (kind == NODE_ZERO || kind == NODE_ONE)
         return true;
-    if (value_space(c, value.of.of)->n == 0) {
+    if (value_space(c, value.of.of)->n == 0 && !is_exponential(c, value)) {
         scale_id scalar = scale_of_term(&c->terms, value.of.of);
         f->scale = scale_product(&c->terms, f->scale, scalar);
         return true;

@@ -1,10 +1,11 @@
 // Linear combinations. What is an index, or a number, is one affine index; of all else equal ones are one summand.
 #include <string.h>
 
+#include "equal/values/exponentials.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
 
-enum { MOST_SUMMANDS = 4000 };
+enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64 };
 
 struct summing {
     struct calculus *c;
@@ -95,6 +96,63 @@ static void add_index_items(struct summing *s) {
     }
 }
 
+// ---- exponentials -----------------------------------------------------------------------------
+
+// An exponential that is a factor of the item, the i-th of them. False: it has no such.
+static bool item_exponential(struct calculus *c, const struct operand *item, uint32_t i,
+                             const struct coordinates *all, struct viewed *factor) {
+    struct viewed value = value_of_operand(c, item);
+    struct split_product split;
+    value.of.scale = SCALE_ONE;
+    *factor = value;
+    if (is_exponential(c, value))
+        return i == 0;
+    if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
+        !split_product(c, value, true, MAX_SPLIT, all, &split) || i >= split.n)
+        return false;
+    *factor = split.apart[i];
+    return true;
+}
+
+static bool has_exponential(struct calculus *c, const struct operand *item, struct viewed factor,
+                            const struct coordinates *all) {
+    struct viewed own;
+    for (uint32_t i = 0; item_exponential(c, item, i, all, &own); i++)
+        if (value_equal(own, factor))
+            return true;
+    return false;
+}
+
+static bool find_common(struct summing *s, const struct coordinates *all, struct viewed *factor) {
+    for (uint32_t i = 0; item_exponential(s->c, &s->items[0], i, all, factor); i++) {
+        uint32_t k = 1;
+        while (k < s->n && has_exponential(s->c, &s->items[k], *factor, all))
+            k++;
+        if (k == s->n)
+            return true;
+    }
+    return false;
+}
+
+// An exponential that all summands have leaves the sum, as the new shift of a softmax that is made part by part.
+static bool pull_exponential(struct summing *s, const struct coordinates *all,
+                             struct viewed *made) {
+    struct calculus *c = s->c;
+    struct viewed factor, exponent;
+    if (s->n > MOST_WITH_EXPONENTIALS || !find_common(s, all, &factor) ||
+        !exponent_of(c, factor, &exponent))
+        return false;
+    struct viewed *items = ARENA_ARRAY(&c->scratch, struct viewed, s->n);
+    struct viewed inverse = value_exponential(c, value_scaled(c, exponent, -1, 1), all);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct viewed both[] = {value_of_operand(c, &s->items[i]), inverse};
+        items[i] = value_product(c, both, 2, 0, all);
+    }
+    struct viewed both[] = {factor, value_sum(c, items, s->n, all)};
+    *made = value_product(c, both, 2, 0, all);
+    return true;
+}
+
 static struct viewed finish(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
     if (s->n == 0)
@@ -102,6 +160,9 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
     add_index_items(s);
     if (s->n == 1)
         return value_of_operand(c, &s->items[0]);
+    struct viewed pulled;
+    if (pull_exponential(s, all, &pulled))
+        return pulled;
     struct joined joined;
     if (s->n > MOST_SUMMANDS || !join_operands(c, s->items, s->n, 0, true, &joined))
         return value_unknown(c, all);
