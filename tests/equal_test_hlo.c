@@ -490,7 +490,9 @@ static void attributes_without_a_field_are_kept_as_text(void **state) {
 
 static void what_depends_on_memory_or_its_values_is_opaque(void **state) {
     struct reading r = read_line("c = f32[24] bitcast(a)\n d = f32[6,4]{0,1} bitcast(a)\n"
-                                 "g = s32[4,6] bitcast(a)\n"
+                                 "g = s32[4,6] bitcast(a)\n h = f32[24] bitcast(t#1)\n"
+                                 "j = (f32[4,6]{0,1}, f32[6]{0}) custom-call(), "
+                                 "custom_call_target=\"f\"\n k = f32[24] bitcast(j#0)\n"
                                  "e = f32[<=4] custom-call(), custom_call_target=\"f\"\n"
                                  "f = f32[<=4] negate(e)",
                                  1);
@@ -498,6 +500,8 @@ static void what_depends_on_memory_or_its_values_is_opaque(void **state) {
     assert_int_equal(named(&r, "d")->primitive, PRIM_OPAQUE);
     assert_string_equal(named(&r, "d")->attributes->others, "f32[6,4]{0,1}, f32[4,6]");
     assert_int_equal(named(&r, "g")->primitive, PRIM_BITCAST_CONVERT);
+    assert_int_equal(named(&r, "h")->primitive, PRIM_BITCAST);
+    assert_int_equal(named(&r, "k")->primitive, PRIM_OPAQUE);
     assert_int_equal(named(&r, "e")->primitive, PRIM_OPAQUE);
     assert_int_equal(named(&r, "f")->primitive, PRIM_OPAQUE);
     forget(&r);

@@ -474,6 +474,8 @@ static const struct device_groups *of_replica(struct scanner *s, struct groups *
 
 const struct device_groups *read_groups(struct scanner *s, struct groups *g, struct word text,
                                         enum group_members members) {
+    if (!text.length)
+        text = (struct word){s->at, 0};
     if (members == GROUPS_OF_DEVICES || g->devices.are_replicas)
         return read_text(s, g, text);
     return of_replica(s, g, text, members == GROUPS_OF_REPLICAS);

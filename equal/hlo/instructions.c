@@ -103,7 +103,8 @@ static bool take_element(struct reader *r, uint32_t tuple, struct word name, str
     element.attributes = attributes;
     element.name = name_string(r, name);
     element.span = scan_span(&r->s, name);
-    uint32_t added = add_instruction(r, &element, (struct as_written){.is_row_major = true});
+    struct as_written written = {{name.text, 0}, r->written[tuple].is_row_major, false};
+    uint32_t added = add_instruction(r, &element, written);
     *owner_of(r, name) = (struct named_instruction){r->n_computations, added};
     return true;
 }
