@@ -169,6 +169,7 @@ static void whole_numbers_have_their_range(void **state) {
     assert_line_refused("c = f32[2] constant({1, 2, 3})", 1, E905, "not as many numbers");
     assert_line_refused("c = f32[2] constant({...})", 1, E903, "leaves out");
     assert_line_refused("c = f32[2,2] constant({ {...}, {...} })", 1, E903, "leaves out");
+    assert_line_refused("c = f32[] constant({...})", 1, E903, "leaves out");
 }
 
 static void constants_of_other_kinds_are_opaque(void **state) {

@@ -359,37 +359,16 @@ static void every_beginning_is_refused(void **state) {
         char *part = malloc(n + 1);
         assert_non_null(part);
         memcpy(part, text, n);
+        part[n] = '\0';
         struct reading r = read_bytes(part, n);
         assert_null(r.graph);
-        assert_int_equal(r.diagnostics->n_errors, 1);
+        const struct diagnostic *d = r.diagnostics->items[0];
+        if (n > 20 && (!d->help || !strstr(d->help, "the text ends here")))
+            fail_msg("%s\nends early, and this is said: %s", part, d->message);
         forget(&r);
         free(part);
     }
     free(text);
-}
-
-// ---- pages --------------------------------------------------------------------------------------
-// The example behind a heading of a page; NULL: there is none.
-static char *example_of(const char *page, const char *heading) {
-    const char *begin = strstr(page, heading);
-    begin = begin ? strstr(begin, "```hlo\n") : NULL;
-    const char *end = begin ? strstr(begin + 7, "```\n") : NULL;
-    return end ? strndup(begin + 7, (size_t)(end - begin - 7)) : NULL;
-}
-
-static void pages_have_examples(void **state) {
-    for (enum diagnostic_code code = E901; code <= E908; code++) {
-        const char *page = diagnostic_page(code);
-        assert_non_null(page);
-        char *wrong = example_of(page, "Wrong:"), *right = example_of(page, "Right:");
-        assert_non_null(wrong);
-        assert_non_null(right);
-        assert_refused(wrong, strlen(wrong), code, "");
-        struct reading r = read_right(right);
-        forget(&r);
-        free(wrong);
-        free(right);
-    }
 }
 
 int main(void) {
@@ -402,7 +381,6 @@ int main(void) {
         cmocka_unit_test(calls_are_bounded),
         cmocka_unit_test(short_groups_of_many_devices_are_bounded),
         cmocka_unit_test(every_beginning_is_refused),
-        cmocka_unit_test(pages_have_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
