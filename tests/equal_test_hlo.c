@@ -263,7 +263,7 @@ static void equal_groups_are_one_pointer(void **state) {
 static void groups_of_replicas(void **state) {
     struct reading r = read_line(
         "c = f32[4,6] all-reduce(a), replica_groups={{0}}, to_apply=add\n"
-        "d = f32[4,6] all-reduce(a), replica_groups={}, to_apply=add, channel_id=3\n"
+        "d = f32[4,6] all-reduce(a), replica_groups={{0}}, to_apply=add, channel_id=3\n"
         "e = f32[4,6] all-to-all(a), replica_groups={{0,1}}, channel_id=1, dimensions={0}\n"
         "f = f32[4,6] collective-permute(a), source_target_pairs={{0,0}}\n"
         "g = f32[4,6] collective-permute(a), source_target_pairs={{0,1},{1,0}}, channel_id=1",

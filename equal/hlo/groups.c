@@ -350,7 +350,7 @@ static bool read_lists(struct scanner *s, struct word text, struct device_groups
         if ((n_groups && !scan_need(s, ',')) || !scan_need(s, '{'))
             return false;
         do {
-            uint32_t id;
+            uint32_t id = 0;
             if (!read_id(s, &id))
                 return false;
             ARENA_PUSH(s->scratch, ids, n, cap, id);

@@ -304,16 +304,15 @@ static const struct instruction_attributes *keep_attributes(struct reader *r, st
 }
 
 // ---- the instruction ----------------------------------------------------------------------------
-// The result of what is started, among what its tuple holds.
+// The result of what is started, among what its tuple holds; a copy's, which comes before its operand, has the same shape.
 static bool take_result(struct reader *r, struct opcode opcode, struct word name,
                         const struct array_shape **shape) {
     if (opcode.part != PART_START || opcode.primitive == PRIM_ALL_REDUCE)
         return true;
-    uint32_t member = opcode.primitive != PRIM_COPY; // a copy's comes before what it is of
     if (!(*shape)->is_tuple || (*shape)->n_members < 2)
         return scan_fail(&r->s, E905, name,
                          "what is started gives a tuple of its operand and its result");
-    *shape = (*shape)->members[member];
+    *shape = (*shape)->members[1];
     return true;
 }
 
