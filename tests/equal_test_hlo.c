@@ -400,6 +400,11 @@ static void asynchronous_pairs_are_the_instruction_and_a_copy(void **state) {
     assert_string_equal(named(&r, "y")->attributes->target, "send-done");
     forget(&r);
     assert_line_refused("c = f32[4,6] all-reduce-done(a)", 1, E905, "not started");
+    assert_line_refused(
+        "c = f32[4,6] all-reduce-start(a), " GROUPED(
+            "{}") "\n"
+                  "d = f32[4,6] all-reduce-done(c)\n e = f32[4,6] all-reduce-done(d)",
+        2, E905, "not started");
     assert_line_refused("c = f32[4,6] copy-start(a)", 1, E905, "gives a tuple");
     assert_line_refused("c = (f32[4,6], f32[4,6]) copy-start(a)\n d = f32[6] copy-done(c)", 1, E905,
                         "not the shape");

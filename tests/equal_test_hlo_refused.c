@@ -168,6 +168,24 @@ static void short_groups_of_many_devices_are_bounded(void **state) {
     free(text);
 }
 
+// Pairs of replicas are resolved to those of all devices, once for all who have them.
+static void pairs_of_all_devices_are_made_once(void **state) {
+    char *text = NULL;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    assert_non_null(to);
+    fprintf(to, "HloModule m, num_partitions=65536\nENTRY e {\n a = f32[] parameter(0)\n");
+    for (int i = 0; i < 1000; i++)
+        fprintf(to, "c%d = f32[] collective-permute(a), source_target_pairs={{0,0}}\n", i);
+    fprintf(to, "}\n");
+    fclose(to);
+    struct reading r = read_right(text);
+    assert_int_equal(named(&r, "c999")->attributes->n_pairs, 65536);
+    assert_true(arena_used_bytes(&r.arena) < (size_t)8 << 20);
+    forget(&r);
+    free(text);
+}
+
 // Whatever a text is cut off at is refused, and nothing is read behind it.
 static void every_beginning_is_refused(void **state) {
     char *text = module_of("c = f32[4,6] all-reduce(a), " GROUPED(
@@ -203,6 +221,7 @@ int main(void) {
         cmocka_unit_test(hostile_sizes),
         cmocka_unit_test(calls_are_bounded),
         cmocka_unit_test(short_groups_of_many_devices_are_bounded),
+        cmocka_unit_test(pairs_of_all_devices_are_made_once),
         cmocka_unit_test(every_beginning_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

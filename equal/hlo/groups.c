@@ -480,3 +480,12 @@ const struct device_groups *read_groups(struct scanner *s, struct groups *g, str
         return read_text(s, g, text);
     return of_replica(s, g, text, members == GROUPS_OF_REPLICAS);
 }
+
+const struct device_pair *pairs_to_self(struct scanner *s, struct groups *g) {
+    if (g->to_self)
+        return g->to_self;
+    struct device_pair *pairs = ARENA_ARRAY(s->arena, struct device_pair, g->devices.n);
+    for (uint32_t i = 0; i < g->devices.n; i++)
+        pairs[i] = (struct device_pair){i, i};
+    return g->to_self = pairs;
+}

@@ -261,12 +261,8 @@ static bool spread_pairs(struct reader *r, struct draft *draft, struct word at) 
     draft->to.counts_replicas = true;
     if (draft->to.n_pairs == 0)
         return true;
-    uint32_t n = r->groups.devices.n;
-    struct device_pair *pairs = ARENA_ARRAY(r->s.arena, struct device_pair, n);
-    for (uint32_t i = 0; i < n; i++)
-        pairs[i] = (struct device_pair){i, i};
-    draft->to.pairs = pairs;
-    draft->to.n_pairs = n;
+    draft->to.pairs = pairs_to_self(&r->s, &r->groups);
+    draft->to.n_pairs = r->groups.devices.n;
     return true;
 }
 
@@ -433,7 +429,7 @@ static bool read_definition(struct reader *r, struct word name) {
         return false;
     r->has_shardings |= draft.sharding.length || draft.is_for_partitioner;
     written.is_row_major = shape.is_row_major;
-    written.is_started = opcode.part != PART_WHOLE;
+    written.is_started = opcode.part == PART_START || word_ends(opcode.word, "-update", 7);
     struct instruction instruction = {
         .primitive = opcode.primitive,
         .shape = shape.shape,
