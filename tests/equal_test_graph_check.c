@@ -153,6 +153,11 @@ static void shapes_follow_from_operands(void **state) {
         {1, "c = u32[] partition-id()", "c = u32[2] partition-id()"},
         {1, "c = (s32[], f32[4,6]) opt-barrier(t)", "c = (f32[4,6], s32[]) opt-barrier(t)"},
         {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(v), to_apply=half"},
+        {1,
+         "h = bf16[4,6] convert(a)\n c = f32[2,6] call(h), to_apply=half\n"
+         "d = f64[2,6] call(h), to_apply=half",
+         "h = bf16[4,6] convert(a)\n c = f32[2,6] call(h), to_apply=half\n"
+         "d = s32[2,6] call(h), to_apply=half"},
         {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[4,6] call(a), to_apply=half"},
         {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(a, a), to_apply=half"},
         {1, "c = f32[2,6] call(a), to_apply=half", "c = f32[2,6] call(a)"},
