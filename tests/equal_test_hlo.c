@@ -169,6 +169,7 @@ static void whole_numbers_have_their_range(void **state) {
     assert_line_refused("c = f32[2] constant({1, 2, 3})", 1, E905, "not as many numbers");
     assert_line_refused("c = f32[2] constant({...})", 1, E903, "leaves out");
     assert_line_refused("c = f32[2,2] constant({ {...}, {...} })", 1, E903, "leaves out");
+    assert_line_refused("c = f32[] constant({...})", 1, E903, "leaves out");
 }
 
 static void constants_of_other_kinds_are_opaque(void **state) {
@@ -262,7 +263,7 @@ static void equal_groups_are_one_pointer(void **state) {
 static void groups_of_replicas(void **state) {
     struct reading r = read_line(
         "c = f32[4,6] all-reduce(a), replica_groups={{0}}, to_apply=add\n"
-        "d = f32[4,6] all-reduce(a), replica_groups={}, to_apply=add, channel_id=3\n"
+        "d = f32[4,6] all-reduce(a), replica_groups={{0}}, to_apply=add, channel_id=3\n"
         "e = f32[4,6] all-to-all(a), replica_groups={{0,1}}, channel_id=1, dimensions={0}\n"
         "f = f32[4,6] collective-permute(a), source_target_pairs={{0,0}}\n"
         "g = f32[4,6] collective-permute(a), source_target_pairs={{0,1},{1,0}}, channel_id=1",
@@ -399,6 +400,11 @@ static void asynchronous_pairs_are_the_instruction_and_a_copy(void **state) {
     assert_string_equal(named(&r, "y")->attributes->target, "send-done");
     forget(&r);
     assert_line_refused("c = f32[4,6] all-reduce-done(a)", 1, E905, "not started");
+    assert_line_refused(
+        "c = f32[4,6] all-reduce-start(a), " GROUPED(
+            "{}") "\n"
+                  "d = f32[4,6] all-reduce-done(c)\n e = f32[4,6] all-reduce-done(d)",
+        2, E905, "not started");
     assert_line_refused("c = f32[4,6] copy-start(a)", 1, E905, "gives a tuple");
     assert_line_refused("c = (f32[4,6], f32[4,6]) copy-start(a)\n d = f32[6] copy-done(c)", 1, E905,
                         "not the shape");
@@ -490,7 +496,9 @@ static void attributes_without_a_field_are_kept_as_text(void **state) {
 
 static void what_depends_on_memory_or_its_values_is_opaque(void **state) {
     struct reading r = read_line("c = f32[24] bitcast(a)\n d = f32[6,4]{0,1} bitcast(a)\n"
-                                 "g = s32[4,6] bitcast(a)\n"
+                                 "g = s32[4,6] bitcast(a)\n h = f32[24] bitcast(t#1)\n"
+                                 "j = (f32[4,6]{0,1}, f32[6]{0}) custom-call(), "
+                                 "custom_call_target=\"f\"\n k = f32[24] bitcast(j#0)\n"
                                  "e = f32[<=4] custom-call(), custom_call_target=\"f\"\n"
                                  "f = f32[<=4] negate(e)",
                                  1);
@@ -498,6 +506,8 @@ static void what_depends_on_memory_or_its_values_is_opaque(void **state) {
     assert_int_equal(named(&r, "d")->primitive, PRIM_OPAQUE);
     assert_string_equal(named(&r, "d")->attributes->others, "f32[6,4]{0,1}, f32[4,6]");
     assert_int_equal(named(&r, "g")->primitive, PRIM_BITCAST_CONVERT);
+    assert_int_equal(named(&r, "h")->primitive, PRIM_BITCAST);
+    assert_int_equal(named(&r, "k")->primitive, PRIM_OPAQUE);
     assert_int_equal(named(&r, "e")->primitive, PRIM_OPAQUE);
     assert_int_equal(named(&r, "f")->primitive, PRIM_OPAQUE);
     forget(&r);
@@ -547,7 +557,8 @@ static void tables_name_what_there_is(void **state) {
         int length = snprintf(text, sizeof text, "%s%s", files, cases[i][0]);
         assert_refused(text, (size_t)length, E904, cases[i][1]);
     }
-    assert_refused("HloModule m\nFileNames\n2 \"a.py\"\n", 33, E902, "entry 1 of the table");
+    static const char *const second = "HloModule m\nFileNames\n2 \"a.py\"\n";
+    assert_refused(second, strlen(second), E902, "entry 1 of the table");
 }
 
 int main(void) {

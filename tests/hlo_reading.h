@@ -30,11 +30,16 @@ const struct instruction *named(const struct reading *, const char *name); // in
     "rest { x = f32[4,6] parameter(0) ROOT y = f32[2,6] slice(x), slice={[2:4], [0:6]} }\n"        \
     "add { l = f32[] parameter(0) r = f32[] parameter(1) ROOT s = f32[] add(l, r) }\n"             \
     "less { l = f32[] parameter(0) r = f32[] parameter(1)"                                         \
-    " ROOT s = pred[] compare(l, r), direction=LT }\n"
+    " ROOT s = pred[] compare(l, r), direction=LT }\n"                                             \
+    "both { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] parameter(2)"                  \
+    " d = f32[] parameter(3) e = f32[] add(a, c) f = f32[] add(b, d)"                              \
+    " ROOT s = (f32[], f32[]) tuple(e, f) }\n"
 #define GIVEN                                                                                      \
     "a = f32[4,6] parameter(0)\n b = f32[6,8] parameter(1)\n i = s32[] parameter(2)\n"             \
     "p = pred[4,6] parameter(3)\n v = f32[6] parameter(4)\n ix = s32[5,1] parameter(5)\n"          \
     "u = f32[5,6] parameter(6)\n t = (s32[], f32[4,6]) parameter(7)\n n = s32[4,6] parameter(8)\n" \
+    "none = f32[0,6] parameter(9)\n cx = c64[4] parameter(10)\n us = s32[5,6] parameter(11)\n"     \
+    "r9 = f32[1,1,1,1,1,1,1,1,1] parameter(12)\n"                                                  \
     "z = f32[] constant(0)\n q = pred[] constant(true)\n"
 
 // A module of so many devices whose entry ends with these lines, which the caller frees; the same as read, or refused.

@@ -151,9 +151,10 @@ bool graph_check(const struct graph *graph, struct diagnostics *diagnostics) {
     struct arena scratch = {0};
     struct device_marks marks = {ARENA_ARRAY(&scratch, uint32_t, graph->n_devices),
                                  ARENA_ARRAY(&scratch, uint32_t, graph->n_devices), 0};
+    struct intern alike = {.arena = &scratch};
     bool good = true;
     for (uint32_t i = 0; good && i < graph->n_computations; i++) {
-        struct checked c = {graph, &graph->computations[i], NULL, diagnostics, &marks};
+        struct checked c = {graph, &graph->computations[i], NULL, diagnostics, &marks, &alike};
         for (uint32_t j = 0; good && j < c.computation->n; j++) {
             c.by = &c.computation->instructions[j];
             good = check_instruction(&c);

@@ -1,9 +1,21 @@
 // Computations that are called take what they are given, and give what the caller says.
 #include "equal/graph/checker.h"
 
+// Whether they are alike. A call is written in few bytes, and its shapes, which stand elsewhere, may be tuples of many:
+// two that are not one are compared once.
+static bool fit(const struct checked *c, const struct array_shape *a, const struct array_shape *b) {
+    const struct array_shape *const pair[] = {a, b};
+    if (a == b || intern_has(c->alike, pair, sizeof pair))
+        return true;
+    if (!are_alike(a, b))
+        return false;
+    intern(c->alike, pair, sizeof pair, NULL);
+    return true;
+}
+
 static bool check_gives(const struct checked *c, const struct computation *called,
                         const struct array_shape *shape) {
-    return are_alike(root_shape(called), shape) ||
+    return fit(c, root_shape(called), shape) ||
            check_failed_at(c, "`%s` gives %s", called->name,
                            shape_text(root_shape(called), c->diagnostics->arena));
 }
@@ -15,7 +27,7 @@ static bool check_given(const struct checked *c, const struct computation *calle
         return check_failed_at(c, "`%s` has %u parameter%s, not %u", called->name,
                                called->n_parameters, plural_s(called->n_parameters), n);
     for (uint32_t i = 0; i < n; i++)
-        if (!are_alike(parameter_shape(called, i), shape_of(c, first + i)))
+        if (!fit(c, parameter_shape(called, i), shape_of(c, first + i)))
             return check_failed_at(c, "`%s` takes %s as parameter %u", called->name,
                                    shape_text(parameter_shape(called, i), c->diagnostics->arena),
                                    i);

@@ -11,6 +11,7 @@
 #define PLACE_EQUAL_GRAPH_CHECKER_H
 
 #include "equal/graph/check.h"
+#include "verify/algebra/intern.h"
 
 // By device: the last collective_permute, counted in `n`, in which it sends, and receives.
 struct device_marks {
@@ -22,6 +23,7 @@ struct checked {
     const struct instruction *by;
     struct diagnostics *diagnostics;
     struct device_marks *marks;
+    struct intern *alike; // pairs of shapes of calls that were found to be so
 };
 // Whether the instruction fits; if not, it has been reported.
 typedef bool check_rule(const struct checked *);

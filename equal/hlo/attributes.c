@@ -226,7 +226,7 @@ static bool read_form(struct reader *r, enum attribute attribute, struct draft *
     case FORM_FRONTEND: {
         struct word value = {0};
         bool good = read_raw(s, &value);
-        *(bool *)field = mentions_partitioner(value);
+        *(bool *)field = good && mentions_partitioner(value);
         return good;
     }
     case FORM_NOTHING:

@@ -56,13 +56,9 @@ static bool read_body(struct reader *r, uint32_t *root) {
         bool is_root;
         scan_blanks(s);
         struct word line = {s->at, 1};
-        if (s->at == s->end) {
-            struct diagnostic *d = scan_report(
-                s, E902, r->name, "the text ends inside of computation `%.*s`", WORD(r->name));
-            if (d)
-                diagnostic_help(d, "the file is not whole: dump or copy it again");
-            return false;
-        }
+        if (s->at == s->end)
+            return scan_fail(s, E902, (struct word){s->end, 0},
+                             "the text ends inside of computation `%.*s`", WORD(r->name));
         if (!read_instruction(r, &is_root))
             return false;
         if (is_root && *root != UINT32_MAX)

@@ -350,7 +350,7 @@ static bool read_lists(struct scanner *s, struct word text, struct device_groups
         if ((n_groups && !scan_need(s, ',')) || !scan_need(s, '{'))
             return false;
         do {
-            uint32_t id;
+            uint32_t id = 0;
             if (!read_id(s, &id))
                 return false;
             ARENA_PUSH(s->scratch, ids, n, cap, id);
@@ -474,7 +474,18 @@ static const struct device_groups *of_replica(struct scanner *s, struct groups *
 
 const struct device_groups *read_groups(struct scanner *s, struct groups *g, struct word text,
                                         enum group_members members) {
+    if (!text.length)
+        text = (struct word){s->at, 0};
     if (members == GROUPS_OF_DEVICES || g->devices.are_replicas)
         return read_text(s, g, text);
     return of_replica(s, g, text, members == GROUPS_OF_REPLICAS);
+}
+
+const struct device_pair *pairs_to_self(struct scanner *s, struct groups *g) {
+    if (g->to_self)
+        return g->to_self;
+    struct device_pair *pairs = ARENA_ARRAY(s->arena, struct device_pair, g->devices.n);
+    for (uint32_t i = 0; i < g->devices.n; i++)
+        pairs[i] = (struct device_pair){i, i};
+    return g->to_self = pairs;
 }

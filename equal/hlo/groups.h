@@ -32,7 +32,8 @@ struct groups {
     const struct device_groups **distinct; // by the number of their content
     uint32_t n_distinct, distinct_cap;
     const struct device_groups
-        *of_replica[2]; // its devices together, and apart; NULL: not asked for yet
+        *of_replica[2];                // its devices together, and apart; NULL: not asked for yet
+    const struct device_pair *to_self; // each device to itself; NULL: not asked for yet
     uint64_t left;     // numbers that may still be made of texts that are shorter than their groups
     uint32_t *seen_in; // by device: the last check that met it
     uint32_t n_checks;
@@ -48,5 +49,7 @@ const struct device_groups *read_groups(struct scanner *, struct groups *, struc
                                         enum group_members);
 // "{{0,1},{1,0}}": who sends to whom.
 bool read_pairs(struct scanner *, struct device_pair **, uint32_t *n);
+// Each device to itself: one list, however often it is asked for.
+const struct device_pair *pairs_to_self(struct scanner *, struct groups *);
 
 #endif

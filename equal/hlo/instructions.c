@@ -103,7 +103,8 @@ static bool take_element(struct reader *r, uint32_t tuple, struct word name, str
     element.attributes = attributes;
     element.name = name_string(r, name);
     element.span = scan_span(&r->s, name);
-    uint32_t added = add_instruction(r, &element, (struct as_written){.is_row_major = true});
+    struct as_written written = {{name.text, 0}, r->written[tuple].is_row_major, false};
+    uint32_t added = add_instruction(r, &element, written);
     *owner_of(r, name) = (struct named_instruction){r->n_computations, added};
     return true;
 }
@@ -260,12 +261,8 @@ static bool spread_pairs(struct reader *r, struct draft *draft, struct word at) 
     draft->to.counts_replicas = true;
     if (draft->to.n_pairs == 0)
         return true;
-    uint32_t n = r->groups.devices.n;
-    struct device_pair *pairs = ARENA_ARRAY(r->s.arena, struct device_pair, n);
-    for (uint32_t i = 0; i < n; i++)
-        pairs[i] = (struct device_pair){i, i};
-    draft->to.pairs = pairs;
-    draft->to.n_pairs = n;
+    draft->to.pairs = pairs_to_self(&r->s, &r->groups);
+    draft->to.n_pairs = r->groups.devices.n;
     return true;
 }
 
@@ -303,16 +300,15 @@ static const struct instruction_attributes *keep_attributes(struct reader *r, st
 }
 
 // ---- the instruction ----------------------------------------------------------------------------
-// The result of what is started, among what its tuple holds.
+// The result of what is started, among what its tuple holds; a copy's, which comes before its operand, has the same shape.
 static bool take_result(struct reader *r, struct opcode opcode, struct word name,
                         const struct array_shape **shape) {
     if (opcode.part != PART_START || opcode.primitive == PRIM_ALL_REDUCE)
         return true;
-    uint32_t member = opcode.primitive != PRIM_COPY; // a copy's comes before what it is of
     if (!(*shape)->is_tuple || (*shape)->n_members < 2)
         return scan_fail(&r->s, E905, name,
                          "what is started gives a tuple of its operand and its result");
-    *shape = (*shape)->members[member];
+    *shape = (*shape)->members[1];
     return true;
 }
 
@@ -433,7 +429,7 @@ static bool read_definition(struct reader *r, struct word name) {
         return false;
     r->has_shardings |= draft.sharding.length || draft.is_for_partitioner;
     written.is_row_major = shape.is_row_major;
-    written.is_started = opcode.part != PART_WHOLE;
+    written.is_started = opcode.part == PART_START || word_ends(opcode.word, "-update", 7);
     struct instruction instruction = {
         .primitive = opcode.primitive,
         .shape = shape.shape,

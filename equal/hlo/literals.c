@@ -92,23 +92,24 @@ static bool read_element(struct scanner *s, struct numbers *to) {
     return good;
 }
 
+// `{...}`, in place of a number or of many.
 static bool fail_elided(struct scanner *s) {
-    struct diagnostic *d = scan_report(s, E903, (struct word){s->at, 3},
+    struct diagnostic *d = scan_report(s, E903, (struct word){s->at, 5},
                                        "the text leaves out the numbers of this constant");
     if (d)
-        diagnostic_help(d, "dump it again with XLA_FLAGS=--xla_dump_large_constants=true, or print "
-                           "with print_large_constants");
+        diagnostic_help(d, "dump it again with --xla_dump_large_constants=true in XLA_FLAGS");
     return false;
 }
 
 static bool read_dimension(struct scanner *s, struct numbers *to, uint32_t dimension) {
+    scan_blanks(s);
+    const char *begin = s->at;
+    if (strncmp(begin, "{...}", 5) == 0)
+        return fail_elided(s);
     if (dimension == to->shape->rank)
         return read_element(s, to);
-    const char *begin = s->at;
     if (!scan_need(s, '{'))
         return false;
-    if (scan_peek(s) == '.' && strncmp(s->at, "...", 3) == 0)
-        return fail_elided(s);
     for (int64_t i = 0; i < to->shape->sizes[dimension]; i++)
         if ((i && !scan_need(s, ',')) || !read_dimension(s, to, dimension + 1))
             return false;

@@ -153,10 +153,7 @@ static bool read_parts(struct reader *r, uint32_t *entry) {
         return false;
     if (*entry != UINT32_MAX)
         return true;
-    struct diagnostic *d =
-        scan_report(s, E902, (struct word){s->end, 0}, "no computation is ENTRY");
-    diagnostic_help(d, "the file is not whole: dump or copy it again");
-    return false;
+    return scan_fail(s, E902, (struct word){s->end, 0}, "no computation is ENTRY");
 }
 
 // Behind the pass that partitions a device's program is the entry, and XLA names it so. Of other texts nothing may be

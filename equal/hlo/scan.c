@@ -22,6 +22,8 @@ static struct diagnostic *report_words(struct scanner *s, enum diagnostic_code c
     memory_written(to);
     struct diagnostic *d = report(s->diagnostics, code, scan_span(s, at), "%s", message);
     free(message);
+    if ((s->at == s->end || at.text + at.length == s->end) && code != E901)
+        diagnostic_help(d, "the text ends here: if the file is not whole, dump or copy it again");
     s->failed = true;
     s->at = s->end;
     return d;
@@ -66,13 +68,9 @@ bool scan_expected(struct scanner *s, const char *what) {
     if (s->failed)
         return false;
     scan_blanks(s);
-    if (s->at == s->end) {
-        struct diagnostic *d = scan_report(s, E902, (struct word){s->end, 0},
-                                           "the text ends where %s is expected", what);
-        if (d)
-            diagnostic_help(d, "the file is not whole: dump or copy it again");
-        return false;
-    }
+    if (s->at == s->end)
+        return scan_fail(s, E902, (struct word){s->end, 0}, "the text ends where %s is expected",
+                         what);
     if (*s->at == '\0')
         return scan_fail(s, E902, (struct word){s->at, 1},
                          "expected %s, and there is a NUL: this is no text", what);

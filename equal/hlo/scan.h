@@ -37,7 +37,8 @@ struct scanner {
 enum { MAX_NESTING = 64 }; // brackets inside of brackets: bounds recursion
 
 // Reports the first error, at so many bytes of the text, and ends reading: the place becomes the end, where every
-// token is missing. NULL: there was an error before. `scan_fail` is false, for those who return it.
+// token is missing. NULL: there was an error before. `scan_fail` is false, for those who return it. What is
+// found at the text's end is helped by saying so.
 struct diagnostic *scan_report(struct scanner *, enum diagnostic_code, struct word at,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 bool scan_fail(struct scanner *, enum diagnostic_code, struct word at, const char *format, ...)

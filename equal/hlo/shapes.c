@@ -55,12 +55,11 @@ static const struct array_shape *keep_array(struct scanner *s, struct shapes *sh
 // and is not a pointer.
 static const struct array_shape *keep_tuple(struct scanner *s, struct shapes *shapes, uint32_t n) {
     shapes->n_members -= n;
-    const struct array_shape **members = shapes->members + shapes->n_members;
-    static const struct array_shape *const nothing;
+    const struct array_shape **members = n ? shapes->members + shapes->n_members : NULL;
+    static const int32_t of_nothing; // shorter than any array's
     bool added;
-    uint32_t number =
-        n ? intern(&shapes->keys, members, (uint32_t)(n * sizeof *members), &added)
-          : intern(&shapes->keys, &nothing, sizeof(int), &added); // shorter than any array's
+    uint32_t number = n ? intern(&shapes->keys, members, (uint32_t)(n * sizeof *members), &added)
+                        : intern(&shapes->keys, &of_nothing, sizeof of_nothing, &added);
     if (!added)
         return shapes->known[number];
     struct array_shape *kept = ARENA_NEW(s->arena, struct array_shape);
@@ -83,7 +82,7 @@ static bool read_layout(struct scanner *s, uint32_t rank, bool *is_row_major) {
     for (uint32_t i = rank; i-- > 0;)
         length += (size_t)snprintf(plain + length, sizeof plain - length, i ? "%u," : "%u", i);
     plain[length++] = '}';
-    *is_row_major = (size_t)(s->at - begin) == length && memcmp(begin, plain, length) == 0;
+    *is_row_major &= (size_t)(s->at - begin) == length && memcmp(begin, plain, length) == 0;
     return true;
 }
 

@@ -16,7 +16,7 @@ struct shapes {
 // A shape, and what is said of how it lies in memory.
 struct written_shape {
     const struct array_shape *shape;
-    bool is_row_major; // elements lie as they are numbered, without tiles
+    bool is_row_major; // elements, of all members, lie as they are numbered, without tiles
     bool is_dynamic;   // sizes are known only when it runs: those here are bounds
 };
 
