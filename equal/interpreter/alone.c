@@ -13,6 +13,7 @@ static operation *const operations[N_PRIMITIVES] = {
     [PRIM_BITCAST_CONVERT] = execute_bitcast_convert,
     [PRIM_BROADCAST] = execute_broadcast,
     [PRIM_CONCATENATE] = execute_concatenate,
+    [PRIM_CONVOLUTION] = execute_convolution,
     [PRIM_DYNAMIC_SLICE] = execute_dynamic_slice,
     [PRIM_DYNAMIC_UPDATE_SLICE] = execute_dynamic_update_slice,
     [PRIM_GATHER] = execute_gather,

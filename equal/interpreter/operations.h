@@ -16,8 +16,8 @@ operation execute_concatenate, execute_dynamic_slice, execute_dynamic_update_sli
 operation execute_gather, execute_scatter;
 // folds.c
 operation execute_dot, execute_reduce, execute_map;
-// windowed.c
-operation execute_reduce_window;
+// windowed.c, convolution.c
+operation execute_reduce_window, execute_convolution;
 // sort.c
 operation execute_sort, execute_top_k;
 

@@ -113,11 +113,7 @@ void execute_reduce_window(struct machine *machine, const struct instruction *in
     const struct array_shape *places_of = member_of(out, 0)->shape;
     if (!spend(machine, &window, places_of->n_elements))
         return;
-    int64_t strides[MAX_GRAPH_RANK];
-    shape_strides(places_of, strides);
-    struct walk places = {0};
-    for (uint32_t d = 0; d < places_of->rank; d++)
-        walk_add(&places, places_of->sizes[d], strides[d], 0);
+    struct walk places = walk_over(places_of);
     for (bool on = walk_begin(&places); on && !machine->why; on = walk_step(&places))
         fold_window(machine, &by, &places, out);
 }
