@@ -151,6 +151,20 @@ static void casts_between_reals_change_nothing(void **state) {
     arena_free(&bench.arena);
 }
 
+static void products_of_integers_may_be_real(void **state) {
+    struct bench bench;
+    bench_begin(&bench);
+    const struct graph *graph =
+        read_text(&bench, "products",
+                  "HloModule products\n\nENTRY %main {\n"
+                  "  %x = s8[2] constant({100, -3})\n"
+                  "  ROOT %dot = f32[] dot(%x, %x), lhs_contracting_dims={0}, "
+                  "rhs_contracting_dims={0}\n"
+                  "}\n");
+    assert_true(root_of(graph, execute(&bench, graph, NULL), 0)->reals[0] == 10009);
+    arena_free(&bench.arena);
+}
+
 static void collectives_have_several_operands(void **state) {
     struct bench bench;
     bench_begin(&bench);
@@ -261,6 +275,29 @@ static void what_cannot_be_executed_is_refused(void **state) {
                   "  %a = s32[2] constant({1, 2})\n"
                   "  ROOT %r = s32[2] tanh(%a)\n}\n",
                   "tanh of s32", "r");
+    check_refused("HloModule m\n\nENTRY %main {\n"
+                  "  %a = f32[2] constant({1, 2})\n"
+                  "  ROOT %r = f32[4] custom-call(%a), custom_call_target=\"Sharding\"\n}\n",
+                  "custom-call Sharding", "r");
+    check_refused("HloModule m\n\nENTRY %main {\n"
+                  "  %a = u32[2] constant({1, 2})\n"
+                  "  ROOT %r = s32[4] bitcast-convert(%a)\n}\n",
+                  "bits of u32 read as s32", "r");
+    check_refused("HloModule m\n\nENTRY %main {\n"
+                  "  %a = f32[2] constant({1, 2})\n"
+                  "  ROOT %r = (f32[3], s32[3]) topk(%a), k=3, largest=true\n}\n",
+                  "the shape of topk", "r");
+    check_refused(
+        "HloModule m\n\n"
+        "%add {\n"
+        "  %a = f32[] parameter(0)\n"
+        "  %b = f32[] parameter(1)\n"
+        "  ROOT %sum = f32[] add(%a, %b)\n}\n\n"
+        "ENTRY %main {\n"
+        "  %a = f32[2] constant({1, 2})\n"
+        "  %zero = f32[] constant(0)\n"
+        "  ROOT %r = f32[2] reduce-window(%a, %zero), window={size=2}, to_apply=%add\n}\n",
+        "the shape of reduce-window", "r");
 }
 
 // The entry computation is small, so it shows only when it runs.
@@ -470,6 +507,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_xla),
         cmocka_unit_test(casts_between_reals_change_nothing),
+        cmocka_unit_test(products_of_integers_may_be_real),
         cmocka_unit_test(collectives_have_several_operands),
         cmocka_unit_test(values_of_the_entry_are_kept),
         cmocka_unit_test(whole_programs_are_of_one_device),

@@ -13,6 +13,7 @@ static operation *const operations[N_PRIMITIVES] = {
     [PRIM_BITCAST_CONVERT] = execute_bitcast_convert,
     [PRIM_BROADCAST] = execute_broadcast,
     [PRIM_CONCATENATE] = execute_concatenate,
+    [PRIM_CONVOLUTION] = execute_convolution,
     [PRIM_DYNAMIC_SLICE] = execute_dynamic_slice,
     [PRIM_DYNAMIC_UPDATE_SLICE] = execute_dynamic_update_slice,
     [PRIM_GATHER] = execute_gather,
@@ -22,8 +23,10 @@ static operation *const operations[N_PRIMITIVES] = {
     [PRIM_TRANSPOSE] = execute_transpose,
     [PRIM_DOT] = execute_dot,
     [PRIM_REDUCE] = execute_reduce,
+    [PRIM_REDUCE_WINDOW] = execute_reduce_window,
     [PRIM_SCATTER] = execute_scatter,
     [PRIM_SORT] = execute_sort,
+    [PRIM_TOP_K] = execute_top_k,
     [PRIM_MAP] = execute_map,
 };
 
@@ -32,10 +35,11 @@ static bool is_pointwise(const struct instruction *instruction) {
 }
 
 // An annotation of the partitioner's input changes no number.
-static bool is_annotation(const struct instruction *instruction) {
+static bool is_annotation(const struct instruction *instruction,
+                          const struct array_shape *operand) {
     const char *target = instruction->attributes->target;
     return instruction->primitive == PRIM_CUSTOM_CALL && instruction->n_operands == 1 && target &&
-           !strcmp(target, "Sharding");
+           !strcmp(target, "Sharding") && operand == instruction->shape;
 }
 
 bool makes_numbers(const struct instruction *instruction, const struct array_shape *operand) {
@@ -49,7 +53,7 @@ bool makes_numbers(const struct instruction *instruction, const struct array_sha
         return false;
     default:
         return is_pointwise(instruction) ? pointwise_computes(instruction, operand)
-                                         : !is_annotation(instruction);
+                                         : !is_annotation(instruction, operand);
     }
 }
 

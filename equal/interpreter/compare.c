@@ -56,16 +56,7 @@ static struct part part_of(const struct array_layout *layout, const struct devic
     return part;
 }
 
-// A walk over a part. Its first side is where it is in the part.
-static struct walk walk_over(const struct array_shape *shape) {
-    int64_t strides[MAX_GRAPH_RANK];
-    shape_strides(shape, strides);
-    struct walk walk = {0};
-    for (uint32_t d = 0; d < shape->rank; d++)
-        walk_add(&walk, shape->sizes[d], strides[d], 0);
-    return walk;
-}
-
+// Where in the whole array a walk over a part has come to.
 static int64_t place_in_whole(const struct walk *walk, const struct part *part,
                               const struct array_shape *whole) {
     int64_t at = 0;

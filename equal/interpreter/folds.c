@@ -51,7 +51,10 @@ static void multiply_integers(struct product_row at, const struct array *const *
             int64_t right = at.right->batch.of[at.batch] + free[j] + at.right->contracting.of[k];
             sum += (uint64_t)in[0]->integers[left] * (uint64_t)in[1]->integers[right];
         }
-        out->integers[at.to + j] = wrap_integer(out->shape->element, (int64_t)sum);
+        if (out->reals)
+            out->reals[at.to + j] = (double)(int64_t)sum;
+        else
+            out->integers[at.to + j] = wrap_integer(out->shape->element, (int64_t)sum);
     }
 }
 
@@ -77,7 +80,7 @@ void execute_dot(struct machine *machine, const struct instruction *instruction,
     struct product_row at = {&left, &right, 0, 0, 0};
     for (at.batch = 0; at.batch < left.batch.n; at.batch++)
         for (at.row = 0; at.row < left.free.n; at.row++, at.to += right.free.n)
-            if (out->reals)
+            if (in[0]->reals)
                 multiply_reals(at, in, out);
             else
                 multiply_integers(at, in, out);

@@ -50,7 +50,8 @@ void execute_bitcast_convert(struct machine *machine, const struct instruction *
                              const struct array *const *in, struct array *out) {
     (void)instruction;
     enum element from = in[0]->shape->element, to = out->shape->element;
-    if (in[0]->reals || element_rows[from].bits != element_rows[to].bits ||
+    if (in[0]->reals || in[0]->shape->n_elements != out->shape->n_elements ||
+        element_rows[from].bits != element_rows[to].bits ||
         (out->reals && to != ELEMENT_TYPE_F32 && to != ELEMENT_TYPE_F64)) {
         machine_refuse(machine, arena_format(machine->answers, "bits of %s read as %s",
                                              element_rows[from].text, element_rows[to].text));

@@ -291,10 +291,6 @@ static bool execute(struct frame *frame) {
     return true;
 }
 
-uint32_t interpreted_devices(const struct graph *graph) {
-    return graph->is_partitioned ? graph->n_devices : 1;
-}
-
 struct execution *interpret(const struct graph *graph, const struct array *const *const *inputs,
                             struct arena *arena, const char **why, const struct instruction **at) {
     if (!interpreter_has_room(graph, why, at))

@@ -14,8 +14,12 @@ operation execute_broadcast, execute_transpose, execute_reverse, execute_slice, 
 operation execute_concatenate, execute_dynamic_slice, execute_dynamic_update_slice;
 // indexed.c
 operation execute_gather, execute_scatter;
-// folds.c, sort.c
-operation execute_dot, execute_reduce, execute_map, execute_sort;
+// folds.c
+operation execute_dot, execute_reduce, execute_map;
+// windowed.c, convolution.c
+operation execute_reduce_window, execute_convolution;
+// sort.c
+operation execute_sort, execute_top_k;
 
 // False: the value has the numbers of an operand. `operand`: the first one's shape; NULL: there is none.
 bool makes_numbers(const struct instruction *, const struct array_shape *operand);

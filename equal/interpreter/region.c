@@ -125,8 +125,14 @@ const struct region *region_of(struct machine *machine, uint32_t computation) {
     struct region *region = ARENA_NEW(&machine->scratch, struct region);
     region->n_parameters = of->n_parameters;
     region->parameters = ARENA_ARRAY(&machine->scratch, struct array *, of->n_parameters);
-    for (uint32_t i = 0; i < of->n_parameters; i++)
-        region->parameters[i] = lanes_new(machine, of->instructions[of->parameters[i]].shape);
+    for (uint32_t i = 0; i < of->n_parameters; i++) {
+        const struct instruction *parameter = &of->instructions[of->parameters[i]];
+        if (parameter->shape->is_tuple || parameter->shape->rank) {
+            refuse(machine, parameter);
+            return NULL;
+        }
+        region->parameters[i] = lanes_new(machine, parameter->shape);
+    }
     struct array *root = flatten(machine, region, computation, region->parameters);
     if (!root)
         return NULL;

@@ -1,6 +1,10 @@
-// What an execution takes at least, so that one that ends for want of room need not begin: the bytes of what the entry
-// computation makes, and the operations on them.
+// The devices of an execution, and what it takes at least: the bytes of what the entry computation makes, and the
+// operations on them. So one that would end for want of room need not begin.
 #include "equal/interpreter/operations.h"
+
+uint32_t interpreted_devices(const struct graph *graph) {
+    return graph->is_partitioned ? graph->n_devices : 1;
+}
 
 // The elements that an instruction makes for certain. What is called may return what it was given.
 static int64_t elements_made(const struct computation *entry,

@@ -39,6 +39,15 @@ void shape_strides(const struct array_shape *shape, int64_t strides[MAX_GRAPH_RA
     }
 }
 
+struct walk walk_over(const struct array_shape *shape) {
+    int64_t strides[MAX_GRAPH_RANK];
+    shape_strides(shape, strides);
+    struct walk walk = {0};
+    for (uint32_t d = 0; d < shape->rank; d++)
+        walk_add(&walk, shape->sizes[d], strides[d], 0);
+    return walk;
+}
+
 bool list_has(struct number_list list, int64_t number) {
     for (uint32_t i = 0; i < list.n; i++)
         if (list.of[i] == number)

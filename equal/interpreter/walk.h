@@ -21,6 +21,9 @@ bool walk_step(struct walk *);
 // A dimension more, behind those that the walk has.
 void walk_add(struct walk *, int64_t size, int64_t stride, int64_t other_stride);
 
+// A walk over all of an array, whose first side is where it is there.
+struct walk walk_over(const struct array_shape *);
+
 // How far apart in a row-major array neighbours of each dimension are.
 void shape_strides(const struct array_shape *, int64_t strides[MAX_GRAPH_RANK]);
 bool list_has(struct number_list, int64_t number);
