@@ -3,15 +3,22 @@
 // usage: equal_table FOLDER ...
 // A line for each folder whose verdict is not what it should be: a wrong program that is accepted, a right one that is
 // refuted or not proved, a mistake whose line is not named. Then the table. Status 1: a wrong one is accepted, a right
-// one refuted, or a text not understood.
+// one refuted, a text not understood, or one on which the verdict takes too much. Each pair has a process of its own.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "equal/equal.h"
 #include "equal_truth.h"
+
+// What a pair may take of a process: more is a fault.
+enum { MAX_SECONDS = 20 };
+static const rlim_t MAX_BYTES = (rlim_t)2 << 30;
 
 enum { NOT_UNDERSTOOD = EQUAL_UNPROVED + 1, N_ANSWERS };
 static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unproved",
@@ -19,7 +26,7 @@ static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unprov
 
 struct table {
     uint32_t counts[2][N_ANSWERS]; // by truth: equal, different
-    uint32_t n_unknown;
+    uint32_t n_unknown, n_failed;  // that cannot be executed; on which the process ended
     uint32_t n_refused, n_named; // of wrong programs; of these, those whose mistake's line is named
     double seconds;              // of verdicts
 };
@@ -120,10 +127,50 @@ static void judge(struct table *table, const char *folder) {
     arena_free(&asked.arena);
 }
 
+static void add(struct table *table, const struct table *of_pair) {
+    for (int truth = 0; truth < 2; truth++)
+        for (int answer = 0; answer < N_ANSWERS; answer++)
+            table->counts[truth][answer] += of_pair->counts[truth][answer];
+    table->n_unknown += of_pair->n_unknown;
+    table->n_refused += of_pair->n_refused;
+    table->n_named += of_pair->n_named;
+    table->seconds += of_pair->seconds;
+}
+
+// The child's part: judges the pair and writes its table to the parent.
+static void judge_limited(const char *folder, int to) {
+    setrlimit(RLIMIT_AS, &(struct rlimit){MAX_BYTES, MAX_BYTES});
+    alarm(MAX_SECONDS);
+    struct table table = {0};
+    judge(&table, folder);
+    fflush(stdout);
+    _exit(write(to, &table, sizeof table) != sizeof table);
+}
+
+static void judge_apart(struct table *table, const char *folder) {
+    int ends[2], status;
+    fflush(stdout);
+    if (pipe(ends))
+        exit(2);
+    pid_t child = fork();
+    if (child == 0)
+        judge_limited(folder, ends[1]);
+    close(ends[1]);
+    struct table of_pair;
+    if (child > 0 && read(ends[0], &of_pair, sizeof of_pair) == sizeof of_pair) {
+        add(table, &of_pair);
+    } else {
+        print_row(folder, "FAILED", "out of memory or time, or a crash");
+        table->n_failed++;
+    }
+    close(ends[0]);
+    waitpid(child, &status, 0);
+}
+
 int main(int n_arguments, char **arguments) {
     struct table table = {0};
     for (int i = 1; i < n_arguments; i++)
-        judge(&table, arguments[i]);
+        judge_apart(&table, arguments[i]);
     static const char *const truths[] = {"equal", "different"};
     for (int truth = 0; truth < 2; truth++) {
         printf("%s:", truths[truth]);
@@ -131,9 +178,10 @@ int main(int n_arguments, char **arguments) {
             printf(" %" PRIu32 " %s%s", table.counts[truth][answer], answer_words[answer],
                    answer + 1 < N_ANSWERS ? "," : "\n");
     }
-    printf("line named: %" PRIu32 " of %" PRIu32 "; cannot be executed: %" PRIu32 "; %.2f s\n",
-           table.n_named, table.n_refused, table.n_unknown, table.seconds);
+    printf("line named: %" PRIu32 " of %" PRIu32 "; cannot be executed: %" PRIu32
+           "; failed: %" PRIu32 "; %.2f s\n",
+           table.n_named, table.n_refused, table.n_unknown, table.n_failed, table.seconds);
     return table.counts[TRUTH_DIFFERENT][EQUAL_PROVED] + table.counts[TRUTH_EQUAL][EQUAL_REFUTED] +
-               table.counts[TRUTH_EQUAL][NOT_UNDERSTOOD] + table.n_unknown >
+               table.counts[TRUTH_EQUAL][NOT_UNDERSTOOD] + table.n_unknown + table.n_failed >
            0;
 }
