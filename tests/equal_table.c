@@ -27,8 +27,10 @@ static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unprov
 struct table {
     uint32_t counts[2][N_ANSWERS]; // by truth: equal, different
     uint32_t n_unknown, n_failed;  // that cannot be executed; on which the process ended
-    uint32_t n_refused, n_named; // of wrong programs; of these, those whose mistake's line is named
-    double seconds;              // of verdicts
+    // Wrong programs that are not accepted; of these, those for which the statement of the mistake is named, or that of
+    // the first instruction that differs.
+    uint32_t n_refused, n_named;
+    double seconds; // of verdicts
 };
 
 struct asked {
@@ -68,20 +70,19 @@ static char *said_of(const struct asked *asked) {
     return text;
 }
 
-// The statement of the mistake as meta.json names it, such as `layers.py:73`; "" where it has none.
-static const char *mutated_line(const struct asked *asked) {
+// A place such as `layers.py:73` that meta.json has behind a key; "" where it has none.
+static const char *place_behind(struct asked *asked, const char *key) {
     const char *text = asked->sources.items[asked->pair.spec].text;
-    static const char KEY[] = "\"mutated\": \"";
-    const char *begin = strstr(text, KEY);
-    if (!begin)
+    const char *begin = strstr(text, key), *quote = begin ? strchr(begin + strlen(key), '"') : NULL;
+    if (!quote)
         return "";
-    begin += strlen(KEY);
-    return arena_format((struct arena *)&asked->arena, "%.*s", (int)strcspn(begin, "\""), begin);
+    return arena_format(&asked->arena, "%.*s", (int)strcspn(quote + 1, " \""), quote + 1);
 }
 
 static bool names_line(const char *said, const char *line) {
-    for (const char *at = strstr(said, line); at; at = strstr(at + 1, line))
-        if (!strchr("0123456789", at[strlen(line)]) || !at[strlen(line)])
+    size_t length = strlen(line);
+    for (const char *at = length ? strstr(said, line) : NULL; at; at = strstr(at + 1, line))
+        if (at[length] < '0' || at[length] > '9')
             return true;
     return false;
 }
@@ -90,8 +91,7 @@ static void print_row(const char *folder, const char *what, const char *said) {
     printf("%s: %s: %.*s\n", folder, what, (int)strcspn(said, "\n"), said);
 }
 
-static void enter(struct table *table, const char *folder, const struct asked *asked,
-                  enum truth truth) {
+static void enter(struct table *table, const char *folder, struct asked *asked, enum truth truth) {
     char *said = said_of(asked);
     table->counts[truth][asked->answer]++;
     if (truth == TRUTH_EQUAL && asked->answer != EQUAL_PROVED)
@@ -99,8 +99,9 @@ static void enter(struct table *table, const char *folder, const struct asked *a
     if (truth == TRUTH_DIFFERENT && asked->answer == EQUAL_PROVED)
         print_row(folder, "ACCEPTED", "a wrong program");
     if (truth == TRUTH_DIFFERENT && asked->answer != EQUAL_PROVED) {
-        const char *line = mutated_line(asked);
-        bool is_named = names_line(said, line);
+        const char *line = place_behind(asked, "\"mutated\":");
+        const char *first = place_behind(asked, "\"frames\":");
+        bool is_named = names_line(said, line) || names_line(said, first);
         table->n_refused++;
         table->n_named += is_named;
         if (!is_named)
