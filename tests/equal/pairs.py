@@ -101,10 +101,19 @@ class Pair:
         self.local = partitioner.partition(self.many.graph(), self.parameters, self.results, self.segments)
         self.printer_seed = draw.random()
 
+    def cut_segments(self, slices_weights):
+        """Of fused weights that the program of many devices reads in segments, their sizes and axes."""
+        axes = self.strategy.rules.get("heads", ())
+        n = self.strategy.mesh.product(axes)
+        divides = self.config.heads % n == 0 and self.config.groups % n == 0
+        return {i: [(size, axes) for size in p.segments] for i, p in enumerate(self.many.parameters)
+                if p.segments and slices_weights and divides and not set(axes) & self.parameters[i].axes()}
+
     def style_of_many(self, style):
         other = draw_style(self.draw) if self.draw.random() < 0.4 else dataclasses.replace(style)
         other.rings = self.draw.random() < 0.7 and self.can_ring()
         other.pipelines = self.draw.random() < 0.7 and self.can_stage()
+        other.slices_weights = self.draw.random() < 0.8
         return other
 
     def can_ring(self):
@@ -151,7 +160,7 @@ class Pair:
             parameters[i]["sharding"][-1] = [{"size": size, "axes": list(axes)} for size, axes in segments]
         return {"title": f"{self.config.kind}: {', '.join(self.strategy.words)}",
                 "written": {"otherwise": self.differs, "habits": vars(self.habits)},
-                "mesh": dict(self.strategy.mesh.axes), "parameters": rows(self.many.parameters, self.parameters),
+                "mesh": dict(self.strategy.mesh.axes), "parameters": parameters,
                 "results": rows(self.many.results, self.results)}
 
 
