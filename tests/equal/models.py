@@ -316,7 +316,7 @@ def program_products(draw, config, style):
     labels = draw.choice(["bd", "bsd", "sbd", "bhsd", "bshk"])
     x = Node("parameter", [sizes[label] for label in labels], name="x")
     parameters = [Named("x", x, tuple(names[label] for label in labels))]
-    for step in range(draw.choice([1, 2, 3, 4])):
+    for step in range(draw.choice([2, 3, 4])):
         keep = [label for label in labels if label != "b"]
         gone = draw.choice(keep)
         new = draw.choice([label for label in "dhkf" if label not in labels] or [gone])
