@@ -5,6 +5,7 @@
 // refuted or not proved, a mistake whose line is not named. Then the table. Status 1: a wrong one is accepted, a right
 // one refuted, a text not understood, or one on which the verdict takes too much. Each pair has a process of its own.
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,24 +149,33 @@ static void judge_limited(const char *folder, int to) {
     _exit(write(to, &table, sizeof table) != sizeof table);
 }
 
+static const char *why_failed(int status) {
+    if (!WIFSIGNALED(status))
+        return "too much memory";
+    return WTERMSIG(status) == SIGALRM ? "too much time" : strsignal(WTERMSIG(status));
+}
+
 static void judge_apart(struct table *table, const char *folder) {
-    int ends[2], status;
+    int ends[2], status = 0;
     fflush(stdout);
     if (pipe(ends))
         exit(2);
     pid_t child = fork();
+    if (child < 0)
+        exit(2);
     if (child == 0)
         judge_limited(folder, ends[1]);
     close(ends[1]);
     struct table of_pair;
-    if (child > 0 && read(ends[0], &of_pair, sizeof of_pair) == sizeof of_pair) {
-        add(table, &of_pair);
-    } else {
-        print_row(folder, "FAILED", "out of memory or time, or a crash");
-        table->n_failed++;
-    }
+    bool is_told = read(ends[0], &of_pair, sizeof of_pair) == sizeof of_pair;
     close(ends[0]);
     waitpid(child, &status, 0);
+    if (is_told) {
+        add(table, &of_pair);
+    } else {
+        print_row(folder, "FAILED", why_failed(status));
+        table->n_failed++;
+    }
 }
 
 int main(int n_arguments, char **arguments) {
