@@ -113,7 +113,7 @@ class Pair:
         other = draw_style(self.draw) if self.draw.random() < 0.4 else dataclasses.replace(style)
         other.rings = self.draw.random() < 0.7 and self.can_ring()
         other.pipelines = self.draw.random() < 0.7 and self.can_stage()
-        other.slices_weights = self.draw.random() < 0.8
+        other.slices_weights = self.config.fuses_projections and self.draw.random() < 0.8
         return other
 
     def can_ring(self):
