@@ -98,7 +98,8 @@ def draw_config(draw, factor):
     return Config(
         kind=kind, batch=size("batch", 2, 4) * microbatches, sequence=size("sequence", 2, 6),
         features=size("features", 3, 10), heads=heads, groups=groups, head=draw.choice([2, 4]),
-        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12), layers=factor("layer") if has_stages else draw.choice([1, 1, 2, 2, 3]),
+        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12),
+        layers=factor("layer") if has_stages else draw.choice([1, 1, 2, 2, 3]),
         attends=draw.random() < 0.75, causal=draw.random() < 0.8, rotary=draw.random() < 0.4,
         base=draw.choice([100.0, 10000.0]), gated=draw.random() < 0.5, biases=draw.random() < 0.4,
         activation=draw.choice(["gelu", "silu", "silu", "relu", "tanh"]), norm=draw.choice(["rms", "rms", "layer"]),
