@@ -12,7 +12,7 @@ import tempfile
 
 JUDGE, = sys.argv[1:]
 PAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "equal", "pairs.py")
-COUNT, MUTANTS = 60, 3
+COUNT, MUTANTS = 200, 1
 
 
 def made(folder, count):
@@ -28,7 +28,8 @@ with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as se
                              if ("__wrong" not in line and not line.endswith(" equal")) or "cannot" in line))
     right, other, bite, do_not, unknown = map(int, re.findall(r"\d+", judged.stdout.splitlines()[-1]))
     assert judged.returncode == 0 and (right, other, unknown) == (COUNT, 0, 0), judged.stdout[-2000:]
-    assert bite + do_not == COUNT * MUTANTS and bite > 0.8 * COUNT * MUTANTS, (bite, do_not)
+    planted = COUNT * MUTANTS  # but for programs of a product or two, in which nothing can be wrong
+    assert bite + do_not > 0.95 * planted and bite > 0.8 * planted, (bite, do_not)
     for folder in made(second, 5):
         names = os.listdir(folder)
         _, unlike, missing = filecmp.cmpfiles(folder, os.path.join(first, os.path.basename(folder)), names, False)

@@ -3,15 +3,23 @@
 // usage: equal_table FOLDER ...
 // A line for each folder whose verdict is not what it should be: a wrong program that is accepted, a right one that is
 // refuted or not proved, a mistake whose line is not named. Then the table. Status 1: a wrong one is accepted, a right
-// one refuted, or a text not understood.
+// one refuted, a text not understood, or one on which the verdict takes too much. Each pair has a process of its own.
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "equal/equal.h"
 #include "equal_truth.h"
+
+// What a pair may take of a process: more is a fault.
+enum { MAX_SECONDS = 20 };
+static const rlim_t MAX_BYTES = (rlim_t)2 << 30;
 
 enum { NOT_UNDERSTOOD = EQUAL_UNPROVED + 1, N_ANSWERS };
 static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unproved",
@@ -19,9 +27,11 @@ static const char *const answer_words[N_ANSWERS] = {"proved", "refuted", "unprov
 
 struct table {
     uint32_t counts[2][N_ANSWERS]; // by truth: equal, different
-    uint32_t n_unknown;
-    uint32_t n_refused, n_named; // of wrong programs; of these, those whose mistake's line is named
-    double seconds;              // of verdicts
+    uint32_t n_unknown, n_failed;  // that cannot be executed; on which the process ended
+    // Wrong programs that are not accepted; of these, those for which the statement of the mistake is named, or that of
+    // the first instruction that differs.
+    uint32_t n_refused, n_named;
+    double seconds; // of verdicts
 };
 
 struct asked {
@@ -61,20 +71,19 @@ static char *said_of(const struct asked *asked) {
     return text;
 }
 
-// The statement of the mistake as meta.json names it, such as `layers.py:73`; "" where it has none.
-static const char *mutated_line(const struct asked *asked) {
+// A place such as `layers.py:73` that meta.json has behind a key; "" where it has none.
+static const char *place_behind(struct asked *asked, const char *key) {
     const char *text = asked->sources.items[asked->pair.spec].text;
-    static const char KEY[] = "\"mutated\": \"";
-    const char *begin = strstr(text, KEY);
-    if (!begin)
+    const char *begin = strstr(text, key), *quote = begin ? strchr(begin + strlen(key), '"') : NULL;
+    if (!quote)
         return "";
-    begin += strlen(KEY);
-    return arena_format((struct arena *)&asked->arena, "%.*s", (int)strcspn(begin, "\""), begin);
+    return arena_format(&asked->arena, "%.*s", (int)strcspn(quote + 1, " \""), quote + 1);
 }
 
 static bool names_line(const char *said, const char *line) {
-    for (const char *at = strstr(said, line); at; at = strstr(at + 1, line))
-        if (!strchr("0123456789", at[strlen(line)]) || !at[strlen(line)])
+    size_t length = strlen(line);
+    for (const char *at = length ? strstr(said, line) : NULL; at; at = strstr(at + 1, line))
+        if (at[length] < '0' || at[length] > '9')
             return true;
     return false;
 }
@@ -83,8 +92,7 @@ static void print_row(const char *folder, const char *what, const char *said) {
     printf("%s: %s: %.*s\n", folder, what, (int)strcspn(said, "\n"), said);
 }
 
-static void enter(struct table *table, const char *folder, const struct asked *asked,
-                  enum truth truth) {
+static void enter(struct table *table, const char *folder, struct asked *asked, enum truth truth) {
     char *said = said_of(asked);
     table->counts[truth][asked->answer]++;
     if (truth == TRUTH_EQUAL && asked->answer != EQUAL_PROVED)
@@ -92,8 +100,9 @@ static void enter(struct table *table, const char *folder, const struct asked *a
     if (truth == TRUTH_DIFFERENT && asked->answer == EQUAL_PROVED)
         print_row(folder, "ACCEPTED", "a wrong program");
     if (truth == TRUTH_DIFFERENT && asked->answer != EQUAL_PROVED) {
-        const char *line = mutated_line(asked);
-        bool is_named = names_line(said, line);
+        const char *line = place_behind(asked, "\"mutated\":");
+        const char *first = place_behind(asked, "\"frames\":");
+        bool is_named = names_line(said, line) || names_line(said, first);
         table->n_refused++;
         table->n_named += is_named;
         if (!is_named)
@@ -120,10 +129,59 @@ static void judge(struct table *table, const char *folder) {
     arena_free(&asked.arena);
 }
 
+static void add(struct table *table, const struct table *of_pair) {
+    for (int truth = 0; truth < 2; truth++)
+        for (int answer = 0; answer < N_ANSWERS; answer++)
+            table->counts[truth][answer] += of_pair->counts[truth][answer];
+    table->n_unknown += of_pair->n_unknown;
+    table->n_refused += of_pair->n_refused;
+    table->n_named += of_pair->n_named;
+    table->seconds += of_pair->seconds;
+}
+
+// The child's part: judges the pair and writes its table to the parent.
+static void judge_limited(const char *folder, int to) {
+    setrlimit(RLIMIT_AS, &(struct rlimit){MAX_BYTES, MAX_BYTES});
+    alarm(MAX_SECONDS);
+    struct table table = {0};
+    judge(&table, folder);
+    fflush(stdout);
+    _exit(write(to, &table, sizeof table) != sizeof table);
+}
+
+static const char *why_failed(int status) {
+    if (!WIFSIGNALED(status))
+        return "too much memory";
+    return WTERMSIG(status) == SIGALRM ? "too much time" : strsignal(WTERMSIG(status));
+}
+
+static void judge_apart(struct table *table, const char *folder) {
+    int ends[2], status = 0;
+    fflush(stdout);
+    if (pipe(ends))
+        exit(2);
+    pid_t child = fork();
+    if (child < 0)
+        exit(2);
+    if (child == 0)
+        judge_limited(folder, ends[1]);
+    close(ends[1]);
+    struct table of_pair;
+    bool is_told = read(ends[0], &of_pair, sizeof of_pair) == sizeof of_pair;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    if (is_told) {
+        add(table, &of_pair);
+    } else {
+        print_row(folder, "FAILED", why_failed(status));
+        table->n_failed++;
+    }
+}
+
 int main(int n_arguments, char **arguments) {
     struct table table = {0};
     for (int i = 1; i < n_arguments; i++)
-        judge(&table, arguments[i]);
+        judge_apart(&table, arguments[i]);
     static const char *const truths[] = {"equal", "different"};
     for (int truth = 0; truth < 2; truth++) {
         printf("%s:", truths[truth]);
@@ -131,9 +189,10 @@ int main(int n_arguments, char **arguments) {
             printf(" %" PRIu32 " %s%s", table.counts[truth][answer], answer_words[answer],
                    answer + 1 < N_ANSWERS ? "," : "\n");
     }
-    printf("line named: %" PRIu32 " of %" PRIu32 "; cannot be executed: %" PRIu32 "; %.2f s\n",
-           table.n_named, table.n_refused, table.n_unknown, table.seconds);
+    printf("line named: %" PRIu32 " of %" PRIu32 "; cannot be executed: %" PRIu32
+           "; failed: %" PRIu32 "; %.2f s\n",
+           table.n_named, table.n_refused, table.n_unknown, table.n_failed, table.seconds);
     return table.counts[TRUTH_DIFFERENT][EQUAL_PROVED] + table.counts[TRUTH_EQUAL][EQUAL_REFUTED] +
-               table.counts[TRUTH_EQUAL][NOT_UNDERSTOOD] + table.n_unknown >
+               table.counts[TRUTH_EQUAL][NOT_UNDERSTOOD] + table.n_unknown + table.n_failed >
            0;
 }

@@ -9,7 +9,7 @@
 
 // Draws of inputs, each of which must be equal; and how far results may lie apart, relative to the largest number: fp64
 // loses nothing like it, and a mistake makes more.
-enum { N_DRAWS = 2 };
+enum { N_DRAWS = 4 };
 static const double LEAST_DIFFERENCE = 1e-10;
 
 static const char WRONG[] = "__wrong";
@@ -93,6 +93,19 @@ static bool is_square(const struct array_layout *layout) {
     return layout->name && strncmp(layout->name, "second", strlen("second")) == 0;
 }
 
+// An integer in its bounds, which are drawn more often than what is between: mistakes lie there.
+static int64_t draw_integer(const struct assumption *bounds, uint64_t *state) {
+    uint64_t n = (uint64_t)(bounds->most - bounds->least) + 1, drawn = random_bits(state);
+    switch (drawn & 3) {
+    case 0:
+        return bounds->least;
+    case 1:
+        return bounds->most;
+    default:
+        return bounds->least + (int64_t)((drawn >> 2) % n);
+    }
+}
+
 static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
     const struct array_layout *layout = &draw->pairing->parameters[parameter];
     const struct array_shape *shape = layout->shape;
@@ -107,10 +120,9 @@ static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
         return array;
     }
     struct assumption bounds = bounds_of(draw, parameter);
-    uint64_t n = (uint64_t)(bounds.most - bounds.least) + 1;
     array->integers = ARENA_ARRAY(draw->arena, int64_t, shape->n_elements);
     for (int64_t i = 0; i < shape->n_elements; i++)
-        array->integers[i] = bounds.least + (int64_t)(random_bits(&draw->state) % n);
+        array->integers[i] = draw_integer(&bounds, &draw->state);
     return array;
 }
 

@@ -1,6 +1,6 @@
-"""Layers of the models whose training is written as pairs. Each statement here is a "user's line": the texts name it."""
-from graph import (FLOAT, HALF, Node, compare, concatenate, convert, einsum, elementwise, hinted, iota, mean, pick, reduce, reshape,
-                   select, slice_of, take, total, unary)
+"""Layers of the models whose training is written as pairs. Statements here are users' lines, which the texts name."""
+from graph import (FLOAT, HALF, Node, compare, concatenate, convert, einsum, elementwise, hinted, iota, mean, pick,
+                   reduce, reshape, select, slice_of, take, total, unary)
 
 LEAST = -1e30
 

@@ -98,7 +98,8 @@ def draw_config(draw, factor):
     return Config(
         kind=kind, batch=size("batch", 2, 4) * microbatches, sequence=size("sequence", 2, 6),
         features=size("features", 3, 10), heads=heads, groups=groups, head=draw.choice([2, 4]),
-        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12), layers=factor("layer") if has_stages else draw.choice([1, 1, 2, 2, 3]),
+        mlp=size("mlp", 2, 12), vocab=size("vocab", 5, 12),
+        layers=factor("layer") if has_stages else draw.choice([1, 1, 2, 2, 3]),
         attends=draw.random() < 0.75, causal=draw.random() < 0.8, rotary=draw.random() < 0.4,
         base=draw.choice([100.0, 10000.0]), gated=draw.random() < 0.5, biases=draw.random() < 0.4,
         activation=draw.choice(["gelu", "silu", "silu", "relu", "tanh"]), norm=draw.choice(["rms", "rms", "layer"]),
@@ -316,7 +317,7 @@ def program_products(draw, config, style):
     labels = draw.choice(["bd", "bsd", "sbd", "bhsd", "bshk"])
     x = Node("parameter", [sizes[label] for label in labels], name="x")
     parameters = [Named("x", x, tuple(names[label] for label in labels))]
-    for step in range(draw.choice([1, 2, 3, 4])):
+    for step in range(draw.choice([2, 3, 4])):
         keep = [label for label in labels if label != "b"]
         gone = draw.choice(keep)
         new = draw.choice([label for label in "dhkf" if label not in labels] or [gone])

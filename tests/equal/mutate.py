@@ -342,7 +342,7 @@ def mutated(graph, mesh, draw):
     """A copy of the graph with one mistake, and the mistake; None where none could be planted."""
     entry, bodies = copied(graph)
     editors = [Editor(g, mesh, draw) for g in (entry, *bodies)]
-    for _ in range(50):
+    for _ in range(400):
         kind = draw.choices(list(KINDS), [weight for weight, _, _ in KINDS.values()])[0]
         _, fits, change = KINDS[kind]
         sites = [(edit, node) for edit in editors for node in edit.nodes if fits(edit, node)]

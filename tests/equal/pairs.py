@@ -21,7 +21,8 @@ from text import Printer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 AXES = {"data": ["dp", "data", "batch"], "fsdp": ["fsdp", "dp", "shard"], "zero1": ["dp", "data"],
-        "tensor": ["tp", "model", "mp"], "sequence": ["tp", "model"], "context": ["cp", "sp", "seq"], "stages": ["pp", "stage"]}
+        "tensor": ["tp", "model", "mp"], "sequence": ["tp", "model"], "context": ["cp", "sp", "seq"],
+        "stages": ["pp", "stage"]}
 SIZES = ((2,), (2,), (3,), (4,), (2, 2), (2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (2, 2, 2), (2, 3, 2))
 
 
@@ -48,7 +49,8 @@ def draw_strategy(draw):
     for role, _ in axes:
         names.append(draw.choice([n for n in AXES[role] if n not in names] or [f"axis_{len(names)}"]))
     for name, (role, _) in zip(names, axes):
-        wanted = {"data": ("batch",), "zero1": ("batch",), "fsdp": ("batch", "embed"), "context": ("sequence", "time"), "stages": ("layer",),
+        wanted = {"data": ("batch",), "zero1": ("batch",), "fsdp": ("batch", "embed"), "context": ("sequence", "time"),
+                  "stages": ("layer",),
                   "tensor": ("heads", "groups", "mlp", "vocab"),
                   "sequence": ("heads", "groups", "mlp", "vocab", "sequence")}[role]
         if role == "fsdp" and draw.random() < 0.5:
@@ -85,7 +87,8 @@ class Pair:
         mesh, self.seed = strategy.mesh, draw.random()
 
         def factor(name):
-            return mesh.product(strategy.rules.get({"features": "embed"}.get(name, name), ())) if draw.random() < 0.9 else 1
+            axes = strategy.rules.get({"features": "embed"}.get(name, name), ())
+            return mesh.product(axes) if draw.random() < 0.9 else 1
 
         self.config = config = draw_config(draw, factor)
         style = draw_style(draw)
@@ -113,7 +116,7 @@ class Pair:
         other = draw_style(self.draw) if self.draw.random() < 0.4 else dataclasses.replace(style)
         other.rings = self.draw.random() < 0.7 and self.can_ring()
         other.pipelines = self.draw.random() < 0.7 and self.can_stage()
-        other.slices_weights = self.draw.random() < 0.8
+        other.slices_weights = self.config.fuses_projections and self.draw.random() < 0.8
         return other
 
     def can_ring(self):
@@ -168,7 +171,8 @@ def with_mistake(pair, graph, mistake):
     """The text of a wrong program, and what is said of its mistake."""
     printer, text = pair.printed(graph)
     name = "%" + printer.names.get(id(mistake.node), "")
-    line = next((i for i, row in enumerate(text.split("\n"), 1) if row.strip().startswith((f"{name} =", f"ROOT {name} ="))), 0)
+    defines = (f"{name} =", f"ROOT {name} =")
+    line = next((i for i, row in enumerate(text.split("\n"), 1) if row.strip().startswith(defines)), 0)
     wrong = {"bug": mistake.kind}
     if mistake.frames:
         file, function, number = mistake.frames[0]

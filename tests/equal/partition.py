@@ -5,8 +5,8 @@ otherwise, it is moved (collectives.py). Right by construction: every rule is an
 A value whose layout is free in a dimension (a broadcast, an iota, what is computed of such) is made where it is wanted,
 once for each layout."""
 from collectives import Moves
-from graph import (FLOAT, REALS, Graph, Node, broadcast, compare, constant, convert, dot, elementwise, made_for, made_inside, reshape,
-                   select, transpose)
+from graph import (FLOAT, REALS, Graph, Node, broadcast, compare, constant, convert, dot, elementwise, made_for,
+                   made_inside, reshape, select, transpose)
 from mesh import Layout, distinct, local_shape, reshaped_cuts, whole
 from pipeline import pipeline
 from ring import ring_attention
@@ -369,7 +369,8 @@ class Scope:
         cuts = distinct(options, self.mesh, sizes, first=first)
         used = {axis for cut in cuts for axis in cut}
         kept_side = 0 if sides[0].partial else 1
-        kept = [axis for axis in sides[kept_side].partial if axis not in used and axis not in sides[1 - kept_side].partial]
+        used |= set(sides[1 - kept_side].partial)
+        kept = [axis for axis in sides[kept_side].partial if axis not in used]
         kept = tuple(kept) if self.chance(0.5) else ()
         locals_ = []
         for i, x in enumerate((a, b)):

@@ -192,9 +192,9 @@ class Printer:
             return [f"%{name} = {shape_text(node)} parameter({node.attributes['number']})"
                     f', metadata={{op_name="{node.attributes["name"]}"}}']
         if node.op == "broadcast" and node.operands[0].rank and self.draw.random() < self.repeats:
-            operands = [self.fresh("broadcast")]
-            lines.append(f"%{operands[0]} = {shape_text(node.operands[0])} broadcast(%{self.name_of(node.operands[0])}), "
-                         f"dimensions={braces(range(node.operands[0].rank))}"
+            x, operands = node.operands[0], [self.fresh("broadcast")]
+            lines.append(f"%{operands[0]} = {shape_text(x)} broadcast(%{self.name_of(x)}), "
+                         f"dimensions={braces(range(x.rank))}"
                          + self.metadata(node.frames, base, is_inside))
         if node.op in OUTLINED and self.draw.random() < self.outlines:
             word, extra = "call", f", to_apply=%{self.outlined(node, base)}"
@@ -385,7 +385,8 @@ class Printer:
         heads = ", ".join(f"{name}: {shape_text(node, False)}" for name, node in zip(names, graph.parameters))
         arrow = indexed([shape_text(p) for p in graph.parameters])
         partitions = f", num_partitions={self.mesh.count}" if self.mesh else ""
-        text = [f"HloModule {self.name}, entry_computation_layout={{({arrow})->{tuple_text(graph.results)}}}{partitions}"]
+        layout = f"{{({arrow})->{tuple_text(graph.results)}}}"
+        text = [f"HloModule {self.name}, entry_computation_layout={layout}{partitions}"]
         text += self.tables()
         for computation in self.computations:
             text += [*computation, ""]
