@@ -25,11 +25,26 @@ static bool gathers_parameters(const struct program *program, const struct state
            program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
 }
 
-static bool in_microbatch(const struct program *program, const struct statement_walk *walk) {
+static bool in_microbatches(const struct program *program, const struct statement_walk *walk) {
     for (int i = 0; i < walk->depth; i++)
         if (loop_counts_microbatches(program, walk_loop(walk, i), i))
             return true;
     return false;
+}
+
+// Which buffers are filled anew in each microbatch: in a loop over these, or in a pipeline's tasks, each of which is of
+// one, whatever loops there are. What the first of them needs may start in front of all.
+static const bool *gathered_anew(struct compilation *c) {
+    bool *anew = ARENA_ARRAY(&c->arena, bool, c->final->n_buffers + 1), in_task = false;
+    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind == STATEMENT_TASK)
+            in_task = walk.statement->task.kind != N_TASK_KINDS;
+        if (gathers_parameters(c->final, walk.statement) &&
+            (in_task || in_microbatches(c->final, &walk)))
+            anew[walk.statement->start.pieces[0].to.buffer] = true;
+    }
+    return anew;
 }
 
 // What a statement of the file has sent for it.
@@ -68,9 +83,11 @@ static void check_gathers(struct compilation *c) {
     const struct program *program = c->final;
     struct senders senders = {0};
     int64_t sent = 0, microbatches = program->job->sizes.microbatches;
+    const bool *anew = gathered_anew(c);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (microbatches > 1 && walk_next(&walk)) {
-        if (!gathers_parameters(program, walk.statement) || !in_microbatch(program, &walk))
+        if (!gathers_parameters(program, walk.statement) ||
+            !anew[walk.statement->start.pieces[0].to.buffer])
             continue;
         add_sent(c, &senders, walk.statement->span, c->account->sent[walk.statement->id]);
         sent += c->account->sent[walk.statement->id];
