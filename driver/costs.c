@@ -136,13 +136,18 @@ static void check_units(struct compilation *c) {
 
 // ---- W812: sums of copies ---------------------------------------------------------------------
 
-// What is sent by the statements that stand at a place.
+// What is sent by the statements that stand at a place; of a pipeline by the rank that sends most there.
 static int64_t sent_at(const struct compilation *c, const struct span *spans, struct span span) {
-    int64_t sent = 0;
-    for (uint32_t id = 0; id < c->final->job->n_ids; id++)
-        if (spans[id].source == span.source && spans[id].begin == span.begin)
-            sent += c->account->sent[id];
-    return sent;
+    const struct job *job = c->final->job;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        int64_t sent = 0;
+        for (uint32_t id = 0; id < job->n_ids; id++)
+            if (spans[id].source == span.source && spans[id].begin == span.begin)
+                sent += c->accounts[i]->sent[id];
+        most = sent > most ? sent : most;
+    }
+    return most;
 }
 
 // Warns at the collective itself; what makes the factor good again may be anywhere behind it.
@@ -277,12 +282,14 @@ static void check_whole_sums(struct compilation *c) {
 
 // ---- W814: tensor axes on slow links ----------------------------------------------------------
 
-// What an axis carries inside units: the layers wait for it, one after the other.
+// What an axis carries inside units: the layers wait for it, one after the other. What a pipeline's stages send each
+// other is awaited once for all layers of a stage, and travels while other microbatches are computed.
 static int64_t activations_sent(const struct compilation *c, unsigned axis) {
     int64_t sent = 0;
     for (uint32_t i = 0; i < c->account->n_transfers; i++) {
         const struct account_transfer *t = &c->account->transfers[i];
-        if (t->state == STATE_ACTIVATIONS && axis_list_has(&t->axes, axis))
+        if (t->state == STATE_ACTIVATIONS && t->kind != COLLECTIVE_SEND &&
+            axis_list_has(&t->axes, axis))
             sent += t->bytes;
     }
     return sent;
