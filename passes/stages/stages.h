@@ -250,6 +250,10 @@ struct making_part {
     struct step *step;
     uint32_t alone; // of what is made for this tensor alone it, from 1 on; 0: it is for all
 };
+static inline struct making_part part_of_rank(struct splitter *s, uint32_t rank,
+                                              enum step_kind kind) {
+    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind], 0};
+}
 
 buffer_id copy_on_rank(struct making_part *, buffer_id);
 // An item of a stage's tasks, of the microbatch at the moment.
