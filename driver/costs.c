@@ -34,14 +34,14 @@ static bool in_microbatches(const struct program *program, const struct statemen
 
 // Which buffers are filled anew in each microbatch: in a loop over these, or in a pipeline's tasks, each of which is of
 // one, whatever loops there are. What the first of them needs may start in front of all.
-static const bool *gathered_anew(struct compilation *c) {
-    bool *anew = ARENA_ARRAY(&c->arena, bool, c->final->n_buffers + 1), in_task = false;
-    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
+static const bool *gathered_anew(struct compilation *c, const struct program *program) {
+    bool *anew = ARENA_ARRAY(&c->arena, bool, program->n_buffers + 1), in_task = false;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
         if (walk.statement->kind == STATEMENT_TASK)
             in_task = walk.statement->task.kind != N_TASK_KINDS;
-        if (gathers_parameters(c->final, walk.statement) &&
-            (in_task || in_microbatches(c->final, &walk)))
+        if (gathers_parameters(program, walk.statement) &&
+            (in_task || in_microbatches(program, &walk)))
             anew[walk.statement->start.pieces[0].to.buffer] = true;
     }
     return anew;
@@ -80,17 +80,18 @@ static const struct sender *most_sent(const struct senders *senders) {
 // One warning for all gathers, where most is sent: a larger microbatch changes them together, and an
 // option there what costs most.
 static void check_gathers(struct compilation *c) {
-    const struct program *program = c->final;
+    const struct account *account = c->accounts[sends_most(c)];
+    const struct program *program = c->final->job->programs[sends_most(c)];
     struct senders senders = {0};
     int64_t sent = 0, microbatches = program->job->sizes.microbatches;
-    const bool *anew = gathered_anew(c);
+    const bool *anew = gathered_anew(c, program);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (microbatches > 1 && walk_next(&walk)) {
         if (!gathers_parameters(program, walk.statement) ||
             !anew[walk.statement->start.pieces[0].to.buffer])
             continue;
-        add_sent(c, &senders, walk.statement->span, c->account->sent[walk.statement->id]);
-        sent += c->account->sent[walk.statement->id];
+        add_sent(c, &senders, walk.statement->span, account->sent[walk.statement->id]);
+        sent += account->sent[walk.statement->id];
     }
     if (sent == 0)
         return;
@@ -99,7 +100,7 @@ static void check_gathers(struct compilation *c) {
                "parameters are gathered anew for each of %" PRId64 " microbatches", microbatches);
     diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
     diagnostic_note(d, "gathered once they would cost %s; in all, a step sends %s",
-                    bytes(c, sent / microbatches), bytes(c, c->account->total_bytes));
+                    bytes(c, sent / microbatches), bytes(c, account->total_bytes));
 }
 
 // ---- W815: gathers of single tensors ----------------------------------------------------------
