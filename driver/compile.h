@@ -79,8 +79,9 @@ static inline bool is_pipelined(const struct compilation *c) {
 // which need not be `final`. By number, where the job's programs have accounts:
 uint32_t holds_most(const struct compilation *, enum tier);
 uint32_t sends_most(const struct compilation *);
-int64_t most_copied(const struct compilation *, enum step_kind,
-                    enum tier); // bytes, in one such step
+uint32_t copies_most(const struct compilation *, enum step_kind);
+// Bytes that are copied to and from the tier in one such step.
+int64_t most_copied(const struct compilation *, enum step_kind, enum tier);
 // The first of their steps that could not be followed; NULL: all could.
 const struct too_long *find_too_long(const struct compilation *);
 // How long a step takes at least.
