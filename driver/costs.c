@@ -11,6 +11,11 @@ static const char *bytes(struct compilation *c, int64_t n) {
     return bytes_text(&c->arena, (double)n);
 }
 
+// The account that the prices of transfers are of, if nothing says which rank of a pipeline pays them.
+static const struct account *sending_account(const struct compilation *c) {
+    return c->accounts[sends_most(c)];
+}
+
 static const char *axes(struct compilation *c, const struct axis_list *list) {
     return mesh_axes_text(&c->final->job->mesh, list, &c->arena);
 }
@@ -80,7 +85,7 @@ static const struct sender *most_sent(const struct senders *senders) {
 // One warning for all gathers, where most is sent: a larger microbatch changes them together, and an
 // option there what costs most.
 static void check_gathers(struct compilation *c) {
-    const struct account *account = c->accounts[sends_most(c)];
+    const struct account *account = sending_account(c);
     const struct program *program = c->final->job->programs[sends_most(c)];
     struct senders senders = {0};
     int64_t sent = 0, microbatches = program->job->sizes.microbatches;
@@ -107,9 +112,10 @@ static void check_gathers(struct compilation *c) {
 
 // All gathers of a step, since those that other statements ask for are the same for both.
 static int64_t gathers(const struct compilation *c) {
+    const struct account *account = sending_account(c);
     int64_t count = 0;
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        const struct account_transfer *t = &account->transfers[i];
         if (collective_gathers(t->kind) && t->state == STATE_PARAMETERS && t->phase != PHASE_UPDATE)
             count += t->count;
     }
@@ -259,16 +265,15 @@ static bool must_come_first(const struct program *program, const struct transfer
     return program->job->policy.reproducible && before;
 }
 
-// Sums in steps; inside units partition sums what an operation needs whole.
-static void check_whole_sums(struct compilation *c) {
-    const struct program *program = c->final;
+static void check_sums_of_part(struct compilation *c, uint32_t part) {
+    const struct program *program = c->final->job->programs[part];
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
         const struct transfer *sum = &walk.statement->start;
         if (walk.statement->kind != STATEMENT_START || sum->exchange.kind != COLLECTIVE_ALL_REDUCE)
             continue;
         struct axis_list parts = parts_wanted(program, &walk);
-        int64_t sent = c->account->sent[walk.statement->id];
+        int64_t sent = c->accounts[part]->sent[walk.statement->id];
         if (parts.n == 0 || sent == 0 || must_come_first(program, sum, &parts))
             continue;
         struct diagnostic *d = report(c->diagnostics, W813, walk.statement->span,
@@ -281,14 +286,23 @@ static void check_whole_sums(struct compilation *c) {
     }
 }
 
+// Sums in steps; inside units partition sums what an operation needs whole. One part after the other, until something
+// is told: what is so of one is so of others.
+static void check_whole_sums(struct compilation *c) {
+    uint32_t told = c->diagnostics->n_items;
+    for (uint32_t i = 0; i < c->final->job->n_programs && c->diagnostics->n_items == told; i++)
+        check_sums_of_part(c, i);
+}
+
 // ---- W814: tensor axes on slow links ----------------------------------------------------------
 
 // What an axis carries inside units: the layers wait for it, one after the other. What a pipeline's stages send each
 // other is awaited once for all layers of a stage, and travels while other microbatches are computed.
 static int64_t activations_sent(const struct compilation *c, unsigned axis) {
+    const struct account *account = sending_account(c);
     int64_t sent = 0;
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        const struct account_transfer *t = &account->transfers[i];
         if (t->state == STATE_ACTIVATIONS && t->kind != COLLECTIVE_SEND &&
             axis_list_has(&t->axes, axis))
             sent += t->bytes;
