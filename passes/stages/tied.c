@@ -38,7 +38,7 @@ static bool holds_gradient(const struct splitter *s, buffer_id id) {
     bool stays = !split->is_made || split->is_outside;
     return buffer->tensor != NO_ID && stays &&
            (buffer->class == CLASS_GRADIENTS ||
-            (buffer->class == CLASS_TRANSIENT && split->is_made && is_begun_apart(s, id)));
+            (buffer->class == CLASS_TRANSIENT && is_begun_apart(s, id)));
 }
 
 // What tasks never add to, as a whole of which they add to the device's own part alone, is not told. False: the buffer
