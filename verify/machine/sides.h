@@ -7,8 +7,8 @@
 //              threads, where nothing is kept in between, and whatever else keeps more waits less.
 //   meeting    is a collective over the parts' axes. Each part starts its own half of it, by one
 //              name and slot, and waits until all with which it has groups wait for it: so it is
-//              between threads, which work off in their waits what all have given. Those over equal axes are started by all
-//              parts in one order, by which transports know them.
+//              between threads, which work off in their waits what all have given. Those over
+//              equal axes are started by all parts in one order, by which transports know them.
 //
 // What is given is a judgement, and what arrives is made of that alone: nothing is said of a message
 // but that it was sent. Since both ends are of one place along all other axes, it lies as it did.
