@@ -36,10 +36,14 @@ static void take_later(struct span *end, struct span span) {
         *end = (struct span){span.source, span.end, span.end};
 }
 
-// The place behind the last split of the strategy's own text, outside all scopes, or, where it has
-// none, behind the last of its statements about the whole model; nowhere: it has none of these.
+// The place behind the last split of the strategy's own text, of layers too, outside all scopes, or,
+// where it has none, behind the last of its statements about the whole model; nowhere: it has none of
+// these.
 static struct span end_of_statements(const struct strategy_config *strategy) {
     struct span own = span_nowhere(), any = span_nowhere();
+    const struct origin *layers = &strategy->pipeline.origin;
+    if (has_pipeline(&strategy->pipeline))
+        take_later(layers->kind == ORIGIN_STATEMENT ? &own : &any, layers->span);
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
         if (split->scope_depth == 0)
