@@ -7,6 +7,15 @@
 
 // ---- the method -------------------------------------------------------------------------------
 
+// `order.csv`, in quotes or not, where a method stands.
+static void report_file(struct resolver *r, const char *text, struct span span) {
+    size_t quotes = strspn(text, "\"");
+    const char *file = arena_string(r->arena, text + quotes, strcspn(text + quotes, "\""));
+    struct diagnostic *d = report(r->diagnostics, E103, span, "no schedule is called `%s`", text);
+    diagnostic_help(d, "an order in a file stands behind `from`: `schedule from \"%s\"`", file);
+    diagnostic_edit(d, span, "from \"%s\"", file);
+}
+
 // `1f1b` has been told as a number in no unit, which the help then is of.
 static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
     const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
@@ -14,7 +23,10 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
         arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
     const char *ours = translated(text, method_names, N_METHODS);
     struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
-    if (!d) {
+    bool names_file = value->kind == AST_DOTTED || value->kind == AST_STRING;
+    if (names_file && strchr(text, '.')) {
+        report_file(r, text, name.span);
+    } else if (!d) {
         report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
                        N_METHODS);
     } else if (ours) {
@@ -82,7 +94,9 @@ static bool read_stages(struct resolver *r, const struct ast_value *value,
         good &= read_stage(r, repeats ? element->repeat.each : element, &stage);
         if (times < 1 || times > LIMIT_LAYERS ||
             pipeline->n_stages + (uint64_t)times > LIMIT_LAYERS) {
-            report(r->diagnostics, E107, element->span, "more stages than a model can have layers");
+            report(r->diagnostics, E107, element->span, "%s",
+                   times < 1 ? "there must be at least 1 such stage"
+                             : "more stages than a model can have layers");
             return false;
         }
         stage.span = element->span;
