@@ -38,9 +38,10 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
 // ---- stages -----------------------------------------------------------------------------------
 
 // One summand of a stage: `embedding`, `head`, or a number of layers. False: reported.
-static bool add_to_stage(struct resolver *r, const struct ast_value *value,
-                         struct stage_config *stage) {
+static bool add_to_stage(struct resolver *r, const struct frame *frame,
+                         const struct ast_value *said, struct stage_config *stage) {
     static const char *const parts[] = {"embedding", "head"};
+    const struct ast_value *value = substitute(frame, said);
     if (value->kind != AST_NAME) {
         int64_t layers;
         if (!read_integer(r, value, "the layers of a stage", 0, LIMIT_LAYERS, &layers))
@@ -62,20 +63,20 @@ static bool add_to_stage(struct resolver *r, const struct ast_value *value,
     return good;
 }
 
-static bool read_stage(struct resolver *r, const struct ast_value *value,
+static bool read_stage(struct resolver *r, const struct frame *frame, const struct ast_value *value,
                        struct stage_config *stage) {
     *stage = (struct stage_config){.span = value->span};
     if (value->kind != AST_SUM)
-        return add_to_stage(r, value, stage);
+        return add_to_stage(r, frame, value, stage);
     bool good = true;
     for (uint32_t i = 0; i < value->elements.n; i++)
-        good &= add_to_stage(r, value->elements.items[i], stage);
+        good &= add_to_stage(r, frame, value->elements.items[i], stage);
     return good;
 }
 
 // `14 of 8` is 14 stages of 8 layers.
-static bool read_stages(struct resolver *r, const struct ast_value *value,
-                        struct pipeline_config *pipeline) {
+static bool read_stages(struct resolver *r, const struct frame *frame,
+                        const struct ast_value *value, struct pipeline_config *pipeline) {
     uint32_t cap = 0;
     pipeline->stages_span = value->span;
     if (value->kind == AST_NAME && strcmp(value->name, "auto") == 0)
@@ -91,7 +92,7 @@ static bool read_stages(struct resolver *r, const struct ast_value *value,
         bool repeats = element->kind == AST_REPEAT;
         int64_t times = repeats ? element->repeat.count.integer : 1;
         struct stage_config stage;
-        good &= read_stage(r, repeats ? element->repeat.each : element, &stage);
+        good &= read_stage(r, frame, repeats ? element->repeat.each : element, &stage);
         if (times < 1 || times > LIMIT_LAYERS ||
             pipeline->n_stages + (uint64_t)times > LIMIT_LAYERS) {
             report(r->diagnostics, E107, element->span, "%s",
@@ -122,7 +123,7 @@ static bool read_argument(struct resolver *r, const struct frame *frame,
     const struct ast_value *value = substitute(frame, argument->value);
     int argument_number = table_find(names, 2, argument->name.text);
     if (argument_number == 0)
-        return read_stages(r, value, pipeline);
+        return read_stages(r, frame, value, pipeline);
     if (argument_number < 0) {
         report_unknown_of(r, E104, argument->name, value, "argument of a schedule", names, 2);
         return false;
