@@ -56,6 +56,16 @@ static struct span end_of_statements(const struct strategy_config *strategy) {
     return own.source != NO_SOURCE ? own : any;
 }
 
+// The comment of a line stays with what stands in front of it: what is added has lines of its own.
+static struct span behind_comment(const struct compilation *c, struct span end) {
+    if (end.source == NO_SOURCE)
+        return end;
+    const char *rest = c->sources.items[end.source].text + end.end;
+    if (strncmp(rest + strspn(rest, " \t"), "//", 2) == 0)
+        end.begin = end.end += (uint32_t)strcspn(rest, "\r\n");
+    return end;
+}
+
 bool says_where_activations_live(const struct strategy_config *strategy) {
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
@@ -308,5 +318,6 @@ bool keeps_nearer(const struct editable *file, int away) {
 
 struct editable editable(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
-    return (struct editable){c, data_axes(strategy), end_of_statements(strategy)};
+    return (struct editable){c, data_axes(strategy),
+                             behind_comment(c, end_of_statements(strategy))};
 }
