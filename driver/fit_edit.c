@@ -227,12 +227,22 @@ static bool moves_all(const struct editable *file, int away, const struct mode_s
     return said->origin.kind == ORIGIN_STATEMENT;
 }
 
+// The same of an edit. What is recomputed leaves nothing to be moved in a pipeline but what layers hand
+// on, which stays.
+static const char *statement_of_edit(const struct editable *file, const struct edit *edit,
+                                     enum state state, const struct mode_statement **said) {
+    bool stays = state == STATE_ACTIVATIONS && edit->recomputed &&
+                 has_pipeline(&file->c->config.strategy.pipeline);
+    return stays ? NULL : away_statement(file, edit->away, state, said);
+}
+
 // A statement of the same that keeps it nearer gives way.
-static bool keep_away(const struct editable *file, int away, struct diagnostic *d,
+static bool keep_away(const struct editable *file, const struct edit *edit, struct diagnostic *d,
                       const char **added) {
+    int away = edit->away;
     for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
-        const char *statement = away_statement(file, away, state, &said);
+        const char *statement = statement_of_edit(file, edit, state, &said);
         if (!statement)
             continue;
         if (!said || !said->own_text)
@@ -262,7 +272,7 @@ bool write_edit(const struct editable *file, const struct edit *edit, struct dia
                                      mesh_axes_text(&file->c->config.mesh, &over, arena));
     if (edit->stage && !write_stage(file, edit->stage, tuple, d, &added))
         return false;
-    if (edit->away && !keep_away(file, edit->away, d, &added))
+    if (edit->away && !keep_away(file, edit, d, &added))
         return false;
     if (edit->recomputed)
         added = arena_format(arena, "%s\n  activations : recomputed", added);
@@ -292,7 +302,7 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
                          mesh_axes_text(&file->c->config.mesh, &over, arena));
     for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
-        const char *statement = away_statement(file, edit->away, state, &said);
+        const char *statement = statement_of_edit(file, edit, state, &said);
         if (statement)
             parts.items[parts.n++] = arena_format(arena, "`%s`", statement);
     }
