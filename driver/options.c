@@ -221,9 +221,23 @@ static const char *definition_without_value(const struct options *options) {
     return NULL;
 }
 
-static int too_many_operands(struct arena *arena, const struct options *options,
-                             const char *operand) {
-    const char *defined = definition_without_value(options);
+// `--timeline FILE.svg` leaves the picture behind as an operand. NULL: none of the two is one.
+static const char *picture_among(char **operands) {
+    for (int i = 0; i < 2; i++) {
+        const char *ending = strrchr(operands[i], '.');
+        if (ending && strcmp(ending, ".svg") == 0)
+            return operands[i];
+    }
+    return NULL;
+}
+
+static int too_many_operands(struct arena *arena, const struct options *options, char **operands) {
+    const char *defined = definition_without_value(options), *operand = operands[1];
+    const char *picture = picture_among(operands);
+    if (!defined && picture && option_given(options, OPTION_TIMELINE))
+        return usage_error(
+            "`%s` is one operand too many", operand,
+            arena_format(arena, "the picture stands behind `=`: `--timeline=%s`", picture));
     if (!defined && options->verb == VERB_RUN && option_given(options, OPTION_DATA))
         return usage_error("`%s` is one operand too many", operand,
                            "files of data: a pattern in quotes, as --data 'train_*.bin', or "
@@ -246,7 +260,7 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
                            file ? "name a .place file, or `-`"
                                 : "name a code such as E402, or a topic: `roles`, `coming-from`");
     if (verb_takes_one_file(options->verb) && optind + 1 < argc)
-        return too_many_operands(arena, options, argv[optind + 1]);
+        return too_many_operands(arena, options, argv + optind);
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];
