@@ -99,7 +99,7 @@ void propose_cheaper(struct compilation *c, const struct options *options, struc
     struct cheaper all[] = {with_kept_parameters(c, options), with_larger_microbatches(c, options)};
     const char *help = NULL;
     for (int i = 0; i < 2; i++) {
-        bool helps = all[i].words && all[i].tried.sent < c->account->total_bytes;
+        bool helps = all[i].words && all[i].tried.sent < c->accounts[sends_most(c)]->total_bytes;
         if (helps && fits_memory(&c->config.device, &all[i].tried))
             help = help ? arena_format(&c->arena, "%s; %s", help, price(c, &all[i]))
                         : price(c, &all[i]);

@@ -71,7 +71,13 @@ static void add_word(struct arena *arena, struct words *words, const char *begin
     ARENA_PUSH(arena, words->items, words->n, words->cap, word);
 }
 
-// What --strategy names, else all that have no parameters; none: the file says what is wrong.
+// What is compiled where nobody says with what arguments: `main`, whose parameters have defaults.
+static bool stands_alone(const struct ast_item *item) {
+    return item->kind == ITEM_STRATEGY &&
+           (item->strategy.parameters.n == 0 || strcmp(item->name.text, "main") == 0);
+}
+
+// What --strategy names, else all that stand alone; none: the file says what is wrong.
 static struct words strategies_of(struct columns *all, const char *path) {
     struct words words = {0};
     const char *given = all->options->values[OPTION_STRATEGY];
@@ -85,7 +91,7 @@ static struct words strategies_of(struct columns *all, const char *path) {
     compile(&c, &options, STAGE_PARSED);
     for (uint32_t i = 0; i < c.file.n; i++) {
         const struct ast_item *item = &c.file.items[i];
-        if (item->kind == ITEM_STRATEGY && item->strategy.parameters.n == 0)
+        if (stands_alone(item))
             add_word(&all->arena, &words, item->name.text, strlen(item->name.text));
     }
     compilation_free(&c);

@@ -103,19 +103,10 @@ static const char *states_text(struct compilation *c, const struct account_arena
                         bytes_text(&c->arena, (double)held->transient));
 }
 
-// The account of the program that has most of a tier.
-static const struct account *fullest_account(const struct compilation *c, enum tier tier) {
-    const struct account *most = c->accounts[0];
-    for (uint32_t i = 1; i < c->final->job->n_programs; i++)
-        if (c->accounts[i]->arenas[tier].peak > most->arenas[tier].peak)
-            most = c->accounts[i];
-    return most;
-}
-
 // E701, W801: what the plan needs against what the device has, and its host for each device.
 static void check_memory(struct compilation *c, enum tier tier) {
     const struct device_config *device = &c->config.device;
-    const struct account_arena *arena = &fullest_account(c, tier)->arenas[tier];
+    const struct account_arena *arena = &c->accounts[holds_most(c, tier)]->arenas[tier];
     int64_t limit = tier_limit(device, tier), peak = arena->peak;
     if (!limit || peak <= limit / 10 * 8)
         return;
@@ -137,10 +128,7 @@ static void check_memory(struct compilation *c, enum tier tier) {
 
 // E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.
 static bool check_sent(struct compilation *c) {
-    const struct account *account = c->accounts[0];
-    for (uint32_t i = 1; i < c->final->job->n_programs; i++)
-        if (c->accounts[i]->total_bytes > account->total_bytes)
-            account = c->accounts[i];
+    const struct account *account = c->accounts[sends_most(c)];
     const struct account_transfer *most = account->transfers;
     if (account->total_bytes <= (int64_t)LIMIT_DEVICE_BYTES)
         return true;
@@ -178,8 +166,9 @@ static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final->job, &c->arena, c->diagnostics);
     check_memory(c, TIER_DEVICE);
     check_memory(c, TIER_HOST);
-    if (c->account->too_long.statements)
-        report_too_long(c->diagnostics, &c->account->too_long);
+    const struct too_long *too_long = find_too_long(c);
+    if (too_long)
+        report_too_long(c->diagnostics, too_long);
     else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
         edited_check(c);
         check_said(c);

@@ -75,13 +75,25 @@ static inline bool is_pipelined(const struct compilation *c) {
     return c->placement.pipeline.schedule;
 }
 
-// How long a step takes at least; of a compilation with an account.
+// How long a step takes at least.
 struct step_time compilation_time(const struct compilation *);
 
 // The program that has all of the strategy's states: `final`, or of a pipeline `whole`.
 static inline const struct program *whole_program(const struct compilation *c) {
     return c->whole ? c->whole : c->final;
 }
+
+// ---- most.c -----------------------------------------------------------------------------------
+
+// Ranks of a pipeline hold, send and copy differently: what is said of all of them is of the one that has most of it,
+// which need not be `final`. By number, where the job's programs have accounts:
+uint32_t holds_most(const struct compilation *, enum tier);
+uint32_t sends_most(const struct compilation *);
+uint32_t copies_most(const struct compilation *, enum step_kind);
+// Bytes that are copied to and from the tier in one such step.
+int64_t most_copied(const struct compilation *, enum step_kind, enum tier);
+// The first of their steps that could not be followed; NULL: all could.
+const struct too_long *find_too_long(const struct compilation *);
 
 // ---- fix.c ------------------------------------------------------------------------------------
 

@@ -11,6 +11,11 @@ static const char *bytes(struct compilation *c, int64_t n) {
     return bytes_text(&c->arena, (double)n);
 }
 
+// The account that the prices of transfers are of, if nothing says which rank of a pipeline pays them.
+static const struct account *sending_account(const struct compilation *c) {
+    return c->accounts[sends_most(c)];
+}
+
 static const char *axes(struct compilation *c, const struct axis_list *list) {
     return mesh_axes_text(&c->final->job->mesh, list, &c->arena);
 }
@@ -25,11 +30,26 @@ static bool gathers_parameters(const struct program *program, const struct state
            program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
 }
 
-static bool in_microbatch(const struct program *program, const struct statement_walk *walk) {
+static bool in_microbatches(const struct program *program, const struct statement_walk *walk) {
     for (int i = 0; i < walk->depth; i++)
         if (loop_counts_microbatches(program, walk_loop(walk, i), i))
             return true;
     return false;
+}
+
+// Which buffers are filled anew in each microbatch: in a loop over these, or in a pipeline's tasks, each of which is of
+// one, whatever loops there are. What the first of them needs may start in front of all.
+static const bool *gathered_anew(struct compilation *c, const struct program *program) {
+    bool *anew = ARENA_ARRAY(&c->arena, bool, program->n_buffers + 1), in_task = false;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind == STATEMENT_TASK)
+            in_task = walk.statement->task.kind != N_TASK_KINDS;
+        if (gathers_parameters(program, walk.statement) &&
+            (in_task || in_microbatches(program, &walk)))
+            anew[walk.statement->start.pieces[0].to.buffer] = true;
+    }
+    return anew;
 }
 
 // What a statement of the file has sent for it.
@@ -65,15 +85,18 @@ static const struct sender *most_sent(const struct senders *senders) {
 // One warning for all gathers, where most is sent: a larger microbatch changes them together, and an
 // option there what costs most.
 static void check_gathers(struct compilation *c) {
-    const struct program *program = c->final;
+    const struct account *account = sending_account(c);
+    const struct program *program = c->final->job->programs[sends_most(c)];
     struct senders senders = {0};
     int64_t sent = 0, microbatches = program->job->sizes.microbatches;
+    const bool *anew = gathered_anew(c, program);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (microbatches > 1 && walk_next(&walk)) {
-        if (!gathers_parameters(program, walk.statement) || !in_microbatch(program, &walk))
+        if (!gathers_parameters(program, walk.statement) ||
+            !anew[walk.statement->start.pieces[0].to.buffer])
             continue;
-        add_sent(c, &senders, walk.statement->span, c->account->sent[walk.statement->id]);
-        sent += c->account->sent[walk.statement->id];
+        add_sent(c, &senders, walk.statement->span, account->sent[walk.statement->id]);
+        sent += account->sent[walk.statement->id];
     }
     if (sent == 0)
         return;
@@ -82,16 +105,17 @@ static void check_gathers(struct compilation *c) {
                "parameters are gathered anew for each of %" PRId64 " microbatches", microbatches);
     diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
     diagnostic_note(d, "gathered once they would cost %s; in all, a step sends %s",
-                    bytes(c, sent / microbatches), bytes(c, c->account->total_bytes));
+                    bytes(c, sent / microbatches), bytes(c, account->total_bytes));
 }
 
 // ---- W815: gathers of single tensors ----------------------------------------------------------
 
 // All gathers of a step, since those that other statements ask for are the same for both.
 static int64_t gathers(const struct compilation *c) {
+    const struct account *account = sending_account(c);
     int64_t count = 0;
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        const struct account_transfer *t = &account->transfers[i];
         if (collective_gathers(t->kind) && t->state == STATE_PARAMETERS && t->phase != PHASE_UPDATE)
             count += t->count;
     }
@@ -119,13 +143,18 @@ static void check_units(struct compilation *c) {
 
 // ---- W812: sums of copies ---------------------------------------------------------------------
 
-// What is sent by the statements that stand at a place.
+// What is sent by the statements that stand at a place; of a pipeline by the rank that sends most there.
 static int64_t sent_at(const struct compilation *c, const struct span *spans, struct span span) {
-    int64_t sent = 0;
-    for (uint32_t id = 0; id < c->final->job->n_ids; id++)
-        if (spans[id].source == span.source && spans[id].begin == span.begin)
-            sent += c->account->sent[id];
-    return sent;
+    const struct job *job = c->final->job;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < job->n_programs; i++) {
+        int64_t sent = 0;
+        for (uint32_t id = 0; id < job->n_ids; id++)
+            if (spans[id].source == span.source && spans[id].begin == span.begin)
+                sent += c->accounts[i]->sent[id];
+        most = sent > most ? sent : most;
+    }
+    return most;
 }
 
 // Warns at the collective itself; what makes the factor good again may be anywhere behind it.
@@ -236,16 +265,15 @@ static bool must_come_first(const struct program *program, const struct transfer
     return program->job->policy.reproducible && before;
 }
 
-// Sums in steps; inside units partition sums what an operation needs whole.
-static void check_whole_sums(struct compilation *c) {
-    const struct program *program = c->final;
+static void check_sums_of_part(struct compilation *c, uint32_t part) {
+    const struct program *program = c->final->job->programs[part];
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
         const struct transfer *sum = &walk.statement->start;
         if (walk.statement->kind != STATEMENT_START || sum->exchange.kind != COLLECTIVE_ALL_REDUCE)
             continue;
         struct axis_list parts = parts_wanted(program, &walk);
-        int64_t sent = c->account->sent[walk.statement->id];
+        int64_t sent = c->accounts[part]->sent[walk.statement->id];
         if (parts.n == 0 || sent == 0 || must_come_first(program, sum, &parts))
             continue;
         struct diagnostic *d = report(c->diagnostics, W813, walk.statement->span,
@@ -258,14 +286,25 @@ static void check_whole_sums(struct compilation *c) {
     }
 }
 
+// Sums in steps; inside units partition sums what an operation needs whole. One part after the other, until something
+// is told: what is so of one is so of others.
+static void check_whole_sums(struct compilation *c) {
+    uint32_t told = c->diagnostics->n_items;
+    for (uint32_t i = 0; i < c->final->job->n_programs && c->diagnostics->n_items == told; i++)
+        check_sums_of_part(c, i);
+}
+
 // ---- W814: tensor axes on slow links ----------------------------------------------------------
 
-// What an axis carries inside units: the layers wait for it, one after the other.
+// What an axis carries inside units: the layers wait for it, one after the other. What a pipeline's stages send each
+// other is awaited once for all layers of a stage, and travels while other microbatches are computed.
 static int64_t activations_sent(const struct compilation *c, unsigned axis) {
+    const struct account *account = sending_account(c);
     int64_t sent = 0;
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
-        if (t->state == STATE_ACTIVATIONS && axis_list_has(&t->axes, axis))
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        const struct account_transfer *t = &account->transfers[i];
+        if (t->state == STATE_ACTIVATIONS && t->kind != COLLECTIVE_SEND &&
+            axis_list_has(&t->axes, axis))
             sent += t->bytes;
     }
     return sent;

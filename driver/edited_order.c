@@ -21,7 +21,8 @@ void edited_read_order(struct compilation *c) {
         return;
     for (uint32_t rank = 0; rank < own->n_ranks; rank++)
         c->reordered |= !same_tasks(&own->ranks[rank], &said->ranks[rank]);
-    c->placement.pipeline.schedule = own;
+    if (c->reordered) // labels do not say which tasks overlap
+        c->placement.pipeline.schedule = own;
 }
 
 void edited_check_order(struct compilation *c) {

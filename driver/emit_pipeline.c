@@ -54,14 +54,6 @@ struct arrivals {
     uint32_t n, cap;
 };
 
-// The stage that reads what a task makes, if another rank has it.
-static bool is_sent(const struct schedule *s, const struct task *task, uint32_t *reader) {
-    bool forward = task->kind == TASK_FORWARD;
-    *reader = forward ? task->stage + 1 : task->stage - 1;
-    return task->kind != TASK_WEIGHTS && task->stage != (forward ? s->n_stages - 1 : 0) &&
-           s->rank_of[*reader] != s->rank_of[task->stage];
-}
-
 static size_t slot_of(const struct schedule *s, bool forward, uint32_t stage, uint32_t m) {
     return ((size_t)!forward * s->n_stages + stage) * s->n_microbatches + m;
 }
@@ -95,7 +87,7 @@ static struct arrivals *find_arrivals(struct arena *arena, const struct schedule
     for (uint32_t rank = 0; rank < s->n_ranks; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
             const struct task *task = &s->ranks[rank].tasks[i];
-            if (!is_sent(s, task, &reader))
+            if (!task_is_sent(s, task, &reader))
                 continue;
             bool forward = task->kind == TASK_FORWARD;
             struct arrivals *to = &all[s->rank_of[reader]];
@@ -128,7 +120,7 @@ static void print_waits_of_forward(const struct schedule *s, const struct task *
     uint32_t reader;
     struct task forward = {
         .kind = TASK_FORWARD, .stage = task->stage, .microbatch = task->microbatch};
-    if (is_backward(task) && is_sent(s, &forward, &reader))
+    if (is_backward(task) && task_is_sent(s, &forward, &reader))
         fprintf(to, ",%uWAIT_SEND_F%u", task->stage, task->microbatch);
 }
 
@@ -136,7 +128,7 @@ static void print_waits_of_backward(const struct schedule *s, const struct rank_
                                     FILE *to) {
     uint32_t reader;
     for (uint32_t i = 0; i < list->n; i++)
-        if (is_backward(&list->tasks[i]) && is_sent(s, &list->tasks[i], &reader))
+        if (is_backward(&list->tasks[i]) && task_is_sent(s, &list->tasks[i], &reader))
             fprintf(to, ",%uWAIT_SEND_B%u", list->tasks[i].stage, list->tasks[i].microbatch);
 }
 
@@ -152,7 +144,7 @@ static void print_with_messages(const struct schedule *s, uint32_t rank,
                     arrivals->items[next].forward ? 'F' : 'B', arrivals->items[next].microbatch);
         i += print_cell(list, i, to);
         for (uint32_t k = first; k < i; k++)
-            if (is_sent(s, &list->tasks[k], &reader))
+            if (task_is_sent(s, &list->tasks[k], &reader))
                 fprintf(to, ",%uSEND_%c%u", list->tasks[k].stage,
                         list->tasks[k].kind == TASK_FORWARD ? 'F' : 'B', list->tasks[k].microbatch);
         for (uint32_t k = first; k < i; k++)

@@ -36,10 +36,14 @@ static void take_later(struct span *end, struct span span) {
         *end = (struct span){span.source, span.end, span.end};
 }
 
-// The place behind the last split of the strategy's own text, outside all scopes, or, where it has
-// none, behind the last of its statements about the whole model; nowhere: it has none of these.
+// The place behind the last split of the strategy's own text, of layers too, outside all scopes, or,
+// where it has none, behind the last of its statements about the whole model; nowhere: it has none of
+// these.
 static struct span end_of_statements(const struct strategy_config *strategy) {
     struct span own = span_nowhere(), any = span_nowhere();
+    const struct origin *layers = &strategy->pipeline.origin;
+    if (has_pipeline(&strategy->pipeline))
+        take_later(layers->kind == ORIGIN_STATEMENT ? &own : &any, layers->span);
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
         if (split->scope_depth == 0)
@@ -50,6 +54,16 @@ static struct span end_of_statements(const struct strategy_config *strategy) {
             strategy->modes[m].statement_span.source != NO_SOURCE)
             take_later(&any, strategy->modes[m].statement_span);
     return own.source != NO_SOURCE ? own : any;
+}
+
+// The comment of a line stays with what stands in front of it: what is added has lines of its own.
+static struct span behind_comment(const struct compilation *c, struct span end) {
+    if (end.source == NO_SOURCE)
+        return end;
+    const char *rest = c->sources.items[end.source].text + end.end;
+    if (strncmp(rest + strspn(rest, " \t"), "//", 2) == 0)
+        end.begin = end.end += (uint32_t)strcspn(rest, "\r\n");
+    return end;
 }
 
 bool says_where_activations_live(const struct strategy_config *strategy) {
@@ -213,12 +227,22 @@ static bool moves_all(const struct editable *file, int away, const struct mode_s
     return said->origin.kind == ORIGIN_STATEMENT;
 }
 
+// The same of an edit. What is recomputed leaves nothing to be moved in a pipeline but what layers hand
+// on, which stays.
+static const char *statement_of_edit(const struct editable *file, const struct edit *edit,
+                                     enum state state, const struct mode_statement **said) {
+    bool stays = state == STATE_ACTIVATIONS && edit->recomputed &&
+                 has_pipeline(&file->c->config.strategy.pipeline);
+    return stays ? NULL : away_statement(file, edit->away, state, said);
+}
+
 // A statement of the same that keeps it nearer gives way.
-static bool keep_away(const struct editable *file, int away, struct diagnostic *d,
+static bool keep_away(const struct editable *file, const struct edit *edit, struct diagnostic *d,
                       const char **added) {
+    int away = edit->away;
     for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
-        const char *statement = away_statement(file, away, state, &said);
+        const char *statement = statement_of_edit(file, edit, state, &said);
         if (!statement)
             continue;
         if (!said || !said->own_text)
@@ -248,7 +272,7 @@ bool write_edit(const struct editable *file, const struct edit *edit, struct dia
                                      mesh_axes_text(&file->c->config.mesh, &over, arena));
     if (edit->stage && !write_stage(file, edit->stage, tuple, d, &added))
         return false;
-    if (edit->away && !keep_away(file, edit->away, d, &added))
+    if (edit->away && !keep_away(file, edit, d, &added))
         return false;
     if (edit->recomputed)
         added = arena_format(arena, "%s\n  activations : recomputed", added);
@@ -278,7 +302,7 @@ const char *edit_words(const struct editable *file, const struct edit *edit) {
                          mesh_axes_text(&file->c->config.mesh, &over, arena));
     for (int state = 0; state < N_STATES; state++) {
         const struct mode_statement *said;
-        const char *statement = away_statement(file, edit->away, state, &said);
+        const char *statement = statement_of_edit(file, edit, state, &said);
         if (statement)
             parts.items[parts.n++] = arena_format(arena, "`%s`", statement);
     }
@@ -304,5 +328,6 @@ bool keeps_nearer(const struct editable *file, int away) {
 
 struct editable editable(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
-    return (struct editable){c, data_axes(strategy), end_of_statements(strategy)};
+    return (struct editable){c, data_axes(strategy),
+                             behind_comment(c, end_of_statements(strategy))};
 }

@@ -221,9 +221,23 @@ static const char *definition_without_value(const struct options *options) {
     return NULL;
 }
 
-static int too_many_operands(struct arena *arena, const struct options *options,
-                             const char *operand) {
-    const char *defined = definition_without_value(options);
+// `--timeline FILE.svg` leaves the picture behind as an operand. NULL: none of the two is one.
+static const char *picture_among(char **operands) {
+    for (int i = 0; i < 2; i++) {
+        const char *ending = strrchr(operands[i], '.');
+        if (ending && strcmp(ending, ".svg") == 0)
+            return operands[i];
+    }
+    return NULL;
+}
+
+static int too_many_operands(struct arena *arena, const struct options *options, char **operands) {
+    const char *defined = definition_without_value(options), *operand = operands[1];
+    const char *picture = picture_among(operands);
+    if (!defined && picture && option_given(options, OPTION_TIMELINE))
+        return usage_error(
+            "`%s` is one operand too many", operand,
+            arena_format(arena, "the picture stands behind `=`: `--timeline=%s`", picture));
     if (!defined && options->verb == VERB_RUN && option_given(options, OPTION_DATA))
         return usage_error("`%s` is one operand too many", operand,
                            "files of data: a pattern in quotes, as --data 'train_*.bin', or "
@@ -238,8 +252,8 @@ static int too_many_operands(struct arena *arena, const struct options *options,
                            : "one file at a time; put names with spaces into quotes");
 }
 
-// Exactly one file: `placec opt a.place b.place` would otherwise do half of what it seems to. Codes
-// are looked up one by one.
+// As many as the verb takes: `placec opt a.place b.place` would otherwise do half of what it seems to.
+// Codes are looked up one by one.
 static int take_operand(struct arena *arena, int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
     bool file = verb_takes_file(options->verb);
@@ -252,7 +266,7 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
                                   : "name a code such as E402, or a topic: `roles`, `coming-from`");
     int n = verb_operands(options->verb);
     if (n && optind + n < argc)
-        return too_many_operands(arena, options, argv[optind + n]);
+        return too_many_operands(arena, options, argv + optind + n - 1);
     if (optind + n > argc)
         return usage_error("`placec %s` needs another operand", row->name,
                            "name the HLO text of one device, then that of each device of the mesh");

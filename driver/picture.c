@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/overwrite.h"
+#include "driver/report_pipeline.h"
 #include "driver/timeline.h"
 #include "runtime/host/file.h"
 
@@ -85,9 +86,8 @@ static void print_picture(struct compilation *c, struct picture *picture) {
     uint64_t legend = TOP + (uint64_t)s->n_ranks * ROW + ROW / 2;
     if (width < LEFT + N_TASK_KINDS * LEGEND)
         width = LEFT + N_TASK_KINDS * LEGEND;
-    const char *title =
-        arena_format(&c->arena, "%s: strategy %s, %s", c->path, c->config.strategy.name,
-                     pipeline_schedule_name(&c->config.strategy.pipeline));
+    const char *title = arena_format(&c->arena, "%s: strategy %s, %s", c->path,
+                                     c->config.strategy.name, pipeline_order_name(c));
     fprintf(picture->to,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%llu\" height=\"%llu\" "
             "font-family=\"sans-serif\" font-size=\"11\">\n<title>",

@@ -289,19 +289,11 @@ static json_t *communication_json(struct compilation *c) {
 }
 
 // Bytes that one device copies to and from what is further away.
-static json_t *copied_json(const int64_t bytes[N_TIERS]) {
+static json_t *copied_json(const struct compilation *c, enum step_kind step) {
     json_t *copied = json_object();
     for (int i = TIER_DEVICE + 1; i < N_TIERS; i++)
-        json_object_set_new(copied, tier_names[i], json_integer(bytes[i]));
+        json_object_set_new(copied, tier_names[i], json_integer(most_copied(c, step, i)));
     return copied;
-}
-
-// By the device that sends most.
-static int64_t most_sent(const struct compilation *c) {
-    int64_t most = 0;
-    for (uint32_t i = 0; i < c->final->job->n_programs; i++)
-        most = c->accounts[i]->total_bytes > most ? c->accounts[i]->total_bytes : most;
-    return most;
 }
 
 // What only a program that is right has, be it too large for the device; of any other these keys
@@ -312,9 +304,10 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "placement", placement_json(c, &table));
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
-    json_object_set_new(root, "communication_total", json_integer(most_sent(c)));
-    json_object_set_new(root, "copied", copied_json(c->account->copied));
-    json_object_set_new(root, "copied_to_average", copied_json(c->account->copied_to_average));
+    json_object_set_new(root, "communication_total",
+                        json_integer(c->accounts[sends_most(c)]->total_bytes));
+    json_object_set_new(root, "copied", copied_json(c, STEP_TRAIN));
+    json_object_set_new(root, "copied_to_average", copied_json(c, STEP_AVERAGE));
     json_object_set_new(root, "time", time_json(c));
 }
 

@@ -8,6 +8,10 @@ static const struct pipeline_config *said(const struct compilation *c) {
     return &c->config.strategy.pipeline;
 }
 
+const char *pipeline_order_name(const struct compilation *c) {
+    return c->reordered ? "in an order of its own" : pipeline_schedule_name(said(c));
+}
+
 // Stages are told up to so many; of more the first and the last, since those of a method are at even distances.
 enum { LAYERS_COLUMNS = 18, MOST_WORDS = 6, FIRST_WORDS = 3, LAST_WORDS = 2 };
 
@@ -55,8 +59,7 @@ void report_pipeline(struct compilation *c, FILE *to) {
     const struct pipeline_account *pipeline = account_pipeline(&c->placement, &c->arena);
     fprintf(to, "\n  pipeline over %s, %s: idle %" PRId64 "/%" PRId64 " of the time",
             mesh_axes_text(&c->config.mesh, &c->placement.pipeline.axes, &c->arena),
-            c->reordered ? "in an order of its own" : pipeline_schedule_name(said(c)),
-            pipeline->bubble[0], pipeline->bubble[1]);
+            pipeline_order_name(c), pipeline->bubble[0], pipeline->bubble[1]);
     fprintf(to, ", %.1f %% by operations\n", 100 * pipeline->idle);
     fprintf(to, "    rank %-*s  work in flight      states        peak        sent\n",
             LAYERS_COLUMNS, "layers");

@@ -124,7 +124,7 @@ static const char *unit_at_peak(const struct compilation *c) {
 
 // Prints what is kept elsewhere, at its own fullest moment.
 static void print_elsewhere(struct compilation *c, enum tier tier, FILE *to) {
-    const struct account_arena *arena = &c->account->arenas[tier];
+    const struct account_arena *arena = &c->accounts[holds_most(c, tier)]->arenas[tier];
     const char *states = "";
     int64_t limit = tier_limit(&c->config.device, tier);
     if (arena->peak == 0)
@@ -177,10 +177,10 @@ static void print_memory(struct compilation *c, FILE *to) {
 }
 
 // Prints what is sent over the axes, in the order of the step.
-static void print_transfers_over(struct compilation *c, enum step_kind step,
-                                 const struct axis_list *axes, FILE *to) {
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
+static void print_transfers_over(struct compilation *c, const struct account *account,
+                                 enum step_kind step, const struct axis_list *axes, FILE *to) {
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        const struct account_transfer *t = &account->transfers[i];
         if (t->step != step || !axis_list_equal(&t->axes, axes))
             continue;
         fprintf(to, "      %-8s %-14s %-11s %-9s %7" PRId64 " times %12s\n", phase_names[t->phase],
@@ -216,8 +216,8 @@ static void print_sum(struct compilation *c, const char *of, int64_t bytes, FILE
 
 // Prints for each product of axes what crosses it, a line for each kind of collective and what it
 // carries.
-static void print_transfers(struct compilation *c, enum step_kind step, FILE *to) {
-    const struct account *account = c->account;
+static void print_transfers(struct compilation *c, const struct account *account,
+                            enum step_kind step, FILE *to) {
     for (uint32_t i = 0; i < account->n_transfers; i++) {
         const struct axis_list *axes = &account->transfers[i].axes;
         if (account->transfers[i].step != step || !names_axes(account, i))
@@ -225,26 +225,28 @@ static void print_transfers(struct compilation *c, enum step_kind step, FILE *to
         print_sum(c, mesh_axes_text(&c->final->job->mesh, axes, &c->arena),
                   bytes_sent(account, step, axes), to);
         fprintf(to, "\n");
-        print_transfers_over(c, step, axes, to);
+        print_transfers_over(c, account, step, axes, to);
     }
     print_sum(c, "in all", bytes_sent(account, step, NULL), to);
 }
 
 static void print_communication(struct compilation *c, FILE *to) {
+    const struct account *account = c->accounts[sends_most(c)];
     int64_t every = c->final->job->policy.average_every;
-    if (c->account->n_transfers == 0) {
+    if (account->n_transfers == 0) {
         fprintf(to, "\n  nothing is sent\n");
         return;
     }
-    fprintf(to, "\n  sent by a device in one step\n");
-    print_transfers(c, STEP_TRAIN, to);
+    fprintf(to, "\n  sent by a device in one step%s\n",
+            is_pipelined(c) ? ", of the rank that sends most" : "");
+    print_transfers(c, account, STEP_TRAIN, to);
     fprintf(to, "\n");
     if (every == 0)
         return;
     fprintf(to, "\n  sent to average parameters, after every %" PRId64 " step%s\n", every,
             plural_s(every));
-    print_transfers(c, STEP_AVERAGE, to);
-    double bytes = (double)bytes_sent(c->account, STEP_AVERAGE, NULL);
+    print_transfers(c, account, STEP_AVERAGE, to);
+    double bytes = (double)bytes_sent(account, STEP_AVERAGE, NULL);
     fprintf(to, "\n    %-60s %12s\n", "for each step",
             bytes_text(&c->arena, bytes / (double)every));
 }
@@ -252,7 +254,7 @@ static void print_communication(struct compilation *c, FILE *to) {
 // Prints a line for each way between tiers and what goes there.
 static void print_copies_of(struct compilation *c, enum step_kind step, const char *title,
                             FILE *to) {
-    const struct account *account = c->account;
+    const struct account *account = c->accounts[copies_most(c, step)];
     int64_t bytes = 0;
     for (uint32_t i = 0; i < account->n_copies; i++) {
         const struct account_copy *copy = &account->copies[i];
@@ -274,7 +276,10 @@ static void print_copies_of(struct compilation *c, enum step_kind step, const ch
 
 static void print_copies(struct compilation *c, FILE *to) {
     int64_t every = c->final->job->policy.average_every;
-    print_copies_of(c, STEP_TRAIN, "copied by a device in one step", to);
+    print_copies_of(c, STEP_TRAIN,
+                    is_pipelined(c) ? "copied by a device in one step, of the rank that copies most"
+                                    : "copied by a device in one step",
+                    to);
     print_copies_of(c, STEP_AVERAGE,
                     arena_format(&c->arena,
                                  "copied to average parameters, after every %" PRId64 " step%s",

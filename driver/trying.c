@@ -20,11 +20,11 @@ static size_t length_of(const struct compilation *trial) {
 }
 
 static void read_account(const struct compilation *trial, struct tried *tried) {
-    tried->sent = trial->account->total_bytes;
+    tried->sent = trial->accounts[sends_most(trial)]->total_bytes;
     tried->time = compilation_time(trial);
     for (int t = 0; t < N_TIERS; t++) {
-        tried->peak[t] = trial->account->arenas[t].peak;
-        tried->copied += trial->account->copied[t];
+        tried->peak[t] = trial->accounts[holds_most(trial, t)]->arenas[t].peak;
+        tried->copied += most_copied(trial, STEP_TRAIN, t);
     }
 }
 
@@ -37,8 +37,8 @@ bool try_edits(struct compilation *c, const struct options *options, const struc
         return false;
     struct compilation trial;
     bool reached = compile_text(&trial, options, c->path, text, length, stage);
-    bool right = stage == STAGE_JUDGED ? is_right_but_for_memory(&trial)
-                                       : reached && !trial.account->too_long.statements;
+    bool right =
+        stage == STAGE_JUDGED ? is_right_but_for_memory(&trial) : reached && !find_too_long(&trial);
     tried->length = length_of(&trial);
     if (right)
         read_account(&trial, tried);

@@ -7,6 +7,15 @@
 
 // ---- the method -------------------------------------------------------------------------------
 
+// `order.csv`, in quotes or not, where a method stands.
+static void report_file(struct resolver *r, const char *text, struct span span) {
+    size_t quotes = strspn(text, "\"");
+    const char *file = arena_string(r->arena, text + quotes, strcspn(text + quotes, "\""));
+    struct diagnostic *d = report(r->diagnostics, E103, span, "no schedule is called `%s`", text);
+    diagnostic_help(d, "an order in a file stands behind `from`: `schedule from \"%s\"`", file);
+    diagnostic_edit(d, span, "from \"%s\"", file);
+}
+
 // `1f1b` has been told as a number in no unit, which the help then is of.
 static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
     const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
@@ -14,7 +23,10 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
         arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
     const char *ours = translated(text, method_names, N_METHODS);
     struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
-    if (!d) {
+    bool names_file = value->kind == AST_DOTTED || value->kind == AST_STRING;
+    if (names_file && strchr(text, '.')) {
+        report_file(r, text, name.span);
+    } else if (!d) {
         report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", method_names,
                        N_METHODS);
     } else if (ours) {
@@ -26,9 +38,10 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
 // ---- stages -----------------------------------------------------------------------------------
 
 // One summand of a stage: `embedding`, `head`, or a number of layers. False: reported.
-static bool add_to_stage(struct resolver *r, const struct ast_value *value,
-                         struct stage_config *stage) {
+static bool add_to_stage(struct resolver *r, const struct frame *frame,
+                         const struct ast_value *said, struct stage_config *stage) {
     static const char *const parts[] = {"embedding", "head"};
+    const struct ast_value *value = substitute(frame, said);
     if (value->kind != AST_NAME) {
         int64_t layers;
         if (!read_integer(r, value, "the layers of a stage", 0, LIMIT_LAYERS, &layers))
@@ -50,20 +63,20 @@ static bool add_to_stage(struct resolver *r, const struct ast_value *value,
     return good;
 }
 
-static bool read_stage(struct resolver *r, const struct ast_value *value,
+static bool read_stage(struct resolver *r, const struct frame *frame, const struct ast_value *value,
                        struct stage_config *stage) {
     *stage = (struct stage_config){.span = value->span};
     if (value->kind != AST_SUM)
-        return add_to_stage(r, value, stage);
+        return add_to_stage(r, frame, value, stage);
     bool good = true;
     for (uint32_t i = 0; i < value->elements.n; i++)
-        good &= add_to_stage(r, value->elements.items[i], stage);
+        good &= add_to_stage(r, frame, value->elements.items[i], stage);
     return good;
 }
 
 // `14 of 8` is 14 stages of 8 layers.
-static bool read_stages(struct resolver *r, const struct ast_value *value,
-                        struct pipeline_config *pipeline) {
+static bool read_stages(struct resolver *r, const struct frame *frame,
+                        const struct ast_value *value, struct pipeline_config *pipeline) {
     uint32_t cap = 0;
     pipeline->stages_span = value->span;
     if (value->kind == AST_NAME && strcmp(value->name, "auto") == 0)
@@ -79,10 +92,12 @@ static bool read_stages(struct resolver *r, const struct ast_value *value,
         bool repeats = element->kind == AST_REPEAT;
         int64_t times = repeats ? element->repeat.count.integer : 1;
         struct stage_config stage;
-        good &= read_stage(r, repeats ? element->repeat.each : element, &stage);
+        good &= read_stage(r, frame, repeats ? element->repeat.each : element, &stage);
         if (times < 1 || times > LIMIT_LAYERS ||
             pipeline->n_stages + (uint64_t)times > LIMIT_LAYERS) {
-            report(r->diagnostics, E107, element->span, "more stages than a model can have layers");
+            report(r->diagnostics, E107, element->span, "%s",
+                   times < 1 ? "there must be at least 1 such stage"
+                             : "more stages than a model can have layers");
             return false;
         }
         stage.span = element->span;
@@ -108,7 +123,7 @@ static bool read_argument(struct resolver *r, const struct frame *frame,
     const struct ast_value *value = substitute(frame, argument->value);
     int argument_number = table_find(names, 2, argument->name.text);
     if (argument_number == 0)
-        return read_stages(r, value, pipeline);
+        return read_stages(r, frame, value, pipeline);
     if (argument_number < 0) {
         report_unknown_of(r, E104, argument->name, value, "argument of a schedule", names, 2);
         return false;

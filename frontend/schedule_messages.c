@@ -15,6 +15,7 @@ struct seen {
     bool *made, *received;  // likewise: so far
     uint32_t *counts;       // by the other rank
     bool *unsharded, *says; // by stage: parameters are there; whether the file speaks of that
+    uint32_t *backward;     // likewise: tasks that are still to add to its gradients
 };
 
 static bool is_forward(enum cell_kind kind) {
@@ -79,10 +80,22 @@ static bool take_receive(const struct schedule_reader *reader, struct seen *e,
     return true;
 }
 
+// What waits for a send stands behind it: a wait for none would not end.
+static bool take_wait(const struct schedule_reader *reader, const struct seen *e,
+                      const struct cell *cell) {
+    size_t slot = slot_of(reader, is_forward(cell->kind), cell->stage, cell->microbatch);
+    return e->numbers[slot] || refuse(reader, cell, "what this waits for has not been sent");
+}
+
+static bool is_backward(enum cell_kind kind) {
+    return kind == CELL_B || kind == CELL_I || kind == CELL_W || kind == CELL_BW;
+}
+
 static bool take_task(const struct schedule_reader *reader, struct seen *e, const struct cell *cell,
                       bool exchanges) {
     uint32_t from;
     bool forward = is_forward(cell->kind);
+    e->backward[cell->stage] -= is_backward(cell->kind);
     if (e->says[cell->stage] && !e->unsharded[cell->stage])
         return refuse(reader, cell, "the stage's parameters are not gathered here");
     if (cell->kind == CELL_W)
@@ -115,7 +128,13 @@ static bool take_cell(const struct schedule_reader *reader, struct seen *e, cons
     case CELL_RESHARD:
         e->unsharded[cell->stage] = cell->kind == CELL_UNSHARD;
         return true;
-    default: // waits and reductions, which nothing of a row comes behind
+    case CELL_WAIT_SEND_F:
+    case CELL_WAIT_SEND_B:
+        return take_wait(reader, e, cell);
+    case CELL_REDUCE_GRAD:
+        return !e->backward[cell->stage] ||
+               refuse(reader, cell, "behind this the stage still adds to its gradients");
+    default: // waits for what the row itself does not begin
         return true;
     }
 }
@@ -212,11 +231,14 @@ bool check_messages(const struct schedule_reader *reader) {
                      .received = ARENA_ARRAY(arena, bool, n),
                      .counts = ARENA_ARRAY(arena, uint32_t, reader->n_rows),
                      .unsharded = ARENA_ARRAY(arena, bool, reader->n_stages),
-                     .says = ARENA_ARRAY(arena, bool, reader->n_stages)};
+                     .says = ARENA_ARRAY(arena, bool, reader->n_stages),
+                     .backward = ARENA_ARRAY(arena, uint32_t, reader->n_stages)};
     for (uint32_t rank = 0; rank < reader->n_rows; rank++) {
         const struct row *row = &reader->rows[rank];
-        for (uint32_t i = 0; i < row->n; i++)
+        for (uint32_t i = 0; i < row->n; i++) {
             e.says[row->cells[i].stage] |= row->cells[i].kind == CELL_UNSHARD;
+            e.backward[row->cells[i].stage] += is_backward(row->cells[i].kind);
+        }
         for (uint32_t i = 0; i < row->n; i++)
             if (!take_cell(reader, &e, &row->cells[i], exchanges))
                 return false;

@@ -174,10 +174,10 @@ static void suggest_mode(struct parser *p, struct diagnostic *d, struct span spa
                         number);
 }
 
-// A file's name without quotes, up to the next blank.
+// A file's name without quotes, up to the next blank or bracket. What begins a line is the next statement.
 static void suggest_quotes(struct parser *p, struct diagnostic *d, struct span span) {
-    uint32_t length = (uint32_t)strcspn(p->text + span.begin, " \t\r\n\"{}");
-    if (length == 0)
+    uint32_t length = (uint32_t)strcspn(p->text + span.begin, " \t\r\n\"{}()");
+    if (length == 0 || begins_line(p, span.begin))
         return;
     const char *name = arena_string(p->arena, p->text + span.begin, length);
     diagnostic_help(d, "a file's name stands in quotes: `\"%s\"`", name);

@@ -637,6 +637,8 @@ struct started {
     const struct started *next;
 };
 const struct started **starts_by_handle(const struct step *, struct arena *);
+// Does it call a unit of the phase, itself or in a loop?
+bool statement_calls(const struct job *, const struct statement *, enum phase);
 // Does it do nothing but free? A loop does not that has no statement.
 bool statement_only_frees(const struct statement *);
 // The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...

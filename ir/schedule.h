@@ -55,4 +55,7 @@ struct schedule {
     bool sums_ends; // what the last stage makes of weights in a microbatch the first stage adds to
 };
 
+// Whether another rank reads what the task makes for the next stage, or in backward for the one before: *reader's.
+bool task_is_sent(const struct schedule *, const struct task *, uint32_t *reader);
+
 #endif

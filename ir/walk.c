@@ -44,6 +44,15 @@ int64_t walk_trips(const struct statement_walk *walk) {
     return trips;
 }
 
+bool statement_calls(const struct job *job, const struct statement *s, enum phase phase) {
+    const struct block one = {(struct statement *)s, 1, 1};
+    struct statement_walk walk = walk_statements(&one);
+    for (const struct call *call; (call = walk_next_call(&walk));)
+        if (job->units[call->unit].phase == phase)
+            return true;
+    return false;
+}
+
 bool statement_only_frees(const struct statement *s) {
     if (s->kind != STATEMENT_LOOP)
         return s->kind == STATEMENT_FREE;

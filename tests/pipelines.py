@@ -119,6 +119,8 @@ TABLE = {  # name: model, mesh, train, strategy
     "recomputed_cores": (GPT2, "pp = 2", "microbatch = 2", f"{F1B}  activations.attention.core : recomputed"),
     "recomputed_some": (LLAMA, "pp = 2", "microbatch = 2", f"{F1B}  in layers[0:2] {{ activations : recomputed }}"),
     "recomputed_groups": (LLAMA, "pp = 2", "microbatch = 2", f"{F1B}  activations : recomputed(unit = layers(3))"),
+    "recomputed_stages": (LLAMA, "pp = 2", "microbatch = 2",
+                          "split layers over pp schedule interleaved(chunks = 2)  activations : recomputed(unit = stage)"),
     "turns": (LLAMA, "pp = 2", "microbatch = 2", f"{F1B}  activations.layers[::2] : recomputed"),
     "groups": (LLAMA, "pp = 2  dp = 2", "microbatch = 2",
                f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, unit = layers(2))"),

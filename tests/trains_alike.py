@@ -82,6 +82,11 @@ def check_account(report, steps):
     for step in steps:
         sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
         predicted = traffic.predicted(report, traffic.is_average(report, step["step"], len(steps)))
+        copied = dict(report["copied"])
+        if traffic.is_average(report, step["step"], len(steps)):
+            copied = {tier: copied[tier] + report["copied_to_average"][tier] for tier in copied}
+        if step["bytes_copied"] != copied:
+            die(f"copied {step['bytes_copied']}; predicted {copied}")
         if sent != predicted or step["peak_bytes"] != memory["peak"]:
             die(f"sent {sent}, held {step['peak_bytes']}; predicted {predicted}, {memory['peak']}")
         if any(step["live_bytes"][state] != live[state] for state in STATES):

@@ -258,6 +258,9 @@ static bool is_as_said(const struct parts *parts) {
 #define SEND_BOTH(other)                                                                           \
     "start send over pp to 2 as to2[0] { h[0] }\nstart send over pp to 3 as to3[0] { " other       \
     " }\nwait to2[0]\nwait to3[0]\n"
+#define TWO_SUMS                                                                                   \
+    "zero s[0]\nzero s[1]\nstart all_reduce over pp as x[0] { s[0] -> s[0] }\n"                    \
+    "start all_reduce over pp as y[0] { s[1] -> s[1] }\n"
 #define SUM(what) "start all_reduce over pp as sum[0] { " what " -> " what " }\nwait sum[0]\n"
 #define ONE_AXIS  "axis pp = 2", "pp", "1", 2
 #define TWO_EACH  "axis pp = 4", "pp", "2", 4
@@ -347,6 +350,15 @@ static const struct parts steps[] = {
           "start all_reduce over pp*qq as y[0] { s[0] -> s[0] }\n"
           "start all_reduce over qq as x[0] { s[1] -> s[1] }\nwait y[0]\nwait x[0]\n"
           "call quarter(x = h[0], s = s[0]) -> (y = w)\n",
+     NULL, NULL, NULL},
+    {"sums that are waited for in another order", NULL, ONE_AXIS,
+     BEND TIMES TWO_SUMS "wait x[0]\nwait y[0]\n", BEND TIMES TWO_SUMS "wait y[0]\nwait x[0]\n",
+     "E517", "wait x[0]", "here part `a` waits for part `b` to wait for the same collective"},
+    {"sums that are waited for one by one, or both behind", NULL, ONE_AXIS,
+     BEND TIMES TWO_SUMS "wait x[0]\nwait y[0]\n",
+     BEND TIMES
+     "zero s[0]\nzero s[1]\nstart all_reduce over pp as x[0] { s[0] -> s[0] }\nwait x[0]\n"
+     "start all_reduce over pp as y[0] { s[1] -> s[1] }\nwait y[0]\n",
      NULL, NULL, NULL},
     {"more messages than are followed", NULL, ONE_AXIS,
      BEND TIMES "for i = 0 .. 1000000 { for k = 0 .. 50 {\n" SEND("1", "h[0]") "} }\n",

@@ -203,15 +203,11 @@ static bool leave_rest(const struct consumer *c, struct block *block) {
 // ---- what must be there before ----------------------------------------------------------------
 
 static uint32_t first_backward(const struct consumer *c) {
-    for (uint32_t i = 0; i < c->body->n; i++) {
-        struct statement_walk walk =
-            walk_statements(&(struct block){&c->body->statements[i], 1, 0});
-        const struct call *call;
-        while ((call = walk_next_call(&walk)))
-            if (c->program->job->units[call->unit].phase == PHASE_BACKWARD)
-                return i;
-    }
-    return c->body->n;
+    uint32_t i = 0;
+    while (i < c->body->n &&
+           !statement_calls(c->program->job, &c->body->statements[i], PHASE_BACKWARD))
+        i++;
+    return i;
 }
 
 // Does the op make a scalar of the step's number alone? So do rates, and a factor without a limit.

@@ -104,15 +104,6 @@ static void push_half(struct halver *h, struct block *to, const struct statement
         block_push(h->program->arena, to, *from);
 }
 
-static bool is_backward(const struct halver *h, const struct statement *s) {
-    const struct block one = {(struct statement *)s, 1, 1};
-    struct statement_walk walk = walk_statements(&one);
-    for (const struct call *call; (call = walk_next_call(&walk));)
-        if (h->program->job->units[call->unit].phase == PHASE_BACKWARD)
-            return true;
-    return false;
-}
-
 // ---- what layers have in turns ----------------------------------------------------------------
 
 // The places of a buffer of slots if each index that counts had its own.
@@ -217,7 +208,7 @@ bool split_backward(struct job *job, const struct pass_context *context) {
     bool behind = false;
     for (uint32_t i = 0; i < step->body.n; i++) {
         const struct statement *s = &step->body.statements[i];
-        if (is_backward(&h, s)) {
+        if (statement_calls(job, s, PHASE_BACKWARD)) {
             push_half(&h, &made, s, OF_INPUTS, 0);
             push_half(&h, &weights, s, OF_WEIGHTS, 0);
             behind = true;

@@ -185,15 +185,7 @@ static uint32_t stage_of(const struct plan *plan, const struct statement *from, 
 }
 
 static bool is_backward(const struct plan *plan, const struct statement *from) {
-    if (from->kind == STATEMENT_CALL)
-        return plan->reference->job->units[from->call.unit].phase == PHASE_BACKWARD;
-    if (from->kind != STATEMENT_LOOP)
-        return false;
-    struct statement_walk walk = walk_statements(&from->loop.body);
-    for (const struct call *call; (call = walk_next_call(&walk));)
-        if (plan->reference->job->units[call->unit].phase == PHASE_BACKWARD)
-            return true;
-    return false;
+    return statement_calls(plan->reference->job, from, PHASE_BACKWARD);
 }
 
 // Whether all that a statement makes is gradients of parameters, but for what updates make of them there.

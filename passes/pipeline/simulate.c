@@ -197,15 +197,12 @@ static void count_sends(const struct run *run, uint32_t rank, double *heap,
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->ranks[rank].n; i++) {
         const struct task *task = &s->ranks[rank].tasks[i];
-        bool forward = task->kind == TASK_FORWARD;
-        if (task->kind == TASK_WEIGHTS || task->stage == (forward ? s->n_stages - 1 : 0))
-            continue;
-        uint32_t reader = forward ? task->stage + 1 : task->stage - 1;
-        if (s->rank_of[reader] == rank)
+        unsigned reads = task->kind == TASK_FORWARD ? FORWARD_SLOT : INPUTS_SLOT;
+        uint32_t reader;
+        if (!task_is_sent(s, task, &reader))
             continue;
         double sent = run->ends[slot_of_task(s, task)];
-        double begins =
-            run->begins[slot_of(s, forward ? FORWARD_SLOT : INPUTS_SLOT, reader, task->microbatch)];
+        double begins = run->begins[slot_of(s, reads, reader, task->microbatch)];
         while (n > 0 && heap[0] <= sent)
             heap_pop(heap, &n);
         if (begins > sent)

@@ -111,14 +111,23 @@ void propose_number_of_microbatches(struct placing *p, struct diagnostic *d, int
         diagnostic_edit(d, behind, "  microbatch = %" PRId64, size);
 }
 
+// The sequences that all devices that share the batch take at once.
+static int64_t sequences_at_once(const struct placing *p) {
+    return size_times(mesh_group_size(&p->config->mesh, &p->placement->batch),
+                      p->config->train.microbatch);
+}
+
+bool divides_batch(const struct placing *p) {
+    return p->config->train.batch % sequences_at_once(p) == 0;
+}
+
 // m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
 void check_batch(struct placing *p) {
+    if (divides_batch(p))
+        return;
     const struct train_config *train = &p->config->train;
     const struct axis_list *axes = &p->placement->batch;
     int64_t parts = mesh_group_size(&p->config->mesh, axes);
-    int64_t unit = size_times(parts, train->microbatch);
-    if (train->batch % unit == 0)
-        return;
     // Where nothing is said a device takes all of its part, and a batch of fewer sequences than
     // devices has none for some.
     bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
@@ -131,7 +140,8 @@ void check_batch(struct placing *p) {
     bool by_microbatch =
         microbatch->kind == ORIGIN_COMMAND_LINE && batch->kind != ORIGIN_COMMAND_LINE;
     const struct origin *first = by_microbatch ? microbatch : batch;
-    const char *of_batch = arena_format(p->arena, "not a multiple of %" PRId64, unit);
+    const char *of_batch =
+        arena_format(p->arena, "not a multiple of %" PRId64, sequences_at_once(p));
     const char *of_microbatch = "sequences on a device at once";
     struct diagnostic *d = report(p->diagnostics, E201, origin_span(first),
                                   "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",

@@ -182,6 +182,8 @@ static struct unheard why_after_forward(struct placing *p, const struct mode_sta
 // ---- activations
 
 static struct unheard why_activations(struct placing *p, const struct mode_statement *mode) {
+    if (mode->residency == RESIDENCY_OFFLOADED && p->placement->pipeline.axes.n)
+        return because("nothing is kept of it but what layers hand on, which stays here");
     if (mode->residency != RESIDENCY_STORED)
         return because("nothing of it is kept from forward to backward");
     const char *axes = axes_text(p, &mode->axes);

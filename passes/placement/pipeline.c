@@ -408,8 +408,8 @@ static const struct schedule *schedule_by_method(struct placing *p) {
 
 void check_pipeline(struct placing *p) {
     struct placed_pipeline *placed = &p->placement->pipeline;
-    if (placed->axes.n == 0)
-        return;
+    if (placed->axes.n == 0 || !divides_batch(p))
+        return; // of microbatches that are not whole there is no order
     uint32_t microbatches = (uint32_t)p->placement->microbatches;
     uint64_t tasks = 3 * (uint64_t)placed->n_stages * microbatches;
     if (tasks > LIMIT_TASKS) {

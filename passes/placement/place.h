@@ -68,6 +68,7 @@ void check_microbatch_splits(struct placing *); // once the microbatches are kno
 void check_modes(struct placing *);
 void check_sizes(struct placing *);
 void check_gathers(struct placing *);
+bool divides_batch(const struct placing *); // a step is whole microbatches
 void check_batch(struct placing *);
 // Other microbatches, since the result of training is the same whatever they are; where the batch
 // does not divide over its devices, other batches. Where training is reproducible a power of two of

@@ -15,6 +15,15 @@ bool has_slots_of_owners(const struct overlapper *o, buffer_id buffer) {
     return o->program->buffers[buffer].layout.owners.n && has_slots(o, buffer);
 }
 
+unsigned layer_stack(const struct overlapper *o, buffer_id buffer) {
+    int layers = buffer_find_stack(&o->program->buffers[buffer], STACK_LAYERS);
+    return layers < 0 ? 0 : (unsigned)layers;
+}
+
+static bool is_in_flight(const struct overlapper *o, buffer_id buffer) {
+    return buffer_stack(&o->program->buffers[buffer], STACK_IN_FLIGHT);
+}
+
 static bool is_stacked_twice(const struct overlapper *o, buffer_id buffer) {
     return o->program->buffers[buffer].stacks.n > 1;
 }
@@ -43,12 +52,13 @@ static bool is_gathered(const struct overlapper *o, const struct block *gathers,
 // brings in the body of the loop around?
 static bool is_of_iteration(const struct overlapper *o, const struct reference *read,
                             const struct block *around, int variable) {
-    return read->indices[0].variable == variable ||
+    return read->indices[layer_stack(o, read->buffer)].variable == variable ||
            (has_slots(o, read->buffer) && is_gathered(o, around, read->buffer));
 }
 
 // A gather of what this iteration needs into its layer's place or one that the next iteration may
-// have. What is stacked twice has slots of its own already, in another order.
+// have. What is stacked twice has slots of its own already, in another order, unless it is read of a
+// microbatch in flight.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             const struct block *around, int variable) {
     if (!brings_ahead(transfer))
@@ -56,7 +66,8 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         const struct buffer *to = &o->program->buffers[piece->to.buffer];
-        if (is_stacked_twice(o, piece->from.buffer) || is_stacked_twice(o, piece->to.buffer) ||
+        if ((is_stacked_twice(o, piece->from.buffer) && !is_in_flight(o, piece->from.buffer)) ||
+            is_stacked_twice(o, piece->to.buffer) ||
             (!is_around_itself(o, piece) && !is_of_iteration(o, &piece->from, around, variable)) ||
             to->class != CLASS_TRANSIENT ||
             (!has_slots(o, piece->to.buffer) && piece->to.indices[0].variable != variable))

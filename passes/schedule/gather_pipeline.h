@@ -47,6 +47,8 @@ struct units find_units(const struct overlapper *, struct statement *loop, int v
 // ---- slots ------------------------------------------------------------------------------------
 // Every layer has a place of its own where what is gathered is kept; else the next may have it too.
 bool has_slots(const struct overlapper *, buffer_id);
+// Which of a buffer's stacks is that of its layers; 0: it has none.
+unsigned layer_stack(const struct overlapper *, buffer_id);
 // Owners cast what they give to all into slots of their own: as many, and to each owner the same.
 bool has_slots_of_owners(const struct overlapper *, buffer_id);
 // Layers from what a gather brings in one iteration to what it brings in the next.

@@ -29,7 +29,8 @@
 //
 // What one layer hands to the next goes out while the next is computed. What comes in does so ahead
 // once `overlap` has been there, which also gives it its slots. What is kept of no layer, and what the
-// last layer hands on, is used at once and stays on the device.
+// last layer hands on, is used at once and stays on the device, and so does what layers hand on of
+// several microbatches that a stage of a pipeline has in flight.
 #include <inttypes.h>
 
 #include "passes/passes.h"
@@ -79,14 +80,26 @@ static const struct unit *unit_of(const struct offloader *o, const struct call *
 
 // ---- which buffers ----------------------------------------------------------------------------
 
+// By what the items of a layer are told apart: of the microbatches that a stage of a pipeline has in flight each has its
+// own.
+static struct index layer_index(const struct offloader *o, struct reference at) {
+    unsigned stacks = o->program->buffers[at.buffer].stacks.n;
+    return at.indices[stacks > 1 ? stacks - 1 : 0];
+}
+
+static bool is_in_flight(const struct buffer *buffer) {
+    return buffer->stacks.n == 2 && buffer->stacks.list[0].kind == STACK_IN_FLIGHT;
+}
+
 static void note_operand(struct offloader *o, const struct statement_walk *walk,
                          const struct unit *unit, struct reference at) {
     struct kept *kept = &o->kept[at.buffer];
-    bool in_loop = at.indices[0].variable >= 0;
-    kept->in_turn |= at.indices[0].modulus != 0;
+    struct index item = layer_index(o, at);
+    bool in_loop = item.variable >= 0;
+    kept->in_turn |= item.modulus != 0;
     if (unit->phase == PHASE_FORWARD && in_loop) {
         kept->forward = true;
-        kept->read_at = at.indices[0].offset;
+        kept->read_at = item.offset;
         kept->read_layer = walk_loop(walk, walk->depth - 1)->begin;
     }
     kept->backward |= unit->phase == PHASE_BACKWARD && in_loop;
@@ -95,15 +108,16 @@ static void note_operand(struct offloader *o, const struct statement_walk *walk,
 static void note_result(struct offloader *o, const struct statement_walk *walk,
                         const struct unit *unit, uint32_t result, struct reference at) {
     struct kept *kept = &o->kept[at.buffer];
-    kept->in_turn |= at.indices[0].modulus != 0;
+    struct index item = layer_index(o, at);
+    kept->in_turn |= item.modulus != 0;
     kept->backward_writes |= unit->phase != PHASE_FORWARD;
-    if (unit->phase != PHASE_FORWARD || at.indices[0].variable < 0)
+    if (unit->phase != PHASE_FORWARD || item.variable < 0)
         return;
     kept->written = true;
     kept->layer = walk_loop(walk, walk->depth - 1)->begin;
     int64_t at_once = o->placement.kept_at_once[placement_range(&o->placement, kept->layer)];
     kept->at_once = at_once > kept->at_once ? at_once : kept->at_once;
-    kept->written_at = at.indices[0].offset;
+    kept->written_at = item.offset;
     kept->made_by = unit_producer(unit, unit->results[result].value);
 }
 
@@ -150,8 +164,10 @@ static const struct mode_statement *said_of(const struct offloader *o, const str
 static bool may_leave(const struct offloader *o, buffer_id id) {
     const struct buffer *buffer = &o->program->buffers[id];
     const struct kept *kept = &o->kept[id];
-    return buffer->class == CLASS_ACTIVATIONS && buffer->stacks.n == 1 && !kept->in_turn &&
-           kept->written && kept->backward && !kept->backward_writes;
+    // What is handed on of a microbatch in flight is sent from where it was left while others come there.
+    bool has_place = buffer->stacks.n == 1 || (is_in_flight(buffer) && !is_handed_on(kept));
+    return buffer->class == CLASS_ACTIVATIONS && has_place && !kept->in_turn && kept->written &&
+           kept->backward && !kept->backward_writes;
 }
 
 static buffer_id add_place(struct offloader *o, buffer_id of, const char *suffix, int64_t slots) {
@@ -175,7 +191,7 @@ static void move_away(struct offloader *o, buffer_id id) {
         add_place(o, id, ".left", is_handed_to_next(kept) ? kept->at_once + 1 : kept->at_once);
     struct buffer *buffer = &o->program->buffers[id];
     buffer->tier = kept->away->to;
-    buffer->stacks.list[0].kind = STACK_LAYERS;
+    buffer->stacks.list[buffer->stacks.n - 1].kind = STACK_LAYERS;
     if (is_handed_to_next(kept))
         buffer->stacks.list[0].count--;
 }
@@ -286,8 +302,8 @@ static void push_copies(struct offloader *o, const char *verb, const struct copy
 
 static struct reference left_at(const struct offloader *o, struct reference at) {
     buffer_id left = o->kept[at.buffer].left;
-    return reference_at(left,
-                        index_in_slots(at.indices[0], buffer_items(&o->program->buffers[left])));
+    return reference_at(
+        left, index_in_slots(layer_index(o, at), buffer_items(&o->program->buffers[left])));
 }
 
 // ---- calls ------------------------------------------------------------------------------------
@@ -295,7 +311,6 @@ static struct reference left_at(const struct offloader *o, struct reference at) 
 // Adds the copy of an item to those of a loop, if it is not among them. Returns where it goes from there.
 static struct reference copied_to(struct offloader *o, struct copying *of, const char *name,
                                   struct span span, const struct transfer_piece *piece) {
-    struct index item = piece->from.indices[0];
     for (uint32_t i = 0; i < of->n; i++)
         if (reference_equal(&of->pieces[i].from, &piece->from))
             return of->pieces[i].to;
@@ -305,6 +320,7 @@ static struct reference copied_to(struct offloader *o, struct copying *of, const
     }
     struct transfer_piece added = *piece;
     if (is_away(o, added.from.buffer)) {
+        struct index item = layer_index(o, added.from);
         int64_t slots = copied_together(o, added.from.buffer, item.variable);
         added.to = reference_at(add_place(o, added.from.buffer, ".fetched", slots),
                                 index_in_slots(item, slots));
@@ -316,7 +332,7 @@ static struct reference copied_to(struct offloader *o, struct copying *of, const
 // Where backward has what came in for it in the loop whose variable says which item.
 static struct reference fetched_at(struct offloader *o, const char *reader, struct span span,
                                    struct reference at) {
-    return copied_to(o, &o->coming_in[at.indices[0].variable], reader, span,
+    return copied_to(o, &o->coming_in[layer_index(o, at).variable], reader, span,
                      &(struct transfer_piece){.from = at});
 }
 
@@ -336,7 +352,7 @@ static struct reference leave_at(struct offloader *o, const char *writer, struct
                                  struct reference at) {
     struct reference left = left_at(o, at);
     if (o->trains && !is_handed_on(&o->kept[at.buffer]))
-        copied_to(o, &o->going_out[at.indices[0].variable], writer, span,
+        copied_to(o, &o->going_out[layer_index(o, at).variable], writer, span,
                   &(struct transfer_piece){.from = left, .to = at});
     return left;
 }
@@ -366,7 +382,7 @@ static void push_call(struct offloader *o, struct block *made, struct statement 
         struct reference at = s.call.operands[i];
         if (!is_away(o, at.buffer))
             continue;
-        bool by_item = at.indices[0].variable >= 0;
+        bool by_item = layer_index(o, at).variable >= 0;
         if (o->backward && by_item) {
             s.call.operands[i] = fetched_at(o, unit->name, s.span, at);
             continue;
@@ -388,7 +404,7 @@ static void push_start(struct offloader *o, struct block *made, struct statement
     for (uint32_t i = 0; i < s.start.n_pieces; i++) {
         struct reference *from = &s.start.pieces[i].from;
         if (is_away(o, from->buffer))
-            *from = o->backward && from->indices[0].variable >= 0
+            *from = o->backward && layer_index(o, *from).variable >= 0
                         ? fetched_at(o, o->step->handles[s.start.handle].name, s.span, *from)
                         : left_at(o, *from);
     }

@@ -43,8 +43,9 @@
 
 static void move_reference(const struct overlapper *o, struct reference *at, int64_t offset,
                            int variable) {
-    at->indices[0] = has_slots(o, at->buffer) ? slot_of(o, at, variable, offset)
-                                              : index_moved(at->indices[0], offset);
+    struct index *layer = &at->indices[layer_stack(o, at->buffer)];
+    *layer =
+        has_slots(o, at->buffer) ? slot_of(o, at, variable, offset) : index_moved(*layer, offset);
 }
 
 // The start of what is gathered `offset` later: iterations, or layers of a loop of gathers, whose

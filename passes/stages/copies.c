@@ -57,6 +57,12 @@ static bool is_told(const struct making_part *m, buffer_id of, const struct stag
            m->kind == STEP_EVALUATE;
 }
 
+// Whether the stage has a use for one slot alone, as of what it hands on to the next.
+static bool has_one_slot(const struct making_part *m, buffer_id of, const struct stage_use *use) {
+    return use->first_slot == use->last_slot &&
+           !m->s->buffers[buffer_whole(m->s->whole, of)].has_windows;
+}
+
 static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage_use *use) {
     struct buffer copy = m->s->whole->buffers[of];
     if (is_told(m, of, use))
@@ -68,6 +74,7 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
         copy.host = HOST_NONE;
     }
     int layers = buffer_find_stack(&copy, STACK_LAYERS);
+    int slots = buffer_find_stack(&copy, STACK_SLOTS);
     if (is_one_of_several(m, of, use->stage) || m->s->buffers[of].is_again)
         copy.name = arena_format(m->s->arena, "%s.%u", copy.name, use->stage);
     if (layers >= 0) {
@@ -75,6 +82,8 @@ static buffer_id copy_of_stage(struct making_part *m, buffer_id of, struct stage
         stack->first_layer = buffer_layer(&copy, use->first);
         stack->count = use->last - use->first + 1;
     }
+    if (slots >= 0 && has_one_slot(m, of, use))
+        copy.stacks.list[slots].count = 1;
     if (use->in_flight > 1) {
         CHECK(copy.stacks.n < MAX_STACKS);
         memmove(copy.stacks.list + 1, copy.stacks.list, copy.stacks.n * sizeof *copy.stacks.list);
@@ -149,6 +158,8 @@ struct reference reference_in_task(struct making_part *m, uint32_t stage, const 
             index = index_constant(at->joins->number - 1);
         if (use && of->stacks.list[i].kind == STACK_LAYERS)
             index = index_moved(index, -use->first);
+        if (use && of->stacks.list[i].kind == STACK_SLOTS && has_one_slot(m, r.buffer, use))
+            index = index_constant(0);
         made.indices[n++] = settled(index);
     }
     return made;

@@ -282,10 +282,6 @@ void push_message_wait(struct making_part *m, const char *name) {
     block_push(m->s->arena, &m->step->body, wait);
 }
 
-static struct making_part part_of_rank(struct splitter *s, uint32_t rank, enum step_kind kind) {
-    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind], 0};
-}
-
 // What one rank has added up goes to the next that adds to it, and of the first there is nothing left.
 static void pass_sum_on(struct splitter *s, enum step_kind kind, buffer_id sum, uint32_t from,
                         uint32_t to) {

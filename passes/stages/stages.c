@@ -37,8 +37,8 @@ static void make_step(struct splitter *s, enum step_kind kind) {
             continue;
         }
         for (uint32_t rank = 0; rank < s->pipeline->schedule->n_ranks; rank++) {
-            struct program *part = s->parts[rank];
-            push_tasks(&(struct making_part){s, rank, kind, part, &part->steps[kind], 0});
+            struct making_part m = part_of_rank(s, rank, kind);
+            push_tasks(&m);
         }
         if (kind == STEP_TRAIN)
             exchange_tied(s);

@@ -103,10 +103,11 @@ struct stage_use {
     uint32_t stage;
     unsigned kinds; // of tasks, bits 1 << kind
     bool written;
-    int64_t first, last; // places in its stack of layers; of others 0
-    int64_t in_flight;   // of how many microbatches there is something at once
-    buffer_id copy;      // in the stage's part; NO_ID: not made yet
-    buffer_id told;      // the same where the host reads it, of one microbatch
+    int64_t first, last;           // places in its stack of layers; of others 0
+    int64_t first_slot, last_slot; // the same in its stack of slots
+    int64_t in_flight;             // of how many microbatches there is something at once
+    buffer_id copy;                // in the stage's part; NO_ID: not made yet
+    buffer_id told;                // the same where the host reads it, of one microbatch
     // Another stage of the rank to which this one hands on, or from which it takes, and whose copies it shares;
     // NULL: it has its own.
     struct stage_use *home;
@@ -129,10 +130,11 @@ struct rank_copy {
 // A buffer of the whole program. What a task makes anew for each microbatch passes from task to task, and each
 // stage has a buffer for it; all else there is once on a rank.
 struct split_buffer {
-    bool is_made;    // by tasks, before any reads it
-    bool is_outside; // statements around the tasks touch it
-    bool is_whole;   // of a window that they touch
-    bool is_again;   // they have it for something else, too, or its whole
+    bool is_made;     // by tasks, before any reads it
+    bool is_outside;  // statements around the tasks touch it
+    bool is_whole;    // of a window that they touch
+    bool is_again;    // they have it for something else, too, or its whole
+    bool has_windows; // that they touch
     bool waits; // sums of a level of the tree over microbatches do there, for the one beside each
     unsigned level;
     struct stage_use *uses;
@@ -250,6 +252,10 @@ struct making_part {
     struct step *step;
     uint32_t alone; // of what is made for this tensor alone it, from 1 on; 0: it is for all
 };
+static inline struct making_part part_of_rank(struct splitter *s, uint32_t rank,
+                                              enum step_kind kind) {
+    return (struct making_part){s, rank, kind, s->parts[rank], &s->parts[rank]->steps[kind], 0};
+}
 
 buffer_id copy_on_rank(struct making_part *, buffer_id);
 // An item of a stage's tasks, of the microbatch at the moment.

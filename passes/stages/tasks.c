@@ -32,8 +32,8 @@ struct stage_use *find_use(const struct splitter *s, buffer_id buffer, uint32_t 
     return use;
 }
 
-static struct stage_use *use_of(struct splitter *s, buffer_id buffer, uint32_t stage,
-                                int64_t layer) {
+static struct stage_use *use_of(struct splitter *s, buffer_id buffer, uint32_t stage, int64_t layer,
+                                int64_t slot) {
     struct stage_use *use = find_use(s, buffer, stage);
     if (use)
         return use;
@@ -41,6 +41,8 @@ static struct stage_use *use_of(struct splitter *s, buffer_id buffer, uint32_t s
     *use = (struct stage_use){.stage = stage,
                               .first = layer,
                               .last = layer,
+                              .first_slot = slot,
+                              .last_slot = slot,
                               .in_flight = 1,
                               .copy = NO_ID,
                               .told = NO_ID,
@@ -155,6 +157,12 @@ static void read_item(struct makers *m, struct reference item, int64_t number) {
         send_item(m, from - 1, item);
 }
 
+// The place in a stack of the kind; 0: it has none.
+static int64_t place_in(const struct buffer *buffer, enum stack_kind kind, const int64_t *places) {
+    int stack = buffer_find_stack(buffer, kind);
+    return stack < 0 ? 0 : places[stack];
+}
+
 static void touch(struct makers *m, const struct access *access, const int64_t *variables) {
     struct splitter *s = m->s;
     const struct task_block *task = &m->loop->tasks[m->task];
@@ -166,16 +174,20 @@ static void touch(struct makers *m, const struct access *access, const int64_t *
         places[i] = index_at(item.indices[i], variables);
         item.indices[i] = index_constant(places[i]);
     }
-    int layers = buffer_find_stack(buffer, STACK_LAYERS);
-    int64_t layer = layers < 0 ? 0 : places[layers], number = buffer_item_at(buffer, places);
+    int64_t layer = place_in(buffer, STACK_LAYERS, places);
+    int64_t slot = place_in(buffer, STACK_SLOTS, places), number = buffer_item_at(buffer, places);
     if (!split->uses)
         split->is_made =
             access->written && buffer->class != CLASS_INPUT && !class_persistent[buffer->class];
-    struct stage_use *use = use_of(s, item.buffer, task->stage, layer);
+    struct stage_use *use = use_of(s, item.buffer, task->stage, layer, slot);
+    if (buffer->window_of != NO_ID)
+        s->buffers[buffer_whole(s->whole, item.buffer)].has_windows = true;
     use->kinds |= 1u << task->kind;
     use->written |= access->written;
     use->first = layer < use->first ? layer : use->first;
     use->last = layer > use->last ? layer : use->last;
+    use->first_slot = slot < use->first_slot ? slot : use->first_slot;
+    use->last_slot = slot > use->last_slot ? slot : use->last_slot;
     if (!split->is_made)
         return;
     if (!access->written) {
@@ -382,6 +394,9 @@ static void widen_homes(struct splitter *s) {
             struct stage_use *home = home_of(use);
             home->first = use->first < home->first ? use->first : home->first;
             home->last = use->last > home->last ? use->last : home->last;
+            home->first_slot =
+                use->first_slot < home->first_slot ? use->first_slot : home->first_slot;
+            home->last_slot = use->last_slot > home->last_slot ? use->last_slot : home->last_slot;
         }
 }
 

@@ -38,7 +38,7 @@ static bool holds_gradient(const struct splitter *s, buffer_id id) {
     bool stays = !split->is_made || split->is_outside;
     return buffer->tensor != NO_ID && stays &&
            (buffer->class == CLASS_GRADIENTS ||
-            (buffer->class == CLASS_TRANSIENT && split->is_made && is_begun_apart(s, id)));
+            (buffer->class == CLASS_TRANSIENT && is_begun_apart(s, id)));
 }
 
 // What tasks never add to, as a whole of which they add to the device's own part alone, is not told. False: the buffer
@@ -116,8 +116,7 @@ static void push_copy(struct making_part *m, const char *name, buffer_id from, b
 // What is kept elsewhere is exchanged on the device.
 static void exchange_on(struct splitter *s, const struct tie *tie, unsigned end) {
     uint32_t rank = tie->ranks[end], peer = tie->ranks[!end];
-    struct making_part m = {s, rank, STEP_TRAIN, s->parts[rank], &s->parts[rank]->steps[STEP_TRAIN],
-                            0};
+    struct making_part m = part_of_rank(s, rank, STEP_TRAIN);
     const char *name = s->whole->buffers[tie->gradient].name;
     const char *sent = name_with(s->arena, name, ".give"), *got = name_with(s->arena, name, ".get");
     buffer_id kept = copy_on_rank(&m, tie->gradient), gradient = kept;

@@ -5,7 +5,8 @@
 //             can be waited for once the send is started, a send once the receive was waited for:
 //             nothing is kept in between.
 //   meeting   A collective over the parts' axes. Each part starts its own half; those over equal
-//             axes are matched in the order of starts, and can be waited for when all have started.
+//             axes are matched in the order of starts. It is over when all have started it, and those
+//             with devices in a group wait for it.
 //
 // What is read at starts arrives as soon as both ends are there. If it could have been there before
 // in another order of the parts, what was written into its place since the start would have been
@@ -31,6 +32,7 @@ struct meeting {
     struct axis_list axes;
     struct flight **flights; // of every part; NULL: it has not come
     struct array **early;    // as of a message
+    bool *waits;             // of every part: it has come to its wait
     uint32_t n_started;
     bool read;
     struct array **late, **held; // what arrives AT_WAIT and IN_BETWEEN, by piece and device
@@ -218,6 +220,7 @@ static struct meeting *meeting_to_join(struct devices *d, const struct axis_list
     struct meeting *made = ARENA_NEW(b->arena, struct meeting);
     *made = (struct meeting){.axes = *axes};
     made->flights = ARENA_ARRAY(b->arena, struct flight *, d->cluster->n_parts);
+    made->waits = ARENA_ARRAY(b->arena, bool, d->cluster->n_parts);
     ARENA_PUSH(b->arena, b->meetings, b->n_meetings, b->cap_meetings, made);
     return made;
 }
@@ -332,12 +335,36 @@ bool between_start(struct devices *d, struct flight *flight) {
                                                                : start_meeting(d, flight);
 }
 
+// Whether some device of one part is in a group with one of another's.
+static bool are_in_a_group(const struct devices *a, const struct devices *b,
+                           const struct axis_list *axes) {
+    const struct mesh *mesh = &a->program->job->mesh;
+    struct axis_list others = {0};
+    for (unsigned i = 0; i < mesh->n_axes; i++)
+        if (!axis_list_has(axes, i))
+            axis_list_add(&others, i);
+    for (int64_t i = devices_next(a, -1); i < a->n; i = devices_next(a, i))
+        for (int64_t k = devices_next(b, -1); k < b->n; k = devices_next(b, k))
+            if (mesh_part_of(mesh, i, &others) == mesh_part_of(mesh, k, &others))
+                return true;
+    return false;
+}
+
+static bool all_wait(const struct devices *d, const struct meeting *meeting) {
+    const struct cluster *c = d->cluster;
+    bool all = meeting->n_started == c->n_parts;
+    for (uint32_t i = 0; i < c->n_parts && all; i++)
+        all = meeting->waits[i] || !are_in_a_group(d, &c->parts[i], &meeting->axes);
+    return all;
+}
+
 bool between_is_ready(const struct flight *flight, bool *takes) {
     const struct mesh_part *part = &flight->of->program->part;
     bool ready = true;
     if (flight->meeting) {
         *takes = !flight->meeting->read;
-        return flight->meeting->n_started == flight->of->cluster->n_parts;
+        flight->meeting->waits[flight->of->side] = true;
+        return all_wait(flight->of, flight->meeting);
     }
     *takes = !is_send(flight);
     for (int64_t i = 0; i < part->end - part->begin; i++)

@@ -34,16 +34,19 @@ static const char *name_of(const struct sides *sides, uint32_t side) {
 }
 
 // "to send what this receives"
-static const char *wanted_text(const struct end *end) {
+static const char *wanted_text(const struct sides *sides, const struct end *end) {
     if (end->meeting)
-        return "to come to the same collective";
+        return end->meeting->n_started < sides->n ? "to come to the same collective"
+                                                  : "to wait for the same collective";
     return end->start->start.exchange.kind == COLLECTIVE_SEND ? "to receive it" : "to send it";
 }
 
 static void tell_missing(struct sides *sides, uint32_t side) {
     struct abstract_machine *m = &sides->machines[side];
     const struct end *end = awaited_end(m);
-    const char *lacks = end->meeting                                         ? "coming to this"
+    bool started = end->meeting && end->meeting->n_started == sides->n;
+    const char *lacks = started                                              ? "waiting for this"
+                        : end->meeting                                       ? "coming to this"
                         : end->start->start.exchange.kind == COLLECTIVE_SEND ? "receiving this"
                                                                              : "sending this";
     abstract_machine_take_turn(m);
@@ -61,13 +64,13 @@ static void tell_circle(struct sides *sides, uint32_t first) {
     struct fault *fault = fault_make(
         m->proof, E517, next_statement(m)->span, NULL,
         "no part can go on: here part `%s` waits for part `%s` %s", name_of(sides, first),
-        name_of(sides, awaited_by(sides, first)), wanted_text(awaited_end(m)));
+        name_of(sides, awaited_by(sides, first)), wanted_text(sides, awaited_end(m)));
     for (uint32_t side = awaited_by(sides, first); side != first; side = awaited_by(sides, side)) {
         struct abstract_machine *other = &sides->machines[side];
         fault_beside(m->proof, fault, next_statement(other)->span,
                      arena_format(m->world->arena, "here part `%s` waits for part `%s` %s",
                                   name_of(sides, side), name_of(sides, awaited_by(sides, side)),
-                                  wanted_text(awaited_end(other))));
+                                  wanted_text(sides, awaited_end(other))));
     }
     fault_last(fault);
     fault_insist(m->proof, fault);

@@ -261,6 +261,8 @@ static struct meeting *meeting_to_join(const struct abstract_machine *m,
         .number = number,
         .starts = ARENA_ARRAY(sides->arena, const struct statement *, sides->n),
         .slots = ARENA_ARRAY(sides->arena, int32_t, sides->n),
+        .members = ARENA_ARRAY(sides->arena, const bool *, sides->n),
+        .waits = ARENA_ARRAY(sides->arena, bool, sides->n),
         .given = ARENA_ARRAY(sides->arena, const struct judgement *, sides->n),
     };
     ARENA_PUSH(sides->arena, sides->open, sides->n_open, sides->cap_open, made);
@@ -302,31 +304,25 @@ static const char *meeting_difference(struct abstract_machine *m, const struct m
     return NULL;
 }
 
+// The first part that has not started it, or else, of those with which this one has groups, has not come to its wait;
+// behind the last: none.
+static uint32_t first_absent(const struct abstract_machine *m, const struct meeting *meeting) {
+    const struct sides *sides = m->sides;
+    bool started = meeting->n_started == sides->n;
+    uint32_t i = 0;
+    while (i < sides->n &&
+           (!started ? meeting->starts[i] != NULL
+                     : sides->lenient || meeting->waits[i] || !meeting->members[m->side][i]))
+        i++;
+    return i;
+}
+
 static void close_meeting(struct sides *sides, const struct meeting *meeting) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < sides->n_open; i++)
         if (sides->open[i] != meeting)
             sides->open[n++] = sides->open[i];
     sides->n_open = n;
-}
-
-static void start_meeting(struct abstract_machine *m, const struct statement *start, int32_t slot,
-                          const struct judgement *given, struct end *end) {
-    struct meeting *meeting = meeting_to_join(m, &start->start.exchange.axes);
-    struct sides *sides = m->sides;
-    meeting->starts[m->side] = start;
-    meeting->slots[m->side] = slot;
-    meeting->given[m->side] = given;
-    for (uint32_t i = 0; i < sides->n && !meeting->wrong; i++) {
-        const struct statement *theirs = meeting->starts[i];
-        const char *why =
-            theirs && i != m->side ? meeting_difference(m, meeting, &sides->machines[i]) : NULL;
-        if (why)
-            meeting->wrong = unlike_fault(m, start, theirs, why);
-    }
-    if (++meeting->n_started == sides->n)
-        close_meeting(sides, meeting);
-    end->meeting = meeting;
 }
 
 // How many devices of each part are in the group of this device: those that have its numbers along
@@ -349,6 +345,39 @@ static void count_members(const struct abstract_machine *m, const struct exchang
         }
         members[side_of_device(sides, other)] += member;
     }
+}
+
+static const bool *members_of(const struct abstract_machine *m, const struct exchange *exchange) {
+    const struct mesh_part *part = part_of_side(m);
+    uint32_t n = m->sides->n;
+    bool *members = ARENA_ARRAY(m->sides->arena, bool, n);
+    int64_t *devices = ARENA_ARRAY(m->sides->arena, int64_t, n);
+    for (int64_t device = part->begin; device < part->end; device++) {
+        count_members(m, exchange, device, devices);
+        for (uint32_t i = 0; i < n; i++)
+            members[i] |= devices[i] > 0;
+    }
+    return members;
+}
+
+static void start_meeting(struct abstract_machine *m, const struct statement *start, int32_t slot,
+                          const struct judgement *given, struct end *end) {
+    struct meeting *meeting = meeting_to_join(m, &start->start.exchange.axes);
+    struct sides *sides = m->sides;
+    meeting->starts[m->side] = start;
+    meeting->slots[m->side] = slot;
+    meeting->given[m->side] = given;
+    meeting->members[m->side] = members_of(m, &start->start.exchange);
+    for (uint32_t i = 0; i < sides->n && !meeting->wrong; i++) {
+        const struct statement *theirs = meeting->starts[i];
+        const char *why =
+            theirs && i != m->side ? meeting_difference(m, meeting, &sides->machines[i]) : NULL;
+        if (why)
+            meeting->wrong = unlike_fault(m, start, theirs, why);
+    }
+    if (++meeting->n_started == sides->n)
+        close_meeting(sides, meeting);
+    end->meeting = meeting;
 }
 
 static struct judgement met(struct abstract_machine *m, const struct end *end, struct given given) {
@@ -401,13 +430,19 @@ bool sides_are_there(const struct abstract_machine *m, const struct end *end) {
     const struct mesh_part *part = part_of_side(m);
     bool there = true;
     if (end->meeting)
-        return end->meeting->n_started == m->sides->n;
+        return first_absent(m, end->meeting) == m->sides->n;
     for (int64_t device = part->begin; there && device < part->end; device++) {
         const struct message *message = message_at(m, end, device);
         bool taken = message->taken || (m->sides->lenient && message->receive);
         there = is_send(end->start) ? taken : message->send != NULL;
     }
     return there;
+}
+
+bool sides_come(struct abstract_machine *m, const struct end *end) {
+    if (end->meeting)
+        end->meeting->waits[m->side] = true;
+    return sides_are_there(m, end);
 }
 
 struct given sides_given(const struct abstract_machine *m, const struct end *end, uint32_t i) {
@@ -445,10 +480,7 @@ void sides_close(struct abstract_machine *m, struct end *end) {
 }
 
 uint32_t sides_awaited(const struct abstract_machine *m, const struct end *end) {
-    uint32_t i = 0;
     if (!end->meeting)
         return side_of_device(m->sides, end->start->start.exchange.peer);
-    while (end->meeting->starts[i])
-        i++;
-    return i;
+    return first_absent(m, end->meeting);
 }

@@ -6,8 +6,9 @@
 //              be started, a send's wait the receive to have been waited for: so it is between
 //              threads, where nothing is kept in between, and whatever else keeps more waits less.
 //   meeting    is a collective over the parts' axes. Each part starts its own half of it, by one
-//              name and slot, and waits until all have. Those over equal axes are started by all
-//              parts in one order, by which transports know them.
+//              name and slot, and waits until all with which it has groups wait for it: so it is
+//              between threads, which work off in their waits what all have given. Those over
+//              equal axes are started by all parts in one order, by which transports know them.
 //
 // What is given is a judgement, and what arrives is made of that alone: nothing is said of a message
 // but that it was sent. Since both ends are of one place along all other axes, it lies as it did.
@@ -42,6 +43,8 @@ struct meeting {
     int32_t *slots;                  // of the handle, in which each has it
     const struct judgement **given;  // by every part, of every piece
     uint32_t n_started;
+    const bool **members;      // of every part: those with which its devices are in groups
+    bool *waits;               // of every part: it has come to its wait
     const struct fault *wrong; // why parts do not meet in one collective; NULL: they do
 };
 
@@ -98,7 +101,10 @@ void sides_start(struct abstract_machine *, const struct statement *start, int32
 // The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
 // own.
 struct end *sides_end(const struct abstract_machine *, uint32_t handle, int32_t slot);
-bool sides_are_there(const struct abstract_machine *, const struct end *); // it can be waited for
+// The part has come to the wait for it. Whether this is over, or others have to come first.
+bool sides_come(struct abstract_machine *, const struct end *);
+bool sides_are_there(const struct abstract_machine *,
+                     const struct end *); // it would be over at once
 // What was given of piece i: to a receive by who sends it, to a meeting by each part. Of ends that do
 // not fit nothing.
 struct given {

@@ -237,7 +237,7 @@ static bool has_to_wait(struct abstract_machine *m, const struct statement *stat
         return false;
     const struct end *end =
         sides_end(m, statement->wait.handle, number_of(m, statement->wait.index));
-    return end && !sides_are_there(m, end);
+    return end && !sides_come(m, end);
 }
 
 // A task that need not be executed is done when this comes by it.
