@@ -61,7 +61,8 @@ static bool divided_index(const struct at *at, bool rest, struct viewed *made) {
         !value_number(c, operand_value(at, 1), &divisor, &one_below) || one_below != 1 ||
         divisor <= 0 || affine_least(&index) < 0)
         return false;
-    if (rest ? !affine_piece(&index, INT64_MAX, 1, divisor, &part)
+    if (rest ? !affine_piece(&index, INT64_MAX, 1, divisor, &part) &&
+                   !affine_turned(&index, divisor, &part)
              : !affine_piece(&index, INT64_MAX, divisor, INT64_MAX / divisor, &part))
         return false;
     *made = value_index(c, &part);

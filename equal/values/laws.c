@@ -4,6 +4,8 @@
 //   not_negative(x) f(select(not_negative(x), a, b)) = not_negative(x) f(a)       and the same of clamps
 //   not_negative(x) is_zero(y) = is_zero(y)      where x is not negative if y is zero
 //   sum(i: is_zero(i - j) f(i)) = f(j)           where j is among the places of i
+//   is_zero(i - device) f(device) = is_zero(i - device) f(i)
+//   is_zero(x) is_zero(y) = 0                    where x - y is never zero
 //
 // These make the read of a part of a table, guarded by whether the row is in the part, the summand of a read of the
 // whole table.
@@ -262,6 +264,114 @@ static bool sum_single(struct calculus *c, struct factors *f) {
     return false;
 }
 
+// ---- places of devices ------------------------------------------------------------------------
+
+bool read_place_test(struct calculus *c, const struct operand *test, struct place_test *place) {
+    struct viewed tested;
+    struct affine index;
+    int64_t denominator;
+    if (term_kind(&c->terms, test->of) != KIND_IS_ZERO || !open_test(c, test, &tested) ||
+        !value_as_index(c, tested, &index, &denominator) || index.n != 2 || index.base != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct piece *device = &index.pieces[i], *other = &index.pieces[!i];
+        if (device->coordinate != COORDINATE_DEVICE || other->coordinate == COORDINATE_DEVICE ||
+            device->coefficient != -other->coefficient || device->extent != other->extent ||
+            (device->coefficient != 1 && device->coefficient != -1) || other->shift != 0)
+            continue;
+        place->device = *device;
+        place->other = *other;
+        place->device.coefficient = place->other.coefficient = 1;
+        return true;
+    }
+    return false;
+}
+
+// The device's number where its digit is the other piece, turned back.
+static bool placed_device(const struct place_test *place, int64_t n_devices, struct affine *made) {
+    int64_t stride = place->device.stride, end = stride * place->device.extent;
+    struct piece digit = place->other;
+    if (n_devices % end != 0)
+        return false;
+    *made = affine_constant(0);
+    digit.coefficient = stride;
+    digit.shift = (place->device.extent - place->device.shift) % place->device.extent;
+    return affine_push(made, (struct piece){1, 1, stride, 0, COORDINATE_DEVICE}) &&
+           affine_push(made, digit) &&
+           affine_push(made, (struct piece){end, end, n_devices / end, 0, COORDINATE_DEVICE}) &&
+           affine_normal(made);
+}
+
+// Other factors say the device's digit as what it is tested to be.
+static bool place_devices(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct place_test place;
+        struct affine device;
+        struct substitution by = {0};
+        bool changed = false;
+        if (!read_place_test(c, &f->items[i], &place) ||
+            !placed_device(&place, f->all.sizes[COORDINATE_DEVICE], &device))
+            continue;
+        by.of[COORDINATE_DEVICE] = &device;
+        by.sizes[COORDINATE_DEVICE] = f->all.sizes[COORDINATE_DEVICE];
+        for (uint32_t k = 0; k < f->n; k++) {
+            struct viewed value = value_of_operand(c, &f->items[k]), moved;
+            if (k == i || !value_move(c, value, &by, &moved) || value_equal(value, moved))
+                continue;
+            f->items[k] = operand_of(c, moved);
+            changed = true;
+        }
+        if (changed)
+            return true;
+    }
+    return false;
+}
+
+// Whether an index is never zero: it lies on one side of it, or is the difference of one digit turned by different
+// numbers.
+static bool is_never_zero(const struct calculus *c, struct viewed value) {
+    struct affine index;
+    int64_t denominator;
+    struct bounds bounds = value_bounds(c, value);
+    if ((bounds.below && bounds.least > 0) || (bounds.above && bounds.largest < 0))
+        return true;
+    if (!value_as_index(c, value, &index, &denominator) || index.n != 2 || index.base != 0)
+        return false;
+    const struct piece *a = &index.pieces[0], *b = &index.pieces[1];
+    return a->coordinate == b->coordinate && a->stride == b->stride && a->extent == b->extent &&
+           a->coefficient == -b->coefficient && a->shift != b->shift;
+}
+
+static bool exclude(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = i + 1; k < f->n; k++) {
+            struct viewed a, b;
+            if (term_kind(&c->terms, f->items[i].of) != KIND_IS_ZERO ||
+                term_kind(&c->terms, f->items[k].of) != KIND_IS_ZERO ||
+                !open_test(c, &f->items[i], &a) || !open_test(c, &f->items[k], &b))
+                continue;
+            for (int sign = -1; sign <= 1; sign += 2) {
+                struct viewed both[] = {a, value_scaled(c, b, sign, 1)};
+                f->is_zero |= is_never_zero(c, value_sum(c, both, 2, &f->all));
+            }
+            if (f->is_zero)
+                return true;
+        }
+    return false;
+}
+
+// A test twice is that test.
+static bool drop_equal(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = i + 1; k < f->n; k++)
+            if (is_test(term_kind(&c->terms, f->items[i].of)) &&
+                value_equal(value_of_operand(c, &f->items[i]), value_of_operand(c, &f->items[k]))) {
+                remove_factor(f, k);
+                return true;
+            }
+    return false;
+}
+
 static bool has_zero_test(const struct calculus *c, const struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         if (term_kind(&c->terms, f->items[i].of) == KIND_IS_ZERO)
@@ -270,5 +380,8 @@ static bool has_zero_test(const struct calculus *c, const struct factors *f) {
 }
 
 bool apply_law(struct calculus *c, struct factors *f) {
-    return has_zero_test(c, f) && (decide_tests(c, f) || drop_following(c, f) || sum_single(c, f));
+    if (drop_equal(c, f))
+        return true;
+    return has_zero_test(c, f) && (exclude(c, f) || decide_tests(c, f) || drop_following(c, f) ||
+                                   sum_single(c, f) || place_devices(c, f));
 }

@@ -19,4 +19,11 @@ struct factors {
 // products then, and have scales.
 bool apply_law(struct calculus *, struct factors *);
 
+// A test of whether a digit of the device's number, turned, is a piece of another coordinate.
+struct place_test {
+    struct piece device, other; // with the coefficient one
+};
+// False: the operand is no such test.
+bool read_place_test(struct calculus *, const struct operand *, struct place_test *);
+
 #endif

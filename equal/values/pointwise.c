@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "equal/values/exponentials.h"
+#include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "equal/values/range.h"
 #include "ir/check.h"
@@ -235,12 +236,31 @@ static bool decided(const struct calculus *c, enum value_kind kind, struct viewe
     return *is || (bounds.above && bounds.largest < least);
 }
 
+// Whether the piece of the least coordinate is taken away; then both are turned round.
+static bool is_turned(struct affine *index) {
+    const struct piece *least = index->pieces;
+    for (uint32_t i = 1; i < index->n; i++)
+        if (index->pieces[i].coordinate < least->coordinate ||
+            (index->pieces[i].coordinate == least->coordinate &&
+             index->pieces[i].stride < least->stride))
+            least = &index->pieces[i];
+    bool turned = index->n && least->coefficient < 0;
+    struct affine opposite = affine_constant(0);
+    return turned && affine_add(&opposite, index, -1) && affine_normal(&opposite) &&
+           (*index = opposite, true);
+}
+
 // A test does not depend on a positive number that all is multiplied with.
 static void leave_out_number(struct calculus *c, enum value_kind kind, struct viewed *value) {
     const struct scale *scale = scale_get(&c->terms, value->of.scale);
     if (scale->n_factors || scale->serial)
         return;
     bool negative = scale->numerator < 0 && kind != KIND_IS_ZERO;
+    struct affine index;
+    int64_t denominator;
+    if (kind == KIND_IS_ZERO && value_as_index(c, *value, &index, &denominator) &&
+        is_turned(&index))
+        *value = value_index(c, &index);
     value->of.scale = scale_rational(&c->terms, negative ? -1 : 1, 1);
 }
 
@@ -276,6 +296,15 @@ struct viewed value_not(struct calculus *c, struct viewed value, const struct co
     return value_sum(c, both, 2, all);
 }
 
+// A choice by the device's place, as a sum: so what devices write to one array in turn is added up.
+static struct viewed chosen_by_place(struct calculus *c, struct viewed which, struct viewed yes,
+                                     struct viewed no, const struct coordinates *all) {
+    struct viewed a[] = {which, yes}, b[] = {which, no};
+    struct viewed parts[] = {value_product(c, a, 2, 0, all), no,
+                             value_scaled(c, value_product(c, b, 2, 0, all), -1, 1)};
+    return value_sum(c, parts, 3, all);
+}
+
 struct viewed value_select(struct calculus *c, struct viewed which, struct viewed yes,
                            struct viewed no, const struct coordinates *all) {
     int64_t numerator, denominator;
@@ -289,6 +318,10 @@ struct viewed value_select(struct calculus *c, struct viewed which, struct viewe
                                    value_is_zero(c, no) ? yes : no};
         return value_product(c, factors, 2, 0, all);
     }
+    struct place_test place;
+    struct operand test = operand_of(c, which);
+    if (which.of.scale == SCALE_ONE && read_place_test(c, &test, &place))
+        return chosen_by_place(c, which, yes, no, all);
     bool turned = otherwise.of.of.node < which.of.of.node; // of a test and its opposite one
     struct viewed operands[] = {turned ? otherwise : which, turned ? no : yes, turned ? yes : no};
     scale_id outer = scale_common(&c->terms, operands[1].of.scale, operands[2].of.scale);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "equal/values/exponentials.h"
+#include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
 
@@ -153,8 +154,88 @@ static bool pull_exponential(struct summing *s, const struct coordinates *all,
     return true;
 }
 
+// ---- places of devices ------------------------------------------------------------------------
+
+// An item as a test of a device's place, and the rest. False: it has none.
+static bool split_place(struct calculus *c, const struct operand *item,
+                        const struct coordinates *all, struct place_test *place,
+                        struct viewed *rest) {
+    struct split_product split;
+    struct viewed value = value_of_operand(c, item);
+    bool found = false;
+    if (term_kind(&c->terms, value.of.of) == KIND_IS_ZERO) {
+        *rest = value_fraction(c, 1, 1);
+        rest->of.scale = value.of.scale;
+        return read_place_test(c, item, place);
+    }
+    if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
+        !split_product(c, value, false, MAX_SPLIT, all, &split))
+        return false;
+    struct viewed factors[MAX_SPLIT + 1];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < split.n; i++) {
+        struct operand factor = operand_of(c, split.apart[i]);
+        if (!found && read_place_test(c, &factor, place))
+            found = true;
+        else
+            factors[n++] = split.apart[i];
+    }
+    factors[n++] = split.rest;
+    *rest = value_product(c, factors, n, 0, all);
+    return found;
+}
+
+// What is there at each turn of a device's digit is there everywhere.
+static bool join_places(struct summing *s, const struct coordinates *all) {
+    struct calculus *c = s->c;
+    struct place_test *places = ARENA_ARRAY(&c->scratch, struct place_test, s->n + 1);
+    struct viewed *rests = ARENA_ARRAY(&c->scratch, struct viewed, s->n + 1);
+    bool *has = ARENA_ARRAY(&c->scratch, bool, s->n + 1);
+    for (uint32_t i = 0; i < s->n; i++)
+        has[i] = split_place(c, &s->items[i], all, &places[i], &rests[i]);
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint64_t turns = 0;
+        int64_t extent = places[i].device.extent;
+        bool *same = ARENA_ARRAY(&c->scratch, bool, s->n + 1);
+        for (uint32_t k = 0; has[i] && extent <= 64 && k < s->n; k++) {
+            struct piece device = places[k].device;
+            int64_t shift = device.shift;
+            device.shift = places[i].device.shift;
+            same[k] = has[k] && value_equal(rests[i], rests[k]) &&
+                      memcmp(&device, &places[i].device, sizeof device) == 0 &&
+                      memcmp(&places[k].other, &places[i].other, sizeof device) == 0 &&
+                      !(turns >> shift & 1);
+            turns |= (uint64_t)same[k] << (same[k] ? shift : 0);
+        }
+        if (!has[i] || extent > 64 || turns != UINT64_MAX >> (64 - extent))
+            continue;
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < s->n; k++)
+            if (!same[k]) {
+                s->items[n] = s->items[k];
+                s->views[n++] = s->views[k];
+            }
+        s->n = n;
+        collect(s, rests[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool has_product(const struct summing *s) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        int kind = term_kind(&s->c->terms, s->items[i].of);
+        if (kind == KIND_PRODUCT || kind == KIND_IS_ZERO)
+            return true;
+    }
+    return false;
+}
+
 static struct viewed finish(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
+    while (s->n > 1 && s->n <= MOST_WITH_EXPONENTIALS && all->sizes[COORDINATE_DEVICE] > 1 &&
+           has_product(s) && join_places(s, all))
+        continue;
     if (s->n == 0)
         return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
     add_index_items(s);

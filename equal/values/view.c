@@ -306,6 +306,16 @@ static bool turn(struct affine *index, int64_t shift, int64_t extent) {
     return true;
 }
 
+bool affine_turned(const struct affine *index, int64_t extent, struct affine *turned) {
+    int64_t shift = (index->base % extent + extent) % extent;
+    *turned = affine_constant(0);
+    for (uint32_t i = 0; i < index->n; i++)
+        if (index->pieces[i].coefficient % extent != 0 && !affine_push(turned, index->pieces[i]))
+            return false;
+    return affine_least(turned) == 0 && affine_largest(turned) == extent - 1 &&
+           turn(turned, shift, extent);
+}
+
 bool affine_substitute(const struct affine *index, const struct substitution *by,
                        struct affine *made) {
     *made = affine_constant(index->base);

@@ -57,6 +57,8 @@ bool affine_normal(struct affine *);
 // (index / stride) mod extent, where the index counts `size` places. False: digits do not fall there.
 bool affine_piece(const struct affine *, int64_t size, int64_t stride, int64_t extent,
                   struct affine *piece);
+// index mod extent of a piece of so many places and a number: it is turned round. False: it is no such index.
+bool affine_turned(const struct affine *, int64_t extent, struct affine *);
 // The least and the largest index.
 int64_t affine_least(const struct affine *);
 int64_t affine_largest(const struct affine *);
