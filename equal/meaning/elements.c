@@ -30,24 +30,10 @@ static struct viewed power(const struct at *at, struct viewed value, int64_t n, 
     return value_power(at->r->c, value, n, d, &at->all);
 }
 
-static bool commutes(enum primitive primitive) {
-    switch (primitive) {
-    case PRIM_MAXIMUM:
-    case PRIM_MINIMUM:
-    case PRIM_AND:
-    case PRIM_OR:
-    case PRIM_XOR:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static struct viewed function(const struct at *at, enum primitive primitive,
                               const struct viewed *values, uint32_t n) {
     bool whole = shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
-    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, whole, values, n,
-                           commutes(primitive), &at->all);
+    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, whole, values, n, &at->all);
 }
 
 // ---- integers ---------------------------------------------------------------------------------
@@ -102,6 +88,13 @@ static struct viewed extreme(const struct at *at, bool largest, struct viewed a,
         return a;
     if (is_infinite(at->r->c, a, largest))
         return b;
+    if (shape_kind(at->by->shape) != NUMBER_REAL) {
+        struct bounds x = value_bounds(at->r->c, a), y = value_bounds(at->r->c, b);
+        if (x.below && y.above && x.least >= y.largest)
+            return largest ? a : b;
+        if (y.below && x.above && y.least >= x.largest)
+            return largest ? b : a;
+    }
     return function(at, largest ? PRIM_MAXIMUM : PRIM_MINIMUM, both, 2);
 }
 

@@ -115,7 +115,7 @@ static bool with_start(const struct at *at, enum primitive primitive, struct vie
         *made = value_sum(c, both, 2, &at->all);
     else if (extreme)
         *made = value_pointwise(c, KIND_POINTWISE + (int)primitive,
-                                shape_kind(at->by->shape) != NUMBER_REAL, both, 2, true, &at->all);
+                                shape_kind(at->by->shape) != NUMBER_REAL, both, 2, &at->all);
     else
         return false;
     return true;

@@ -45,7 +45,7 @@ static struct viewed clamped_number(struct indexing *x, struct viewed number, in
     if (bounds.below && bounds.least >= 0 && bounds.above && bounds.largest <= most)
         return number;
     struct viewed all[] = {value_zero(c), number, value_fraction(c, most, 1)};
-    return value_pointwise(c, KIND_POINTWISE + PRIM_CLAMP, true, all, 3, false, &x->all);
+    return value_pointwise(c, KIND_POINTWISE + PRIM_CLAMP, true, all, 3, &x->all);
 }
 
 // A factor that is one where the number, and what lies at `offset` in its window, is the place.

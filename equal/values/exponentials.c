@@ -29,7 +29,7 @@ static struct viewed plain_exponential(struct calculus *c, struct viewed value,
                                        const struct coordinates *all) {
     if (value_is_zero(c, value))
         return value_fraction(c, 1, 1);
-    return value_pointwise(c, KIND_EXPONENTIAL, 0, &value, 1, false, all);
+    return value_pointwise(c, KIND_EXPONENTIAL, 0, &value, 1, all);
 }
 
 static bool lacks_dimensions(const struct operand *part, const struct space *space) {
@@ -84,7 +84,7 @@ static struct viewed log_of_product(struct calculus *c, struct viewed value,
     struct viewed summands[MOST_APART + 1];
     uint32_t n = 0;
     if (!split_product(c, value, true, MOST_APART, all, &split) || split.n == 0)
-        return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, false, all);
+        return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, all);
     for (uint32_t i = 0; i < split.n; i++)
         if (!exponent_of(c, split.apart[i], &summands[n++]))
             return value_unknown(c, all);
@@ -101,5 +101,5 @@ struct viewed value_log(struct calculus *c, struct viewed value, const struct co
         return exponent;
     if (term_kind(&c->terms, value.of.of) == KIND_PRODUCT)
         return log_of_product(c, value, all);
-    return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, false, all);
+    return value_pointwise(c, KIND_POINTWISE + PRIM_LOG, 0, &value, 1, all);
 }

@@ -122,6 +122,15 @@ static struct viewed decide_product(struct deciding *d, struct viewed value, int
     return made;
 }
 
+static struct viewed decide_extreme(struct deciding *d, struct viewed value, int level) {
+    bool largest = term_kind(&d->c->terms, value.of.of) == KIND_POINTWISE + PRIM_MAXIMUM;
+    struct viewed parts[] = {decide_part(d, value, 0, level), decide_part(d, value, 1, level)};
+    for (int i = 0; i < 2; i++)
+        if (is_at_least(d, parts[i], parts[!i]))
+            return scaled_as(d, parts[largest ? i : !i], value);
+    return value;
+}
+
 static struct viewed decide(struct deciding *d, struct viewed value, int level) {
     struct viewed parts[3];
     bool holds;
@@ -138,6 +147,9 @@ static struct viewed decide(struct deciding *d, struct viewed value, int level) 
         return value;
     case KIND_PRODUCT:
         return decide_product(d, value, level);
+    case KIND_POINTWISE + PRIM_MAXIMUM:
+    case KIND_POINTWISE + PRIM_MINIMUM:
+        return decide_extreme(d, value, level);
     case KIND_POINTWISE + PRIM_CLAMP:
         for (uint32_t i = 0; i < 3; i++)
             parts[i] = decide_part(d, value, i, level);

@@ -6,6 +6,7 @@
 //   pointwise.c functions of elements, tests, folds
 //   together.c  arrays that stand one behind the other
 //   exponentials.c exponentials and logarithms
+//   push.c      what is read of a term
 //   range.c     what is known of integers
 //   laws.c      products with tests among their factors
 #ifndef PLACE_EQUAL_VALUES_MAKE_H
@@ -15,8 +16,11 @@
 
 void value_set_space(struct calculus *, struct term, const struct space *);
 uint32_t value_words(struct calculus *, const int64_t *words, uint32_t n); // as attributes
-// The view of a term in normal form: a part of what stands together may be one of its parts (together.c).
+// What the view says of a term (push.c).
 struct viewed value_of_term(struct calculus *, struct scaled, const struct view *);
+// The part of what stands together that the view says (together.c). False: it lies in no part alone.
+bool read_standing(struct calculus *, struct scaled, const struct view *, struct viewed *);
+bool value_commutes(int kind); // a function of elements in its operands
 struct operand operand_of(const struct calculus *, struct viewed);
 struct viewed value_of_operand(struct calculus *, const struct operand *);
 // The view of what a term with folded dimensions ranges over, from that of the term: folded dimensions are new

@@ -101,17 +101,30 @@ struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     return (struct viewed){{of, number}, VIEW_SCALAR};
 }
 
+bool value_commutes(int kind) {
+    switch (kind) {
+    case KIND_POINTWISE + PRIM_MAXIMUM:
+    case KIND_POINTWISE + PRIM_MINIMUM:
+    case KIND_POINTWISE + PRIM_AND:
+    case KIND_POINTWISE + PRIM_OR:
+    case KIND_POINTWISE + PRIM_XOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
 // ---- any function -----------------------------------------------------------------------------
 
 struct viewed value_pointwise(struct calculus *c, int kind, uint32_t attributes,
-                              const struct viewed *values, uint32_t n, bool commutes,
+                              const struct viewed *values, uint32_t n,
                               const struct coordinates *all) {
     struct operand operands[MAX_POINTWISE];
     struct joined joined;
     CHECK(n <= MAX_POINTWISE);
     for (uint32_t i = 0; i < n; i++)
         operands[i] = operand_of(c, values[i]);
-    if (!join_operands(c, operands, n, 0, commutes, &joined))
+    if (!join_operands(c, operands, n, 0, value_commutes(kind), &joined))
         return value_unknown(c, all);
     return make(c, kind, attributes, operands, n, &joined);
 }
@@ -198,11 +211,11 @@ struct viewed value_power(struct calculus *c, struct viewed value, int64_t numer
             factors[i] = value;
         return value_product(c, factors, (uint32_t)numerator, 0, all);
     }
+    if (raised_exponential(c, value, numerator, denominator, all, &made))
+        return made;
     if (denominator == 1 && raised_scalar(c, value, numerator, &made))
         return made;
     if (denominator == 1 && numerator == -1 && inverted_product(c, value, all, &made))
-        return made;
-    if (raised_exponential(c, value, numerator, denominator, all, &made))
         return made;
     scale_id outside = SCALE_ONE;
     if (denominator == 1 && numerator == -1) {
@@ -210,7 +223,7 @@ struct viewed value_power(struct calculus *c, struct viewed value, int64_t numer
         value.of.scale = SCALE_ONE;
     }
     int64_t words[2] = {numerator, denominator};
-    made = value_pointwise(c, KIND_POWER, value_words(c, words, 2), &value, 1, false, all);
+    made = value_pointwise(c, KIND_POWER, value_words(c, words, 2), &value, 1, all);
     made.of.scale = outside;
     return made;
 }
@@ -276,7 +289,7 @@ struct viewed value_test(struct calculus *c, enum value_kind kind, struct viewed
     }
     if (!integers || kind == KIND_IS_ZERO)
         leave_out_number(c, kind, &value);
-    return value_pointwise(c, kind, integers, &value, 1, false, all);
+    return value_pointwise(c, kind, integers, &value, 1, all);
 }
 
 struct viewed value_not(struct calculus *c, struct viewed value, const struct coordinates *all) {
@@ -328,8 +341,7 @@ struct viewed value_select(struct calculus *c, struct viewed which, struct viewe
     scale_id inverse = scale_invert(&c->terms, outer);
     for (int i = 1; i < 3; i++)
         operands[i].of.scale = scale_multiply(&c->terms, operands[i].of.scale, inverse);
-    struct viewed made =
-        value_pointwise(c, KIND_POINTWISE + PRIM_SELECT, 0, operands, 3, false, all);
+    struct viewed made = value_pointwise(c, KIND_POINTWISE + PRIM_SELECT, 0, operands, 3, all);
     made.of.scale = outer;
     return made;
 }

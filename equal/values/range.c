@@ -35,6 +35,18 @@ static struct bounds either(struct bounds a, struct bounds b) {
                            a.largest > b.largest ? a.largest : b.largest};
 }
 
+// The larger of two: it is at least what either is.
+static struct bounds larger(struct bounds a, struct bounds b) {
+    struct bounds made = {.below = a.below || b.below, .above = a.above && b.above};
+    made.least = !b.below || (a.below && a.least > b.least) ? a.least : b.least;
+    made.largest = a.largest > b.largest ? a.largest : b.largest;
+    return made;
+}
+
+static struct bounds smaller(struct bounds a, struct bounds b) {
+    return times(larger(times(a, -1), times(b, -1)), -1);
+}
+
 // What all three say of a clamped number: the limits hold where they are known.
 static struct bounds clamped(struct bounds low, struct bounds of, struct bounds high) {
     struct bounds made = of;
@@ -86,6 +98,10 @@ static struct bounds kind_bounds(const struct calculus *c, struct term of, int d
     case KIND_POINTWISE + PRIM_CLAMP:
         return clamped(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth),
                        part_bounds(c, of, 2, depth));
+    case KIND_POINTWISE + PRIM_MAXIMUM:
+        return larger(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
+    case KIND_POINTWISE + PRIM_MINIMUM:
+        return smaller(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
     default:
         return made;
     }

@@ -17,7 +17,7 @@ struct standing { // attributes, read
     const int64_t *part_of, *strides, *dimensions, *sizes;
 };
 
-static struct standing read_standing(const struct calculus *c, struct term term) {
+static struct standing standing_of(const struct calculus *c, struct term term) {
     const int64_t *words = value_attributes(c, term);
     struct standing s = {.n_dimensions = (uint32_t)words[0]};
     s.part_of = words + 1;
@@ -232,13 +232,13 @@ static bool read_part(struct calculus *c, struct scaled of, const struct view *v
     if (term_kind(&c->terms, part.of) == NODE_ZERO)
         *read = value_zero(c);
     else
-        *read = value_of_operand(c, &part);
+        *read = value_of_term(c, (struct scaled){part.of, part.scale}, &part.view);
     return true;
 }
 
-static bool read_one(struct calculus *c, struct scaled of, const struct view *view,
-                     struct viewed *read) {
-    struct standing s = read_standing(c, of.of);
+bool read_standing(struct calculus *c, struct scaled of, const struct view *view,
+                   struct viewed *read) {
+    struct standing s = standing_of(c, of.of);
     int64_t begin = 0, least = affine_least(&view->of[0]), largest = affine_largest(&view->of[0]);
     for (uint32_t i = 0; i < s.n_parts; begin += s.sizes[i++]) {
         if (least < begin || largest >= begin + s.sizes[i])
@@ -248,11 +248,4 @@ static bool read_one(struct calculus *c, struct scaled of, const struct view *vi
         return read_part(c, of, view, &s, i, &index, read);
     }
     return false;
-}
-
-struct viewed value_of_term(struct calculus *c, struct scaled of, const struct view *view) {
-    struct viewed read;
-    if (term_kind(&c->terms, of.of) == KIND_JOINED && read_one(c, of, view, &read))
-        return read;
-    return (struct viewed){of, view_intern(&c->views, view)};
 }

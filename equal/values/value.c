@@ -10,6 +10,7 @@
 void calculus_init(struct calculus *c, struct arena *arena) {
     *c = (struct calculus){.arena = arena};
     terms_init(&c->terms, arena, 1);
+    c->pushed_keys.arena = arena;
     c->builder = (struct builder){.terms = &c->terms, .names = NAMES_LEFT};
     views_init(&c->views, arena);
 }
@@ -294,11 +295,6 @@ bool value_move(struct calculus *c, struct viewed value, const struct substituti
     view_get(&c->views, value.view, &view);
     if (!view_substitute(&view, by, &made))
         return false;
-    if (term_kind(&c->terms, value.of.of) == KIND_INDEX) {
-        *moved = value_index(c, &made.of[0]);
-        moved->of.scale = scale_multiply(&c->terms, moved->of.scale, value.of.scale);
-        return true;
-    }
     *moved = value_of_term(c, value.of, &made);
     return true;
 }

@@ -71,6 +71,9 @@ struct calculus {
     const struct space **inputs; // of KIND_INPUT, by number
     const struct bounds *bounds; // that are assumed of them; NULL: none
     uint32_t serial;
+    struct intern pushed_keys; // terms with views that do not stand outside of them, and
+    struct viewed *pushed;     // what they are
+    uint32_t n_pushed, cap_pushed;
 };
 struct bounds {
     bool below, above;
@@ -130,7 +133,6 @@ struct viewed value_select(struct calculus *, struct viewed which, struct viewed
                            struct viewed no, const struct coordinates *);
 // Of any function of the operands' elements at the place; `attributes` 0, or what else it depends on.
 struct viewed value_pointwise(struct calculus *, int kind, uint32_t attributes,
-                              const struct viewed *, uint32_t n, bool commutes,
-                              const struct coordinates *);
+                              const struct viewed *, uint32_t n, const struct coordinates *);
 
 #endif
