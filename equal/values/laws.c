@@ -341,7 +341,7 @@ static bool place_devices(struct calculus *c, struct factors *f) {
 
 // Whether an index is never zero: it lies on one side of it, or is the difference of one digit turned by different
 // numbers.
-static bool is_never_zero(const struct calculus *c, struct viewed value) {
+static bool is_never_zero(struct calculus *c, struct viewed value) {
     struct affine index;
     int64_t denominator;
     struct bounds bounds = value_bounds(c, value);

@@ -230,8 +230,8 @@ struct viewed value_power(struct calculus *c, struct viewed value, int64_t numer
 
 // ---- tests ------------------------------------------------------------------------------------
 
-static bool decided(const struct calculus *c, enum value_kind kind, struct viewed value,
-                    bool integers, bool *is) {
+static bool decided(struct calculus *c, enum value_kind kind, struct viewed value, bool integers,
+                    bool *is) {
     int64_t numerator, denominator;
     if (value_number(c, value, &numerator, &denominator)) {
         *is = kind == KIND_AT_LEAST ? numerator >= 0

@@ -57,9 +57,9 @@ static struct bounds clamped(struct bounds low, struct bounds of, struct bounds 
     return made;
 }
 
-static struct bounds bounds_of(const struct calculus *c, struct scaled of, int depth);
+static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth);
 
-static struct bounds part_bounds(const struct calculus *c, struct term of, uint32_t i, int depth) {
+static struct bounds part_bounds(struct calculus *c, struct term of, uint32_t i, int depth) {
     struct scaled part = term_part(&c->terms, of, i);
     if (term_kind(&c->terms, part.of) != KIND_VIEW)
         return bounds_of(c, part, depth + 1);
@@ -72,7 +72,52 @@ static struct bounds part_bounds(const struct calculus *c, struct term of, uint3
     return value_bounds(c, index);
 }
 
-static struct bounds kind_bounds(const struct calculus *c, struct term of, int depth) {
+static bool is_test_kind(int kind) {
+    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
+}
+
+// Whether a part of a product tests that another one is not negative.
+static bool tests_part(struct calculus *c, struct scaled of, const struct view *own, uint32_t test,
+                       uint32_t part) {
+    struct operand outer, inner, other;
+    return open_part(c, of, own, test, &outer) && term_kind(&c->terms, outer.of) == KIND_AT_LEAST &&
+           open_part(c, (struct scaled){outer.of, SCALE_ONE}, &outer.view, 0, &inner) &&
+           open_part(c, of, own, part, &other) &&
+           value_equal(value_of_operand(c, &inner), value_of_operand(c, &other));
+}
+
+// A choice between something and zero: tests, and one factor that is none.
+static struct bounds product_bounds(struct calculus *c, struct term of, int depth) {
+    const int64_t *flags = value_attributes(c, of);
+    uint32_t n = term_node(&c->terms, of)->n_parts, other = n;
+    struct view own = {.n = value_space(c, of)->n};
+    for (int64_t d = 0; d < flags[0]; d++)
+        if (flags[1 + d])
+            return (struct bounds){0};
+    for (uint32_t d = 0; d < own.n; d++)
+        own.of[d] = affine_coordinate(d, value_space(c, of)->sizes[d]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct scaled part = term_part(&c->terms, of, i);
+        if (term_kind(&c->terms, part.of) == KIND_VIEW)
+            part = term_part(&c->terms, part.of, 0);
+        if (is_test_kind(term_kind(&c->terms, part.of)))
+            continue;
+        if (other < n)
+            return (struct bounds){0};
+        other = i;
+    }
+    if (other == n)
+        return between(0, 1);
+    struct bounds made = part_bounds(c, of, other, depth);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != other && tests_part(c, (struct scaled){of, SCALE_ONE}, &own, i, other)) {
+            made.least = made.below && made.least > 0 ? made.least : 0;
+            made.below = true;
+        }
+    return either(made, between(0, 0));
+}
+
+static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) {
     const struct node_key *key = term_node(&c->terms, of)->key;
     struct bounds made = {0};
     switch ((int)key->kind) {
@@ -93,6 +138,8 @@ static struct bounds kind_bounds(const struct calculus *c, struct term of, int d
         for (uint32_t i = 0; i < term_node(&c->terms, of)->n_parts && i < MOST_PARTS; i++)
             made = add_bounds(made, part_bounds(c, of, i, depth));
         return term_node(&c->terms, of)->n_parts < MOST_PARTS ? made : (struct bounds){0};
+    case KIND_PRODUCT:
+        return product_bounds(c, of, depth);
     case KIND_POINTWISE + PRIM_SELECT:
         return either(part_bounds(c, of, 1, depth), part_bounds(c, of, 2, depth));
     case KIND_POINTWISE + PRIM_CLAMP:
@@ -107,14 +154,14 @@ static struct bounds kind_bounds(const struct calculus *c, struct term of, int d
     }
 }
 
-static struct bounds bounds_of(const struct calculus *c, struct scaled of, int depth) {
+static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth) {
     const struct scale *scale = scale_get(&c->terms, of.scale);
     if (scale->n_factors || scale->serial || scale->denominator != 1 || depth > MOST_DEPTH)
         return (struct bounds){0};
     return times(kind_bounds(c, of.of, depth), scale->numerator);
 }
 
-struct bounds value_bounds(const struct calculus *c, struct viewed value) {
+struct bounds value_bounds(struct calculus *c, struct viewed value) {
     struct affine index;
     int64_t denominator;
     if (value_as_index(c, value, &index, &denominator))

@@ -55,8 +55,27 @@ static void add_item(struct summing *s, const struct operand *item) {
     s->views[s->n++] = view;
 }
 
+// A scalar that is a sum times others, as the sum with these as its scale. Of several sums none is opened.
+static struct viewed with_sum_outside(struct calculus *c, struct viewed value) {
+    struct scale scale = *scale_get(&c->terms, value.of.scale);
+    struct term sum = value.of.of;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < scale.n_factors; i++)
+        if (scale.factors[i].power == 1 && term_kind(&c->terms, scale.factors[i].of) == NODE_SUM) {
+            sum = scale.factors[i].of;
+            n++;
+        }
+    if (term_kind(&c->terms, value.of.of) != NODE_ONE || scale.serial || n != 1)
+        return value;
+    scale_id inverse = scale_invert(&c->terms, scale_of_term(&c->terms, sum));
+    value.of.scale = scale_multiply(&c->terms, value.of.scale, inverse);
+    value.of.of = sum;
+    return value;
+}
+
 static void collect(struct summing *s, struct viewed value) {
     struct calculus *c = s->c;
+    value = with_sum_outside(c, value);
     struct affine index;
     int64_t denominator;
     if (value_as_index(c, value, &index, &denominator) && add_index(s, &index, denominator))
