@@ -5,6 +5,7 @@
 #include "equal/hlo/read.h"
 #include "equal/meaning/meaning.h"
 #include "equal/values/together.h"
+#include "equal/values/turns.h"
 #include "ir/check.h"
 
 struct proof {
@@ -275,6 +276,29 @@ static void explain(struct proof *p, struct equal_answer *answer, struct diagnos
     arena_free(&numbers);
 }
 
+static struct equal_answer *answer_of(struct proof *p, const struct turn_list *turns) {
+    calculus_init(&p->calculus, p->arena);
+    p->calculus.turns = turns;
+    p->first = (struct unproved){0};
+    assume(p);
+    return read_both(p) ? compare_results(p) : NULL;
+}
+
+// What is not proved is looked at once more, where the many read inputs in turns that one device reads at once.
+static struct equal_answer *answer_in_turns(struct proof *p, struct equal_answer *answer) {
+    struct turn_list *turns = ARENA_NEW(p->arena, struct turn_list);
+    turns_find(&p->calculus, p->n_known, turns);
+    if (turns->n == 0)
+        return answer;
+    struct proof again = *p;
+    struct equal_answer *second = answer_of(&again, turns);
+    if (!second || second->n_proved <= answer->n_proved)
+        return answer;
+    calculus_free(&p->calculus);
+    *p = again;
+    return second;
+}
+
 const struct equal_answer *equal_judge(const struct equal_question *question, struct arena *arena,
                                        struct diagnostics *diagnostics) {
     struct proof *p = ARENA_NEW(arena, struct proof);
@@ -291,11 +315,10 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
         if (!assumptions_add(&p->assumptions, question->assumptions[i], p->pairing, arena,
                              diagnostics))
             return NULL;
-    calculus_init(&p->calculus, arena);
-    assume(p);
-    struct equal_answer *answer = NULL;
-    if (read_both(p)) {
-        answer = compare_results(p);
+    struct equal_answer *answer = answer_of(p, NULL);
+    if (answer && answer->verdict != EQUAL_PROVED)
+        answer = answer_in_turns(p, answer);
+    if (answer) {
         answer->n_one = n_instructions(p->one);
         answer->n_many = n_instructions(p->many);
         answer->mesh = axes_text(p);

@@ -315,6 +315,19 @@ static void rewrite_views(struct joining *j, const uint32_t *atoms) {
             CHECK(affine_normal(&j->operands[o].view.of[k]));
 }
 
+// A dimension by which an operand's term is read whole has that one's turns.
+static void take_turns(const struct joining *j, struct space *space) {
+    for (uint32_t o = 0; o < j->n; o++) {
+        const struct space *own = value_space(j->c, j->operands[o].of);
+        for (uint32_t k = 0; k < own->n; k++) {
+            const struct affine *index = &j->operands[o].view.of[k];
+            if (own->turns[k] && index->n == 1 && index->base == 0 &&
+                index->pieces[0].coefficient == 1 && index->pieces[0].extent == own->sizes[k])
+                space->turns[index->pieces[0].coordinate] = own->turns[k];
+        }
+    }
+}
+
 bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uint64_t folded,
                    bool order, struct joined *joined) {
     struct joining *j = ARENA_NEW(&c->scratch, struct joining);
@@ -338,6 +351,9 @@ bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uin
             return false;
     }
     rewrite_views(j, atoms);
+    memset(joined->space.turns, 0, sizeof joined->space.turns);
+    if (c->turns)
+        take_turns(j, &joined->space);
     struct operand *sorted = arena_copy(&c->scratch, operands, n * sizeof *operands);
     for (uint32_t i = 0; i < n; i++)
         operands[i] = sorted[j->in_order[i]];

@@ -7,6 +7,7 @@
 //   together.c  arrays that stand one behind the other
 //   exponentials.c exponentials and logarithms
 //   push.c      what is read of a term
+//   turns.c     inputs that are read in turns
 //   range.c     what is known of integers
 //   laws.c      products with tests among their factors
 #ifndef PLACE_EQUAL_VALUES_MAKE_H

@@ -69,6 +69,7 @@ static struct viewed make(struct calculus *c, int kind, uint32_t attributes,
     for (uint32_t d = 0; d < joined->space.n; d++) {
         if (joined->folded[d])
             continue;
+        space.turns[space.n] = joined->space.turns[d];
         space.sizes[space.n++] = joined->space.sizes[d];
         view.of[view.n++] = joined->from[d];
     }

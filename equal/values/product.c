@@ -5,6 +5,7 @@
 #include "equal/values/exponentials.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
+#include "equal/values/turns.h"
 #include "ir/check.h"
 
 // ---- factors ----------------------------------------------------------------------------------
@@ -167,6 +168,64 @@ static bool push_private(struct calculus *c, const struct factors *f, const stru
     return false;
 }
 
+// ---- turns ------------------------------------------------------------------------------------
+
+// The summand of one turn: the dimension's index is that of the turn's elements.
+static struct viewed sum_turn(struct calculus *c, const struct factors *f,
+                              const struct joined *joined, uint32_t d, const struct turn *turn,
+                              int64_t at) {
+    struct coordinates space = {{0}};
+    struct substitution by = {{0}, {0}};
+    struct affine index = affine_constant(at * turn->stride);
+    struct viewed factors[MAX_PRODUCT];
+    uint64_t folded = 0;
+    int64_t whole = turn->stride * turn->count;
+    for (uint32_t k = 0; k < joined->space.n; k++) {
+        space.sizes[k] = joined->space.sizes[k];
+        folded |= (uint64_t)joined->folded[k] << k;
+    }
+    space.sizes[d] = turn->stride;
+    affine_push(&index, (struct piece){1, 1, turn->stride, 0, d});
+    if (joined->space.sizes[d] > whole) {
+        uint32_t high = add_coordinate(&space, joined->space.sizes[d] / whole);
+        affine_push(&index, (struct piece){whole, 1, joined->space.sizes[d] / whole, 0, high});
+        folded |= UINT64_C(1) << high;
+    }
+    by.of[d] = &index;
+    by.sizes[d] = joined->space.sizes[d];
+    bool can = affine_normal(&index);
+    for (uint32_t k = 0; k < f->n && can; k++)
+        can = value_move(c, value_of_operand(c, &f->items[k]), &by, &factors[k]);
+    return can ? value_product(c, factors, f->n, folded, &space) : value_unknown(c, &space);
+}
+
+// A sum over a dimension that is read in turns, as a sum of sums. False: there is none.
+static bool sum_in_turns(struct calculus *c, const struct factors *f, const struct joined *joined,
+                         struct viewed *made) {
+    for (uint32_t d = 0; d < joined->space.n; d++) {
+        uint8_t mark = joined->space.turns[d];
+        if (!joined->folded[d] || !mark)
+            continue;
+        const struct turn *turn = &c->turns->of[mark - 1];
+        struct viewed *turns = ARENA_ARRAY(&c->scratch, struct viewed, turn->count);
+        struct substitution back = {{0}, {0}};
+        struct coordinates space = {{0}};
+        for (uint32_t k = 0; k < joined->space.n; k++) {
+            if (joined->folded[k])
+                continue;
+            space.sizes[k] = back.sizes[k] = joined->space.sizes[k];
+            back.of[k] = &joined->from[k];
+        }
+        for (int64_t at = 0; at < turn->count; at++)
+            turns[at] = sum_turn(c, f, joined, d, turn, at);
+        struct viewed sum = value_sum(c, turns, (uint32_t)turn->count, &space);
+        if (!value_move(c, sum, &back, made))
+            *made = value_unknown(c, &f->all);
+        return true;
+    }
+    return false;
+}
+
 // ---- all together -----------------------------------------------------------------------------
 
 static struct coordinates without(const struct coordinates *all, uint64_t mask) {
@@ -192,6 +251,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
         !count_all_unused(f, &joined, &times))
         return value_unknown(c, left);
     struct viewed made;
+    if (c->turns && sum_in_turns(c, f, &joined, &made))
+        return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "equal/values/make.h"
+#include "equal/values/turns.h"
 #include "ir/check.h"
 
 void calculus_init(struct calculus *c, struct arena *arena) {
@@ -194,7 +195,11 @@ bool value_as_index(const struct calculus *c, struct viewed value, struct affine
 struct viewed value_input(struct calculus *c, uint32_t number, const struct space *space,
                           const struct view *view) {
     struct term term = term_leaf(&c->builder, KIND_INPUT, number + 1, false, 0);
-    value_set_space(c, term, space);
+    struct space marked = *space;
+    for (uint32_t i = 0; c->turns && i < c->turns->n; i++)
+        if (c->turns->of[i].input == number)
+            marked.turns[c->turns->of[i].dimension] = (uint8_t)(i + 1);
+    value_set_space(c, term, &marked);
     return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, view)};
 }
 
@@ -211,7 +216,7 @@ static void view_all(const struct coordinates *all, struct space *space, struct 
 }
 
 struct viewed value_unknown(struct calculus *c, const struct coordinates *all) {
-    struct space space;
+    struct space space = {0};
     struct view view;
     view_all(all, &space, &view);
     struct term term = term_leaf(&c->builder, KIND_UNKNOWN, ++c->serial, false, 0);
@@ -274,7 +279,7 @@ struct viewed value_array(struct calculus *c, const struct literal *literal,
     struct affine index;
     if (is_affine(literal, all, &index))
         return value_index(c, &index);
-    struct space space;
+    struct space space = {0};
     struct view view;
     view_all(all, &space, &view);
     const void *bytes = literal->reals ? (const void *)literal->reals : literal->integers;

@@ -51,6 +51,8 @@ struct coordinates {
 struct space {
     uint32_t n;
     int64_t sizes[MAX_DIMENSIONS]; // of KIND_INDEX 0
+    // Dimensions along which an input lies that is read in turns: the turn's number, from 1 on (turns.h).
+    uint8_t turns[MAX_DIMENSIONS];
 };
 
 struct viewed {
@@ -58,7 +60,7 @@ struct viewed {
     view_id view;
 };
 
-struct fact; // what is known of integers (range.h)
+struct turn_list; // turns.h
 
 struct calculus {
     struct arena *arena;
@@ -68,8 +70,9 @@ struct calculus {
     struct views views;
     const struct space **spaces; // by node
     uint32_t n_spaces, cap_spaces;
-    const struct space **inputs; // of KIND_INPUT, by number
-    const struct bounds *bounds; // that are assumed of them; NULL: none
+    const struct space **inputs;   // of KIND_INPUT, by number
+    const struct bounds *bounds;   // that are assumed of them; NULL: none
+    const struct turn_list *turns; // of inputs; NULL: none is read so
     uint32_t serial;
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
