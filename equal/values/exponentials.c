@@ -66,6 +66,8 @@ struct viewed value_exponential(struct calculus *c, struct viewed value,
         if (!open_part(c, value.of, &own, i, &inside) || !open_part(c, value.of, &view, i, &part))
             return value_unknown(c, all);
         part.scale = scale_product(&c->terms, part.scale, value.of.scale);
+        if (value_is_infinite(c, part.of))
+            return plain_exponential(c, value, all);
         if (n_factors < MOST_APART && lacks_dimensions(&inside, &space))
             factors[n_factors++] = plain_exponential(c, value_of_operand(c, &part), all);
         else

@@ -37,6 +37,7 @@ static void add_item(struct summing *s, const struct operand *item) {
         struct operand *old = &s->items[i];
         bool cancels;
         if (!term_equal(old->of, item->of) || s->views[i] != view ||
+            value_is_infinite(s->c, item->of) ||
             !scale_total(&s->c->terms, old->scale, item->scale, &old->scale, &cancels))
             continue;
         if (cancels) {

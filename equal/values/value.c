@@ -111,6 +111,14 @@ static struct viewed odd_number(struct calculus *c, double number) {
     return (struct viewed){{term, SCALE_ONE}, VIEW_SCALAR};
 }
 
+bool value_is_infinite(const struct calculus *c, struct term term) {
+    double number;
+    if (term_kind(&c->terms, term) != KIND_NUMBER)
+        return false;
+    memcpy(&number, value_attributes(c, term), sizeof number);
+    return !isfinite(number);
+}
+
 struct viewed value_real(struct calculus *c, double number, unsigned significand) {
     struct fraction fraction;
     double magnitude = fabs(number);

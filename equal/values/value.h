@@ -103,6 +103,8 @@ struct viewed value_zero(struct calculus *);
 struct viewed value_fraction(struct calculus *, int64_t numerator, int64_t denominator);
 // The simplest fraction that rounds to the number as floats of so many significant bits do, or KIND_NUMBER.
 struct viewed value_real(struct calculus *, double, unsigned significand);
+// Whether a term is an infinite number, or none: of them x - x is not zero, and nothing is shifted by them.
+bool value_is_infinite(const struct calculus *, struct term);
 struct viewed value_index(struct calculus *, const struct affine *);
 // The array that is the parameter, or part of it that the view says.
 struct viewed value_input(struct calculus *, uint32_t number, const struct space *,
