@@ -208,7 +208,7 @@ def equal_complaints(arguments, verdict, status, code):
     words = [word if word.startswith("-") else HLO + word for word in arguments]
     report, ended, wrong = reported(["equal", "--json", *words], "", EQUAL_REPORT)
     yield from wrong
-    if not report:
+    if wrong:
         return
     if (report["verdict"], ended) != (verdict, status):
         yield f"{report['verdict']}, status {ended}"
