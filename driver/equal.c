@@ -1,11 +1,13 @@
 // placec equal: whether another framework's program for each device of a mesh computes what that for one device does.
 #include "equal/equal.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "driver/options.h"
+#include "driver/report_diagnostics.h"
 #include "frontend/frontend.h"
 #include "ir/limits.h"
 #include "runtime/host/columns.h"
@@ -36,14 +38,81 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void print_answer(const struct equal_answer *answer, double took) {
-    static const char *const words[] = {"equal", "different", "unproved"};
-    char line[1024];
-    snprintf(line, sizeof line, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s%s",
-             words[answer->verdict], answer->n_proved, answer->n_results,
-             plural_s(answer->n_results), answer->mesh, answer->n_one, answer->n_many, took,
-             answer->assuming ? "; assuming " : "", answer->assuming ? answer->assuming : "");
+static const char *const verdicts[] = {"equal", "different", "unproved"};
+
+static void print_answer(struct asking *a, const struct equal_answer *answer, double took) {
+    const char *over = "", *assuming = "";
+    for (uint32_t i = 0; i < answer->n_axes; i++)
+        over = arena_format(&a->arena, "%s%s%s", over, i ? ", " : "", answer->axes[i].name);
+    for (uint32_t i = 0; i < answer->n_assumptions; i++)
+        assuming = arena_format(&a->arena, "%s%s%s", assuming, i ? ", " : "; assuming ",
+                                answer->assumptions[i]);
+    const char *line = arena_format(
+        &a->arena, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s",
+        verdicts[answer->verdict], answer->n_proved, answer->n_results, plural_s(answer->n_results),
+        over, answer->n_one, answer->n_many, took, assuming);
     print_words(stdout, line, 0);
+}
+
+// ---- JSON -------------------------------------------------------------------------------------
+
+static json_t *mesh_json(const struct equal_answer *answer) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < answer->n_axes; i++)
+        json_array_append_new(array,
+                              json_pack("{s:o, s:I}", "axis", text_json(answer->axes[i].name),
+                                        "size", (json_int_t)answer->axes[i].size));
+    return array;
+}
+
+static json_t *results_json(const struct equal_answer *answer) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        json_array_append_new(array,
+                              json_pack("{s:o, s:b}", "name", text_json(answer->results[i].name),
+                                        "proved", answer->results[i].is_proved));
+    return array;
+}
+
+static json_t *assuming_json(const struct equal_answer *answer) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < answer->n_assumptions; i++)
+        json_array_append_new(array, text_json(answer->assumptions[i]));
+    return array;
+}
+
+// One object, whatever the outcome (docs/json.md).
+static void print_json(const struct asking *a, const struct options *options,
+                       const struct equal_answer *answer) {
+    json_t *root = json_object();
+    json_object_set_new(root, "schema", json_integer(1));
+    json_object_set_new(root, "one", text_json(options->operands[0]));
+    json_object_set_new(root, "many", text_json(options->operands[1]));
+    json_object_set_new(root, "verdict", text_or_null(answer ? verdicts[answer->verdict] : NULL));
+    json_object_set_new(root, "mesh", answer ? mesh_json(answer) : json_null());
+    json_object_set_new(root, "results", answer ? results_json(answer) : json_null());
+    json_object_set_new(root, "assuming", answer ? assuming_json(answer) : json_null());
+    json_object_set_new(root, "instructions",
+                        answer ? json_pack("{s:I, s:I}", "one", (json_int_t)answer->n_one, "many",
+                                           (json_int_t)answer->n_many)
+                               : json_null());
+    json_object_set_new(root, "diagnostics", diagnostics_json(a->diagnostics));
+    print_report(root, stdout);
+    json_decref(root);
+}
+
+// With --json everything is in the one object, as of `check`.
+static void print_outcome(struct asking *a, const struct options *options,
+                          const struct equal_answer *answer, double took) {
+    if (option_given(options, OPTION_JSON)) {
+        print_json(a, options, answer);
+        return;
+    }
+    if (answer)
+        print_answer(a, answer, took);
+    fflush(stdout);
+    if (a->diagnostics->n_items && place_speaks(a->diagnostics->n_errors > 0))
+        diagnostics_print(a->diagnostics, stderr, option_colour(options, STDERR_FILENO));
 }
 
 int verb_equal(const struct options *options) {
@@ -59,11 +128,7 @@ int verb_equal(const struct options *options) {
     double before = seconds();
     if (read_texts(&a, options))
         answer = equal_judge(&a.question, &a.arena, a.diagnostics);
-    if (answer)
-        print_answer(answer, seconds() - before);
-    fflush(stdout);
-    if (a.diagnostics->n_items && place_speaks(a.diagnostics->n_errors > 0))
-        diagnostics_print(a.diagnostics, stderr, option_colour(options, STDERR_FILENO));
+    print_outcome(&a, options, answer, seconds() - before);
     int status = !answer                           ? STATUS_USAGE
                  : answer->verdict == EQUAL_PROVED ? STATUS_OK
                                                    : STATUS_REFUSED;

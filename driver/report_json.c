@@ -5,94 +5,12 @@
 // is true of it. tests/check_json.py checks the keys and their types.
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "driver/report_diagnostics.h"
 #include "driver/report_pipeline.h"
 #include "driver/report.h"
 #include "driver/report_time.h"
 #include "driver/trying.h"
-#include "ir/check.h"
-
-// Paths and quoted source need not be UTF-8: what is not becomes question marks.
-static json_t *text_json(const char *text) {
-    json_t *string = json_string(text);
-    if (string)
-        return string;
-    char *ascii = memory_given(strdup(text));
-    for (char *c = ascii; *c; c++)
-        if (*c & 0x80)
-            *c = '?';
-    string = json_string(ascii);
-    free(ascii);
-    return string;
-}
-
-static json_t *text_or_null(const char *text) {
-    return text ? text_json(text) : json_null();
-}
-
-// Lines and columns count from 1, columns in bytes; all null for what stands in no text.
-static void set_place(struct compilation *c, json_t *object, struct span span) {
-    struct source_place place = source_place(&c->sources, span);
-    bool known = place.file != NULL;
-    json_object_set_new(object, "file", text_or_null(place.file));
-    json_object_set_new(object, "line", known ? json_integer(place.line) : json_null());
-    json_object_set_new(object, "column", known ? json_integer(place.column) : json_null());
-    json_object_set_new(object, "end_line", known ? json_integer(place.end_line) : json_null());
-    json_object_set_new(object, "end_column", known ? json_integer(place.end_column) : json_null());
-}
-
-// ---- diagnostics ------------------------------------------------------------------------------
-
-static json_t *note_json(struct compilation *c, const struct diagnostic_label *label) {
-    json_t *note = json_object();
-    json_object_set_new(note, "message", text_or_null(label->text));
-    set_place(c, note, label->span);
-    return note;
-}
-
-// A help with edits, which were compiled before they are proposed; a help in words is no fix.
-static json_t *fix_json(struct compilation *c, const struct diagnostic *d) {
-    if (!d->help || d->n_edits == 0)
-        return json_null();
-    json_t *fix = json_object(), *edits = json_array();
-    json_object_set_new(fix, "message", text_json(d->help));
-    for (uint32_t i = 0; i < d->n_edits; i++) {
-        json_t *edit = json_object();
-        set_place(c, edit, d->edits[i].span);
-        json_object_set_new(edit, "text", text_json(d->edits[i].text));
-        json_array_append_new(edits, edit);
-    }
-    json_object_set_new(fix, "edits", edits);
-    return fix;
-}
-
-// Labels and notes are both notes here: beside the text or below it is a matter of printing.
-static json_t *diagnostic_json(struct compilation *c, const struct diagnostic *d) {
-    json_t *object = json_object(), *notes = json_array();
-    json_object_set_new(object, "severity",
-                        json_string(d->severity == SEVERITY_ERROR ? "error" : "warning"));
-    json_object_set_new(object, "code", json_string(diagnostic_rows[d->code].text));
-    json_object_set_new(object, "message", text_json(d->message));
-    set_place(c, object, d->span);
-    json_object_set_new(object, "origin", text_or_null(d->origin));
-    for (uint32_t i = 0; i < d->n_labels; i++)
-        json_array_append_new(notes, note_json(c, &d->labels[i]));
-    for (uint32_t i = 0; i < d->n_notes; i++)
-        json_array_append_new(notes, note_json(c, &d->notes[i]));
-    json_object_set_new(object, "notes", notes);
-    json_object_set_new(object, "help", d->help ? text_json(d->help) : json_null());
-    json_object_set_new(object, "fix", fix_json(c, d));
-    return object;
-}
-
-static json_t *diagnostics_json(struct compilation *c) {
-    json_t *array = json_array();
-    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
-        json_array_append_new(array, diagnostic_json(c, c->diagnostics->items[i]));
-    return array;
-}
 
 // ---- mesh and placement -----------------------------------------------------------------------
 
@@ -319,7 +237,6 @@ static void set_unknown(json_t *root) {
         json_object_set_new(root, names[i], json_null());
 }
 
-// Keys in the contract's order, in ASCII: what a path or a name holds is escaped.
 void report_json(struct compilation *c, FILE *to) {
     json_t *root = json_object();
     bool accepted = c->diagnostics->n_errors == 0, resolved = c->resolved && !c->library;
@@ -337,14 +254,13 @@ void report_json(struct compilation *c, FILE *to) {
     json_object_set_new(root, "parameters",
                         c->final ? json_integer(model_parameters(c)) : json_null());
     json_object_set_new(root, "relaxed", relaxed_json(c));
-    json_object_set_new(root, "diagnostics", diagnostics_json(c));
+    json_object_set_new(root, "diagnostics", diagnostics_json(c->diagnostics));
     if (is_right_but_for_memory(c))
         set_program(c, root);
     else
         set_unknown(root);
     json_object_set_new(root, "pipeline",
                         is_right_but_for_memory(c) ? pipeline_json(c) : json_null());
-    json_dumpf(root, to, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
-    fputc('\n', to);
+    print_report(root, to);
     json_decref(root);
 }

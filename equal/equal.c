@@ -229,19 +229,19 @@ static struct equal_answer *compare_results(struct proof *p) {
     return answer;
 }
 
-static const char *axes_text(const struct proof *p) {
-    const char *text = "";
-    for (uint32_t a = 0; a < p->pairing->mesh.n_axes; a++)
-        text = arena_format(p->arena, "%s%s%s", text, a ? ", " : "", p->pairing->mesh.axes[a].name);
-    return text;
+static void say_mesh(const struct proof *p, struct equal_answer *answer) {
+    const struct device_mesh *mesh = &p->pairing->mesh;
+    answer->n_axes = mesh->n_axes;
+    answer->axes = ARENA_ARRAY(p->arena, struct equal_axis, mesh->n_axes + 1);
+    for (uint32_t a = 0; a < mesh->n_axes; a++)
+        answer->axes[a] = (struct equal_axis){mesh->axes[a].name, mesh->axes[a].size};
 }
 
-static const char *assumed_text(const struct proof *p) {
-    const char *text = NULL;
+static void say_assumptions(const struct proof *p, struct equal_answer *answer) {
+    answer->n_assumptions = p->assumptions.n;
+    answer->assumptions = ARENA_ARRAY(p->arena, const char *, p->assumptions.n + 1);
     for (uint32_t i = 0; i < p->assumptions.n; i++)
-        text = arena_format(p->arena, "%s%s%s", text ? text : "", text ? ", " : "",
-                            assumption_text(&p->assumptions.of[i], p->arena));
-    return text;
+        answer->assumptions[i] = assumption_text(&p->assumptions.of[i], p->arena);
 }
 
 // ---- all of it --------------------------------------------------------------------------------
@@ -321,8 +321,8 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
     if (answer) {
         answer->n_one = n_instructions(p->one);
         answer->n_many = n_instructions(p->many);
-        answer->mesh = axes_text(p);
-        answer->assuming = assumed_text(p);
+        say_mesh(p, answer);
+        say_assumptions(p, answer);
         if (answer->verdict != EQUAL_PROVED)
             explain(p, answer, diagnostics);
     }

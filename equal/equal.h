@@ -24,13 +24,19 @@ struct equal_result {
     const char *name;
     bool is_proved;
 };
+struct equal_axis {
+    const char *name;
+    int64_t size;
+};
 struct equal_answer {
     enum equal_verdict verdict;
     struct equal_result *results;
     uint32_t n_results, n_proved;
-    uint32_t n_one, n_many; // instructions of the texts
-    const char *mesh;       // "dp, tp"
-    const char *assuming;   // "0 <= tokens < 66"; NULL: nothing
+    uint32_t n_one, n_many;  // instructions of the texts
+    struct equal_axis *axes; // of the mesh
+    uint32_t n_axes;
+    const char **assumptions; // that were made, "0 <= tokens < 66"
+    uint32_t n_assumptions;
 };
 
 // NULL: the texts are not understood, or do not fit together, which has been reported (E90x, E91x). What is not equal

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Holds `check --json` to its contract (docs/json.md), key by key: accepted, refused by a rule, for
-want of memory and by the verifier, unparsable, unreadable, not built, and a library.
+"""Holds `check --json` and `equal --json` to their contract (docs/json.md), key by key: accepted, refused by a rule, for
+want of memory and by the verifier, unparsable, unreadable, not built, and a library; equal, different, unproved, and
+not understood.
 
     check_json.py PLACEC ROOT
 
@@ -31,13 +32,14 @@ BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
     "alone": dict.fromkeys(["train", "evaluate", "average"], Maybe(int)),
     "live": dict.fromkeys(["peak", *STATES, "transient", "host", "disk", "statement"], int) |
             {"line": Maybe(int)}}
+DIAGNOSTICS = [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
+                "notes": [{"message": Maybe(str), **PLACE}],
+                "help": Maybe(str), "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}]
 REPORT = {
     "schema": int, "file": str, "strategy": Maybe(str), "verdict": str, "reason": Maybe(str),
     "devices": Maybe(int), "mesh": Maybe([{"axis": str, "size": int, "factors": Maybe([str])}]),
     "microbatches": Maybe(int), "parameters": Maybe(int), "relaxed": [{"condition": str, "axes": [str], "line": int}],
-    "diagnostics": [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
-                     "notes": [{"message": Maybe(str), **PLACE}],
-                     "help": Maybe(str), "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}],
+    "diagnostics": DIAGNOSTICS,
     "modes": Maybe(Map([str])),
     "placement": Maybe([{"state": str, "role": str, "layers": Maybe(str),
                          "axes": Map({"work": str, "storage": str, "by": Maybe(str)}),
@@ -53,6 +55,12 @@ REPORT = {
                    "host_link": Maybe(int), "idle": Maybe(int), "best": Maybe(int), "worst": Maybe(int)}),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "span_bubble": [int], "in_flight": [int],
                        "until_inputs": [int], "sends": [int], "stages": [{"rank": int, "begin": int, "end": int}]}),
+}
+
+EQUAL_REPORT = {
+    "schema": int, "one": str, "many": str, "verdict": Maybe(str), "mesh": Maybe([{"axis": str, "size": int}]),
+    "results": Maybe([{"name": str, "proved": bool}]), "assuming": Maybe([str]),
+    "instructions": Maybe({"one": int, "many": int}), "diagnostics": DIAGNOSTICS,
 }
 
 
@@ -153,26 +161,63 @@ CASES += [
     ("refuted", ["-"], edited(*COUNT, 2), "refuted", "E413"),
     ("no program", ["-"], ZERO3 + "step main { sizes nonsense }\n", "rules", "E600"),
 ]
-failures = []
-for name, arguments, text, reason, code in CASES:
-    done = subprocess.run([placec, "check", "--json", *arguments], input=text, capture_output=True,
-                          text=True, timeout=60)
+HLO = os.path.join(root, "tests/inputs/hlo/")
+EQUAL_CASES = [  # name, programs and options, verdict, status, a code
+    ("equal", ["mlp/one.hlo", "mlp/right.hlo"], "equal", 0, None),
+    ("different", ["mlp/one.hlo", "mlp/wrong.hlo"], "different", 1, "E920"),
+    ("assuming", ["embedding/one.hlo", "embedding/many.hlo", "--assume=0<=tokens<6"], "equal", 0, None),
+    ("unproved", ["embedding/one.hlo", "embedding/many.hlo"], "unproved", 1, "E921"),
+    ("not understood", ["mlp/one.hlo", "values/moves.values"], None, 2, "E901"),
+    ("no program", ["mlp/one.hlo", "missing.hlo"], None, 2, "E100"),
+]
+
+
+def reported(words, text, kind):
+    """The report of a command, its status, and what is wrong with the report."""
+    done = subprocess.run([placec, *words], input=text, capture_output=True, text=True, timeout=60)
     wrong = [f"stderr is not empty: {done.stderr!r}"] if done.stderr else []
     try:
         report = json.loads(done.stdout)  # refuses anything behind the object
     except ValueError as error:
-        failures.append(f"{name}: no JSON: {error}: {done.stdout[:200]!r} {done.stderr[:200]!r}")
-        continue
-    wrong += deviations(report, REPORT, "report")
-    verdict = "rejected" if reason else "accepted"
-    if (report["verdict"], report["reason"], done.returncode) != (verdict, reason, int(bool(reason))):
-        wrong.append(f"{report['verdict']}, {report['reason']}, status {done.returncode}")
+        return None, done.returncode, [f"no JSON: {error}: {done.stdout[:200]!r} {done.stderr[:200]!r}"]
+    return report, done.returncode, wrong + list(deviations(report, kind, "report"))
+
+
+def without_code(report, code):
+    """Whether the diagnostics lack it, as words."""
     if code and code not in [diagnostic["code"] for diagnostic in report["diagnostics"]]:
-        wrong.append(f"no {code} among {report['diagnostics']}")
+        yield f"no {code} among {report['diagnostics']}"
+
+
+def check_complaints(arguments, text, reason, code):
+    report, status, wrong = reported(["check", "--json", *arguments], text, REPORT)
+    yield from wrong
+    if not report:
+        return
+    verdict = "rejected" if reason else "accepted"
+    if (report["verdict"], report["reason"], status) != (verdict, reason, int(bool(reason))):
+        yield f"{report['verdict']}, {report['reason']}, status {status}"
+    yield from without_code(report, code)
     if report["memory"]:
-        wrong += sums(report)
+        yield from sums(report)
     elif report["strategy"] and (not reason or code == "E701"):
-        wrong.append("without memory")
-    failures += [f"{name}: {line}" for line in wrong]
+        yield "without memory"
+
+
+def equal_complaints(arguments, verdict, status, code):
+    words = [word if word.startswith("-") else HLO + word for word in arguments]
+    report, ended, wrong = reported(["equal", "--json", *words], "", EQUAL_REPORT)
+    yield from wrong
+    if wrong:
+        return
+    if (report["verdict"], ended) != (verdict, status):
+        yield f"{report['verdict']}, status {ended}"
+    yield from without_code(report, code)
+    if verdict and (verdict == "equal") != all(result["proved"] for result in report["results"]):
+        yield f"{verdict}, results {report['results']}"
+
+
+failures = [f"{name}: {line}" for name, *case in CASES for line in check_complaints(*case)]
+failures += [f"{name}: {line}" for name, *case in EQUAL_CASES for line in equal_complaints(*case)]
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

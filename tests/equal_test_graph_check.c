@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/hlo_reading.h"
+#include "tests/equal_hlo_reading.h"
 
 // Each line fits where the tests' computations and parameters stand before it; the second of a pair does not.
 static void shapes_follow_from_operands(void **state) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/hlo_reading.h"
+#include "tests/equal_hlo_reading.h"
 
 // ---- the module ---------------------------------------------------------------------------------
 static void forms_of_older_and_newer_texts_are_one(void **state) {

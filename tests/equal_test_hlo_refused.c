@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/hlo_reading.h"
+#include "tests/equal_hlo_reading.h"
 
 // ---- texts that are refused ---------------------------------------------------------------------
 static void other_files_are_told(void **state) {

@@ -153,8 +153,13 @@ def write_file(folder, text):
                  "".join(f"strategy {name} {{ {text} }}\n" for name, text in said.items()))
 
 
-# What commands may name: a text, and which of its tokens count as targets.
-DATA = {"text": "what is trained on, and held out; " * 40, "marks": "\1\0" * 17 * 40}
+# What commands may name: a text, and which of its tokens count as targets; two programs, and where their arrays lie.
+PROGRAMS = os.path.join(ROOT, "tests/inputs/hlo/embedding")
+DATA = {"text": "what is trained on, and held out; " * 40, "marks": "\1\0" * 17 * 40,
+        "spec": "mesh tp=2\nparameter table [6,8] : tp, -\n"}
+for program in ("one.hlo", "many.hlo"):
+    with open(os.path.join(PROGRAMS, program), encoding="utf-8") as text:
+        DATA[program] = text.read()
 
 
 # ---- what comes of it ----------------------------------------------------------------------------
@@ -167,7 +172,7 @@ def placec(folder, *arguments):
 def steady(text):
     """What a run prints and writes, without what the clock says."""
     text = re.sub(r'"(seconds|tokens_per_second)": [^,}]*', "", text)
-    text = re.sub(r"[\d.]+ tokens/s( \(\d+% of peak\))?|left \S+|on \d+ cores?", "", text)
+    text = re.sub(r"[\d.]+ tokens/s( \(\d+% of peak\))?|left \S+|on \d+ cores?|; [\d.]+ s\b", "", text)
     return text
 
 

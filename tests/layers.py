@@ -35,27 +35,30 @@ COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|_
 CONSTANT_SECTIONS = re.compile(r"\.(data\.rel\.ro|rodata|text|tm_clone|eh_frame|init_array|fini_array)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/([^"]+)"', re.M)
 # What others may include of a folder: the header of its name. Of ir that is a vocabulary in several, and a table of words that a file and the compiler share; of the
-# runtime also what generated code and it agree on, and how files are written that are there whole or not at all. Every other header is between the files of its folder.
+# runtime also what generated code and it agree on, and how files are written that are there whole or not at all; of verify the terms of its algebra, and numbers
+# for equal things. Every other header is between the files of its folder.
 EXPOSED = {
     "ir": {"ir.h", "route.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "names.h", "placement.h",
            "methods.def", "precision_fields.def", "schedule.h", "sizes.h", "source.h",
            "span.h", "interpreter/interpreter.h"},
     "frontend": {"frontend.h"},
     "passes": {"passes.h"},
-    "verify": {"verify.h"},
+    "verify": {"verify.h", "algebra/term.h", "algebra/intern.h"},
     "equal": {"equal.h"},
     "backend": {"backend.h"},
     "runtime": {"place.h", "calls.h", "calls.def", "options.def", "host/data_kinds.def", "workspace.h", "kernels/kernels.h", "host/columns.h", "host/file.h"},
     "driver": set(),
 }
+# Folders with a library of their own: what is included of them is that library's.
+OWN_LIBRARY = {("ir", "interpreter"): "interpreter", ("verify", "algebra"): "verify_algebra"}
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
 # the harness of the backend plays the runtime's host, and a fuzzer may go for any part.
-INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
+INSIDE = {"grammar": {"frontend"}, "bench": {"runtime", "equal"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime", "equal"}}
 # The folders inside a folder, the lowest first. Files beside them are above all; what is exposed is below all.
 FLOORS = {
     "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "stages", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
-    "equal": ["graph", "hlo", "layout", "interpreter", "values"],
+    "equal": ["graph", "hlo", "layout", "interpreter", "values", "meaning", "diagnosis"],
 }
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"
@@ -145,8 +148,8 @@ def included(root, folder):
                 for other, header in INCLUDE.findall(file.read()):
                     if other not in EXPOSED or (path.startswith(READS_TABLES) and header.endswith(".def")):
                         continue
-                    used = "interpreter" if header.startswith("interpreter/") else other
-                    if folder in FOLDERS and used not in FOLDERS[folder] | {folder, "interpreter" * (folder == "ir")}:
+                    used = OWN_LIBRARY.get((other, header.split("/")[0]), other)
+                    if folder in FOLDERS and other != folder and used not in FOLDERS[folder]:
                         yield f"{path} includes a header of {used}/"
                     elif other not in inside and header not in EXPOSED[other]:
                         yield f"{path} includes {other}/{header}, which is between the files of {other}/"

@@ -234,6 +234,10 @@ static bool by_factor(const struct calculus *c, struct viewed expected, struct v
     cause->kind = CAUSE_FACTOR;
     cause->numerator = b->numerator * a->denominator;
     cause->denominator = b->denominator * a->numerator;
+    if (cause->denominator < 0) {
+        cause->numerator = -cause->numerator;
+        cause->denominator = -cause->denominator;
+    }
     for (int64_t d = 2; d <= 1 << 16 && cause->denominator != 1; d++)
         while (cause->numerator % d == 0 && cause->denominator % d == 0)
             cause->numerator /= d, cause->denominator /= d;

@@ -1,42 +1,9 @@
-// Computations. What one calls stands before it, so whoever calls itself, also through others, names what is not known
-// yet.
+// Computations: the line that names one, its instructions, and which of them are its parameters.
 #include "equal/hlo/computations.h"
 
 #include "equal/hlo/instructions.h"
 
 #include <string.h>
-
-// Whether the text defines a computation of this name from here on: a line that begins with it and opens a brace.
-static bool is_defined_later(const struct scanner *s, const char *at, struct word name) {
-    while ((at = memchr(at, '\n', (size_t)(s->end - at)))) {
-        at++;
-        const char *begin = strncmp(at, "ENTRY ", 6) == 0 ? at + 6 : at;
-        begin += *begin == '%';
-        if ((size_t)(s->end - begin) > name.length && memcmp(begin, name.text, name.length) == 0 &&
-            (begin[name.length] == ' ' || begin[name.length] == '('))
-            return true;
-    }
-    return false;
-}
-
-uint32_t find_computation(struct reader *r, struct word name) {
-    uint32_t number = words_find(&r->computation_names, name);
-    if (number < r->n_computations)
-        return number;
-    bool is_itself =
-        name.length == r->name.length && memcmp(name.text, r->name.text, name.length) == 0;
-    bool is_later = is_defined_later(&r->s, r->s.at, name);
-    struct diagnostic *d =
-        scan_report(&r->s, E904, name,
-                    is_itself  ? "`%.*s` calls itself"
-                    : is_later ? "computation `%.*s` is called before it is defined"
-                               : "no computation is named `%.*s`",
-                    WORD(name));
-    if (d && is_later)
-        diagnostic_help(d,
-                        "XLA prints what is called before its callers, and no calls in a circle");
-    return UINT32_MAX;
-}
 
 // `(a: f32[], b: f32[]) -> f32[]`: the instructions say it again.
 static bool skip_signature(struct scanner *s) {

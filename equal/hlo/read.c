@@ -10,22 +10,6 @@
 #include "equal/hlo/computations.h"
 #include "equal/hlo/instructions.h"
 
-const char *hlo_string(struct reader *r, struct word word) {
-    return words_string(&r->strings, words_number(&r->strings, word), r->s.arena);
-}
-
-const char *reader_quoted(struct reader *r, struct word word) {
-    if (!memchr(word.text, '\\', word.length))
-        return hlo_string(r, word);
-    char *text = arena_alloc(r->s.arena, word.length), *to = text;
-    for (uint32_t i = 0; i < word.length; i++) {
-        bool is_escape =
-            word.text[i] == '\\' && i + 1 < word.length && strchr("'\"\\", word.text[i + 1]);
-        *to++ = word.text[i += is_escape];
-    }
-    return hlo_string(r, (struct word){text, (uint32_t)(to - text)});
-}
-
 // ---- other files --------------------------------------------------------------------------------
 // What people take for an HLO text, told by what stands near its beginning.
 static const struct {

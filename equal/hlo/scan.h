@@ -6,6 +6,7 @@
 //     literals.c      the numbers of constants
 //     groups.c        which devices meet, in four forms, equal ones once
 //     frames.c        tables of files, functions and frames
+//     reader.c        what is known by name
 //     attributes.c    what stands behind an instruction's operands
 //     instructions.c  one instruction
 //     computations.c  a computation of them

@@ -1,7 +1,6 @@
 // Collectives: devices' elements. The number of a device is a coordinate, of which a group's devices are digits, so a
 // collective says these digits by other coordinates: by one that is summed over, by a dimension's, or turned round.
 #include "equal/meaning/read.h"
-#include "equal/values/make.h"
 
 // A group's devices: pieces of the place in the group, with what each adds to the device's number.
 struct group_digits {

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "equal/meaning/read.h"
-#include "equal/values/exponentials.h"
 #include "equal/values/range.h"
-#include "equal/values/make.h"
 
 static struct viewed one(const struct at *at) {
     return value_fraction(at->r->c, 1, 1);
@@ -38,7 +36,7 @@ static struct viewed function(const struct at *at, enum primitive primitive,
 
 // ---- integers ---------------------------------------------------------------------------------
 
-// Of an index that is not negative, by a positive number.
+// The quotient, or the rest, of an index that is not negative by a positive number.
 static bool divided_index(const struct at *at, bool rest, struct viewed *made) {
     struct calculus *c = at->r->c;
     struct affine index, part;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "equal/meaning/read.h"
-#include "equal/values/make.h"
 
 enum primitive region_primitive(const struct graph *graph, uint32_t computation) {
     const struct computation *of = &graph->computations[computation];

@@ -2,7 +2,6 @@
 // it is, summed over the places: gather clamps its indices and scatter drops what lies outside, so the clamp stands in
 // the term, unless it is known that it does nothing.
 #include "equal/meaning/read.h"
-#include "equal/values/make.h"
 #include "equal/values/range.h"
 
 struct indexing {

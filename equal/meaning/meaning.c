@@ -5,14 +5,6 @@
 #include "equal/meaning/read.h"
 #include "ir/check.h"
 
-struct coordinates coordinates_of(const struct reading *r, const struct array_shape *shape) {
-    struct coordinates all = {{0}};
-    for (uint32_t k = 0; k < shape->rank; k++)
-        all.sizes[k] = shape->sizes[k];
-    all.sizes[COORDINATE_DEVICE] = r->graph->n_devices;
-    return all;
-}
-
 struct viewed unread_value(const struct at *at, const char *why) {
     struct viewed value = value_unknown(at->r->c, &at->all);
     struct unread unread = {at->by, why, at->r->c->serial};

@@ -3,27 +3,9 @@
 // that leaves the sum and meets its inverse.
 //
 //   exp(x - m) / sum(exp(x - m)) = exp(x) / sum(exp(x))        m + log(sum(exp(x - m))) = log(sum(exp(x)))
-#include "equal/values/exponentials.h"
-
 #include "equal/values/make.h"
-#include "ir/check.h"
 
-enum { KIND_EXPONENTIAL = KIND_POINTWISE + PRIM_EXPONENTIAL, MOST_APART = 8, MOST_KEPT = 300 };
-
-bool is_exponential(const struct calculus *c, struct viewed value) {
-    return term_kind(&c->terms, value.of.of) == (int)KIND_EXPONENTIAL;
-}
-
-bool exponent_of(struct calculus *c, struct viewed value, struct viewed *exponent) {
-    struct view view;
-    struct operand part;
-    view_get(&c->views, value.view, &view);
-    if (!is_exponential(c, value) ||
-        !open_part(c, (struct scaled){value.of.of, SCALE_ONE}, &view, 0, &part))
-        return false;
-    *exponent = value_of_operand(c, &part);
-    return true;
-}
+enum { MOST_APART = 8, MOST_KEPT = 300 };
 
 static struct viewed plain_exponential(struct calculus *c, struct viewed value,
                                        const struct coordinates *all) {
@@ -51,8 +33,8 @@ static struct view own_view(const struct space *space) {
     return view;
 }
 
-struct viewed value_exponential(struct calculus *c, struct viewed value,
-                                const struct coordinates *all) {
+struct viewed normal_exponential(struct calculus *c, struct viewed value,
+                                 const struct coordinates *all) {
     uint32_t n = term_node(&c->terms, value.of.of)->n_parts, n_kept = 0, n_factors = 0;
     if (term_kind(&c->terms, value.of.of) != NODE_SUM || n > MOST_KEPT)
         return plain_exponential(c, value, all);

@@ -261,7 +261,7 @@ static void sort_operands(struct joining *j, bool order) {
     }
 }
 
-// Of two atoms that the first operand in order which has one of them has, the one that comes first there.
+// Whether a is the earlier of two atoms in the first operand in order which has one of them.
 static bool atom_before(const struct joining *j, const uint32_t *rank, const struct atom *a,
                         const struct atom *b) {
     const struct use *first[2] = {0};

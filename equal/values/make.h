@@ -1,15 +1,18 @@
 // Between the files that make values.
 //
-//   value.c     numbers, indices, parameters, moves
-//   sum.c       linear combinations
-//   product.c   products, summed over dimensions
-//   pointwise.c functions of elements, tests, folds
-//   together.c  arrays that stand one behind the other
+//   value.c        numbers, indices, parameters, moves
+//   operands.c     terms of operands; exponentials and scalars as such
+//   range.c        what is known of integers
+//   together.c     arrays that stand one behind the other
+//   tests.c        tests
+//   laws.c         products with tests among their factors
+//   product.c      products, summed over dimensions
 //   exponentials.c exponentials and logarithms
-//   push.c      what is read of a term
-//   turns.c     inputs that are read in turns
-//   range.c     what is known of integers
-//   laws.c      products with tests among their factors
+//   sum.c          linear combinations
+//   pointwise.c    powers and choices; folds
+//   push.c         what is read of a term
+//   turns.c        inputs that are read in turns
+//   calculus.c     the table of normal forms
 #ifndef PLACE_EQUAL_VALUES_MAKE_H
 #define PLACE_EQUAL_VALUES_MAKE_H
 
@@ -18,7 +21,10 @@
 void value_set_space(struct calculus *, struct term, const struct space *);
 uint32_t value_words(struct calculus *, const int64_t *words, uint32_t n); // as attributes
 // What the view says of a term (push.c).
-struct viewed value_of_term(struct calculus *, struct scaled, const struct view *);
+static inline struct viewed value_of_term(struct calculus *c, struct scaled of,
+                                          const struct view *view) {
+    return c->forms->read(c, of, view);
+}
 // The part of what stands together that the view says (together.c). False: it lies in no part alone.
 bool read_standing(struct calculus *, struct scaled, const struct view *, struct viewed *);
 bool value_commutes(int kind); // a function of elements in its operands
@@ -33,5 +39,29 @@ struct viewed value_of_joined(struct calculus *, int kind, const struct operand 
                               const struct joined *);
 // A scalar with others as its scale in normal form.
 struct viewed value_normal_scalar(struct calculus *, struct viewed);
+
+enum { KIND_EXPONENTIAL = KIND_POINTWISE + PRIM_EXPONENTIAL };
+bool is_exponential(const struct calculus *, struct viewed);
+// What an exponential is of, its scale aside. False: it is none.
+bool exponent_of(struct calculus *, struct viewed, struct viewed *exponent);
+
+enum { MAX_SPLIT = 24 };
+// A product as factors that have no dimension over which it is summed, and the rest.
+struct split_product {
+    struct viewed apart[MAX_SPLIT]; // each with the scale one
+    uint32_t n;
+    struct viewed rest; // with the product's scale
+};
+// Takes a KIND_PRODUCT apart. `exponentials`: only these are apart; at most so many. False: it cannot be said.
+bool split_product(struct calculus *, struct viewed, bool exponentials, uint32_t most,
+                   const struct coordinates *, struct split_product *);
+
+// What value_of_term, value_sum, value_product and value_exponential call.
+struct viewed normal_read(struct calculus *, struct scaled, const struct view *);
+struct viewed normal_sum(struct calculus *, const struct viewed *, uint32_t n,
+                         const struct coordinates *);
+struct viewed normal_product(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
+                             const struct coordinates *);
+struct viewed normal_exponential(struct calculus *, struct viewed, const struct coordinates *);
 
 #endif

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "equal/values/make.h"
-
 struct printing {
     const struct calculus *c;
     FILE *out;

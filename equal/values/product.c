@@ -2,7 +2,6 @@
 // summed over and stands in one factor alone, which is a sum, is summed inside of it.
 #include <string.h>
 
-#include "equal/values/exponentials.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "equal/values/turns.h"
@@ -295,8 +294,8 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
     return false;
 }
 
-struct viewed value_product(struct calculus *c, const struct viewed *values, uint32_t n,
-                            uint64_t summed, const struct coordinates *all) {
+struct viewed normal_product(struct calculus *c, const struct viewed *values, uint32_t n,
+                             uint64_t summed, const struct coordinates *all) {
     struct factors f = {.all = *all, .summed = summed, .scale = SCALE_ONE};
     struct coordinates left = without(all, summed);
     for (uint32_t i = 0; i < n; i++)

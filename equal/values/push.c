@@ -3,7 +3,6 @@
 // function are one value.
 #include <string.h>
 
-#include "equal/values/exponentials.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
 
@@ -135,7 +134,7 @@ static bool push(struct calculus *c, struct term term, const struct view *view,
 
 // ---- all of it --------------------------------------------------------------------------------
 
-struct viewed value_of_term(struct calculus *c, struct scaled of, const struct view *view) {
+struct viewed normal_read(struct calculus *c, struct scaled of, const struct view *view) {
     struct viewed as_it_is = {of, view_intern(&c->views, view)}, made;
     int kind = term_kind(&c->terms, of.of);
     if (kind == KIND_INDEX) {

@@ -4,7 +4,7 @@
 
 #include "equal/values/value.h"
 
-// Of a value of integers. What is not known has no bound.
+// Bounds of a value of integers. What is not known has none.
 struct bounds value_bounds(struct calculus *, struct viewed);
 
 #endif

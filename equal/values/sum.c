@@ -1,7 +1,6 @@
 // Linear combinations. What is an index, or a number, is one affine index; of all else equal ones are one summand.
 #include <string.h>
 
-#include "equal/values/exponentials.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
@@ -279,8 +278,8 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
     return value_normal_scalar(c, (struct viewed){of, view_intern(&c->views, &view)});
 }
 
-struct viewed value_sum(struct calculus *c, const struct viewed *values, uint32_t n,
-                        const struct coordinates *all) {
+struct viewed normal_sum(struct calculus *c, const struct viewed *values, uint32_t n,
+                         const struct coordinates *all) {
     struct summing s = {.c = c, .index = affine_constant(0), .denominator = 1};
     for (uint32_t i = 0; i < n; i++)
         if (!value_is_zero(c, values[i]))

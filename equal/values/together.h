@@ -4,7 +4,7 @@
 
 #include "equal/values/value.h"
 
-// Of n arrays, each over coordinates of which `along` has so many places; over coordinates in which it has all of them.
+// The n arrays, each over coordinates of which `along` has so many places, over coordinates in which it has all of them.
 struct viewed value_together(struct calculus *, const struct viewed *, const int64_t *sizes,
                              uint32_t n, uint32_t along, const struct coordinates *all);
 

@@ -8,18 +8,6 @@
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
-void calculus_init(struct calculus *c, struct arena *arena) {
-    *c = (struct calculus){.arena = arena};
-    terms_init(&c->terms, arena, 1);
-    c->pushed_keys.arena = arena;
-    c->builder = (struct builder){.terms = &c->terms, .names = NAMES_LEFT};
-    views_init(&c->views, arena);
-}
-
-void calculus_free(struct calculus *c) {
-    arena_free(&c->scratch);
-}
-
 // ---- spaces -----------------------------------------------------------------------------------
 
 static const struct space no_space;

@@ -62,7 +62,20 @@ struct viewed {
 
 struct turn_list; // turns.h
 
+// Normal forms are made of each other: the exponential of a sum is a product, whose factors may be sums, and what is read
+// of a term may be made anew of what is read of its parts. Who makes one of these calls it here.
+struct calculus;
+struct normal_forms {
+    struct viewed (*read)(struct calculus *, struct scaled, const struct view *);
+    struct viewed (*sum)(struct calculus *, const struct viewed *, uint32_t n,
+                         const struct coordinates *);
+    struct viewed (*product)(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
+                             const struct coordinates *);
+    struct viewed (*exponential)(struct calculus *, struct viewed, const struct coordinates *);
+};
+
 struct calculus {
+    const struct normal_forms *forms;
     struct arena *arena;
     struct arena scratch; // of one operation
     struct terms terms;
@@ -118,13 +131,23 @@ struct viewed value_array(struct calculus *, const struct literal *, const struc
 bool value_move(struct calculus *, struct viewed, const struct substitution *, struct viewed *);
 
 // In all that follows operands are values over the same coordinates, and so is the result.
-struct viewed value_sum(struct calculus *, const struct viewed *, uint32_t n,
-                        const struct coordinates *);
+static inline struct viewed value_sum(struct calculus *c, const struct viewed *values, uint32_t n,
+                                      const struct coordinates *all) {
+    return c->forms->sum(c, values, n, all);
+}
 struct viewed value_scaled(struct calculus *, struct viewed, int64_t numerator,
                            int64_t denominator);
 // The product, summed over the places of coordinates in the mask.
-struct viewed value_product(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
-                            const struct coordinates *);
+static inline struct viewed value_product(struct calculus *c, const struct viewed *values,
+                                          uint32_t n, uint64_t summed,
+                                          const struct coordinates *all) {
+    return c->forms->product(c, values, n, summed, all);
+}
+static inline struct viewed value_exponential(struct calculus *c, struct viewed value,
+                                              const struct coordinates *all) {
+    return c->forms->exponential(c, value, all);
+}
+struct viewed value_log(struct calculus *, struct viewed, const struct coordinates *);
 // KIND_LARGEST and what follows it, over the coordinates in the mask.
 struct viewed value_fold(struct calculus *, enum value_kind, struct viewed, uint64_t folded,
                          const struct coordinates *);
@@ -136,7 +159,7 @@ struct viewed value_test(struct calculus *, enum value_kind, struct viewed, bool
 struct viewed value_not(struct calculus *, struct viewed, const struct coordinates *);
 struct viewed value_select(struct calculus *, struct viewed which, struct viewed yes,
                            struct viewed no, const struct coordinates *);
-// Of any function of the operands' elements at the place; `attributes` 0, or what else it depends on.
+// Any function of the operands' elements at the place; `attributes` 0, or what else it depends on.
 struct viewed value_pointwise(struct calculus *, int kind, uint32_t attributes,
                               const struct viewed *, uint32_t n, const struct coordinates *);
 

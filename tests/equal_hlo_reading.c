@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/hlo_reading.h"
+#include "tests/equal_hlo_reading.h"
 
 struct reading read_bytes(const char *text, size_t length) {
     struct reading r = {.graph = NULL};

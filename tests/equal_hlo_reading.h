@@ -1,6 +1,6 @@
 // Texts of HLO that tests have read, whole or a line at a time.
-#ifndef PLACE_TESTS_HLO_READING_H
-#define PLACE_TESTS_HLO_READING_H
+#ifndef PLACE_TESTS_EQUAL_HLO_READING_H
+#define PLACE_TESTS_EQUAL_HLO_READING_H
 
 #include "equal/hlo/read.h"
 
