@@ -39,7 +39,6 @@ struct deciding {
     struct calculus *c;
     const struct factors *f;
     uint32_t without; // the factor that is being read
-    bool changed;
 };
 
 // Whether among the other factors is this test, or its opposite (`*holds` false).
@@ -90,7 +89,6 @@ static struct viewed decide_sum(struct deciding *d, struct viewed value, int lev
 }
 
 static struct viewed scaled_as(struct deciding *d, struct viewed made, struct viewed value) {
-    d->changed = true;
     made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
     return made;
 }
@@ -113,7 +111,6 @@ static struct viewed decide_product(struct deciding *d, struct viewed value, int
             kept++;
             continue;
         }
-        d->changed = true;
         if (!holds)
             return value_zero(d->c);
     }
@@ -169,9 +166,9 @@ static bool decide_tests(struct calculus *c, struct factors *f) {
         if (kind != KIND_IS_ZERO || !open_test(c, &f->items[i], &tested))
             continue;
         struct viewed read = decide(&d, tested, 0);
-        if (!d.changed)
-            continue;
         struct viewed made = value_test(c, KIND_IS_ZERO, read, true, &f->all);
+        if (value_equal(made, value_of_operand(c, &f->items[i])))
+            continue;
         f->is_zero |= value_is_zero(c, made);
         if (term_kind(&c->terms, made.of.of) == NODE_ONE)
             remove_factor(f, i);
