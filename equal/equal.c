@@ -285,18 +285,18 @@ static struct equal_answer *answer_of(struct proof *p, const struct turn_list *t
 }
 
 // What is not proved is looked at once more, where the many read inputs in turns that one device reads at once.
-static struct equal_answer *answer_in_turns(struct proof *p, struct equal_answer *answer) {
-    struct turn_list *turns = ARENA_NEW(p->arena, struct turn_list);
-    turns_find(&p->calculus, p->n_known, turns);
+static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answer *answer) {
+    struct turn_list *turns = ARENA_NEW((*p)->arena, struct turn_list);
+    turns_find(&(*p)->calculus, (*p)->n_known, turns);
     if (turns->n == 0)
         return answer;
-    struct proof again = *p;
-    struct equal_answer *second = answer_of(&again, turns);
-    if (!second || second->n_proved <= answer->n_proved)
-        return answer;
-    calculus_free(&p->calculus);
-    *p = again;
-    return second;
+    struct proof *again = ARENA_NEW((*p)->arena, struct proof);
+    *again = **p;
+    struct equal_answer *second = answer_of(again, turns);
+    bool better = second && second->n_proved > answer->n_proved;
+    calculus_free(&(better ? *p : again)->calculus);
+    *p = better ? again : *p;
+    return better ? second : answer;
 }
 
 const struct equal_answer *equal_judge(const struct equal_question *question, struct arena *arena,
@@ -317,7 +317,7 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
             return NULL;
     struct equal_answer *answer = answer_of(p, NULL);
     if (answer && answer->verdict != EQUAL_PROVED)
-        answer = answer_in_turns(p, answer);
+        answer = answer_in_turns(&p, answer);
     if (answer) {
         answer->n_one = n_instructions(p->one);
         answer->n_many = n_instructions(p->many);
