@@ -60,7 +60,7 @@ struct affine affine_coordinate(uint32_t coordinate, int64_t extent) {
 }
 
 bool affine_push(struct affine *index, struct piece piece) {
-    if (piece.extent == 1 || piece.coefficient == 0)
+    if (piece.extent <= 1 || piece.coefficient == 0) // of no place, too: nobody reads it there
         return true;
     if (index->n == MAX_PIECES)
         return false;
