@@ -253,15 +253,14 @@ static uint32_t n_instructions(const struct graph *graph) {
     return n;
 }
 
-static bool read_both(struct proof *p) {
+static void read_both(struct proof *p) {
     p->of_one = (struct reading){.c = &p->calculus, .graph = p->one};
     p->of_many = (struct reading){.c = &p->calculus, .graph = p->many};
     p->of_one.parameters = read_parameters(p, p->one, false);
-    if (!meanings_read(&p->of_one))
-        return false;
+    meanings_read(&p->of_one);
     p->n_known = p->calculus.terms.n_nodes;
     p->of_many.parameters = read_parameters(p, p->many, true);
-    return meanings_read(&p->of_many);
+    meanings_read(&p->of_many);
 }
 
 static void explain(struct proof *p, struct equal_answer *answer, struct diagnostics *diagnostics) {
@@ -281,7 +280,8 @@ static struct equal_answer *answer_of(struct proof *p, const struct turn_list *t
     p->calculus.turns = turns;
     p->first = (struct unproved){0};
     assume(p);
-    return read_both(p) ? compare_results(p) : NULL;
+    read_both(p);
+    return compare_results(p);
 }
 
 // What is not proved is looked at once more, where the many read inputs in turns that one device reads at once.
@@ -293,7 +293,7 @@ static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answe
     struct proof *again = ARENA_NEW((*p)->arena, struct proof);
     *again = **p;
     struct equal_answer *second = answer_of(again, turns);
-    bool better = second && second->n_proved > answer->n_proved;
+    bool better = second->n_proved > answer->n_proved;
     calculus_free(&(better ? *p : again)->calculus);
     *p = better ? again : *p;
     return better ? second : answer;
@@ -316,16 +316,14 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
                              diagnostics))
             return NULL;
     struct equal_answer *answer = answer_of(p, NULL);
-    if (answer && answer->verdict != EQUAL_PROVED)
+    if (answer->verdict != EQUAL_PROVED)
         answer = answer_in_turns(&p, answer);
-    if (answer) {
-        answer->n_one = n_instructions(p->one);
-        answer->n_many = n_instructions(p->many);
-        say_mesh(p, answer);
-        say_assumptions(p, answer);
-        if (answer->verdict != EQUAL_PROVED)
-            explain(p, answer, diagnostics);
-    }
+    answer->n_one = n_instructions(p->one);
+    answer->n_many = n_instructions(p->many);
+    say_mesh(p, answer);
+    say_assumptions(p, answer);
+    if (answer->verdict != EQUAL_PROVED)
+        explain(p, answer, diagnostics);
     calculus_free(&p->calculus);
     return answer;
 }

@@ -200,6 +200,17 @@ static void note_unread(struct reading *r, const struct instruction *by, uint32_
         ARENA_PUSH(r->c->arena, r->unread, r->n_unread, r->cap_unread, unread);
 }
 
+static const char *why_unread(enum primitive primitive) {
+    switch (primitive) {
+    case PRIM_WHILE:
+        return "how often it turns is not known, or too often to follow it turn by turn";
+    case PRIM_CONDITIONAL:
+        return "which branch it takes is not known";
+    default:
+        return "it has no rule";
+    }
+}
+
 static const struct meaning *read_all(struct reading *r, const struct computation *of,
                                       const struct meaning *parameters) {
     struct meaning *meanings = ARENA_ARRAY(r->c->arena, struct meaning, of->n + 1);
@@ -207,12 +218,12 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
         const struct instruction *by = &of->instructions[i];
         struct at at = {r, of, by, meanings, coordinates_of(r, by->shape)};
         uint32_t serial = r->c->serial;
-        if (++r->n_read > MOST_INSTRUCTIONS_READ)
+        if (r->depth > 1 && ++r->n_read > MOST_INSTRUCTIONS_CALLED)
             return NULL;
         if (by->primitive == PRIM_PARAMETER)
             meanings[i] = parameters[by->attributes->index];
         else if (!read_other(&at, &meanings[i]))
-            meanings[i] = unread_meaning(&at, by->shape, "it has no rule");
+            meanings[i] = unread_meaning(&at, by->shape, why_unread(by->primitive));
         if (r->c->serial != serial)
             note_unread(r, by, serial);
         arena_reuse(&r->c->scratch); // nothing of what is around a call lies there
@@ -220,23 +231,21 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
     return meanings;
 }
 
-static const struct meaning *read_computation(struct reading *r, uint32_t number,
-                                              const struct meaning *parameters) {
-    const struct computation *of = &r->graph->computations[number];
-    r->depth++;
-    const struct meaning *meanings = read_all(r, of, parameters);
-    r->depth--;
-    return meanings ? &meanings[of->root] : NULL;
-}
-
 const struct meaning *meanings_of_call(struct reading *r, uint32_t computation,
                                        const struct meaning *parameters) {
-    return read_all(r, &r->graph->computations[computation], parameters);
+    r->depth++;
+    const struct meaning *meanings = read_all(r, &r->graph->computations[computation], parameters);
+    r->depth--;
+    return meanings;
 }
 
-bool meanings_read(struct reading *r) {
-    const struct computation *of = &r->graph->computations[r->graph->entry];
+static const struct meaning *read_computation(struct reading *r, uint32_t number,
+                                              const struct meaning *parameters) {
+    const struct meaning *meanings = meanings_of_call(r, number, parameters);
+    return meanings ? &meanings[r->graph->computations[number].root] : NULL;
+}
+
+void meanings_read(struct reading *r) {
     r->depth = 1;
-    r->meanings = read_all(r, of, r->parameters);
-    return r->meanings;
+    r->meanings = read_all(r, &r->graph->computations[r->graph->entry], r->parameters);
 }

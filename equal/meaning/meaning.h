@@ -23,18 +23,18 @@ struct reading {
     const struct meaning *meanings;   // by instruction of the entry computation, once read
     struct unread *unread;
     uint32_t n_unread, cap_unread;
-    int64_t n_read; // instructions, those of calls and of loops' iterations each time
+    int64_t n_read; // instructions of what is called, those of loops each turn
     uint32_t depth;
 };
 
-enum { MOST_INSTRUCTIONS_READ = 20 * 1000 * 1000 };
+enum { MOST_INSTRUCTIONS_CALLED = 2 * 1000 * 1000 }; // beyond them calls and loops are not followed
 
 // Reads a computation once more, of which the parameters' meanings are given: by instruction. NULL: it takes more than
 // may be read.
 const struct meaning *meanings_of_call(struct reading *, uint32_t computation,
                                        const struct meaning *parameters);
 
-// Reads the entry computation, of which `parameters` are given. False: it takes more than may be read.
-bool meanings_read(struct reading *);
+// Reads the entry computation, of which `parameters` are given.
+void meanings_read(struct reading *);
 
 #endif

@@ -91,11 +91,15 @@ static bool read_reverse(const struct at *at, struct viewed *made) {
 
 // ---- parts that stand together ----------------------------------------------------------------
 
-// A range of a dimension of what is built.
+// A range of a dimension of what is built; without elements it may be anything.
 static bool cut(struct calculus *c, const struct building *of, uint32_t k, int64_t from,
                 int64_t size, struct viewed *made) {
     struct affine index = affine_constant(from);
     struct substitution by = {0};
+    if (size == 0) {
+        *made = value_zero(c);
+        return true;
+    }
     affine_push(&index, (struct piece){1, 1, size, 0, k});
     by.of[k] = &index;
     by.sizes[k] = of->all.sizes[k];
@@ -173,6 +177,10 @@ static bool updated_part(const struct at *at, uint32_t k, const struct affine *s
     struct calculus *c = at->r->c;
     int64_t size = operand_shape(at, 1)->sizes[k], all = at->by->shape->sizes[k];
     struct building b = {operand_value(at, 0), at->all, at->by->shape->rank};
+    if (size == 0) {
+        *made = operand_value(at, 0);
+        return true;
+    }
     if (start->n == 0) {
         struct viewed parts[3];
         int64_t sizes[] = {start->base, size, all - start->base - size};

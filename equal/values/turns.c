@@ -16,7 +16,12 @@ static bool find_gap(const struct affine *index, int64_t size, struct turn *turn
             turn->count = next / at;
             n++;
         }
-        at = i > 0 ? next * index->pieces[i - 1].extent : at;
+        if (i == 0)
+            break;
+        int64_t extent = index->pieces[i - 1].extent;
+        if (extent > size / next) // the quotient of an index of which no end is known
+            return false;
+        at = next * extent;
     }
     return n == 1 && turn->count <= MOST_TURNS_OF && index->base % turn->stride == 0;
 }
