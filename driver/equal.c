@@ -48,9 +48,10 @@ static void print_answer(struct asking *a, const struct equal_answer *answer, do
         assuming = arena_format(&a->arena, "%s%s%s", assuming, i ? ", " : "; assuming ",
                                 answer->assumptions[i]);
     const char *line = arena_format(
-        &a->arena, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s",
+        &a->arena, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s%s%s",
         verdicts[answer->verdict], answer->n_proved, answer->n_results, plural_s(answer->n_results),
-        over, answer->n_one, answer->n_many, took, assuming);
+        over, answer->n_one, answer->n_many, took, answer->by_order ? "; parameters by order" : "",
+        answer->by_shape ? "; layouts by shape" : "", assuming);
     print_words(stdout, line, 0);
 }
 
@@ -91,6 +92,8 @@ static void print_json(const struct asking *a, const struct options *options,
     json_object_set_new(root, "verdict", text_or_null(answer ? verdicts[answer->verdict] : NULL));
     json_object_set_new(root, "mesh", answer ? mesh_json(answer) : json_null());
     json_object_set_new(root, "results", answer ? results_json(answer) : json_null());
+    json_object_set_new(root, "by_order", answer ? json_boolean(answer->by_order) : json_null());
+    json_object_set_new(root, "by_shape", answer ? json_boolean(answer->by_shape) : json_null());
     json_object_set_new(root, "assuming", answer ? assuming_json(answer) : json_null());
     json_object_set_new(root, "instructions",
                         answer ? json_pack("{s:I, s:I}", "one", (json_int_t)answer->n_one, "many",

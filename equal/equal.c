@@ -229,8 +229,10 @@ static struct equal_answer *compare_results(struct proof *p) {
     return answer;
 }
 
-static void say_mesh(const struct proof *p, struct equal_answer *answer) {
+static void say_layouts(const struct proof *p, struct equal_answer *answer) {
     const struct device_mesh *mesh = &p->pairing->mesh;
+    answer->by_order = p->pairing->matched_by == MATCHED_BY_ORDER;
+    answer->by_shape = p->pairing->laid_out_by == LAID_OUT_BY_SHAPE;
     answer->n_axes = mesh->n_axes;
     answer->axes = ARENA_ARRAY(p->arena, struct equal_axis, mesh->n_axes + 1);
     for (uint32_t a = 0; a < mesh->n_axes; a++)
@@ -320,7 +322,7 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
         answer = answer_in_turns(&p, answer);
     answer->n_one = n_instructions(p->one);
     answer->n_many = n_instructions(p->many);
-    say_mesh(p, answer);
+    say_layouts(p, answer);
     say_assumptions(p, answer);
     if (answer->verdict != EQUAL_PROVED)
         explain(p, answer, diagnostics);

@@ -35,6 +35,8 @@ struct equal_answer {
     uint32_t n_one, n_many;  // instructions of the texts
     struct equal_axis *axes; // of the mesh
     uint32_t n_axes;
+    bool by_order;            // parameters were matched so, since no names agree
+    bool by_shape;            // layouts were found so, since nothing says some of them
     const char **assumptions; // that were made, "0 <= tokens < 66"
     uint32_t n_assumptions;
 };
