@@ -1,4 +1,5 @@
 // Linear combinations. What is an index, or a number, is one affine index; of all else equal ones are one summand.
+#include <stdlib.h>
 #include <string.h>
 
 #include "equal/values/laws.h"
@@ -250,6 +251,43 @@ static bool has_product(const struct summing *s) {
     return false;
 }
 
+// ---- the term ---------------------------------------------------------------------------------
+
+// What the sum is a multiple of: the scale of the summand whose term was made first, and of scalars those that all
+// have. That summand stays when others come, as those of each layer do beside what a model began with, so that scales
+// do not grow with the number of layers.
+static scale_id outer_scale(const struct summing *s) {
+    const struct operand *first = &s->items[0];
+    for (uint32_t i = 1; i < s->n; i++)
+        if (s->items[i].of.node < first->of.node)
+            first = &s->items[i];
+    scale_id outer = first->scale;
+    for (uint32_t i = 0; i < s->n; i++)
+        outer = scale_common(&s->c->terms, outer, s->items[i].scale);
+    return outer;
+}
+
+static int compare_parts(const void *a, const void *b) {
+    const struct part *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->scale < y->scale ? -1 : x->scale > y->scale;
+}
+
+// Of joined items, none of which is a sum, and none of which another is a multiple of.
+static struct scaled sum_term(struct summing *s, const struct space *space) {
+    struct terms *terms = &s->c->terms;
+    struct part *parts = ARENA_ARRAY(&s->c->scratch, struct part, s->n);
+    scale_id outer = outer_scale(s), inverse = scale_invert(terms, outer);
+    for (uint32_t i = 0; i < s->n; i++) {
+        parts[i] = joined_part(s->c, &s->items[i], space);
+        bool same = parts[i].scale == outer;
+        parts[i].scale = same ? SCALE_ONE : scale_multiply(terms, parts[i].scale, inverse);
+    }
+    qsort(parts, s->n, sizeof *parts, compare_parts);
+    return (struct scaled){term_make(&s->c->builder, NODE_SUM, 0, 0, parts, s->n), outer};
+}
+
 static struct viewed finish(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
     while (s->n > 1 && s->n <= MOST_WITH_EXPONENTIALS && all->sizes[COORDINATE_DEVICE] > 1 &&
@@ -266,12 +304,7 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
     struct joined joined;
     if (s->n > MOST_SUMMANDS || !join_operands(c, s->items, s->n, 0, true, &joined))
         return value_unknown(c, all);
-    struct sum sum = {0};
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct part part = joined_part(c, &s->items[i], &joined.space);
-        sum_add(&c->builder, &sum, (struct scaled){{part.node, part.at}, part.scale}, SCALE_ONE);
-    }
-    struct scaled of = sum_finish(&c->builder, &sum);
+    struct scaled of = sum_term(s, &joined.space);
     value_set_space(c, of.of, &joined.space);
     struct view view = {.n = joined.space.n};
     memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);
