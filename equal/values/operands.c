@@ -5,11 +5,15 @@
 
 enum { MAX_POINTWISE = 8 };
 
+void operand_set(const struct calculus *c, struct viewed value, struct operand *operand) {
+    operand->of = value.of.of;
+    operand->scale = value.of.scale;
+    view_get(&c->views, value.view, &operand->view);
+}
+
 struct operand operand_of(const struct calculus *c, struct viewed value) {
     struct operand operand; // most of a view stays unset
-    operand.of = value.of.of;
-    operand.scale = value.of.scale;
-    view_get(&c->views, value.view, &operand.view);
+    operand_set(c, value, &operand);
     return operand;
 }
 

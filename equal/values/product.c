@@ -52,7 +52,7 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
         return open_product(c, f, value);
     if (f->n == MAX_PRODUCT)
         return false;
-    f->items[f->n++] = operand_of(c, value);
+    operand_set(c, value, &f->items[f->n++]);
     return true;
 }
 

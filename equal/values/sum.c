@@ -277,7 +277,7 @@ static struct operand *opened_items(const struct summing *s) {
         c->summands = ARENA_ARRAY(c->arena, struct operand, c->cap_summands);
     }
     for (uint32_t i = 0; i < s->n; i++)
-        c->summands[i] = operand_of(c, s->items[i]);
+        operand_set(c, s->items[i], &c->summands[i]);
     return c->summands;
 }
 
