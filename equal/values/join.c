@@ -24,7 +24,7 @@ struct atom {
     struct use *uses;
     uint32_t n_uses;
 };
-struct joining {
+struct joining { // its arrays are long, and set as far as they are used
     struct calculus *c;
     struct operand *operands;
     uint32_t n;
@@ -35,15 +35,23 @@ struct joining {
     uint32_t *in_order; // operands
 };
 
+void operand_copy(struct operand *to, const struct operand *from) {
+    to->of = from->of;
+    to->scale = from->scale;
+    view_copy(&to->view, &from->view);
+}
+
 // ---- atoms ------------------------------------------------------------------------------------
 
 // Where pieces of a coordinate begin and end.
 struct bounds_of {
-    int64_t at[2 * MAX_ATOMS];
+    int64_t *at; // NULL: it has no pieces yet
     uint32_t n;
 };
 
-static bool add_bound(struct bounds_of *bounds, int64_t at) {
+static bool add_bound(struct arena *arena, struct bounds_of *bounds, int64_t at) {
+    if (!bounds->at)
+        bounds->at = ARENA_ARRAY(arena, int64_t, 2 * MAX_ATOMS);
     for (uint32_t i = 0; i < bounds->n; i++)
         if (bounds->at[i] == at)
             return true;
@@ -60,7 +68,8 @@ static bool find_bounds(const struct joining *j, struct bounds_of bounds[MAX_COO
             for (uint32_t p = 0; p < index->n; p++) {
                 const struct piece *piece = &index->pieces[p];
                 struct bounds_of *of = &bounds[piece->coordinate];
-                if (!add_bound(of, piece->stride) || !add_bound(of, piece->stride * piece->extent))
+                if (!add_bound(&j->c->scratch, of, piece->stride) ||
+                    !add_bound(&j->c->scratch, of, piece->stride * piece->extent))
                     return false;
             }
         }
@@ -131,7 +140,7 @@ static bool use_piece(struct joining *j, const struct bounds_of *bounds, struct 
 }
 
 static bool find_atoms(struct joining *j, uint64_t folded) {
-    struct bounds_of *bounds = ARENA_ARRAY(&j->c->scratch, struct bounds_of, MAX_COORDINATES);
+    struct bounds_of bounds[MAX_COORDINATES] = {{0}};
     if (!find_bounds(j, bounds))
         return false;
     for (uint32_t o = 0; o < j->n; o++)
@@ -294,6 +303,23 @@ static void sort_atoms(const struct joining *j, uint32_t *atoms) {
     }
 }
 
+static void put_in_order(struct joining *j) {
+    for (uint32_t i = 0; i < j->n; i++) {
+        if (j->in_order[i] == i)
+            continue;
+        struct operand first;
+        operand_copy(&first, &j->operands[i]);
+        uint32_t at = i;
+        for (uint32_t from = j->in_order[i]; from != i; from = j->in_order[at]) {
+            operand_copy(&j->operands[at], &j->operands[from]);
+            j->in_order[at] = at;
+            at = from;
+        }
+        operand_copy(&j->operands[at], &first);
+        j->in_order[at] = at;
+    }
+}
+
 // ---- the space --------------------------------------------------------------------------------
 
 static void rewrite_views(struct joining *j, const uint32_t *atoms) {
@@ -330,8 +356,11 @@ static void take_turns(const struct joining *j, struct space *space) {
 
 bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uint64_t folded,
                    bool order, struct joined *joined) {
-    struct joining *j = ARENA_NEW(&c->scratch, struct joining);
-    *j = (struct joining){.c = c, .operands = operands, .n = n};
+    struct joining joining, *j = &joining;
+    j->c = c;
+    j->operands = operands;
+    j->n = n;
+    j->n_atoms = 0;
     if (!find_atoms(j, folded))
         return false;
     while (join_any(j))
@@ -354,9 +383,7 @@ bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uin
     memset(joined->space.turns, 0, sizeof joined->space.turns);
     if (c->turns)
         take_turns(j, &joined->space);
-    struct operand *sorted = arena_copy(&c->scratch, operands, n * sizeof *operands);
-    for (uint32_t i = 0; i < n; i++)
-        operands[i] = sorted[j->in_order[i]];
+    put_in_order(j);
     return true;
 }
 
@@ -403,11 +430,12 @@ struct part joined_part(struct calculus *c, const struct operand *operand,
 bool open_part(struct calculus *c, struct scaled of, const struct view *view, uint32_t i,
                struct operand *operand) {
     struct scaled part = term_part(&c->terms, of.of, i);
-    *operand = (struct operand){part.of, part.scale, {.n = 0}};
+    operand->of = part.of;
+    operand->scale = part.scale;
+    operand->view.n = 0;
     if (term_kind(&c->terms, part.of) != KIND_VIEW) { // it is the whole, or a number
-        operand->view = *view;
-        if (value_space(c, part.of)->n == 0)
-            operand->view.n = 0;
+        if (value_space(c, part.of)->n > 0)
+            view_copy(&operand->view, view);
         return true;
     }
     const int64_t *words =

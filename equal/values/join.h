@@ -10,6 +10,8 @@ struct operand {
     struct view view; // over coordinates; once joined over the space
 };
 
+void operand_copy(struct operand *, const struct operand *from);
+
 // The space, with dimensions in an order that follows from the operands alone; and where it lies.
 struct joined {
     struct space space;

@@ -29,6 +29,8 @@ static inline struct viewed value_of_term(struct calculus *c, struct scaled of,
 bool read_standing(struct calculus *, struct scaled, const struct view *, struct viewed *);
 bool value_commutes(int kind); // a function of elements in its operands
 struct operand operand_of(const struct calculus *, struct viewed);
+// The same in place, where there are many.
+void operand_set(const struct calculus *, struct viewed, struct operand *);
 struct viewed value_of_operand(struct calculus *, const struct operand *);
 // The view of what a term with folded dimensions ranges over, from that of the term: folded dimensions are new
 // coordinates, added to the mask. `flags`: by dimension, whether it is. False: there are too many.

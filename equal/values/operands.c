@@ -5,9 +5,15 @@
 
 enum { MAX_POINTWISE = 8 };
 
+void operand_set(const struct calculus *c, struct viewed value, struct operand *operand) {
+    operand->of = value.of.of;
+    operand->scale = value.of.scale;
+    view_get(&c->views, value.view, &operand->view);
+}
+
 struct operand operand_of(const struct calculus *c, struct viewed value) {
-    struct operand operand = {.of = value.of.of, .scale = value.of.scale};
-    view_get(&c->views, value.view, &operand.view);
+    struct operand operand; // most of a view stays unset
+    operand_set(c, value, &operand);
     return operand;
 }
 
@@ -56,7 +62,8 @@ static struct viewed make(struct calculus *c, int kind, uint32_t attributes,
                           const struct operand *operands, uint32_t n, const struct joined *joined) {
     struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n + 1);
     struct space space = {0};
-    struct view view = {0};
+    struct view view;
+    view.n = 0;
     for (uint32_t i = 0; i < n; i++)
         parts[i] = joined_part(c, &operands[i], &joined->space);
     struct term term = term_make(&c->builder, kind, 0, attributes, parts, n);

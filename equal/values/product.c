@@ -9,6 +9,15 @@
 
 // ---- factors ----------------------------------------------------------------------------------
 
+// None yet; items are large, and set as they come.
+static void begin_factors(struct factors *f, uint64_t summed, const struct coordinates *all) {
+    f->n = 0;
+    f->scale = SCALE_ONE;
+    f->is_zero = false;
+    f->all = *all;
+    f->summed = summed;
+}
+
 static bool collect(struct calculus *c, struct factors *f, struct viewed value);
 
 static bool open_product(struct calculus *c, struct factors *f, struct viewed value) {
@@ -43,14 +52,15 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
         return open_product(c, f, value);
     if (f->n == MAX_PRODUCT)
         return false;
-    f->items[f->n++] = operand_of(c, value);
+    operand_set(c, value, &f->items[f->n++]);
     return true;
 }
 
 static bool collect_again(struct calculus *c, struct factors *f) {
     struct operand items[MAX_PRODUCT];
     uint32_t n = f->n;
-    memcpy(items, f->items, n * sizeof *items);
+    for (uint32_t i = 0; i < n; i++)
+        operand_copy(&items[i], &f->items[i]);
     f->n = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!collect(c, f, value_of_operand(c, &items[i])))
@@ -296,7 +306,8 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
 
 struct viewed normal_product(struct calculus *c, const struct viewed *values, uint32_t n,
                              uint64_t summed, const struct coordinates *all) {
-    struct factors f = {.all = *all, .summed = summed, .scale = SCALE_ONE};
+    struct factors f;
+    begin_factors(&f, summed, all);
     struct coordinates left = without(all, summed);
     for (uint32_t i = 0; i < n; i++)
         if (!collect(c, &f, values[i]))
@@ -311,7 +322,8 @@ struct viewed normal_product(struct calculus *c, const struct viewed *values, ui
 
 bool split_product(struct calculus *c, struct viewed value, bool exponentials, uint32_t most,
                    const struct coordinates *all, struct split_product *split) {
-    struct factors f = {.all = *all, .scale = SCALE_ONE};
+    struct factors f;
+    begin_factors(&f, 0, all);
     struct viewed rest[MAX_PRODUCT];
     uint32_t n_rest = 0;
     split->n = 0;

@@ -1,4 +1,5 @@
 // Linear combinations. What is an index, or a number, is one affine index; of all else equal ones are one summand.
+#include <stdlib.h>
 #include <string.h>
 
 #include "equal/values/laws.h"
@@ -9,8 +10,7 @@ enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64 };
 
 struct summing {
     struct calculus *c;
-    struct operand *items;
-    view_id *views; // of these, as they are compared
+    struct viewed *items;
     uint32_t n, cap;
     struct affine index; // over `denominator`
     int64_t denominator;
@@ -30,29 +30,18 @@ static bool add_index(struct summing *s, const struct affine *index, int64_t den
     return true;
 }
 
-static void add_item(struct summing *s, const struct operand *item) {
-    view_id view = view_intern(&s->c->views, &item->view);
+static void add_item(struct summing *s, struct viewed item) {
     for (uint32_t i = 0; i < s->n; i++) {
-        struct operand *old = &s->items[i];
+        struct viewed *old = &s->items[i];
         bool cancels;
-        if (!term_equal(old->of, item->of) || s->views[i] != view ||
-            value_is_infinite(s->c, item->of) ||
-            !scale_total(&s->c->terms, old->scale, item->scale, &old->scale, &cancels))
+        if (!term_equal(old->of.of, item.of.of) || old->view != item.view ||
+            !scale_total(&s->c->terms, old->of.scale, item.of.scale, &old->of.scale, &cancels))
             continue;
-        if (cancels) {
-            s->items[i] = s->items[--s->n];
-            s->views[i] = s->views[s->n];
-        }
+        if (cancels)
+            *old = s->items[--s->n];
         return;
     }
-    if (s->n == s->cap) {
-        uint32_t cap = s->cap ? 2 * s->cap : 8;
-        s->items = arena_grow(&s->c->scratch, s->items, s->n * sizeof *item, cap * sizeof *item);
-        s->views = arena_grow(&s->c->scratch, s->views, s->n * sizeof view, cap * sizeof view);
-        s->cap = cap;
-    }
-    s->items[s->n] = *item;
-    s->views[s->n++] = view;
+    ARENA_PUSH(&s->c->scratch, s->items, s->n, s->cap, item);
 }
 
 // A scalar that is a sum times others, as the sum with these as its scale. Of several sums none is opened.
@@ -81,8 +70,7 @@ static void collect(struct summing *s, struct viewed value) {
     if (value_as_index(c, value, &index, &denominator) && add_index(s, &index, denominator))
         return;
     if (term_kind(&c->terms, value.of.of) != NODE_SUM) {
-        struct operand item = operand_of(c, value);
-        add_item(s, &item);
+        add_item(s, value);
         return;
     }
     struct view view;
@@ -97,7 +85,7 @@ static void collect(struct summing *s, struct viewed value) {
         struct viewed of = value_of_operand(c, &part);
         if (value_as_index(c, of, &index, &denominator) && add_index(s, &index, denominator))
             continue;
-        add_item(s, &part);
+        add_item(s, of);
     }
 }
 
@@ -109,19 +97,16 @@ static void add_index_items(struct summing *s) {
     struct viewed index = value_index(c, &s->index);
     index = value_scaled(c, index, 1, s->denominator);
     const struct viewed both[] = {base, index};
-    for (int i = 0; i < 2; i++) {
-        struct operand item = operand_of(c, both[i]);
+    for (int i = 0; i < 2; i++)
         if (!value_is_zero(c, both[i]))
-            add_item(s, &item);
-    }
+            add_item(s, both[i]);
 }
 
 // ---- exponentials -----------------------------------------------------------------------------
 
 // An exponential that is a factor of the item, the i-th of them. False: it has no such.
-static bool item_exponential(struct calculus *c, const struct operand *item, uint32_t i,
+static bool item_exponential(struct calculus *c, struct viewed value, uint32_t i,
                              const struct coordinates *all, struct viewed *factor) {
-    struct viewed value = value_of_operand(c, item);
     struct split_product split;
     value.of.scale = SCALE_ONE;
     *factor = value;
@@ -134,7 +119,7 @@ static bool item_exponential(struct calculus *c, const struct operand *item, uin
     return true;
 }
 
-static bool has_exponential(struct calculus *c, const struct operand *item, struct viewed factor,
+static bool has_exponential(struct calculus *c, struct viewed item, struct viewed factor,
                             const struct coordinates *all) {
     struct viewed own;
     for (uint32_t i = 0; item_exponential(c, item, i, all, &own); i++)
@@ -144,9 +129,9 @@ static bool has_exponential(struct calculus *c, const struct operand *item, stru
 }
 
 static bool find_common(struct summing *s, const struct coordinates *all, struct viewed *factor) {
-    for (uint32_t i = 0; item_exponential(s->c, &s->items[0], i, all, factor); i++) {
+    for (uint32_t i = 0; item_exponential(s->c, s->items[0], i, all, factor); i++) {
         uint32_t k = 1;
-        while (k < s->n && has_exponential(s->c, &s->items[k], *factor, all))
+        while (k < s->n && has_exponential(s->c, s->items[k], *factor, all))
             k++;
         if (k == s->n)
             return true;
@@ -165,7 +150,7 @@ static bool pull_exponential(struct summing *s, const struct coordinates *all,
     struct viewed *items = ARENA_ARRAY(&c->scratch, struct viewed, s->n);
     struct viewed inverse = value_exponential(c, value_scaled(c, exponent, -1, 1), all);
     for (uint32_t i = 0; i < s->n; i++) {
-        struct viewed both[] = {value_of_operand(c, &s->items[i]), inverse};
+        struct viewed both[] = {s->items[i], inverse};
         items[i] = value_product(c, both, 2, 0, all);
     }
     struct viewed both[] = {factor, value_sum(c, items, s->n, all)};
@@ -176,16 +161,15 @@ static bool pull_exponential(struct summing *s, const struct coordinates *all,
 // ---- places of devices ------------------------------------------------------------------------
 
 // An item as a test of a device's place, and the rest. False: it has none.
-static bool split_place(struct calculus *c, const struct operand *item,
-                        const struct coordinates *all, struct place_test *place,
-                        struct viewed *rest) {
+static bool split_place(struct calculus *c, struct viewed value, const struct coordinates *all,
+                        struct place_test *place, struct viewed *rest) {
     struct split_product split;
-    struct viewed value = value_of_operand(c, item);
     bool found = false;
     if (term_kind(&c->terms, value.of.of) == KIND_IS_ZERO) {
         *rest = value_fraction(c, 1, 1);
         rest->of.scale = value.of.scale;
-        return read_place_test(c, item, place);
+        struct operand test = operand_of(c, value);
+        return read_place_test(c, &test, place);
     }
     if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
         !split_product(c, value, false, MAX_SPLIT, all, &split))
@@ -211,7 +195,7 @@ static bool join_places(struct summing *s, const struct coordinates *all) {
     struct viewed *rests = ARENA_ARRAY(&c->scratch, struct viewed, s->n + 1);
     bool *has = ARENA_ARRAY(&c->scratch, bool, s->n + 1);
     for (uint32_t i = 0; i < s->n; i++)
-        has[i] = split_place(c, &s->items[i], all, &places[i], &rests[i]);
+        has[i] = split_place(c, s->items[i], all, &places[i], &rests[i]);
     for (uint32_t i = 0; i < s->n; i++) {
         uint64_t turns = 0;
         int64_t extent = places[i].device.extent;
@@ -230,10 +214,8 @@ static bool join_places(struct summing *s, const struct coordinates *all) {
             continue;
         uint32_t n = 0;
         for (uint32_t k = 0; k < s->n; k++)
-            if (!same[k]) {
-                s->items[n] = s->items[k];
-                s->views[n++] = s->views[k];
-            }
+            if (!same[k])
+                s->items[n++] = s->items[k];
         s->n = n;
         collect(s, rests[i]);
         return true;
@@ -243,11 +225,60 @@ static bool join_places(struct summing *s, const struct coordinates *all) {
 
 static bool has_product(const struct summing *s) {
     for (uint32_t i = 0; i < s->n; i++) {
-        int kind = term_kind(&s->c->terms, s->items[i].of);
+        int kind = term_kind(&s->c->terms, s->items[i].of.of);
         if (kind == KIND_PRODUCT || kind == KIND_IS_ZERO)
             return true;
     }
     return false;
+}
+
+// ---- the term ---------------------------------------------------------------------------------
+
+// What the sum is a multiple of: the scale of the summand whose term was made first, and of scalars those that all
+// have. That summand stays when others come, as those of each layer do beside what a model began with, so that scales
+// do not grow with the number of layers.
+static scale_id outer_scale(struct terms *terms, const struct operand *items, uint32_t n) {
+    const struct operand *first = &items[0];
+    for (uint32_t i = 1; i < n; i++)
+        if (items[i].of.node < first->of.node)
+            first = &items[i];
+    scale_id outer = first->scale;
+    for (uint32_t i = 0; i < n; i++)
+        outer = scale_common(terms, outer, items[i].scale);
+    return outer;
+}
+
+static int compare_parts(const void *a, const void *b) {
+    const struct part *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->scale < y->scale ? -1 : x->scale > y->scale;
+}
+
+// The items have been joined; none is a sum, and none a multiple of another.
+static struct scaled sum_term(struct calculus *c, const struct operand *items, uint32_t n,
+                              const struct space *space) {
+    struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n);
+    scale_id outer = outer_scale(&c->terms, items, n), inverse = scale_invert(&c->terms, outer);
+    for (uint32_t i = 0; i < n; i++) {
+        parts[i] = joined_part(c, &items[i], space);
+        bool same = parts[i].scale == outer;
+        parts[i].scale = same ? SCALE_ONE : scale_multiply(&c->terms, parts[i].scale, inverse);
+    }
+    qsort(parts, n, sizeof *parts, compare_parts);
+    return (struct scaled){term_make(&c->builder, NODE_SUM, 0, 0, parts, n), outer};
+}
+
+// Items as operands, which are large: they lie in the calculus' room for the summands of one sum.
+static struct operand *opened_items(const struct summing *s) {
+    struct calculus *c = s->c;
+    if (s->n > c->cap_summands) {
+        c->cap_summands = 2 * s->n;
+        c->summands = ARENA_ARRAY(c->arena, struct operand, c->cap_summands);
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        operand_set(c, s->items[i], &c->summands[i]);
+    return c->summands;
 }
 
 static struct viewed finish(struct summing *s, const struct coordinates *all) {
@@ -259,19 +290,17 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
         return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
     add_index_items(s);
     if (s->n == 1)
-        return value_of_operand(c, &s->items[0]);
+        return s->items[0];
     struct viewed pulled;
     if (pull_exponential(s, all, &pulled))
         return pulled;
-    struct joined joined;
-    if (s->n > MOST_SUMMANDS || !join_operands(c, s->items, s->n, 0, true, &joined))
+    if (s->n > MOST_SUMMANDS)
         return value_unknown(c, all);
-    struct sum sum = {0};
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct part part = joined_part(c, &s->items[i], &joined.space);
-        sum_add(&c->builder, &sum, (struct scaled){{part.node, part.at}, part.scale}, SCALE_ONE);
-    }
-    struct scaled of = sum_finish(&c->builder, &sum);
+    struct joined joined;
+    struct operand *items = opened_items(s);
+    if (!join_operands(c, items, s->n, 0, true, &joined))
+        return value_unknown(c, all);
+    struct scaled of = sum_term(c, items, s->n, &joined.space);
     value_set_space(c, of.of, &joined.space);
     struct view view = {.n = joined.space.n};
     memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);

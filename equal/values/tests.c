@@ -49,6 +49,76 @@ static void leave_out_number(struct calculus *c, enum value_kind kind, struct vi
     value->of.scale = scale_rational(&c->terms, negative ? -1 : 1, 1);
 }
 
+// ---- choices ----------------------------------------------------------------------------------
+
+static bool open_summand(struct calculus *c, struct viewed sum, uint32_t i, struct viewed *part) {
+    struct view view;
+    struct operand of;
+    view_get(&c->views, sum.view, &view);
+    if (!open_part(c, sum.of, &view, i, &of))
+        return false;
+    *part = value_of_operand(c, &of);
+    return true;
+}
+
+// The sum where summand i, a choice, is its operand `which`.
+static bool sum_chosen(struct calculus *c, struct viewed sum, uint32_t i, uint32_t which,
+                       const struct coordinates *all, struct viewed *made) {
+    uint32_t n = term_node(&c->terms, sum.of.of)->n_parts;
+    struct viewed *parts = ARENA_ARRAY(&c->scratch, struct viewed, n);
+    for (uint32_t k = 0; k < n; k++) {
+        struct viewed choice;
+        if (!open_summand(c, sum, k, &parts[k]))
+            return false;
+        if (k != i)
+            continue;
+        choice = parts[k];
+        if (!open_summand(c, choice, which, &parts[k]))
+            return false;
+        parts[k].of.scale = scale_product(&c->terms, parts[k].of.scale, choice.of.scale);
+    }
+    *made = value_sum(c, parts, n, all);
+    return true;
+}
+
+// Whether the test, of a sum with the choice `i` among its summands, is the condition and one test without the choice.
+static bool test_without_choice(struct calculus *c, struct viewed sum, uint32_t i,
+                                const struct coordinates *all, struct viewed *made) {
+    struct viewed choice, condition, chosen[2];
+    if (!open_summand(c, sum, i, &choice) ||
+        term_kind(&c->terms, choice.of.of) != KIND_POINTWISE + PRIM_SELECT ||
+        !open_summand(c, choice, 0, &condition) || !sum_chosen(c, sum, i, 1, all, &chosen[0]) ||
+        !sum_chosen(c, sum, i, 2, all, &chosen[1]))
+        return false;
+    for (int no = 0; no < 2; no++) {
+        bool is;
+        if (!decided(c, KIND_IS_ZERO, chosen[!no], true, &is) || is)
+            continue;
+        struct viewed factors[] = {no ? value_not(c, condition, all) : condition,
+                                   value_test(c, KIND_IS_ZERO, chosen[no], true, all)};
+        *made = value_product(c, factors, 2, 0, all);
+        return true;
+    }
+    return false;
+}
+
+// A sum of integers that is not zero with one operand of a choice, as an index that stands behind the end where it is
+// not in the part:
+//
+//   is_zero(x + select(p, a, b)) = p is_zero(x + a)         where x + b is never zero
+static bool test_choice(struct calculus *c, struct viewed value, const struct coordinates *all,
+                        struct viewed *made) {
+    if (term_kind(&c->terms, value.of.of) != NODE_SUM)
+        return false;
+    uint32_t n = term_node(&c->terms, value.of.of)->n_parts;
+    for (uint32_t i = 0; i < n; i++)
+        if (test_without_choice(c, value, i, all, made))
+            return true;
+    return false;
+}
+
+// ---- tests ------------------------------------------------------------------------------------
+
 struct viewed value_test(struct calculus *c, enum value_kind kind, struct viewed value,
                          bool integers, const struct coordinates *all) {
     bool is;
@@ -59,6 +129,9 @@ struct viewed value_test(struct calculus *c, enum value_kind kind, struct viewed
         value = value_sum(c, both, 2, all);
         kind = KIND_AT_LEAST;
     }
+    struct viewed chosen;
+    if (kind == KIND_IS_ZERO && integers && test_choice(c, value, all, &chosen))
+        return chosen;
     if (!integers || kind == KIND_IS_ZERO)
         leave_out_number(c, kind, &value);
     return value_pointwise(c, kind, integers, &value, 1, all);

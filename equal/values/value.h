@@ -74,6 +74,8 @@ struct normal_forms {
     struct viewed (*exponential)(struct calculus *, struct viewed, const struct coordinates *);
 };
 
+struct operand; // join.h
+
 struct calculus {
     const struct normal_forms *forms;
     struct arena *arena;
@@ -90,6 +92,8 @@ struct calculus {
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
     uint32_t n_pushed, cap_pushed;
+    struct operand *summands; // room for those of one sum
+    uint32_t cap_summands;
 };
 struct bounds {
     bool below, above;

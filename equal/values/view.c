@@ -46,6 +46,18 @@ void view_get(const struct views *views, view_id id, struct view *view) {
     }
 }
 
+static void copy_affine(struct affine *to, const struct affine *from) {
+    to->base = from->base;
+    to->n = from->n;
+    memcpy(to->pieces, from->pieces, from->n * sizeof *from->pieces);
+}
+
+void view_copy(struct view *to, const struct view *from) {
+    to->n = from->n;
+    for (uint32_t i = 0; i < from->n; i++)
+        copy_affine(&to->of[i], &from->of[i]);
+}
+
 // ---- affine indices ---------------------------------------------------------------------------
 
 struct affine affine_constant(int64_t base) {

@@ -44,6 +44,8 @@ void views_init(struct views *, struct arena *);
 // The number of a view whose affines are in normal form.
 view_id view_intern(struct views *, const struct view *);
 void view_get(const struct views *, view_id, struct view *);
+// Copies what there is of a view, which is little of the struct.
+void view_copy(struct view *, const struct view *from);
 
 struct affine affine_constant(int64_t base);
 // The whole coordinate; of one place it is zero.

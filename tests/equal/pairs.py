@@ -166,6 +166,10 @@ class Pair:
                 "mesh": dict(self.strategy.mesh.axes), "parameters": parameters,
                 "results": rows(self.many.results, self.results)}
 
+    def write(self, folder):
+        write(folder, self.single_text(), self.printed(self.local)[1],
+              {**self.meta(), "expected": "equal", "single": "single.hlo"}, self.assumed())
+
 
 def with_mistake(pair, graph, mistake):
     """The text of a wrong program, and what is said of its mistake."""
@@ -205,8 +209,7 @@ def main():
     for number in range(options.count):
         pair, name = Pair(options.seed, number, options.plain), f"{options.seed}_{number}"
         folder = os.path.join(options.outdir, name)
-        write(folder, pair.single_text(), pair.printed(pair.local)[1],
-              {**pair.meta(), "expected": "equal", "single": "single.hlo"}, pair.assumed())
+        pair.write(folder)
         draw = random.Random(f"{options.seed}/{number}/mutants")
         for mutant in range(options.mutants):
             planted = mutated(pair.local, pair.strategy.mesh, draw)
