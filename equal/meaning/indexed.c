@@ -38,10 +38,14 @@ static bool index_number(struct indexing *x, uint32_t i, struct viewed *made) {
     return value_move(x->at->r->c, x->indices, &by, made);
 }
 
+static bool is_inside(struct indexing *x, struct viewed number, int64_t most) {
+    struct bounds bounds = value_bounds(x->at->r->c, number);
+    return bounds.below && bounds.least >= 0 && bounds.above && bounds.largest <= most;
+}
+
 static struct viewed clamped_number(struct indexing *x, struct viewed number, int64_t most) {
     struct calculus *c = x->at->r->c;
-    struct bounds bounds = value_bounds(c, number);
-    if (bounds.below && bounds.least >= 0 && bounds.above && bounds.largest <= most)
+    if (is_inside(x, number, most))
         return number;
     struct viewed all[] = {value_zero(c), number, value_fraction(c, most, 1)};
     return value_pointwise(c, KIND_POINTWISE + PRIM_CLAMP, true, all, 3, &x->all);
@@ -173,6 +177,9 @@ static bool scatter_dimension(struct indexing *x, struct updating *u, uint32_t d
     }
     struct viewed number = value_zero(x->at->r->c);
     if (mapped && !index_number(x, i, &number))
+        return false;
+    // A window that lies in part outside is dropped, all of it.
+    if (window.n && !is_inside(x, number, shape->sizes[d] - u->by.sizes[window_of]))
         return false;
     add_test(x, number, &window, &place);
     return true;

@@ -2,6 +2,8 @@
 // each time is read turn by turn.
 #include "equal/meaning/meaning.h"
 
+#include <string.h>
+
 #include "equal/meaning/read.h"
 #include "ir/check.h"
 
@@ -58,18 +60,21 @@ static bool read_given(const struct at *at, struct viewed *made) {
 static const struct meaning *read_computation(struct reading *r, uint32_t number,
                                               const struct meaning *parameters);
 
-static struct meaning unread_meaning(const struct at *at, const struct array_shape *shape,
-                                     const char *why) {
+// What has no rule, or member `number` of it: the same where the same is done to the same, if that can be said.
+static struct meaning unread_meaning(const struct at *at, uint32_t number,
+                                     const struct array_shape *shape, const char *why) {
     struct meaning meaning = {0};
     struct at part = *at;
     part.all = coordinates_of(at->r, shape);
     if (!shape->is_tuple) {
-        meaning.value = unread_value(&part, why);
+        bool control = primitive_rows[at->by->primitive].class == PRIMITIVE_CONTROL;
+        if (control || !read_opaque(&part, number, shape, &meaning.value))
+            meaning.value = unread_value(&part, why);
         return meaning;
     }
     struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, shape->n_members + 1);
     for (uint32_t i = 0; i < shape->n_members; i++)
-        members[i] = unread_meaning(at, shape->members[i], why);
+        members[i] = unread_meaning(at, i, shape->members[i], why);
     meaning.members = members;
     return meaning;
 }
@@ -163,6 +168,12 @@ static bool read_other(const struct at *at, struct meaning *made) {
     case PRIM_GET_TUPLE_ELEMENT:
         *made = at->meanings[at->by->operands[0]].members[at->by->attributes->index];
         return true;
+    case PRIM_CUSTOM_CALL: // what it says of layouts is no matter of values
+        if (at->by->n_operands != 1 || strcmp(at->by->attributes->target, "Sharding") != 0 ||
+            operand_shape(at, 0) != at->by->shape)
+            return false;
+        *made = at->meanings[at->by->operands[0]];
+        return true;
     case PRIM_COPY:
     case PRIM_OPTIMIZATION_BARRIER:
         *made = at->meanings[at->by->operands[0]];
@@ -223,7 +234,7 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
         if (by->primitive == PRIM_PARAMETER)
             meanings[i] = parameters[by->attributes->index];
         else if (!read_other(&at, &meanings[i]))
-            meanings[i] = unread_meaning(&at, by->shape, why_unread(by->primitive));
+            meanings[i] = unread_meaning(&at, 0, by->shape, why_unread(by->primitive));
         if (r->c->serial != serial)
             note_unread(r, by, serial);
         arena_reuse(&r->c->scratch); // nothing of what is around a call lies there

@@ -191,11 +191,12 @@ static bool updated_part(const struct at *at, uint32_t k, const struct affine *s
         *made = value_together(c, parts, sizes, 3, k, &at->all);
         return true;
     }
-    struct affine place = affine_coordinate(k, all), first = *start, high, low, begin;
+    struct affine place = affine_coordinate(k, all), first = *start, high, low, begin, rest;
     struct substitution by = {0};
     if (all % size != 0 || !affine_piece(&place, all, 1, size, &low) ||
         !affine_piece(&place, all, size, all / size, &high) ||
-        !affine_piece(&first, all, size, all / size, &begin))
+        !affine_piece(&first, all, size, all / size, &begin) ||
+        !affine_piece(&first, all, 1, size, &rest) || rest.n || rest.base)
         return false;
     by.of[k] = &low;
     by.sizes[k] = size;

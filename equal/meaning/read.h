@@ -5,6 +5,7 @@
 //   moves.c       elements at other places
 //   folds.c       products and sums over dimensions
 //   indexed.c     gather and scatter
+//   opaque.c      ops without rules
 //   collectives.c elements of other devices
 #ifndef PLACE_EQUAL_MEANING_READ_H
 #define PLACE_EQUAL_MEANING_READ_H
@@ -49,6 +50,8 @@ bool read_elements(const struct at *, struct viewed *);
 bool read_move(const struct at *, struct viewed *);
 bool read_fold(const struct at *, struct viewed *);
 bool read_indexed(const struct at *, struct viewed *);
+// The result, or member of it, of an op that has no rule. False: it may depend on more than its operands.
+bool read_opaque(const struct at *, uint32_t member, const struct array_shape *, struct viewed *);
 bool read_collective(const struct at *, uint32_t operand, const struct array_shape *result,
                      struct viewed *);
 
