@@ -4,6 +4,7 @@
 
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
+#include "equal/values/together.h"
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
@@ -177,27 +178,31 @@ static bool push_private(struct calculus *c, const struct factors *f, const stru
     return false;
 }
 
-// ---- turns ------------------------------------------------------------------------------------
+// ---- sums of sums -----------------------------------------------------------------------------
 
-// The summand of one turn: the dimension's index is that of the turn's elements.
-static struct viewed sum_turn(struct calculus *c, const struct factors *f,
-                              const struct joined *joined, uint32_t d, const struct turn *turn,
-                              int64_t at) {
+// Some places of a dimension: `size` ones behind `base`, so many times again, `step` apart.
+struct places {
+    int64_t base, size, step, times;
+};
+
+// The summand of these places.
+static struct viewed sum_places(struct calculus *c, const struct factors *f,
+                                const struct joined *joined, uint32_t d,
+                                const struct places *places) {
     struct coordinates space = {{0}};
     struct substitution by = {{0}, {0}};
-    struct affine index = affine_constant(at * turn->stride);
+    struct affine index = affine_constant(places->base);
     struct viewed factors[MAX_PRODUCT];
     uint64_t folded = 0;
-    int64_t whole = turn->stride * turn->count;
     for (uint32_t k = 0; k < joined->space.n; k++) {
         space.sizes[k] = joined->space.sizes[k];
         folded |= (uint64_t)joined->folded[k] << k;
     }
-    space.sizes[d] = turn->stride;
-    affine_push(&index, (struct piece){1, 1, turn->stride, 0, d});
-    if (joined->space.sizes[d] > whole) {
-        uint32_t high = add_coordinate(&space, joined->space.sizes[d] / whole);
-        affine_push(&index, (struct piece){whole, 1, joined->space.sizes[d] / whole, 0, high});
+    space.sizes[d] = places->size;
+    affine_push(&index, (struct piece){1, 1, places->size, 0, d});
+    if (places->times > 1) {
+        uint32_t high = add_coordinate(&space, places->times);
+        affine_push(&index, (struct piece){places->step, 1, places->times, 0, high});
         folded |= UINT64_C(1) << high;
     }
     by.of[d] = &index;
@@ -208,7 +213,25 @@ static struct viewed sum_turn(struct calculus *c, const struct factors *f,
     return can ? value_product(c, factors, f->n, folded, &space) : value_unknown(c, &space);
 }
 
-// A sum over a dimension that is read in turns, as a sum of sums. False: there is none.
+// The sum over a dimension as that of sums over some of its places each.
+static struct viewed sum_all_places(struct calculus *c, const struct factors *f,
+                                    const struct joined *joined, uint32_t d,
+                                    const struct places *places, uint32_t n) {
+    struct viewed *summands = ARENA_ARRAY(&c->scratch, struct viewed, n + 1), made;
+    struct substitution back = {{0}, {0}};
+    struct coordinates space = {{0}};
+    for (uint32_t k = 0; k < joined->space.n; k++) {
+        if (joined->folded[k])
+            continue;
+        space.sizes[k] = back.sizes[k] = joined->space.sizes[k];
+        back.of[k] = &joined->from[k];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        summands[i] = sum_places(c, f, joined, d, &places[i]);
+    struct viewed sum = value_sum(c, summands, n, &space);
+    return value_move(c, sum, &back, &made) ? made : value_unknown(c, &f->all);
+}
+
 static bool sum_in_turns(struct calculus *c, const struct factors *f, const struct joined *joined,
                          struct viewed *made) {
     for (uint32_t d = 0; d < joined->space.n; d++) {
@@ -216,20 +239,33 @@ static bool sum_in_turns(struct calculus *c, const struct factors *f, const stru
         if (!joined->folded[d] || !mark)
             continue;
         const struct turn *turn = &c->turns->of[mark - 1];
-        struct viewed *turns = ARENA_ARRAY(&c->scratch, struct viewed, turn->count);
-        struct substitution back = {{0}, {0}};
-        struct coordinates space = {{0}};
-        for (uint32_t k = 0; k < joined->space.n; k++) {
-            if (joined->folded[k])
-                continue;
-            space.sizes[k] = back.sizes[k] = joined->space.sizes[k];
-            back.of[k] = &joined->from[k];
-        }
+        int64_t whole = turn->stride * turn->count;
+        struct places places[MOST_TURNS_OF];
         for (int64_t at = 0; at < turn->count; at++)
-            turns[at] = sum_turn(c, f, joined, d, turn, at);
-        struct viewed sum = value_sum(c, turns, (uint32_t)turn->count, &space);
-        if (!value_move(c, sum, &back, made))
-            *made = value_unknown(c, &f->all);
+            places[at] = (struct places){at * turn->stride, turn->stride, whole,
+                                         joined->space.sizes[d] / whole};
+        *made = sum_all_places(c, f, joined, d, places, (uint32_t)turn->count);
+        return true;
+    }
+    return false;
+}
+
+// Over what stands together: part by part.
+static bool sum_in_parts(struct calculus *c, const struct factors *f, const struct joined *joined,
+                         struct viewed *made) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        const int64_t *sizes;
+        const struct affine *index = &f->items[i].view.of[0];
+        uint32_t n = standing_sizes(c, f->items[i].of, &sizes);
+        if (n == 0 || index->n != 1 || index->base != 0 || index->pieces[0].coefficient != 1 ||
+            !joined->folded[index->pieces[0].coordinate] ||
+            index->pieces[0].extent != value_space(c, f->items[i].of)->sizes[0])
+            continue;
+        struct places *places = ARENA_ARRAY(&c->scratch, struct places, n);
+        int64_t begin = 0;
+        for (uint32_t k = 0; k < n; begin += sizes[k++])
+            places[k] = (struct places){begin, sizes[k], 0, 1};
+        *made = sum_all_places(c, f, joined, (uint32_t)index->pieces[0].coordinate, places, n);
         return true;
     }
     return false;
@@ -260,7 +296,7 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
         !count_all_unused(f, &joined, &times))
         return value_unknown(c, left);
     struct viewed made;
-    if (c->turns && sum_in_turns(c, f, &joined, &made))
+    if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);

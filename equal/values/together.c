@@ -28,6 +28,14 @@ static struct standing standing_of(const struct calculus *c, struct term term) {
     return s;
 }
 
+uint32_t standing_sizes(const struct calculus *c, struct term term, const int64_t **sizes) {
+    if (term_kind(&c->terms, term) != KIND_JOINED)
+        return 0;
+    struct standing s = standing_of(c, term);
+    *sizes = s.sizes;
+    return s.n_parts;
+}
+
 // ---- neighbours -------------------------------------------------------------------------------
 
 // Takes the coordinate's piece out of an index in which it stands whole, or not at all. False: it stands otherwise.

@@ -8,4 +8,7 @@
 struct viewed value_together(struct calculus *, const struct viewed *, const int64_t *sizes,
                              uint32_t n, uint32_t along, const struct coordinates *all);
 
+// How many parts stand together in the term, and their sizes; 0: it is none of such.
+uint32_t standing_sizes(const struct calculus *, struct term, const int64_t **sizes);
+
 #endif
