@@ -35,6 +35,7 @@ static void add_item(struct summing *s, struct viewed item) {
         struct viewed *old = &s->items[i];
         bool cancels;
         if (!term_equal(old->of.of, item.of.of) || old->view != item.view ||
+            value_is_infinite(s->c, item.of.of) ||
             !scale_total(&s->c->terms, old->of.scale, item.of.scale, &old->of.scale, &cancels))
             continue;
         if (cancels)
@@ -281,17 +282,44 @@ static struct operand *opened_items(const struct summing *s) {
     return c->summands;
 }
 
-static struct viewed finish(struct summing *s, const struct coordinates *all) {
+// Takes the scalars that are factors of all summands out of them. What is left of a scalar may be one by itself then.
+static scale_id pull_scalars(struct summing *s) {
     struct calculus *c = s->c;
-    while (s->n > 1 && s->n <= MOST_WITH_EXPONENTIALS && all->sizes[COORDINATE_DEVICE] > 1 &&
-           has_product(s) && join_places(s, all))
-        continue;
-    if (s->n == 0)
-        return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
+    scale_id common = s->items[0].of.scale;
+    for (uint32_t i = 1; i < s->n; i++)
+        common = scale_common(&c->terms, common, s->items[i].of.scale);
+    const struct scale *scale = scale_get(&c->terms, common);
+    if (s->n == 1 || scale->n_factors == 0 || scale->serial)
+        return SCALE_ONE;
+    scale_id number = scale_rational(&c->terms, scale->denominator, scale->numerator);
+    common = scale_multiply(&c->terms, common, number);
+    scale_id inverse = scale_invert(&c->terms, common);
+    struct viewed *items = s->items;
+    uint32_t n = s->n;
+    s->items = NULL;
+    s->n = s->cap = 0;
+    s->index = affine_constant(0);
+    s->denominator = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        items[i].of.scale = scale_multiply(&c->terms, items[i].of.scale, inverse);
+        collect(s, value_normal_scalar(c, items[i]));
+    }
     add_index_items(s);
+    return common;
+}
+
+static struct viewed times_scalars(struct calculus *c, struct viewed value, scale_id scalars) {
+    value.of.scale = scale_multiply(&c->terms, value.of.scale, scalars);
+    return value_normal_scalar(c, value);
+}
+
+static struct viewed finish_items(struct summing *s, const struct coordinates *all) {
+    struct calculus *c = s->c;
+    struct viewed pulled;
+    if (s->n == 0)
+        return value_zero(c);
     if (s->n == 1)
         return s->items[0];
-    struct viewed pulled;
     if (pull_exponential(s, all, &pulled))
         return pulled;
     if (s->n > MOST_SUMMANDS)
@@ -304,7 +332,19 @@ static struct viewed finish(struct summing *s, const struct coordinates *all) {
     value_set_space(c, of.of, &joined.space);
     struct view view = {.n = joined.space.n};
     memcpy(view.of, joined.from, joined.space.n * sizeof *view.of);
-    return value_normal_scalar(c, (struct viewed){of, view_intern(&c->views, &view)});
+    return (struct viewed){of, view_intern(&c->views, &view)};
+}
+
+static struct viewed finish(struct summing *s, const struct coordinates *all) {
+    struct calculus *c = s->c;
+    while (s->n > 1 && s->n <= MOST_WITH_EXPONENTIALS && all->sizes[COORDINATE_DEVICE] > 1 &&
+           has_product(s) && join_places(s, all))
+        continue;
+    if (s->n == 0)
+        return value_scaled(c, value_index(c, &s->index), 1, s->denominator);
+    add_index_items(s);
+    scale_id scalars = pull_scalars(s);
+    return times_scalars(c, finish_items(s, all), scalars);
 }
 
 struct viewed normal_sum(struct calculus *c, const struct viewed *values, uint32_t n,
