@@ -8,6 +8,8 @@
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
+enum { FEW_DEVICES = 16, FEW_TERMS = 100 * 1000 };
+
 struct proof {
     const struct graph *one, *many;
     const struct pairing *pairing;
@@ -16,6 +18,7 @@ struct proof {
     struct reading of_one, of_many;
     uint32_t n_known;      // terms that the program of one device has made
     struct unproved first; // of the results that are not proved
+    bool each_device;      // results are compared on each device, too
     struct arena *arena;
 };
 
@@ -165,6 +168,25 @@ struct comparing {
     bool can;                      // they can be said
 };
 
+static bool on_device(struct proof *p, struct viewed value, int64_t device, struct viewed *made) {
+    struct affine number = affine_constant(device);
+    struct substitution by = {0};
+    by.of[COORDINATE_DEVICE] = &number;
+    by.sizes[COORDINATE_DEVICE] = p->pairing->mesh.n_devices;
+    return value_move(&p->calculus, value, &by, made);
+}
+
+// Whether the values are equal on every device by itself, where what depends on its number is known.
+static bool same_on_each(struct proof *p, struct viewed expected, struct viewed found) {
+    for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
+        struct viewed one, many;
+        if (!on_device(p, expected, device, &one) || !on_device(p, found, device, &many) ||
+            !value_equal(one, many))
+            return false;
+    }
+    return true;
+}
+
 static bool same_block(struct comparing *x) {
     struct substitution one = {0}, many = {0};
     for (uint32_t k = 0; k < x->layout->shape->rank; k++) {
@@ -178,7 +200,8 @@ static bool same_block(struct comparing *x) {
     }
     x->can = value_move(&x->p->calculus, x->one, &one, &x->expected) &&
              value_move(&x->p->calculus, x->many, &many, &x->found);
-    return x->can && value_equal(x->expected, x->found);
+    return x->can && (value_equal(x->expected, x->found) ||
+                      (x->p->each_device && same_on_each(x->p, x->expected, x->found)));
 }
 
 static bool same_from(struct comparing *x, uint32_t k) {
@@ -286,14 +309,31 @@ static struct equal_answer *answer_of(struct proof *p, const struct turn_list *t
     return compare_results(p);
 }
 
-// What is not proved is looked at once more, where the many read inputs in turns that one device reads at once.
+// Says results that are not proved on each device, so that what is read of inputs there is known.
+static void read_each_device(struct proof *p, const struct equal_answer *answer) {
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
+            struct viewed made;
+            if (!answer->results[i].is_proved)
+                on_device(p, result_value(&p->of_many, i), device, &made);
+            arena_reuse(&p->calculus.scratch);
+        }
+}
+
+// What is not proved is looked at once more: where the many read inputs in turns that one device reads at once, and, of
+// few devices, on each of them.
 static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answer *answer) {
     struct turn_list *turns = ARENA_NEW((*p)->arena, struct turn_list);
+    bool few =
+        (*p)->pairing->mesh.n_devices <= FEW_DEVICES && (*p)->calculus.terms.n_nodes <= FEW_TERMS;
+    if (few)
+        read_each_device(*p, answer);
     turns_find(&(*p)->calculus, (*p)->n_known, turns);
-    if (turns->n == 0)
+    if (turns->n == 0 && !few)
         return answer;
     struct proof *again = ARENA_NEW((*p)->arena, struct proof);
     *again = **p;
+    again->each_device = few;
     struct equal_answer *second = answer_of(again, turns);
     bool better = second->n_proved > answer->n_proved;
     calculus_free(&(better ? *p : again)->calculus);
