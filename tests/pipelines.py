@@ -79,6 +79,8 @@ TABLE = {  # name: model, mesh, train, strategy
                    f"{F1B}  {DP}  use zero3(dp)  parameters : gathered(dp, after_forward = kept)"),
     "by_tensor": (LLAMA, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  optimizer : sharded(dp by tensor)"),
     "by_tensor_tied": (TIED, "pp = 2  dp = 2", "microbatch = 1", f"{F1B}  {DP}  optimizer : sharded(dp by tensor)"),
+    "by_tensor_away": (LLAMA, "pp = 2  dp = 4", "microbatch = 1", f"{BY_THREE}  {DP}  use zero3(dp)  "
+                       "parameters.layers[-1] : gathered(dp by tensor), offloaded(unit = layers(2))"),
     "compressed": (TIED, "pp = 2  dp = 2", "microbatch = 2",
                    f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
     "compressed_interleaved": (LLAMA, "pp = 2  dp = 2", "microbatch = 1",

@@ -57,9 +57,10 @@ static bool is_told(const struct making_part *m, buffer_id of, const struct stag
            m->kind == STEP_EVALUATE;
 }
 
-// Whether the stage has a use for one slot alone, as of what it hands on to the next.
+// Whether the stage has a use for one slot alone, as of what it hands on to the next. The slot of what has an owner says
+// whose it is.
 static bool has_one_slot(const struct making_part *m, buffer_id of, const struct stage_use *use) {
-    return use->first_slot == use->last_slot &&
+    return use->first_slot == use->last_slot && m->s->whole->buffers[of].layout.owners.n == 0 &&
            !m->s->buffers[buffer_whole(m->s->whole, of)].has_windows;
 }
 
