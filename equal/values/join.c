@@ -322,7 +322,8 @@ static void put_in_order(struct joining *j) {
 
 // ---- the space --------------------------------------------------------------------------------
 
-static void rewrite_views(struct joining *j, const uint32_t *atoms) {
+// False: an index has too many pieces.
+static bool rewrite_views(struct joining *j, const uint32_t *atoms) {
     for (uint32_t o = 0; o < j->n; o++)
         for (uint32_t k = 0; k < j->operands[o].view.n; k++)
             j->operands[o].view.of[k].n = 0;
@@ -331,14 +332,15 @@ static void rewrite_views(struct joining *j, const uint32_t *atoms) {
         for (uint32_t i = 0; i < atom->n_uses; i++) {
             const struct use *use = &atom->uses[i];
             struct affine *index = &j->operands[use->operand].view.of[use->dimension];
-            CHECK(index->n < MAX_PIECES);
-            index->pieces[index->n++] =
-                (struct piece){use->coefficient, 1, atom->size, use->shift, d};
+            if (!affine_push(index, (struct piece){use->coefficient, 1, atom->size, use->shift, d}))
+                return false;
         }
     }
     for (uint32_t o = 0; o < j->n; o++)
         for (uint32_t k = 0; k < j->operands[o].view.n; k++)
-            CHECK(affine_normal(&j->operands[o].view.of[k]));
+            if (!affine_normal(&j->operands[o].view.of[k]))
+                return false;
+    return true;
 }
 
 // A dimension by which an operand's term is read whole has that one's turns.
@@ -379,7 +381,8 @@ bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uin
         if (!affine_normal(&joined->from[d]))
             return false;
     }
-    rewrite_views(j, atoms);
+    if (!rewrite_views(j, atoms))
+        return false;
     memset(joined->space.turns, 0, sizeof joined->space.turns);
     if (c->turns)
         take_turns(j, &joined->space);

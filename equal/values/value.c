@@ -205,10 +205,19 @@ static void view_all(const struct coordinates *all, struct space *space, struct 
     for (uint32_t i = 0; i < MAX_COORDINATES; i++) {
         if (all->sizes[i] <= 1)
             continue;
-        CHECK(space->n < MAX_DIMENSIONS);
+        if (space->n == MAX_DIMENSIONS) { // the last dimension counts the rest
+            struct affine *last = &view->of[MAX_DIMENSIONS - 1];
+            bool fits = affine_push(
+                last, (struct piece){space->sizes[MAX_DIMENSIONS - 1], 1, all->sizes[i], 0, i});
+            CHECK(fits && !__builtin_mul_overflow(space->sizes[MAX_DIMENSIONS - 1], all->sizes[i],
+                                                  &space->sizes[MAX_DIMENSIONS - 1]));
+            continue;
+        }
         space->sizes[space->n++] = all->sizes[i];
         view->of[view->n++] = affine_coordinate(i, all->sizes[i]);
     }
+    bool normal = space->n == 0 || affine_normal(&view->of[space->n - 1]);
+    CHECK(normal);
 }
 
 struct viewed value_unknown(struct calculus *c, const struct coordinates *all) {
