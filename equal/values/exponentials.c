@@ -7,6 +7,51 @@
 
 enum { MOST_APART = 8, MOST_KEPT = 300 };
 
+// ---- doubts -----------------------------------------------------------------------------------
+
+// Of what no rule says, or of an infinite number, it is not known that exp(x) exp(-x) is one. A choice between an
+// infinite number and others is one that masks: what is largest of these is finite.
+enum { DOUBT_UNKNOWN = 1, DOUBT_INFINITE = 2 };
+
+static uint8_t doubt_of_scale(const struct calculus *c, scale_id id) {
+    const struct scale *scale = scale_get(&c->terms, id);
+    uint8_t doubt = scale->serial ? DOUBT_UNKNOWN : 0;
+    for (uint32_t i = 0; i < scale->n_factors; i++)
+        doubt |= c->doubts[scale->factors[i].of.node];
+    return doubt;
+}
+
+static uint8_t doubt_of_node(const struct calculus *c, uint32_t node) {
+    struct term term = {node, 0};
+    int kind = term_kind(&c->terms, term);
+    uint8_t doubt = value_is_infinite(c, term) ? DOUBT_INFINITE : 0;
+    if (kind == KIND_UNKNOWN || kind == KIND_OPAQUE || kind == NODE_UNKNOWN)
+        doubt |= DOUBT_UNKNOWN;
+    for (uint32_t i = 0; i < term_node(&c->terms, term)->n_parts; i++) {
+        struct scaled part = term_part(&c->terms, term, i);
+        doubt |= c->doubts[part.of.node] | doubt_of_scale(c, part.scale);
+    }
+    bool masks = kind == KIND_POINTWISE + PRIM_SELECT || kind == KIND_LARGEST || kind == KIND_LEAST;
+    return masks ? doubt & DOUBT_UNKNOWN : doubt;
+}
+
+// Parts of a term were made before it.
+static bool is_doubtful(struct calculus *c, const struct operand *part) {
+    while (c->n_doubts <= part->of.node) {
+        uint8_t doubt = doubt_of_node(c, c->n_doubts);
+        ARENA_PUSH(c->arena, c->doubts, c->n_doubts, c->cap_doubts, doubt);
+    }
+    const struct scale *scale = scale_get(&c->terms, part->scale);
+    for (uint32_t i = 0; i < scale->n_factors; i++) {
+        struct operand factor = {.of = scale->factors[i].of, .scale = SCALE_ONE};
+        if (is_doubtful(c, &factor))
+            return true;
+    }
+    return c->doubts[part->of.node] || scale->serial;
+}
+
+// ---- sums -------------------------------------------------------------------------------------
+
 static struct viewed plain_exponential(struct calculus *c, struct viewed value,
                                        const struct coordinates *all) {
     if (value_is_zero(c, value))
@@ -48,7 +93,7 @@ struct viewed normal_exponential(struct calculus *c, struct viewed value,
         if (!open_part(c, value.of, &own, i, &inside) || !open_part(c, value.of, &view, i, &part))
             return value_unknown(c, all);
         part.scale = scale_product(&c->terms, part.scale, value.of.scale);
-        if (value_is_infinite(c, part.of))
+        if (lacks_dimensions(&inside, &space) && is_doubtful(c, &part))
             return plain_exponential(c, value, all);
         if (n_factors < MOST_APART && lacks_dimensions(&inside, &space))
             factors[n_factors++] = plain_exponential(c, value_of_operand(c, &part), all);

@@ -87,6 +87,8 @@ struct calculus {
     uint32_t n_spaces, cap_spaces;
     const struct space **inputs;   // of KIND_INPUT, by number
     const struct bounds *bounds;   // that are assumed of them; NULL: none
+    uint8_t *doubts; // by node, as far as they were asked for (exponentials.c)
+    uint32_t n_doubts, cap_doubts;
     const struct turn_list *turns; // of inputs; NULL: none is read so
     uint32_t serial;
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
