@@ -9,8 +9,8 @@ enum { MOST_APART = 8, MOST_KEPT = 300 };
 
 // ---- doubts -----------------------------------------------------------------------------------
 
-// Of what no rule says, or of an infinite number, it is not known that exp(x) exp(-x) is one. A choice between an
-// infinite number and others is one that masks: what is largest of these is finite.
+// Doubts that exp(x) exp(-x) is one: of what has no rule it is not known, of an infinite number it is not so. A choice
+// between an infinite number and others is one that masks: what is largest of these is finite.
 enum { DOUBT_UNKNOWN = 1, DOUBT_INFINITE = 2 };
 
 static uint8_t doubt_of_scale(const struct calculus *c, scale_id id) {
