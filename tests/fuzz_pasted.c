@@ -4,6 +4,7 @@
 // Bytes at random hardly get past the parser, so most of what is tried differs from a text that is
 // read in a word, a number, a name or a line.
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,7 +86,8 @@ static char *other_number(struct mutation *m) {
     long long number = strtoll(m->text + at.begin, NULL, 10);
     if (choose(m, 3) == 0)
         return replace(m, at, numbers[choose(m, sizeof numbers / sizeof *numbers)]);
-    return replace(m, at, arena_format(m->arena, "%lld", number + (choose(m, 2) ? 1 : -1)));
+    bool up = choose(m, 2) && number < LLONG_MAX;
+    return replace(m, at, arena_format(m->arena, "%lld", up ? number + 1 : number - 1));
 }
 
 static char *other_name(struct mutation *m) {
