@@ -220,27 +220,18 @@ static bool find_first(struct search *s, uint32_t from, struct cause *cause) {
 
 // ---- results ----------------------------------------------------------------------------------
 
-static bool by_factor(const struct calculus *c, struct viewed expected, struct viewed found,
+static bool by_factor(struct calculus *c, struct viewed expected, struct viewed found,
                       struct cause *cause) {
-    const struct scale *a = scale_get(&c->terms, expected.of.scale);
-    const struct scale *b = scale_get(&c->terms, found.of.scale);
-    if (!term_equal(expected.of.of, found.of.of) || expected.view != found.view || a->serial ||
-        b->serial || a->n_factors != b->n_factors)
+    if (!term_equal(expected.of.of, found.of.of) || expected.view != found.view)
         return false;
-    for (uint32_t i = 0; i < a->n_factors; i++)
-        if (!term_equal(a->factors[i].of, b->factors[i].of) ||
-            a->factors[i].power != b->factors[i].power)
-            return false;
+    scale_id inverse = scale_invert(&c->terms, expected.of.scale);
+    const struct scale *factor =
+        scale_get(&c->terms, scale_multiply(&c->terms, found.of.scale, inverse));
+    if (factor->serial || factor->n_factors)
+        return false;
     cause->kind = CAUSE_FACTOR;
-    cause->numerator = b->numerator * a->denominator;
-    cause->denominator = b->denominator * a->numerator;
-    if (cause->denominator < 0) {
-        cause->numerator = -cause->numerator;
-        cause->denominator = -cause->denominator;
-    }
-    for (int64_t d = 2; d <= 1 << 16 && cause->denominator != 1; d++)
-        while (cause->numerator % d == 0 && cause->denominator % d == 0)
-            cause->numerator /= d, cause->denominator /= d;
+    cause->numerator = factor->numerator;
+    cause->denominator = factor->denominator;
     return true;
 }
 
