@@ -72,19 +72,11 @@ static struct viewed remainder_of(const struct at *at, struct viewed a, struct v
 
 // ---- choices ----------------------------------------------------------------------------------
 
-static bool is_infinite(const struct calculus *c, struct viewed value, bool below) {
-    if (term_kind(&c->terms, value.of.of) != KIND_NUMBER)
-        return false;
-    double number;
-    memcpy(&number, value_attributes(c, value.of.of), sizeof number);
-    return isinf(number) && (scale_get(&c->terms, value.of.scale)->numerator < 0) == below;
-}
-
 static struct viewed extreme(const struct at *at, bool largest, struct viewed a, struct viewed b) {
     struct viewed both[] = {a, b};
-    if (value_equal(a, b) || is_infinite(at->r->c, b, largest))
+    if (value_equal(a, b) || value_is_endless(at->r->c, b, largest))
         return a;
-    if (is_infinite(at->r->c, a, largest))
+    if (value_is_endless(at->r->c, a, largest))
         return b;
     if (shape_kind(at->by->shape) != NUMBER_REAL) {
         struct bounds x = value_bounds(at->r->c, a), y = value_bounds(at->r->c, b);

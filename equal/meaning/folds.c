@@ -90,17 +90,12 @@ static bool read_dot(const struct at *at, struct viewed *made) {
 static bool begins_with_nothing(const struct calculus *c, enum primitive primitive,
                                 enum number_kind kind, struct viewed start) {
     int64_t n, d;
-    double number;
     bool known = value_number(c, start, &n, &d);
     if (primitive == PRIM_ADD || primitive == PRIM_OR)
         return known && n == 0;
     if (primitive == PRIM_AND)
         return known && n == 1 && d == 1;
-    if (term_kind(&c->terms, start.of.of) != KIND_NUMBER)
-        return false;
-    memcpy(&number, value_attributes(c, start.of.of), sizeof number);
-    bool below = scale_get(&c->terms, start.of.scale)->numerator < 0;
-    return kind == NUMBER_REAL && isinf(number) && below == (primitive == PRIM_MAXIMUM);
+    return kind == NUMBER_REAL && value_is_endless(c, start, primitive == PRIM_MAXIMUM);
 }
 
 static bool with_start(const struct at *at, enum primitive primitive, struct viewed folded,

@@ -78,19 +78,18 @@ static struct viewed decide_part(struct deciding *d, struct viewed value, uint32
     return decide(d, value_of_operand(d->c, &part), level + 1);
 }
 
+// What was made of the value's term, with the value's scale.
+static struct viewed scaled_as(struct deciding *d, struct viewed made, struct viewed value) {
+    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
+    return made;
+}
+
 static struct viewed decide_sum(struct deciding *d, struct viewed value, int level) {
     uint32_t n = term_node(&d->c->terms, value.of.of)->n_parts;
     struct viewed *parts = ARENA_ARRAY(&d->c->scratch, struct viewed, n);
     for (uint32_t i = 0; i < n; i++)
         parts[i] = decide_part(d, value, i, level);
-    struct viewed made = value_sum(d->c, parts, n, &d->f->all);
-    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
-    return made;
-}
-
-static struct viewed scaled_as(struct deciding *d, struct viewed made, struct viewed value) {
-    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
-    return made;
+    return scaled_as(d, value_sum(d->c, parts, n, &d->f->all), value);
 }
 
 // A choice between something and zero: tests that hold are left out. What is summed over stays.
@@ -114,9 +113,7 @@ static struct viewed decide_product(struct deciding *d, struct viewed value, int
         if (!holds)
             return value_zero(d->c);
     }
-    struct viewed made = value_product(d->c, parts, kept, 0, &d->f->all);
-    made.of.scale = scale_product(&d->c->terms, made.of.scale, value.of.scale);
-    return made;
+    return scaled_as(d, value_product(d->c, parts, kept, 0, &d->f->all), value);
 }
 
 static struct viewed decide_extreme(struct deciding *d, struct viewed value, int level) {
@@ -166,7 +163,8 @@ static bool decide_tests(struct calculus *c, struct factors *f) {
         if (kind != KIND_IS_ZERO || !open_test(c, &f->items[i], &tested))
             continue;
         struct viewed read = decide(&d, tested, 0);
-        struct viewed made = value_test(c, KIND_IS_ZERO, read, true, &f->all);
+        bool integers = term_node(&c->terms, f->items[i].of)->key->attributes;
+        struct viewed made = value_test(c, KIND_IS_ZERO, read, integers, &f->all);
         if (value_equal(made, value_of_operand(c, &f->items[i])))
             continue;
         f->is_zero |= value_is_zero(c, made);

@@ -2,7 +2,7 @@
 //
 //   value.c        numbers, indices, parameters, moves
 //   operands.c     terms of operands; exponentials and scalars as such
-//   opaque.c    ops without rules
+//   opaque.c       ops without rules
 //   range.c        what is known of integers
 //   together.c     arrays that stand one behind the other
 //   tests.c        tests

@@ -107,6 +107,14 @@ bool value_is_infinite(const struct calculus *c, struct term term) {
     return !isfinite(number);
 }
 
+bool value_is_endless(const struct calculus *c, struct viewed value, bool below) {
+    double number;
+    if (term_kind(&c->terms, value.of.of) != KIND_NUMBER)
+        return false;
+    memcpy(&number, value_attributes(c, value.of.of), sizeof number);
+    return isinf(number) && (scale_get(&c->terms, value.of.scale)->numerator < 0) == below;
+}
+
 struct viewed value_real(struct calculus *c, double number, unsigned significand) {
     struct fraction fraction;
     double magnitude = fabs(number);
@@ -136,17 +144,6 @@ struct viewed value_scaled(struct calculus *c, struct viewed value, int64_t nume
 }
 
 // ---- indices ----------------------------------------------------------------------------------
-
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 struct viewed value_index(struct calculus *c, const struct affine *index) {
     struct view view = {.n = 1, .of = {*index}};

@@ -85,9 +85,8 @@ struct calculus {
     struct views views;
     const struct space **spaces; // by node
     uint32_t n_spaces, cap_spaces;
-    const struct space **inputs;   // of KIND_INPUT, by number
-    const struct bounds *bounds;   // that are assumed of them; NULL: none
-    uint8_t *doubts; // by node, as far as they were asked for (exponentials.c)
+    const struct bounds *bounds; // that are assumed of them; NULL: none
+    uint8_t *doubts;             // by node, as far as they were asked for (exponentials.c)
     uint32_t n_doubts, cap_doubts;
     const struct turn_list *turns; // of inputs; NULL: none is read so
     uint32_t serial;
@@ -124,13 +123,15 @@ struct viewed value_fraction(struct calculus *, int64_t numerator, int64_t denom
 struct viewed value_real(struct calculus *, double, unsigned significand);
 // Whether a term is an infinite number, or none: of them x - x is not zero, and nothing is shifted by them.
 bool value_is_infinite(const struct calculus *, struct term);
+// Whether it is minus infinity, or plus infinity.
+bool value_is_endless(const struct calculus *, struct viewed, bool below);
 struct viewed value_index(struct calculus *, const struct affine *);
 // The array that is the parameter, or part of it that the view says.
 struct viewed value_input(struct calculus *, uint32_t number, const struct space *,
                           const struct view *);
 // Equal to nothing but itself, at every place of all coordinates.
 struct viewed value_unknown(struct calculus *, const struct coordinates *);
-// What an op that has no rule here makes of operands, which may differ in each place of all coordinates.
+// A constant array: an index, where its numbers are one.
 struct viewed value_array(struct calculus *, const struct literal *, const struct coordinates *);
 
 // The value with coordinates replaced (view.h). False: it cannot be said.

@@ -244,7 +244,7 @@ void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbo
 
 // ---- scales -----------------------------------------------------------------------------------
 
-static int64_t gcd(int64_t a, int64_t b) {
+int64_t greatest_divisor(int64_t a, int64_t b) {
     a = a < 0 ? -a : a;
     b = b < 0 ? -b : b;
     while (b) {
@@ -256,7 +256,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 static scale_id scale_intern(struct terms *terms, struct scale scale) {
-    int64_t divisor = gcd(scale.numerator, scale.denominator);
+    int64_t divisor = greatest_divisor(scale.numerator, scale.denominator);
     if (scale.denominator < 0)
         divisor = -divisor;
     struct scale key;
@@ -325,8 +325,8 @@ scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b) {
     const struct scale *left = scale_get(terms, a), *right = scale_get(terms, b);
     struct scale product = {0};
     // Crosswise first, so that the products stay small.
-    int64_t c = gcd(left->numerator, right->denominator);
-    int64_t d = gcd(right->numerator, left->denominator);
+    int64_t c = greatest_divisor(left->numerator, right->denominator);
+    int64_t d = greatest_divisor(right->numerator, left->denominator);
     if (left->serial || right->serial || !merge_factors(&product, left, right) ||
         __builtin_mul_overflow(left->numerator / c, right->numerator / d, &product.numerator) ||
         __builtin_mul_overflow(left->denominator / d, right->denominator / c,

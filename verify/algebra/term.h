@@ -194,6 +194,7 @@ bool aliases_fit(struct terms *terms, const struct symbol *symbol);
 void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbol,
                  int64_t iterations);
 
+int64_t greatest_divisor(int64_t a, int64_t b); // of both, not negative; of zeros zero
 scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator);
 scale_id scale_of_term(struct terms *terms, struct term scalar);
 scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b);
