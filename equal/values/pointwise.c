@@ -55,13 +55,17 @@ static bool nested_power(struct calculus *c, struct viewed value, int64_t *numer
     const int64_t *exponent = value_attributes(c, value.of.of);
     if (exponent[0] != 1 && exponent[0] != -1 && *denominator != 1)
         return false;
+    int64_t of_both[2];
+    if (__builtin_mul_overflow(*numerator, exponent[0], &of_both[0]) ||
+        __builtin_mul_overflow(*denominator, exponent[1], &of_both[1]))
+        return false;
     struct view view;
     struct operand part;
     view_get(&c->views, value.view, &view);
     if (!open_part(c, value.of, &view, 0, &part))
         return false;
-    *numerator *= exponent[0];
-    *denominator *= exponent[1];
+    *numerator = of_both[0];
+    *denominator = of_both[1];
     *inner = value_of_operand(c, &part);
     return true;
 }
@@ -73,11 +77,10 @@ struct viewed value_power(struct calculus *c, struct viewed value, int64_t numer
         value = made;
     if (denominator < 0)
         numerator = -numerator, denominator = -denominator;
-    for (int64_t d = 2; d <= denominator; d++)
-        while (numerator % d == 0 && denominator % d == 0)
-            numerator /= d, denominator /= d;
     if (numerator == 0)
         return value_fraction(c, 1, 1);
+    int64_t divisor = greatest_divisor(numerator, denominator);
+    numerator /= divisor, denominator /= divisor;
     if (denominator == 1 && numerator > 0 && numerator <= 4) {
         struct viewed factors[4];
         for (int64_t i = 0; i < numerator; i++)
