@@ -27,15 +27,6 @@ static struct search search_in(const struct finding *f, uint32_t computation,
     return (struct search){f, of, meanings, ARENA_ARRAY(f->c->arena, struct seen, of->n + 1)};
 }
 
-static struct coordinates coordinates_of_shape(const struct finding *f,
-                                               const struct array_shape *shape) {
-    struct coordinates all = {{0}};
-    for (uint32_t k = 0; k < shape->rank; k++)
-        all.sizes[k] = shape->sizes[k];
-    all.sizes[COORDINATE_DEVICE] = f->mesh->n_devices;
-    return all;
-}
-
 static bool is_known(const struct finding *f, struct viewed value) {
     return value.of.of.node < f->n_known;
 }
@@ -118,7 +109,7 @@ static struct seen see_meaning(const struct finding *f, const struct array_shape
         struct seen member = see_meaning(f, shape->members[i], &meaning->members[i]);
         worst = member.state > worst.state ? member : worst;
     }
-    struct coordinates all = coordinates_of_shape(f, shape);
+    struct coordinates all = coordinates_of(shape, f->mesh->n_devices);
     return meaning->members ? worst : look(f, meaning->value, &all);
 }
 

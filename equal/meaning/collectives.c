@@ -101,7 +101,7 @@ struct collecting {
 };
 
 static bool reduced(const struct collecting *x, struct viewed *made) {
-    struct coordinates all = coordinates_of(x->at->r, x->from);
+    struct coordinates all = coordinates_of(x->from, x->at->r->graph->n_devices);
     uint32_t k = add_coordinate(&all, x->digits.size);
     struct affine place = affine_coordinate(k, x->digits.size), device;
     struct substitution by = {0};

@@ -65,7 +65,7 @@ static struct meaning unread_meaning(const struct at *at, uint32_t number,
                                      const struct array_shape *shape, const char *why) {
     struct meaning meaning = {0};
     struct at part = *at;
-    part.all = coordinates_of(at->r, shape);
+    part.all = coordinates_of(shape, at->r->graph->n_devices);
     if (!shape->is_tuple) {
         bool control = primitive_rows[at->by->primitive].class == PRIMITIVE_CONTROL;
         if (control || !read_opaque(&part, number, shape, &meaning.value))
@@ -152,7 +152,7 @@ static bool read_collectives(const struct at *at, struct meaning *made) {
     struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, shape->n_members + 1);
     for (uint32_t i = 0; i < shape->n_members; i++) {
         struct at part = *at;
-        part.all = coordinates_of(at->r, shape->members[i]);
+        part.all = coordinates_of(shape->members[i], at->r->graph->n_devices);
         if (i >= at->by->n_operands ||
             !read_collective(&part, i, shape->members[i], &members[i].value))
             return false;
@@ -227,7 +227,7 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
     struct meaning *meanings = ARENA_ARRAY(r->c->arena, struct meaning, of->n + 1);
     for (uint32_t i = 0; i < of->n; i++) {
         const struct instruction *by = &of->instructions[i];
-        struct at at = {r, of, by, meanings, coordinates_of(r, by->shape)};
+        struct at at = {r, of, by, meanings, coordinates_of(by->shape, r->graph->n_devices)};
         uint32_t serial = r->c->serial;
         if (r->depth > 1 && ++r->n_read > MOST_INSTRUCTIONS_CALLED)
             return NULL;

@@ -9,6 +9,16 @@ struct meaning {
     const struct meaning *members; // of a tuple; of an array NULL
 };
 
+// The places of an array on every device.
+static inline struct coordinates coordinates_of(const struct array_shape *shape,
+                                                uint32_t n_devices) {
+    struct coordinates all = {{0}};
+    for (uint32_t k = 0; k < shape->rank; k++)
+        all.sizes[k] = shape->sizes[k];
+    all.sizes[COORDINATE_DEVICE] = n_devices;
+    return all;
+}
+
 // What has no rule, and so equals nothing but itself.
 struct unread {
     const struct instruction *instruction;

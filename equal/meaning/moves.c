@@ -122,7 +122,8 @@ static bool read_concatenate(const struct at *at, struct viewed *made) {
 static bool read_pad(const struct at *at, struct viewed *made) {
     struct calculus *c = at->r->c;
     const struct array_shape *from = operand_shape(at, 0);
-    struct building b = {operand_value(at, 0), coordinates_of(at->r, from), from->rank};
+    struct building b = {operand_value(at, 0), coordinates_of(from, at->r->graph->n_devices),
+                         from->rank};
     struct viewed padding = operand_value(at, 1);
     for (uint32_t k = 0; k < from->rank; k++) {
         const struct padding_range *range = &at->by->attributes->padding[k];

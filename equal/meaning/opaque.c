@@ -136,7 +136,7 @@ bool read_opaque(const struct at *at, uint32_t member, const struct array_shape 
     spell(&s, member);
     if (result->is_tuple || !spell_instruction(&s, at->by, 0))
         return false;
-    struct coordinates all = coordinates_of(at->r, result);
+    struct coordinates all = coordinates_of(result, at->r->graph->n_devices);
     *made = value_opaque(s.c, value_words(s.c, s.words, s.n), operands, n, &all);
     return true;
 }

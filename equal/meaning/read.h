@@ -30,14 +30,6 @@ static inline const struct array_shape *operand_shape(const struct at *at, uint3
 static inline enum number_kind shape_kind(const struct array_shape *shape) {
     return element_rows[shape->element].kind;
 }
-static inline struct coordinates coordinates_of(const struct reading *r,
-                                                const struct array_shape *shape) {
-    struct coordinates all = {{0}};
-    for (uint32_t k = 0; k < shape->rank; k++)
-        all.sizes[k] = shape->sizes[k];
-    all.sizes[COORDINATE_DEVICE] = r->graph->n_devices;
-    return all;
-}
 // A value that equals nothing, and why.
 struct viewed unread_value(const struct at *, const char *why);
 // The primitive that a computation does with its two parameters, in whichever order; OPAQUE: another one.
