@@ -5,6 +5,7 @@ static const struct normal_forms forms = {
     .read = normal_read,
     .sum = normal_sum,
     .product = normal_product,
+    .of_kind = normal_of_kind,
     .exponential = normal_exponential,
 };
 

@@ -334,21 +334,6 @@ static bool place_devices(struct calculus *c, struct factors *f) {
     return false;
 }
 
-// Whether an index is never zero: it lies on one side of it, or is the difference of one digit turned by different
-// numbers.
-static bool is_never_zero(struct calculus *c, struct viewed value) {
-    struct affine index;
-    int64_t denominator;
-    struct bounds bounds = value_bounds(c, value);
-    if ((bounds.below && bounds.least > 0) || (bounds.above && bounds.largest < 0))
-        return true;
-    if (!value_as_index(c, value, &index, &denominator) || index.n != 2 || index.base != 0)
-        return false;
-    const struct piece *a = &index.pieces[0], *b = &index.pieces[1];
-    return a->coordinate == b->coordinate && a->stride == b->stride && a->extent == b->extent &&
-           a->coefficient == -b->coefficient && a->shift != b->shift;
-}
-
 static bool exclude(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         for (uint32_t k = i + 1; k < f->n; k++) {
@@ -359,7 +344,7 @@ static bool exclude(struct calculus *c, struct factors *f) {
                 continue;
             for (int sign = -1; sign <= 1; sign += 2) {
                 struct viewed both[] = {a, value_scaled(c, b, sign, 1)};
-                f->is_zero |= is_never_zero(c, value_sum(c, both, 2, &f->all));
+                f->is_zero |= value_is_never_zero(c, value_sum(c, both, 2, &f->all));
             }
             if (f->is_zero)
                 return true;

@@ -5,6 +5,7 @@
 //   opaque.c       ops without rules
 //   range.c        what is known of integers
 //   together.c     arrays that stand one behind the other
+//   apart.c        functions of elements; of arrays that stand so, part by part
 //   tests.c        tests
 //   laws.c         products with tests among their factors
 //   product.c      products, summed over dimensions
@@ -21,6 +22,7 @@
 
 void value_set_space(struct calculus *, struct term, const struct space *);
 uint32_t value_words(struct calculus *, const int64_t *words, uint32_t n); // as attributes
+const int64_t *value_words_at(const struct calculus *, uint32_t attributes);
 // What the view says of a term (push.c).
 static inline struct viewed value_of_term(struct calculus *c, struct scaled of,
                                           const struct view *view) {
@@ -37,7 +39,10 @@ struct viewed value_of_operand(struct calculus *, const struct operand *);
 // coordinates, added to the mask. `flags`: by dimension, whether it is. False: there are too many.
 bool unfold_view(const int64_t *flags, const int64_t *sizes, uint32_t n, const struct view *,
                  struct coordinates *, uint64_t *folded, struct view *);
-// A term of the operands, which are joined, and its dimensions that are not folded.
+// A term of the operands, which are joined.
+struct viewed value_of_operands(struct calculus *, int kind, uint32_t attributes,
+                                const struct operand *, uint32_t n, const struct joined *);
+// The same with its dimensions that are not folded.
 struct viewed value_of_joined(struct calculus *, int kind, const struct operand *, uint32_t n,
                               const struct joined *);
 // A scalar with others as its scale in normal form.
@@ -59,12 +64,14 @@ struct split_product {
 bool split_product(struct calculus *, struct viewed, bool exponentials, uint32_t most,
                    const struct coordinates *, struct split_product *);
 
-// What value_of_term, value_sum, value_product and value_exponential call.
+// What value_of_term, value_sum, value_product and value_exponential call, and functions of elements.
 struct viewed normal_read(struct calculus *, struct scaled, const struct view *);
 struct viewed normal_sum(struct calculus *, const struct viewed *, uint32_t n,
                          const struct coordinates *);
 struct viewed normal_product(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
                              const struct coordinates *);
+struct viewed normal_of_kind(struct calculus *, int kind, uint32_t attributes,
+                             const struct viewed *, uint32_t n, const struct coordinates *);
 struct viewed normal_exponential(struct calculus *, struct viewed, const struct coordinates *);
 
 #endif

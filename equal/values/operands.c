@@ -1,10 +1,6 @@
 // What all makers of values stand on: operands, the terms that are made of them, exponentials and scalars as such.
 #include "equal/values/make.h"
 
-#include "ir/check.h"
-
-enum { MAX_POINTWISE = 8 };
-
 void operand_set(const struct calculus *c, struct viewed value, struct operand *operand) {
     operand->of = value.of.of;
     operand->scale = value.of.scale;
@@ -58,8 +54,9 @@ static uint32_t fold_attributes(struct calculus *c, const struct joined *joined)
     return value_words(c, words, 1 + 2 * joined->space.n);
 }
 
-static struct viewed make(struct calculus *c, int kind, uint32_t attributes,
-                          const struct operand *operands, uint32_t n, const struct joined *joined) {
+struct viewed value_of_operands(struct calculus *c, int kind, uint32_t attributes,
+                                const struct operand *operands, uint32_t n,
+                                const struct joined *joined) {
     struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n + 1);
     struct space space = {0};
     struct view view;
@@ -80,7 +77,7 @@ static struct viewed make(struct calculus *c, int kind, uint32_t attributes,
 
 struct viewed value_of_joined(struct calculus *c, int kind, const struct operand *operands,
                               uint32_t n, const struct joined *joined) {
-    return make(c, kind, fold_attributes(c, joined), operands, n, joined);
+    return value_of_operands(c, kind, fold_attributes(c, joined), operands, n, joined);
 }
 
 // ---- exponentials -----------------------------------------------------------------------------
@@ -120,32 +117,4 @@ struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     struct term of = scale->factors[0].of;
     scale_id number = scale_rational(&c->terms, scale->numerator, scale->denominator);
     return (struct viewed){{of, number}, VIEW_SCALAR};
-}
-
-// ---- any function -----------------------------------------------------------------------------
-
-bool value_commutes(int kind) {
-    switch (kind) {
-    case KIND_POINTWISE + PRIM_MAXIMUM:
-    case KIND_POINTWISE + PRIM_MINIMUM:
-    case KIND_POINTWISE + PRIM_AND:
-    case KIND_POINTWISE + PRIM_OR:
-    case KIND_POINTWISE + PRIM_XOR:
-        return true;
-    default:
-        return false;
-    }
-}
-
-struct viewed value_pointwise(struct calculus *c, int kind, uint32_t attributes,
-                              const struct viewed *values, uint32_t n,
-                              const struct coordinates *all) {
-    struct operand operands[MAX_POINTWISE];
-    struct joined joined;
-    CHECK(n <= MAX_POINTWISE);
-    for (uint32_t i = 0; i < n; i++)
-        operands[i] = operand_of(c, values[i]);
-    if (!join_operands(c, operands, n, 0, value_commutes(kind), &joined))
-        return value_unknown(c, all);
-    return make(c, kind, attributes, operands, n, &joined);
 }

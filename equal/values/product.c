@@ -2,6 +2,7 @@
 // summed over and stands in one factor alone, which is a sum, is summed inside of it.
 #include <string.h>
 
+#include "equal/values/apart.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "equal/values/together.h"
@@ -289,6 +290,20 @@ static struct viewed scaled_by(struct calculus *c, struct viewed value, scale_id
     return value_normal_scalar(c, value);
 }
 
+static struct viewed multiply_part(struct calculus *c, const struct element_function *function,
+                                   const struct viewed *values, uint32_t n,
+                                   const struct coordinates *all) {
+    return value_product(c, values, n, function->folded, all);
+}
+
+static bool multiply_parts(struct calculus *c, const struct factors *f, const struct joined *joined,
+                           struct viewed *made) {
+    struct element_function product = {.make = multiply_part};
+    for (uint32_t d = 0; d < joined->space.n; d++)
+        product.folded |= (uint64_t)joined->folded[d] << d;
+    return made_by_parts(c, &product, f->items, f->n, joined, made);
+}
+
 static struct viewed finish(struct calculus *c, struct factors *f, const struct coordinates *left) {
     struct joined joined;
     int64_t times;
@@ -298,7 +313,7 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     struct viewed made;
     if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
-    if (push_private(c, f, &joined, &made))
+    if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)

@@ -84,6 +84,31 @@ static bool push_folded(struct calculus *c, struct term term, const struct view 
     return true;
 }
 
+struct viewed normal_of_kind(struct calculus *c, int kind, uint32_t attributes,
+                             const struct viewed *parts, uint32_t n,
+                             const struct coordinates *all) {
+    switch (kind) {
+    case NODE_SUM:
+        return value_sum(c, parts, n, all);
+    case KIND_POWER: {
+        const int64_t *exponent = value_words_at(c, attributes);
+        return value_power(c, parts[0], exponent[0], exponent[1], all);
+    }
+    case KIND_AT_LEAST:
+    case KIND_ABOVE:
+    case KIND_IS_ZERO:
+        return value_test(c, (enum value_kind)kind, parts[0], attributes, all);
+    case KIND_POINTWISE + PRIM_SELECT:
+        return value_select(c, parts[0], parts[1], parts[2], all);
+    case KIND_POINTWISE + PRIM_EXPONENTIAL:
+        return value_exponential(c, parts[0], all);
+    case KIND_POINTWISE + PRIM_LOG:
+        return value_log(c, parts[0], all);
+    default:
+        return value_pointwise(c, kind, attributes, parts, n, all);
+    }
+}
+
 static bool push_pointwise(struct calculus *c, struct term term, const struct view *view,
                            struct viewed *made) {
     const struct node_key *key = term_node(&c->terms, term)->key;
@@ -92,33 +117,8 @@ static bool push_pointwise(struct calculus *c, struct term term, const struct vi
     struct coordinates all = coordinates_of_view(view);
     if (!open_all(c, term, view, parts))
         return false;
-    switch ((int)key->kind) {
-    case NODE_SUM:
-        *made = value_sum(c, parts, n, &all);
-        return true;
-    case KIND_POWER: {
-        const int64_t *exponent = value_attributes(c, term);
-        *made = value_power(c, parts[0], exponent[0], exponent[1], &all);
-        return true;
-    }
-    case KIND_AT_LEAST:
-    case KIND_ABOVE:
-    case KIND_IS_ZERO:
-        *made = value_test(c, (enum value_kind)key->kind, parts[0], key->attributes, &all);
-        return true;
-    case KIND_POINTWISE + PRIM_SELECT:
-        *made = value_select(c, parts[0], parts[1], parts[2], &all);
-        return true;
-    case KIND_POINTWISE + PRIM_EXPONENTIAL:
-        *made = value_exponential(c, parts[0], &all);
-        return true;
-    case KIND_POINTWISE + PRIM_LOG:
-        *made = value_log(c, parts[0], &all);
-        return true;
-    default:
-        *made = value_pointwise(c, key->kind, key->attributes, parts, n, &all);
-        return true;
-    }
+    *made = normal_of_kind(c, key->kind, key->attributes, parts, n, &all);
+    return true;
 }
 
 static bool push(struct calculus *c, struct term term, const struct view *view,

@@ -169,3 +169,16 @@ struct bounds value_bounds(struct calculus *c, struct viewed value) {
                                 : (struct bounds){0};
     return bounds_of(c, value.of, 0);
 }
+
+bool value_is_never_zero(struct calculus *c, struct viewed value) {
+    struct affine index;
+    int64_t denominator;
+    struct bounds bounds = value_bounds(c, value);
+    if ((bounds.below && bounds.least > 0) || (bounds.above && bounds.largest < 0))
+        return true;
+    if (!value_as_index(c, value, &index, &denominator) || index.n != 2 || index.base != 0)
+        return false;
+    const struct piece *a = &index.pieces[0], *b = &index.pieces[1];
+    return a->coordinate == b->coordinate && a->stride == b->stride && a->extent == b->extent &&
+           a->coefficient == -b->coefficient && a->shift != b->shift;
+}

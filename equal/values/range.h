@@ -6,5 +6,8 @@
 
 // Bounds of a value of integers. What is not known has none.
 struct bounds value_bounds(struct calculus *, struct viewed);
+// Whether integers are never zero: they lie on one side of it, or are the difference of one digit turned by different
+// numbers.
+bool value_is_never_zero(struct calculus *, struct viewed);
 
 #endif

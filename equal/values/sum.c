@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "equal/values/apart.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
 #include "ir/check.h"
@@ -313,6 +314,13 @@ static struct viewed times_scalars(struct calculus *c, struct viewed value, scal
     return value_normal_scalar(c, value);
 }
 
+static struct viewed sum_of_part(struct calculus *c, const struct element_function *function,
+                                 const struct viewed *values, uint32_t n,
+                                 const struct coordinates *all) {
+    (void)function;
+    return value_sum(c, values, n, all);
+}
+
 static struct viewed finish_items(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
     struct viewed pulled;
@@ -328,6 +336,9 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
     struct operand *items = opened_items(s);
     if (!join_operands(c, items, s->n, 0, true, &joined))
         return value_unknown(c, all);
+    if (made_by_parts(c, &(struct element_function){.make = sum_of_part}, items, s->n, &joined,
+                      &pulled))
+        return pulled;
     struct scaled of = sum_term(c, items, s->n, &joined.space);
     value_set_space(c, of.of, &joined.space);
     struct view view = {.n = joined.space.n};

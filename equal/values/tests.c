@@ -11,12 +11,12 @@ static bool decided(struct calculus *c, enum value_kind kind, struct viewed valu
                                     : numerator == 0;
         return true;
     }
-    struct bounds bounds = integers ? value_bounds(c, value) : (struct bounds){0};
-    int64_t least = kind == KIND_ABOVE;
     if (kind == KIND_IS_ZERO) {
         *is = false;
-        return (bounds.below && bounds.least > 0) || (bounds.above && bounds.largest < 0);
+        return integers && value_is_never_zero(c, value);
     }
+    struct bounds bounds = integers ? value_bounds(c, value) : (struct bounds){0};
+    int64_t least = kind == KIND_ABOVE;
     *is = bounds.below && bounds.least >= least;
     return *is || (bounds.above && bounds.largest < least);
 }

@@ -31,8 +31,12 @@ uint32_t value_words(struct calculus *c, const int64_t *words, uint32_t n) {
     return intern(&c->terms.attributes, words, n * (uint32_t)sizeof *words, NULL) + 1;
 }
 
+const int64_t *value_words_at(const struct calculus *c, uint32_t attributes) {
+    return interned(&c->terms.attributes, attributes - 1);
+}
+
 const int64_t *value_attributes(const struct calculus *c, struct term term) {
-    return interned(&c->terms.attributes, term_node(&c->terms, term)->key->attributes - 1);
+    return value_words_at(c, term_node(&c->terms, term)->key->attributes);
 }
 
 // ---- numbers ----------------------------------------------------------------------------------

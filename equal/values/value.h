@@ -71,6 +71,9 @@ struct normal_forms {
                          const struct coordinates *);
     struct viewed (*product)(struct calculus *, const struct viewed *, uint32_t n, uint64_t summed,
                              const struct coordinates *);
+    // A kind that is a function of its operands' elements.
+    struct viewed (*of_kind)(struct calculus *, int kind, uint32_t attributes,
+                             const struct viewed *, uint32_t n, const struct coordinates *);
     struct viewed (*exponential)(struct calculus *, struct viewed, const struct coordinates *);
 };
 
