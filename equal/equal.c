@@ -300,7 +300,7 @@ static void explain(struct proof *p, struct equal_answer *answer, struct diagnos
     arena_free(&numbers);
 }
 
-static struct equal_answer *answer_of(struct proof *p, const struct turn_list *turns) {
+static struct equal_answer *answer_of(struct proof *p, struct turn_list *turns) {
     calculus_init(&p->calculus, p->arena);
     p->calculus.turns = turns;
     p->first = (struct unproved){0};
@@ -320,15 +320,14 @@ static void read_each_device(struct proof *p, const struct equal_answer *answer)
         }
 }
 
-// What is not proved is looked at once more: where the many read inputs in turns that one device reads at once, and, of
-// few devices, on each of them.
-static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answer *answer) {
+// What is not proved is looked at once more: where inputs are read in turns, in both programs in the turns of either;
+// and, of few devices, on each of them.
+static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answer *answer,
+                                            bool few) {
     struct turn_list *turns = ARENA_NEW((*p)->arena, struct turn_list);
-    bool few =
-        (*p)->pairing->mesh.n_devices <= FEW_DEVICES && (*p)->calculus.terms.n_nodes <= FEW_TERMS;
     if (few)
         read_each_device(*p, answer);
-    turns_find(&(*p)->calculus, (*p)->n_known, turns);
+    turns_find(&(*p)->calculus, turns);
     if (turns->n == 0 && !few)
         return answer;
     struct proof *again = ARENA_NEW((*p)->arena, struct proof);
@@ -359,7 +358,10 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
             return NULL;
     struct equal_answer *answer = answer_of(p, NULL);
     if (answer->verdict != EQUAL_PROVED)
-        answer = answer_in_turns(&p, answer);
+        answer = answer_in_turns(&p, answer, false);
+    if (answer->verdict != EQUAL_PROVED && p->pairing->mesh.n_devices <= FEW_DEVICES &&
+        p->calculus.terms.n_nodes <= FEW_TERMS)
+        answer = answer_in_turns(&p, answer, true);
     answer->n_one = n_instructions(p->one);
     answer->n_many = n_instructions(p->many);
     say_layouts(p, answer);

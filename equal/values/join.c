@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "equal/values/turns.h"
 #include "ir/check.h"
 
 enum { MAX_ATOMS = 40, ROUNDS_OF_COLOURS = 3 };
@@ -343,15 +344,23 @@ static bool rewrite_views(struct joining *j, const uint32_t *atoms) {
     return true;
 }
 
-// A dimension by which an operand's term is read whole has that one's turns.
+// A dimension that says a digit of an operand's dimension has the turns of that digit.
 static void take_turns(const struct joining *j, struct space *space) {
+    struct turn_list *turns = j->c->turns;
     for (uint32_t o = 0; o < j->n; o++) {
         const struct space *own = value_space(j->c, j->operands[o].of);
         for (uint32_t k = 0; k < own->n; k++) {
             const struct affine *index = &j->operands[o].view.of[k];
-            if (own->turns[k] && index->n == 1 && index->base == 0 &&
-                index->pieces[0].coefficient == 1 && index->pieces[0].extent == own->sizes[k])
-                space->turns[index->pieces[0].coordinate] = own->turns[k];
+            for (uint32_t i = 0; own->turns[k] && i < index->n; i++) {
+                const struct piece *piece = &index->pieces[i];
+                int64_t size = space->sizes[piece->coordinate], end = piece->coefficient * size;
+                if (piece->coefficient < 1 || piece->extent != size || piece->shift ||
+                    index->base < 0 || index->base % end >= piece->coefficient)
+                    continue;
+                uint8_t shown = turns_of_piece(turns, own->turns[k], piece->coefficient, size);
+                uint8_t *of = &space->turns[piece->coordinate];
+                *of = *of ? turns_of_both(turns, *of, shown, size) : shown;
+            }
         }
     }
 }

@@ -181,9 +181,11 @@ static bool push_private(struct calculus *c, const struct factors *f, const stru
 
 // ---- sums of sums -----------------------------------------------------------------------------
 
-// Some places of a dimension: `size` ones behind `base`, so many times again, `step` apart.
+// Some places of a dimension, behind `base`: those of all digits that are left.
 struct places {
-    int64_t base, size, step, times;
+    int64_t base;
+    struct digit left[MOST_DIGITS_OF + 1];
+    uint32_t n_left;
 };
 
 // The summand of these places.
@@ -195,20 +197,22 @@ static struct viewed sum_places(struct calculus *c, const struct factors *f,
     struct affine index = affine_constant(places->base);
     struct viewed factors[MAX_PRODUCT];
     uint64_t folded = 0;
+    bool can = true;
     for (uint32_t k = 0; k < joined->space.n; k++) {
         space.sizes[k] = joined->space.sizes[k];
-        folded |= (uint64_t)joined->folded[k] << k;
+        folded |= (uint64_t)(joined->folded[k] && k != d) << k;
     }
-    space.sizes[d] = places->size;
-    affine_push(&index, (struct piece){1, 1, places->size, 0, d});
-    if (places->times > 1) {
-        uint32_t high = add_coordinate(&space, places->times);
-        affine_push(&index, (struct piece){places->step, 1, places->times, 0, high});
-        folded |= UINT64_C(1) << high;
+    space.sizes[d] = 0;
+    for (uint32_t i = 0; i < places->n_left && can; i++) {
+        const struct digit *left = &places->left[i];
+        uint32_t k = add_coordinate(&space, left->count);
+        can = k < MAX_COORDINATES &&
+              affine_push(&index, (struct piece){left->stride, 1, left->count, 0, k});
+        folded |= can ? UINT64_C(1) << k : 0;
     }
     by.of[d] = &index;
     by.sizes[d] = joined->space.sizes[d];
-    bool can = affine_normal(&index);
+    can = can && affine_normal(&index);
     for (uint32_t k = 0; k < f->n && can; k++)
         can = value_move(c, value_of_operand(c, &f->items[k]), &by, &factors[k]);
     return can ? value_product(c, factors, f->n, folded, &space) : value_unknown(c, &space);
@@ -233,19 +237,38 @@ static struct viewed sum_all_places(struct calculus *c, const struct factors *f,
     return value_move(c, sum, &back, &made) ? made : value_unknown(c, &f->all);
 }
 
+// The places of each turn. How many there are.
+static uint32_t find_turns(const struct digits *digits, int64_t size, struct places *places) {
+    struct places rest = {.base = 0};
+    uint32_t n = 1;
+    int64_t at = 1;
+    for (uint32_t i = 0; i <= digits->n; i++) {
+        int64_t next = i < digits->n ? digits->of[i].stride : size;
+        if (next > at)
+            rest.left[rest.n_left++] = (struct digit){at, next / at};
+        at = i < digits->n ? next * digits->of[i].count : at;
+    }
+    places[0] = rest;
+    for (uint32_t i = 0; i < digits->n; i++) {
+        const struct digit *digit = &digits->of[i];
+        for (uint32_t k = n; k < n * (uint32_t)digit->count; k++) {
+            places[k] = rest;
+            places[k].base = places[k - n].base + digit->stride;
+        }
+        n *= (uint32_t)digit->count;
+    }
+    return n;
+}
+
 static bool sum_in_turns(struct calculus *c, const struct factors *f, const struct joined *joined,
                          struct viewed *made) {
     for (uint32_t d = 0; d < joined->space.n; d++) {
-        uint8_t mark = joined->space.turns[d];
-        if (!joined->folded[d] || !mark)
+        if (!joined->folded[d] || !joined->space.turns[d])
             continue;
-        const struct turn *turn = &c->turns->of[mark - 1];
-        int64_t whole = turn->stride * turn->count;
         struct places places[MOST_TURNS_OF];
-        for (int64_t at = 0; at < turn->count; at++)
-            places[at] = (struct places){at * turn->stride, turn->stride, whole,
-                                         joined->space.sizes[d] / whole};
-        *made = sum_all_places(c, f, joined, d, places, (uint32_t)turn->count);
+        const struct digits *turns = &c->turns->digits[joined->space.turns[d]];
+        uint32_t n = find_turns(turns, joined->space.sizes[d], places);
+        *made = sum_all_places(c, f, joined, d, places, n);
         return true;
     }
     return false;
@@ -265,7 +288,7 @@ static bool sum_in_parts(struct calculus *c, const struct factors *f, const stru
         struct places *places = ARENA_ARRAY(&c->scratch, struct places, n);
         int64_t begin = 0;
         for (uint32_t k = 0; k < n; begin += sizes[k++])
-            places[k] = (struct places){begin, sizes[k], 0, 1};
+            places[k] = (struct places){begin, {{1, sizes[k]}}, 1};
         *made = sum_all_places(c, f, joined, (uint32_t)index->pieces[0].coordinate, places, n);
         return true;
     }

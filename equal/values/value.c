@@ -195,7 +195,7 @@ struct viewed value_input(struct calculus *c, uint32_t number, const struct spac
     struct space marked = *space;
     for (uint32_t i = 0; c->turns && i < c->turns->n; i++)
         if (c->turns->of[i].input == number)
-            marked.turns[c->turns->of[i].dimension] = (uint8_t)(i + 1);
+            marked.turns[c->turns->of[i].dimension] = c->turns->of[i].digits;
     value_set_space(c, term, &marked);
     return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, view)};
 }

@@ -51,7 +51,7 @@ struct coordinates {
 struct space {
     uint32_t n;
     int64_t sizes[MAX_DIMENSIONS]; // of KIND_INDEX 0
-    // Dimensions along which an input lies that is read in turns: the turn's number, from 1 on (turns.h).
+    // Dimensions along which inputs lie that are read in turns: the number of their digits there (turns.h).
     uint8_t turns[MAX_DIMENSIONS];
 };
 
@@ -91,7 +91,7 @@ struct calculus {
     const struct bounds *bounds; // that are assumed of them; NULL: none
     uint8_t *doubts;             // by node, as far as they were asked for (exponentials.c)
     uint32_t n_doubts, cap_doubts;
-    const struct turn_list *turns; // of inputs; NULL: none is read so
+    struct turn_list *turns; // of inputs; NULL: none is read so
     uint32_t serial;
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
