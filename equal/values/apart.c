@@ -93,15 +93,11 @@ bool made_by_parts(struct calculus *c, const struct element_function *function,
         d++;
     if (d == joined->space.n)
         return false;
-    struct coordinates space = {{0}}, left = {{0}};
-    struct substitution back = {{0}, {0}};
-    for (uint32_t k = 0; k < joined->space.n; k++) {
-        space.sizes[k] = joined->space.sizes[k];
-        if (joined->folded[k])
-            continue;
-        left.sizes[k] = back.sizes[k] = joined->space.sizes[k];
-        back.of[k] = &joined->from[k];
-    }
+    struct joined_space space;
+    joined_coordinates(joined, &space);
+    struct coordinates left = space.all;
+    for (uint32_t k = 0; k < joined->space.n; k++)
+        left.sizes[k] = joined->folded[k] ? 0 : left.sizes[k];
     // Operands may lie in room that is used again when parts are made.
     struct viewed *values = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     for (uint32_t i = 0; i < n; i++)
@@ -109,14 +105,14 @@ bool made_by_parts(struct calculus *c, const struct element_function *function,
     struct viewed *parts = ARENA_ARRAY(&c->scratch, struct viewed, ends.n + 1), all;
     int64_t *sizes = ARENA_ARRAY(&c->scratch, int64_t, ends.n + 1), begin = 0;
     for (uint32_t i = 0; i <= ends.n; i++) {
-        int64_t end = i < ends.n ? ends.of[i] : space.sizes[d];
+        int64_t end = i < ends.n ? ends.of[i] : space.all.sizes[d];
         sizes[i] = end - begin;
-        if (!make_part(c, function, values, n, &space, d, begin, sizes[i], &parts[i]))
+        if (!make_part(c, function, values, n, &space.all, d, begin, sizes[i], &parts[i]))
             return false;
         begin = end;
     }
     all = value_together(c, parts, sizes, ends.n + 1, d, &left);
-    return value_move(c, all, &back, made);
+    return value_move(c, all, &space.back, made);
 }
 
 // ---- functions of elements -----------------------------------------------------------------------------

@@ -399,6 +399,17 @@ bool join_operands(struct calculus *c, struct operand *operands, uint32_t n, uin
     return true;
 }
 
+void joined_coordinates(const struct joined *joined, struct joined_space *space) {
+    memset(space->all.sizes, 0, sizeof space->all.sizes);
+    memset(space->back.of, 0, sizeof space->back.of);
+    space->folded = 0;
+    for (uint32_t d = 0; d < joined->space.n; d++) {
+        space->all.sizes[d] = space->back.sizes[d] = joined->space.sizes[d];
+        space->back.of[d] = &joined->from[d];
+        space->folded |= (uint64_t)joined->folded[d] << d;
+    }
+}
+
 // ---- parts ------------------------------------------------------------------------------------
 
 static bool is_whole(const struct calculus *c, const struct operand *operand,

@@ -19,10 +19,18 @@ struct joined {
     struct affine from[MAX_DIMENSIONS]; // each dimension, over coordinates
 };
 
+// A joined space as coordinates, numbered as its dimensions are, and the way back.
+struct joined_space {
+    struct coordinates all;
+    uint64_t folded;
+    struct substitution back;
+};
+
 // Brings operands to views over the space. `order`: what changes places without changing the term comes in an order of
 // its own; else the operands' order is the term's. False: pieces of coordinates do not fall on digits of each other.
 bool join_operands(struct calculus *, struct operand *, uint32_t n, uint64_t folded, bool order,
                    struct joined *);
+void joined_coordinates(const struct joined *, struct joined_space *);
 // The operand as a part of a term over the space.
 struct part joined_part(struct calculus *, const struct operand *, const struct space *);
 // Part `i` of a term as an operand over the coordinates over which the view says the term's space.

@@ -110,6 +110,13 @@ static bool count_all_unused(const struct factors *f, const struct joined *joine
 
 // ---- what one factor has ----------------------------------------------------------------------
 
+static bool has_dimension(const struct operand *operand, uint32_t d) {
+    for (uint32_t k = 0; k < operand->view.n; k++)
+        if (affine_has(&operand->view.of[k], d))
+            return true;
+    return false;
+}
+
 // The folded dimensions that this factor alone has.
 static uint64_t find_private(const struct factors *f, const struct joined *joined, uint32_t i) {
     uint64_t own = 0;
@@ -118,13 +125,20 @@ static uint64_t find_private(const struct factors *f, const struct joined *joine
             continue;
         bool here = false, elsewhere = false;
         for (uint32_t o = 0; o < f->n; o++)
-            for (uint32_t k = 0; k < f->items[o].view.n; k++)
-                if (affine_has(&f->items[o].view.of[k], d))
-                    *(o == i ? &here : &elsewhere) = true;
+            if (has_dimension(&f->items[o], d))
+                *(o == i ? &here : &elsewhere) = true;
         if (here && !elsewhere)
             own |= UINT64_C(1) << d;
     }
     return own;
+}
+
+static struct coordinates without(const struct coordinates *all, uint64_t mask) {
+    struct coordinates left = *all;
+    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+        if (mask >> k & 1)
+            left.sizes[k] = 0;
+    return left;
 }
 
 static struct viewed sum_inside(struct calculus *c, const struct operand *sum, uint64_t own,
@@ -139,10 +153,7 @@ static struct viewed sum_inside(struct calculus *c, const struct operand *sum, u
         struct viewed of = value_of_operand(c, &part);
         parts[i] = value_product(c, &of, 1, own, space);
     }
-    struct coordinates left = *space;
-    for (uint32_t d = 0; d < MAX_COORDINATES; d++)
-        if (own >> d & 1)
-            left.sizes[d] = 0;
+    struct coordinates left = without(space, own);
     struct viewed made = value_sum(c, parts, n, &left);
     made.of.scale = scale_product(&c->terms, made.of.scale, value.of.scale);
     return made;
@@ -156,27 +167,93 @@ static bool push_private(struct calculus *c, const struct factors *f, const stru
         uint64_t own = find_private(f, joined, i);
         if (!own || term_kind(&c->terms, f->items[i].of) != NODE_SUM)
             continue;
-        struct coordinates space = {{0}};
-        struct substitution back = {{0}, {0}};
-        uint64_t folded = 0;
-        for (uint32_t d = 0; d < joined->space.n; d++) {
-            space.sizes[d] = back.sizes[d] = joined->space.sizes[d];
-            back.of[d] = &joined->from[d];
-            folded |= (uint64_t)joined->folded[d] << d;
-        }
+        struct joined_space space;
         struct viewed factors[MAX_PRODUCT];
+        joined_coordinates(joined, &space);
         for (uint32_t k = 0; k < f->n; k++)
-            factors[k] = k == i ? sum_inside(c, &f->items[k], own, &space)
+            factors[k] = k == i ? sum_inside(c, &f->items[k], own, &space.all)
                                 : value_of_operand(c, &f->items[k]);
-        for (uint32_t d = 0; d < joined->space.n; d++)
-            if (own >> d & 1)
-                space.sizes[d] = 0;
-        struct viewed product = value_product(c, factors, f->n, folded & ~own, &space);
-        if (!value_move(c, product, &back, made))
+        space.all = without(&space.all, own);
+        struct viewed product = value_product(c, factors, f->n, space.folded & ~own, &space.all);
+        if (!value_move(c, product, &space.back, made))
             *made = value_unknown(c, &f->all);
         return true;
     }
     return false;
+}
+
+// ---- squares ----------------------------------------------------------------------------------
+
+// A sum as that of summands that have the dimension, and that of others. False: all have it, or none.
+static bool split_sum(struct calculus *c, const struct operand *sum, uint32_t d,
+                      const struct coordinates *all, struct viewed split[2]) {
+    uint32_t n = term_node(&c->terms, sum->of)->n_parts, counts[2] = {0, 0};
+    struct viewed *parts[2];
+    for (int lacks = 0; lacks < 2; lacks++)
+        parts[lacks] = ARENA_ARRAY(&c->scratch, struct viewed, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct operand part;
+        if (!open_part(c, (struct scaled){sum->of, sum->scale}, &sum->view, i, &part))
+            return false;
+        int lacks = !has_dimension(&part, d);
+        parts[lacks][counts[lacks]++] = value_of_operand(c, &part);
+    }
+    if (counts[0] == 0 || counts[1] == 0)
+        return false;
+    for (int lacks = 0; lacks < 2; lacks++) {
+        split[lacks] = value_sum(c, parts[lacks], counts[lacks], all);
+        split[lacks].of.scale = scale_product(&c->terms, split[lacks].of.scale, sum->scale);
+    }
+    return true;
+}
+
+// A folded dimension that two equal factors have, which are sums, and no other.
+static bool find_square(struct calculus *c, const struct factors *f, const struct joined *joined,
+                        uint32_t *i, uint32_t *k, uint32_t *d) {
+    for (*i = 0; *i < f->n; ++*i)
+        for (*k = *i + 1; *k < f->n; ++*k) {
+            if (term_kind(&c->terms, f->items[*i].of) != NODE_SUM ||
+                !value_equal(value_of_operand(c, &f->items[*i]),
+                             value_of_operand(c, &f->items[*k])))
+                continue;
+            for (*d = 0; *d < joined->space.n; ++*d) {
+                bool alone = joined->folded[*d] && has_dimension(&f->items[*i], *d);
+                for (uint32_t o = 0; o < f->n && alone; o++)
+                    alone = o == *i || o == *k || !has_dimension(&f->items[o], *d);
+                if (alone)
+                    return true;
+            }
+        }
+    return false;
+}
+
+// The sum of squares of what has been centred, as a variance is made of it, is that of squares and of means:
+//
+//   sum(d: (x + m)^2) = sum(d: x^2) + 2 m sum(d: x) + sum(d: m^2)         where m lacks d
+static bool expand_square(struct calculus *c, const struct factors *f, const struct joined *joined,
+                          struct viewed *made) {
+    uint32_t i, k, d, n_rest = 0;
+    struct viewed split[2], rest[MAX_PRODUCT], summands[3];
+    struct joined_space space;
+    if (!find_square(c, f, joined, &i, &k, &d))
+        return false;
+    joined_coordinates(joined, &space);
+    if (!split_sum(c, &f->items[i], d, &space.all, split))
+        return false;
+    for (uint32_t o = 0; o < f->n; o++)
+        if (o != i && o != k)
+            rest[n_rest++] = value_of_operand(c, &f->items[o]);
+    for (int lack = 0; lack < 3; lack++) { // of the two
+        rest[n_rest] = split[lack > 1];
+        rest[n_rest + 1] = split[lack > 0];
+        summands[lack] = value_product(c, rest, n_rest + 2, space.folded, &space.all);
+    }
+    summands[1] = value_scaled(c, summands[1], 2, 1);
+    struct coordinates left = without(&space.all, space.folded);
+    struct viewed sum = value_sum(c, summands, 3, &left);
+    if (!value_move(c, sum, &space.back, made))
+        *made = value_unknown(c, &f->all);
+    return true;
 }
 
 // ---- sums of sums -----------------------------------------------------------------------------
@@ -190,18 +267,14 @@ struct places {
 
 // The summand of these places.
 static struct viewed sum_places(struct calculus *c, const struct factors *f,
-                                const struct joined *joined, uint32_t d,
+                                const struct joined_space *joined, uint32_t d,
                                 const struct places *places) {
-    struct coordinates space = {{0}};
+    struct coordinates space = joined->all;
     struct substitution by = {{0}, {0}};
     struct affine index = affine_constant(places->base);
     struct viewed factors[MAX_PRODUCT];
-    uint64_t folded = 0;
+    uint64_t folded = joined->folded & ~(UINT64_C(1) << d);
     bool can = true;
-    for (uint32_t k = 0; k < joined->space.n; k++) {
-        space.sizes[k] = joined->space.sizes[k];
-        folded |= (uint64_t)(joined->folded[k] && k != d) << k;
-    }
     space.sizes[d] = 0;
     for (uint32_t i = 0; i < places->n_left && can; i++) {
         const struct digit *left = &places->left[i];
@@ -211,7 +284,7 @@ static struct viewed sum_places(struct calculus *c, const struct factors *f,
         folded |= can ? UINT64_C(1) << k : 0;
     }
     by.of[d] = &index;
-    by.sizes[d] = joined->space.sizes[d];
+    by.sizes[d] = joined->all.sizes[d];
     can = can && affine_normal(&index);
     for (uint32_t k = 0; k < f->n && can; k++)
         can = value_move(c, value_of_operand(c, &f->items[k]), &by, &factors[k]);
@@ -223,18 +296,13 @@ static struct viewed sum_all_places(struct calculus *c, const struct factors *f,
                                     const struct joined *joined, uint32_t d,
                                     const struct places *places, uint32_t n) {
     struct viewed *summands = ARENA_ARRAY(&c->scratch, struct viewed, n + 1), made;
-    struct substitution back = {{0}, {0}};
-    struct coordinates space = {{0}};
-    for (uint32_t k = 0; k < joined->space.n; k++) {
-        if (joined->folded[k])
-            continue;
-        space.sizes[k] = back.sizes[k] = joined->space.sizes[k];
-        back.of[k] = &joined->from[k];
-    }
+    struct joined_space space;
+    joined_coordinates(joined, &space);
     for (uint32_t i = 0; i < n; i++)
-        summands[i] = sum_places(c, f, joined, d, &places[i]);
-    struct viewed sum = value_sum(c, summands, n, &space);
-    return value_move(c, sum, &back, &made) ? made : value_unknown(c, &f->all);
+        summands[i] = sum_places(c, f, &space, d, &places[i]);
+    struct coordinates left = without(&space.all, space.folded);
+    struct viewed sum = value_sum(c, summands, n, &left);
+    return value_move(c, sum, &space.back, &made) ? made : value_unknown(c, &f->all);
 }
 
 // The places of each turn. How many there are.
@@ -297,14 +365,6 @@ static bool sum_in_parts(struct calculus *c, const struct factors *f, const stru
 
 // ---- all together -----------------------------------------------------------------------------
 
-static struct coordinates without(const struct coordinates *all, uint64_t mask) {
-    struct coordinates left = *all;
-    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
-        if (mask >> k & 1)
-            left.sizes[k] = 0;
-    return left;
-}
-
 static struct viewed scaled_by(struct calculus *c, struct viewed value, scale_id scale,
                                int64_t times) {
     scale_id number = scale_rational(&c->terms, times, 1);
@@ -321,9 +381,9 @@ static struct viewed multiply_part(struct calculus *c, const struct element_func
 
 static bool multiply_parts(struct calculus *c, const struct factors *f, const struct joined *joined,
                            struct viewed *made) {
-    struct element_function product = {.make = multiply_part};
-    for (uint32_t d = 0; d < joined->space.n; d++)
-        product.folded |= (uint64_t)joined->folded[d] << d;
+    struct joined_space space;
+    joined_coordinates(joined, &space);
+    struct element_function product = {.make = multiply_part, .folded = space.folded};
     return made_by_parts(c, &product, f->items, f->n, joined, made);
 }
 
@@ -336,7 +396,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     struct viewed made;
     if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
-    if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made))
+    if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
+        expand_square(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)
@@ -344,12 +405,9 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     if (f->n == 0) {
         made = value_fraction(c, 1, 1);
     } else if (f->n == 1 && !folds) {
-        struct substitution back = {{0}, {0}};
-        for (uint32_t d = 0; d < joined.space.n; d++) {
-            back.of[d] = &joined.from[d];
-            back.sizes[d] = joined.space.sizes[d];
-        }
-        if (!value_move(c, value_of_operand(c, &f->items[0]), &back, &made))
+        struct joined_space space;
+        joined_coordinates(&joined, &space);
+        if (!value_move(c, value_of_operand(c, &f->items[0]), &space.back, &made))
             return value_unknown(c, left);
     } else {
         made = value_of_joined(c, KIND_PRODUCT, f->items, f->n, &joined);

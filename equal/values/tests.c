@@ -132,6 +132,10 @@ struct viewed value_test(struct calculus *c, enum value_kind kind, struct viewed
     struct viewed chosen;
     if (kind == KIND_IS_ZERO && integers && test_choice(c, value, all, &chosen))
         return chosen;
+    struct affine index;
+    int64_t denominator;
+    if (value_as_index(c, value, &index, &denominator) && denominator == 1)
+        value = value_index(c, &index); // with its sign inside of it
     if (!integers || kind == KIND_IS_ZERO)
         leave_out_number(c, kind, &value);
     return value_pointwise(c, kind, integers, &value, 1, all);

@@ -184,7 +184,7 @@ bool value_as_index(const struct calculus *c, struct viewed value, struct affine
     view_get(&c->views, value.view, &view);
     *index = affine_constant(0);
     *denominator = scale->denominator;
-    return affine_add(index, &view.of[0], scale->numerator);
+    return affine_add(index, &view.of[0], scale->numerator) && affine_normal(index);
 }
 
 // ---- arrays -----------------------------------------------------------------------------------
