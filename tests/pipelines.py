@@ -7,6 +7,7 @@ usage: pipelines.py PLACEC [NAME ...]      those of these names alone
 Every third, or with PLACE_TEST_EVERY=N in the environment an N-th of them; with PLACE_TEST_FULL all."""
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,9 @@ TABLE = {  # name: model, mesh, train, strategy
                         f"{F1B}  {DP}  relax gradient_integrity over dp {{ gradients : replicated(dp, wire = int8) }}"),
     "compressed_shards": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  optimizer : sharded(dp)  "
                           "relax gradient_integrity over dp { gradients : sharded(dp, wire = int8) }"),
+    "compressed_taken": (GPT2, "pp = 3  dp = 2", "microbatch = 8", f"{F1B}  {DP}  optimizer : sharded(dp)  "
+                         "gradients.mlp : materialized  activations.layers[::2] : recomputed  "
+                         "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
     "compressed_away": (LLAMA, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
                         "relax gradient_integrity over dp { gradients : replicated(dp, wire = int8) }"),
     "compressed_table_away": (TIED, "pp = 2  dp = 2", "microbatch = 8", f"{F1B}  {DP}  gradients : offloaded  "
@@ -165,7 +169,9 @@ def compare(name, folder):
     clip = "" if "materialized" in strategy else "clip = 1.0"
     one, other = (os.path.join(folder, name + end) for end in (".one.place", ".place"))
     if "relax" in strategy:
-        write(one, model, mesh.replace("pp = 2", ""), train, strategy.removeprefix(F1B).removeprefix(BY_THREE), clip)
+        without, rest = re.sub(r"\bpp = \d+", "", mesh), re.sub(r"split layers over pp schedule \w+(\([^)]*\))?", "", strategy)
+        assert "pp" not in without + rest
+        write(one, model, without, train, rest, clip)
     else:
         write(one, model, "dp = 1", train, DP, clip)
     write(other, model, mesh, train, strategy, clip)
