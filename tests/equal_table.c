@@ -17,7 +17,7 @@
 #include "equal/equal.h"
 #include "equal_truth.h"
 
-// What a pair may take of a process: more is a fault.
+// What a pair may take of a process, of CPU time: more is a fault.
 enum { MAX_SECONDS = 20 };
 static const rlim_t MAX_BYTES = (rlim_t)2 << 30;
 
@@ -142,7 +142,7 @@ static void add(struct table *table, const struct table *of_pair) {
 // The child's part: judges the pair and writes its table to the parent.
 static void judge_limited(const char *folder, int to) {
     setrlimit(RLIMIT_AS, &(struct rlimit){MAX_BYTES, MAX_BYTES});
-    alarm(MAX_SECONDS);
+    setrlimit(RLIMIT_CPU, &(struct rlimit){MAX_SECONDS, MAX_SECONDS + 1});
     struct table table = {0};
     judge(&table, folder);
     fflush(stdout);
@@ -152,7 +152,7 @@ static void judge_limited(const char *folder, int to) {
 static const char *why_failed(int status) {
     if (!WIFSIGNALED(status))
         return "too much memory";
-    return WTERMSIG(status) == SIGALRM ? "too much time" : strsignal(WTERMSIG(status));
+    return WTERMSIG(status) == SIGXCPU ? "too much time" : strsignal(WTERMSIG(status));
 }
 
 static void judge_apart(struct table *table, const char *folder) {
