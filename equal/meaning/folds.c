@@ -4,12 +4,26 @@
 
 #include "equal/meaning/read.h"
 
+// XLA copies what regions make, and sums narrow types in wider ones. Casts between kinds of numbers are none of these.
+static const struct instruction *behind_casts(const struct computation *of,
+                                              const struct instruction *by) {
+    for (;;) {
+        const struct instruction *from = by->n_operands == 1 ? graph_operand(of, by, 0) : NULL;
+        bool moves = by->primitive == PRIM_COPY || by->primitive == PRIM_CONVERT;
+        if (!from || !moves || by->shape->is_tuple || from->shape->is_tuple ||
+            element_rows[by->shape->element].kind != element_rows[from->shape->element].kind)
+            return by;
+        by = from;
+    }
+}
+
 enum primitive region_primitive(const struct graph *graph, uint32_t computation) {
     const struct computation *of = &graph->computations[computation];
-    const struct instruction *root = &of->instructions[of->root];
+    const struct instruction *root = behind_casts(of, &of->instructions[of->root]);
     if (of->n_parameters != 2 || root->n_operands != 2)
         return PRIM_OPAQUE;
-    const struct instruction *a = graph_operand(of, root, 0), *b = graph_operand(of, root, 1);
+    const struct instruction *a = behind_casts(of, graph_operand(of, root, 0));
+    const struct instruction *b = behind_casts(of, graph_operand(of, root, 1));
     bool both = a->primitive == PRIM_PARAMETER && b->primitive == PRIM_PARAMETER && a != b;
     return both ? root->primitive : PRIM_OPAQUE;
 }

@@ -287,7 +287,9 @@ struct viewed value_array(struct calculus *c, const struct literal *literal,
         return value_index(c, &index);
     struct space space = {0};
     struct view view;
-    view_all(all, &space, &view);
+    struct coordinates own = *all;
+    own.sizes[COORDINATE_DEVICE] = 0; // it has the same numbers on each
+    view_all(&own, &space, &view);
     const void *bytes = literal->reals ? (const void *)literal->reals : literal->integers;
     uint32_t numbers = intern(&c->terms.attributes, bytes, (uint32_t)literal->n * 8, NULL);
     int64_t words[MAX_DIMENSIONS + 2] = {literal->reals != NULL, numbers};
