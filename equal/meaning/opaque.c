@@ -29,13 +29,14 @@ static void spell_text(struct spelling *s, const char *text) {
                   : -1);
 }
 
-static void spell_shape(struct spelling *s, const struct array_shape *shape) {
+// Without the sizes of dimensions in the mask.
+static void spell_shape(struct spelling *s, const struct array_shape *shape, uint64_t mapped) {
     spell(s, shape->is_tuple ? -1 : (int64_t)shape->element);
     spell(s, shape->rank);
     for (uint32_t k = 0; k < shape->rank; k++)
-        spell(s, shape->sizes[k]);
+        spell(s, mapped >> k & 1 ? -1 : shape->sizes[k]);
     for (uint32_t i = 0; i < shape->n_members; i++)
-        spell_shape(s, shape->members[i]);
+        spell_shape(s, shape->members[i], mapped);
 }
 
 static void spell_literal(struct spelling *s, const struct literal *literal) {
@@ -54,7 +55,8 @@ static void spell_indices(struct spelling *s, const struct index_numbers *number
     spell(s, numbers->index_vector);
 }
 
-static bool spell_instruction(struct spelling *s, const struct instruction *by, int depth);
+static bool spell_instruction(struct spelling *s, const struct instruction *by, uint64_t mapped,
+                              int depth);
 
 static bool spell_called(struct spelling *s, uint32_t computation, int depth) {
     const struct computation *of = &s->graph->computations[computation];
@@ -65,7 +67,7 @@ static bool spell_called(struct spelling *s, uint32_t computation, int depth) {
         spell(s, by->n_operands);
         for (uint32_t k = 0; k < by->n_operands; k++)
             spell(s, by->operands[k]);
-        if (!spell_instruction(s, by, depth + 1))
+        if (!spell_instruction(s, by, 0, depth + 1))
             return false;
     }
     return true;
@@ -86,12 +88,13 @@ static bool is_function(enum primitive primitive) {
     }
 }
 
-static bool spell_instruction(struct spelling *s, const struct instruction *by, int depth) {
+static bool spell_instruction(struct spelling *s, const struct instruction *by, uint64_t mapped,
+                              int depth) {
     const struct instruction_attributes *a = by->attributes;
     if (!is_function(by->primitive) || depth > MAX_CALL_DEPTH)
         return false;
     spell(s, by->primitive);
-    spell_shape(s, by->shape);
+    spell_shape(s, by->shape, mapped);
     const struct number_list *const lists[] = {&a->dimensions,        &a->left_batch,
                                                &a->right_batch,       &a->left_contracting,
                                                &a->right_contracting, &a->slice_sizes};
@@ -124,17 +127,28 @@ static bool spell_instruction(struct spelling *s, const struct instruction *by, 
 bool read_opaque(const struct at *at, uint32_t member, const struct array_shape *result,
                  struct viewed *made) {
     struct spelling s = {.c = at->r->c, .graph = at->r->graph};
+    uint64_t mapped = 0; // of the result's dimensions
     uint32_t n = at->by->n_operands;
     struct opaque_operand *operands = ARENA_ARRAY(&s.c->scratch, struct opaque_operand, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         const struct array_shape *shape = operand_shape(at, i);
         if (shape->is_tuple)
             return false;
-        operands[i] = (struct opaque_operand){operand_value(at, i), shape->sizes, shape->rank};
-        spell_shape(&s, shape);
+        operands[i] = (struct opaque_operand){operand_value(at, i), shape->sizes, shape->rank, {0}};
+        uint64_t of_operand = 0;
+        for (uint32_t k = 0; k < shape->rank; k++) {
+            int to = mapped_dimension(at, i, k);
+            operands[i].mapped[k] = (int8_t)to;
+            spell(&s, to);
+            if (to == NOT_MAPPED)
+                continue;
+            of_operand |= UINT64_C(1) << k;
+            mapped |= UINT64_C(1) << to;
+        }
+        spell_shape(&s, shape, of_operand);
     }
     spell(&s, member);
-    if (result->is_tuple || !spell_instruction(&s, at->by, 0))
+    if (result->is_tuple || !spell_instruction(&s, at->by, mapped, 0))
         return false;
     struct coordinates all = coordinates_of(result, at->r->graph->n_devices);
     *made = value_opaque(s.c, value_words(s.c, s.words, s.n), operands, n, &all);

@@ -6,6 +6,7 @@
 //   folds.c       products and sums over dimensions
 //   indexed.c     gather and scatter
 //   opaque.c      ops without rules
+//   mapped.c      dimensions over which these map
 //   collectives.c elements of other devices
 #ifndef PLACE_EQUAL_MEANING_READ_H
 #define PLACE_EQUAL_MEANING_READ_H
@@ -42,6 +43,9 @@ bool read_elements(const struct at *, struct viewed *);
 bool read_move(const struct at *, struct viewed *);
 bool read_fold(const struct at *, struct viewed *);
 bool read_indexed(const struct at *, struct viewed *);
+enum { NOT_MAPPED = -1 };
+// The dimension of the result, or of each of its members, that the operand's is, over which the op maps; NOT_MAPPED.
+int mapped_dimension(const struct at *, uint32_t operand, uint32_t dimension);
 // The result, or member of it, of an op that has no rule. False: it may depend on more than its operands.
 bool read_opaque(const struct at *, uint32_t member, const struct array_shape *, struct viewed *);
 bool read_collective(const struct at *, uint32_t operand, const struct array_shape *result,

@@ -7,20 +7,32 @@
 
 #include "equal/values/make.h"
 
-// Each operand's dimensions as coordinates of its own, in the mask.
+static bool is_mapped(const struct opaque_operand *from, uint32_t n, uint32_t dimension) {
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < from[i].rank; k++)
+            if (from[i].mapped[k] == (int)dimension)
+                return true;
+    return false;
+}
+
+// Each operand's dimensions as coordinates of its own, in the mask, but those over which the op maps.
 static bool name_operands(struct calculus *c, const struct opaque_operand *from, uint32_t n,
-                          struct coordinates *inner, uint64_t *own, struct operand *operands,
-                          uint32_t *first) {
+                          struct coordinates *inner, uint64_t *own, struct operand *operands) {
     for (uint32_t i = 0; i < n; i++) {
         struct affine of[COORDINATE_DEVICE];
         struct substitution by = {0};
         struct viewed moved;
         for (uint32_t k = 0; k < from[i].rank; k++) {
+            if (from[i].mapped[k] >= 0) {
+                of[k] = affine_coordinate((uint32_t)from[i].mapped[k], from[i].sizes[k]);
+                by.of[k] = &of[k];
+                by.sizes[k] = from[i].sizes[k];
+                inner->sizes[from[i].mapped[k]] = from[i].sizes[k];
+                continue;
+            }
             uint32_t coordinate = add_coordinate(inner, from[i].sizes[k]);
             if (coordinate == MAX_COORDINATES)
                 return false;
-            if (k == 0)
-                first[i] = coordinate;
             *own |= UINT64_C(1) << coordinate;
             of[k] = affine_coordinate(coordinate, from[i].sizes[k]);
             by.of[k] = &of[k];
@@ -37,18 +49,17 @@ struct viewed value_opaque(struct calculus *c, uint32_t what, const struct opaqu
                            uint32_t n, const struct coordinates *all) {
     struct operand *operands = ARENA_ARRAY(&c->scratch, struct operand, n + 1);
     struct part *parts = ARENA_ARRAY(&c->scratch, struct part, n + 1);
-    uint32_t *first = ARENA_ARRAY(&c->scratch, uint32_t, n + 1);
     struct coordinates inner = {{0}};
     struct joined joined;
     uint64_t own = 0;
     inner.sizes[COORDINATE_DEVICE] = all->sizes[COORDINATE_DEVICE];
-    if (!name_operands(c, from, n, &inner, &own, operands, first) ||
+    if (!name_operands(c, from, n, &inner, &own, operands) ||
         !join_operands(c, operands, n, own, false, &joined))
         return value_unknown(c, all);
     struct space space = {0};
     struct view view = {.n = 0};
     for (uint32_t k = 0; k < COORDINATE_DEVICE; k++)
-        if (all->sizes[k] > 1) {
+        if (all->sizes[k] > 1 && !is_mapped(from, n, k)) {
             space.sizes[space.n++] = all->sizes[k];
             view.of[view.n++] = affine_coordinate(k, all->sizes[k]);
         }
