@@ -68,6 +68,7 @@ TABLE = {  # name: model, mesh, train, strategy
                          f"split layers over pp schedule zb_h1  {DP}  {TP}  split vocab over tp"),
     "tied_in_order_v": (TIED, "pp = 2  dp = 2", "microbatch = 1  reproducible = 8",
                         f"split layers over pp schedule zbv  {DP}  use zero1(dp)"),
+    "tied_shards": (TIED, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),
     "tied_once": (TIED, "pp = 2  dp = 2", "microbatch = 8",
                   f"{F1B}  {DP}  optimizer : sharded(dp)  parameters : gathered(dp)  gradients : replicated(dp)"),
     "zero1": (GPT2, "pp = 2  dp = 2", "microbatch = 2", f"{F1B}  {DP}  use zero1(dp)"),

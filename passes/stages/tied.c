@@ -31,11 +31,12 @@ static bool is_begun_apart(const struct splitter *s, buffer_id id) {
 }
 
 // Whether something of a tensor's gradient is still there behind all tasks: what is kept of it, or the whole that is made
-// to be coded there, of which shards are kept. A window is there as long as what it is of.
+// to be coded there, of which shards are kept. A window is there where statements around the tasks touch it, or as long as
+// what it is of.
 static bool holds_gradient(const struct splitter *s, buffer_id id) {
     const struct buffer *buffer = &s->whole->buffers[id];
-    const struct split_buffer *split = &s->buffers[buffer_whole(s->whole, id)];
-    bool stays = !split->is_made || split->is_outside;
+    const struct split_buffer *whole = &s->buffers[buffer_whole(s->whole, id)];
+    bool stays = s->buffers[id].is_outside || !whole->is_made || whole->is_outside;
     return buffer->tensor != NO_ID && stays &&
            (buffer->class == CLASS_GRADIENTS ||
             (buffer->class == CLASS_TRANSIENT && is_begun_apart(s, id)));
