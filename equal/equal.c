@@ -8,7 +8,12 @@
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
-enum { FEW_DEVICES = 16, FEW_TERMS = 100 * 1000 };
+enum {
+    FEW_DEVICES = 16,
+    FEW_TERMS = 100 * 1000,
+    MOST_PRODUCTS = 20 * 1000 * 1000,
+    MOST_PRODUCTS_IN_TURNS = 300 * 1000,
+};
 
 struct proof {
     const struct graph *one, *many;
@@ -316,6 +321,7 @@ static void explain(struct proof *p, struct equal_answer *answer, struct diagnos
 static struct equal_answer *answer_of(struct proof *p, struct turn_list *turns) {
     calculus_init(&p->calculus, p->arena);
     p->calculus.turns = turns;
+    p->calculus.products_left = turns ? MOST_PRODUCTS_IN_TURNS : MOST_PRODUCTS;
     p->first = (struct unproved){0};
     assume(p);
     read_both(p);

@@ -9,7 +9,7 @@
 
 // Draws of inputs, each of which must be equal; and how far results may lie apart, relative to the largest number: fp64
 // loses nothing like it, and a mistake makes more.
-enum { N_DRAWS = 4 };
+enum { N_DRAWS = 8 };
 static const double LEAST_DIFFERENCE = 1e-10;
 
 static const char WRONG[] = "__wrong";
@@ -74,6 +74,7 @@ struct input_draw {
     const struct pairing *pairing;
     struct assumptions assumptions;
     uint64_t state;
+    uint32_t number; // of draws before it
     struct arena *arena;
 };
 
@@ -93,10 +94,10 @@ static bool is_square(const struct array_layout *layout) {
     return layout->name && strncmp(layout->name, "second", strlen("second")) == 0;
 }
 
-// An integer in its bounds, which are drawn more often than what is between: mistakes lie there.
-static int64_t draw_integer(const struct assumption *bounds, uint64_t *state) {
+// An integer in its bounds, which are drawn more often than what is between, where mistakes lie, too: at ends of parts.
+static int64_t draw_integer(const struct assumption *bounds, bool uniform, uint64_t *state) {
     uint64_t n = (uint64_t)(bounds->most - bounds->least) + 1, drawn = random_bits(state);
-    switch (drawn & 3) {
+    switch (uniform ? 2 : drawn & 3) {
     case 0:
         return bounds->least;
     case 1:
@@ -106,6 +107,9 @@ static int64_t draw_integer(const struct assumption *bounds, uint64_t *state) {
     }
 }
 
+// Norms that clip and such that do not, by the number of the draw.
+static const double sizes_of_reals[] = {1.5, 0.5, 1.5, 0.1};
+
 static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
     const struct array_layout *layout = &draw->pairing->parameters[parameter];
     const struct array_shape *shape = layout->shape;
@@ -114,7 +118,7 @@ static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
     if (element_rows[shape->element].kind == NUMBER_REAL) {
         array->reals = ARENA_ARRAY(draw->arena, double, shape->n_elements);
         for (int64_t i = 0; i < shape->n_elements; i++) {
-            double drawn = 1.5 * random_real(&draw->state);
+            double drawn = sizes_of_reals[draw->number % 4] * random_real(&draw->state);
             array->reals[i] = is_square(layout) ? drawn * drawn : drawn;
         }
         return array;
@@ -122,7 +126,7 @@ static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
     struct assumption bounds = bounds_of(draw, parameter);
     array->integers = ARENA_ARRAY(draw->arena, int64_t, shape->n_elements);
     for (int64_t i = 0; i < shape->n_elements; i++)
-        array->integers[i] = draw_integer(&bounds, &draw->state);
+        array->integers[i] = draw_integer(&bounds, draw->number % 2, &draw->state);
     return array;
 }
 
@@ -175,7 +179,7 @@ struct executed_pair pair_execute(const struct pair_sources *pair, struct arena 
     if (!draw.pairing || !assume_all(&draw, pair, diagnostics))
         return executed;
     executed.truth = TRUTH_EQUAL;
-    for (int i = 0; i < N_DRAWS && executed.truth == TRUTH_EQUAL; i++)
+    for (; draw.number < N_DRAWS && executed.truth == TRUTH_EQUAL; draw.number++)
         executed = execute_draw(&draw, one, many);
     return executed;
 }

@@ -205,8 +205,10 @@ static bool read_other(const struct at *at, struct meaning *made) {
 // What has a rule and still gives something unknown. What is called has noted its own.
 static void note_unread(struct reading *r, const struct instruction *by, uint32_t serial) {
     bool noted = r->n_unread && r->unread[r->n_unread - 1].serial > serial;
-    struct unread unread = {by, "its elements are no digits of dimensions that others have",
-                            r->c->serial};
+    const char *why = r->c->products_left > 0
+                          ? "its elements are no digits of dimensions that others have"
+                          : "it takes more products than are made for a proof";
+    struct unread unread = {by, why, r->c->serial};
     if (!noted)
         ARENA_PUSH(r->c->arena, r->unread, r->n_unread, r->cap_unread, unread);
 }

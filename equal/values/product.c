@@ -9,6 +9,8 @@
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
+enum { MOST_SCRATCH_BYTES = 256 << 20, MOST_DEPTH = 20 };
+
 // ---- factors ----------------------------------------------------------------------------------
 
 // None yet; items are large, and set as they come.
@@ -436,8 +438,8 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
     return false;
 }
 
-struct viewed normal_product(struct calculus *c, const struct viewed *values, uint32_t n,
-                             uint64_t summed, const struct coordinates *all) {
+static struct viewed multiply(struct calculus *c, const struct viewed *values, uint32_t n,
+                              uint64_t summed, const struct coordinates *all) {
     struct factors f;
     begin_factors(&f, summed, all);
     struct coordinates left = without(all, summed);
@@ -448,6 +450,23 @@ struct viewed normal_product(struct calculus *c, const struct viewed *values, ui
         if (!collect_again(c, &f))
             return value_unknown(c, &left);
     return f.is_zero ? value_zero(c) : finish(c, &f, &left);
+}
+
+// Sums of sums of products may be as many as turns to the power of sums: there is an end to what one instruction may
+// take, and to all.
+struct viewed normal_product(struct calculus *c, const struct viewed *values, uint32_t n,
+                             uint64_t summed, const struct coordinates *all) {
+    if (arena_used_bytes(&c->scratch) > MOST_SCRATCH_BYTES || c->depth == MOST_DEPTH)
+        c->products_left = 0;
+    if (c->products_left <= 0) {
+        struct coordinates left = without(all, summed);
+        return value_unknown(c, &left);
+    }
+    c->products_left--;
+    c->depth++;
+    struct viewed made = multiply(c, values, n, summed, all);
+    c->depth--;
+    return made;
 }
 
 // ---- parts of a product -----------------------------------------------------------------------
