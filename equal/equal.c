@@ -34,10 +34,7 @@ static struct affine part_number(const struct device_mesh *mesh, const struct cu
     struct affine index = affine_constant(0);
     int64_t coefficient = 1;
     for (uint32_t i = cut->n; i-- > 0;) {
-        int64_t stride = 1;
-        for (uint32_t a = cut->axes[i] + 1; a < mesh->n_axes; a++)
-            stride *= mesh->axes[a].size;
-        int64_t size = mesh->axes[cut->axes[i]].size;
+        int64_t stride = mesh_stride(mesh, cut->axes[i]), size = mesh->axes[cut->axes[i]].size;
         affine_push(&index, (struct piece){coefficient, stride, size, 0, COORDINATE_DEVICE});
         coefficient *= size;
     }
@@ -306,16 +303,29 @@ static void read_both(struct proof *p) {
     meanings_read(&p->of_many);
 }
 
+// The many are followed as they are executed; if they cannot be, by their terms.
 static void explain(struct proof *p, struct equal_answer *answer, struct diagnostics *diagnostics) {
-    struct finding finding = {&p->calculus, &p->pairing->mesh, &p->of_one, &p->of_many, p->n_known};
-    struct cause cause =
-        find_cause(&finding, p->first.result, p->first.expected, p->first.found, &p->first.all);
-    struct arena numbers = {0};
-    struct witness witness = find_witness(p->pairing, p->one, p->many, &p->assumptions, &numbers);
+    struct arena arena = {0};
+    struct trace one, many;
+    trace_init(&one, p->one, NULL, &arena);
+    trace_init(&many, p->many, &p->of_many, &arena);
+    struct observer *observers[] = {&one.observer, &many.observer};
+    struct witness witness =
+        find_witness(p->pairing, p->one, p->many, &p->assumptions, observers, &arena);
+    struct terms_known terms = {&p->calculus, &p->pairing->mesh, p->n_known};
+    struct finding finding = {&terms, NULL, &many};
+    struct numbers numbers;
+    if (!witness.relative)
+        trace_read(&many);
+    else if (witness.kind != WITNESS_SAME &&
+             numbers_init(&numbers, &one, &many, &p->pairing->mesh, &arena))
+        finding.numbers = &numbers;
     if (witness.kind == WITNESS_DIFFERENT)
         answer->verdict = EQUAL_REFUTED;
+    struct cause cause =
+        find_cause(&finding, &p->first, witness.relative, p->pairing->n_results, &arena);
     report_unproved(&finding, p->pairing, &p->first, &cause, &witness, diagnostics);
-    arena_free(&numbers);
+    arena_free(&arena);
 }
 
 static struct equal_answer *answer_of(struct proof *p, struct turn_list *turns) {

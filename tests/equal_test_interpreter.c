@@ -54,7 +54,7 @@ static const struct execution *execute(struct bench *bench, const struct graph *
                                        const struct array *const *const *inputs) {
     const char *why;
     const struct instruction *at;
-    const struct execution *execution = interpret(graph, inputs, &bench->arena, &why, &at);
+    const struct execution *execution = interpret(graph, inputs, NULL, &bench->arena, &why, &at);
     if (!execution)
         fail_msg("%s: %s", at ? at->name : "", why);
     return execution;
@@ -245,7 +245,7 @@ static void check_refused(const char *text, const char *expected_why, const char
     const struct graph *graph = read_text(&bench, "refused", text);
     const char *why;
     const struct instruction *at;
-    assert_null(interpret(graph, NULL, &bench.arena, &why, &at));
+    assert_null(interpret(graph, NULL, NULL, &bench.arena, &why, &at));
     assert_string_equal(why, expected_why);
     assert_string_equal(at->name, expected_at);
     arena_free(&bench.arena);
@@ -484,7 +484,7 @@ static void check_compared(const char *many_text, struct difference expected) {
                                   .reals = w_numbers};
     const struct array *const wholes[] = {&whole_x, &whole_w};
     struct comparison comparison;
-    assert_true(compare_programs(&pairing, one, many, wholes, &bench.arena, &comparison));
+    assert_true(compare_programs(&pairing, one, many, wholes, NULL, &bench.arena, &comparison));
     struct difference is = comparison.greatest;
     assert_true(is_like(is.relative, expected.relative));
     assert_int_equal(is.index != NULL, expected.index != NULL);

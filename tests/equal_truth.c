@@ -145,7 +145,7 @@ static struct executed_pair execute_draw(struct input_draw *draw, const struct g
     for (uint32_t i = 0; i < n; i++)
         wholes[i] = draw_input(draw, i);
     struct comparison comparison = {0};
-    if (!compare_programs(draw->pairing, one, many, wholes, draw->arena, &comparison))
+    if (!compare_programs(draw->pairing, one, many, wholes, NULL, draw->arena, &comparison))
         return refused(&comparison, draw->arena);
     struct executed_pair executed = {.difference = comparison.greatest};
     if (comparison.greatest.relative >= LEAST_DIFFERENCE) {

@@ -1,223 +1,312 @@
-// Causes: each value on the way is known, or would be if it were summed over axes of the mesh, or neither. The first
-// that is neither, though all that it is made of is known or would be, is the cause.
+// Causes. Each value on the way to a wrong result is sound, or would be if it were folded over axes of the mesh, or
+// neither. What is neither spreads to all that is made of it, so one mistake lies on the way to every wrong result; the
+// first value that does, and is made of sound ones, is the cause. A value of which something sound is made is no mistake,
+// though the one device has none like it: programs go other ways to the same results.
 #include "equal/diagnosis/cause.h"
 
+#include "equal/diagnosis/witness.h"
 #include "ir/check.h"
 
-enum { MOST_TURNS = 1000 };
+enum { MOST_RESULTS = 64 }; // wrong ones that are looked at
 
-enum soundness { STATE_UNSEEN, STATE_KNOWN, STATE_SUMMAND, STATE_PART, STATE_WRONG };
-
-struct seen {
-    uint8_t state; // enum soundness
-    uint64_t axes; // over which it is a summand, or a part
-};
-
-// A computation that is looked at: the entry, or one that it calls.
 struct search {
     const struct finding *f;
-    const struct computation *of;
-    const struct meaning *meanings;
-    struct seen *seen; // by instruction
+    struct seen *seen; // by array of the trace
+    bool *healed;      // something sound is made of it
+    uint64_t *reaches; // which of the wrong results, without being healed on the way
+    uint32_t results[MOST_RESULTS];
+    uint32_t n_results;
+    struct counterparts reference; // where numbers are known
 };
 
-static struct search search_in(const struct finding *f, uint32_t computation,
-                               const struct meaning *meanings) {
-    const struct computation *of = &f->many->graph->computations[computation];
-    return (struct search){f, of, meanings, ARENA_ARRAY(f->c->arena, struct seen, of->n + 1)};
+static const struct traced *array_at(const struct search *s, uint32_t i) {
+    return &s->f->many->arrays[i];
 }
 
-static bool is_known(const struct finding *f, struct viewed value) {
-    return value.of.of.node < f->n_known;
-}
+// ---- soundness --------------------------------------------------------------------------------
 
-// ---- summands ---------------------------------------------------------------------------------
-
-static int64_t axis_stride(const struct device_mesh *mesh, uint32_t axis) {
-    int64_t stride = 1;
-    for (uint32_t a = axis + 1; a < mesh->n_axes; a++)
-        stride *= mesh->axes[a].size;
-    return stride;
-}
-
-// The value folded over axes of the mesh. False: it cannot be said.
-static bool fold_axes(const struct finding *f, struct viewed value, uint64_t axes, bool largest,
-                      const struct coordinates *coordinates, struct viewed *made) {
-    struct coordinates all = *coordinates;
-    struct affine device = affine_constant(0);
-    struct substitution by = {0};
-    uint64_t folded = 0;
-    for (uint32_t a = 0; a < f->mesh->n_axes; a++) {
-        int64_t size = f->mesh->axes[a].size, stride = axis_stride(f->mesh, a);
-        struct piece piece = {stride, stride, size, 0, COORDINATE_DEVICE};
-        if (axes >> a & 1) {
-            uint32_t k = add_coordinate(&all, size);
-            piece = (struct piece){stride, 1, size, 0, k};
-            folded |= UINT64_C(1) << k;
-        }
-        affine_push(&device, piece);
-    }
-    by.of[COORDINATE_DEVICE] = &device;
-    by.sizes[COORDINATE_DEVICE] = f->mesh->n_devices;
-    struct viewed moved;
-    if (!affine_normal(&device) || !value_move(f->c, value, &by, &moved))
-        return false;
-    *made = largest ? value_fold(f->c, KIND_LARGEST, moved, folded, &all)
-                    : value_product(f->c, &moved, 1, folded, &all);
-    return true;
-}
-
-// The axes of which the value has digits.
-static uint64_t axes_of(const struct finding *f, struct viewed value) {
-    struct view view;
-    uint64_t axes = 0;
-    view_get(&f->c->views, value.view, &view);
-    for (uint32_t a = 0; a < f->mesh->n_axes; a++) {
-        int64_t stride = axis_stride(f->mesh, a), end = stride * f->mesh->axes[a].size;
-        for (uint32_t k = 0; k < view.n; k++)
-            for (uint32_t i = 0; i < view.of[k].n; i++) {
-                const struct piece *piece = &view.of[k].pieces[i];
-                bool on = piece->coordinate == COORDINATE_DEVICE && piece->stride < end &&
-                          stride < piece->stride * piece->extent;
-                axes |= (uint64_t)on << a;
-            }
-    }
-    return axes;
-}
-
-// The fewest axes over which the value's sum, or largest, is known.
-static struct seen look(const struct finding *f, struct viewed value,
-                        const struct coordinates *all) {
-    uint64_t own = axes_of(f, value);
-    if (is_known(f, value))
+static struct seen say(const struct search *s, const struct traced *traced) {
+    const struct terms_known *terms = s->f->terms;
+    struct seen seen = {STATE_OPEN, 0};
+    if (traced->by->primitive == PRIM_PARAMETER)
         return (struct seen){STATE_KNOWN, 0};
-    for (int largest = 0; largest < 2; largest++)
-        for (uint64_t axes = 1; axes < UINT64_C(1) << f->mesh->n_axes; axes++) {
-            struct viewed made;
-            if ((axes & ~own) || !fold_axes(f, value, axes, largest, all, &made) ||
-                !is_known(f, made))
-                continue;
-            return (struct seen){largest ? STATE_PART : STATE_SUMMAND, axes};
-        }
-    return (struct seen){STATE_WRONG, 0};
-}
-
-static struct seen see_meaning(const struct finding *f, const struct array_shape *shape,
-                               const struct meaning *meaning) {
-    struct seen worst = {STATE_KNOWN, 0};
-    for (uint32_t i = 0; meaning->members && i < shape->n_members; i++) {
-        struct seen member = see_meaning(f, shape->members[i], &meaning->members[i]);
-        worst = member.state > worst.state ? member : worst;
-    }
-    struct coordinates all = coordinates_of(shape, f->mesh->n_devices);
-    return meaning->members ? worst : look(f, meaning->value, &all);
+    if (s->f->numbers)
+        seen = numbers_say(s->f->numbers, traced);
+    if (seen.state != STATE_OPEN || !traced->meaning || traced->meaning->members)
+        return seen;
+    struct coordinates all = coordinates_of(traced->by->shape, terms->mesh->n_devices);
+    struct seen by_terms = terms_say(terms, traced->meaning->value, &all);
+    arena_reuse(&terms->c->scratch);
+    return by_terms.state == STATE_WRONG && s->f->numbers ? seen : by_terms;
 }
 
 static struct seen see(struct search *s, uint32_t i) {
-    if (s->seen[i].state == STATE_UNSEEN) {
-        s->seen[i] = see_meaning(s->f, s->of->instructions[i].shape, &s->meanings[i]);
-        arena_reuse(&s->f->c->scratch);
-    }
+    if (s->seen[i].state == STATE_UNSEEN)
+        s->seen[i] = say(s, array_at(s, i));
     return s->seen[i];
 }
 
-// ---- the first --------------------------------------------------------------------------------
+static bool is_wrong(struct search *s, uint32_t i) {
+    return see(s, i).state == STATE_WRONG && !s->healed[i];
+}
 
-// Marks what the instruction is made of, as far as nothing in between is sound: what that is made of was healed.
-static void mark_needed(struct search *s, uint32_t from, bool *needed) {
-    needed[from] = true;
-    for (uint32_t i = from + 1; i-- > 0;) {
-        if (!needed[i] || (i != from && see(s, i).state != STATE_WRONG))
-            continue;
-        for (uint32_t k = 0; k < s->of->instructions[i].n_operands; k++)
-            needed[s->of->instructions[i].operands[k]] = true;
+// Marks of what something sound is made. Terms are not asked for it, of which there may be very many.
+static void mark_healed(struct search *s) {
+    for (uint32_t i = s->f->many->n; s->f->numbers && i-- > 0;) {
+        const struct traced *traced = array_at(s, i);
+        enum soundness state = numbers_say(s->f->numbers, traced).state;
+        bool heals = s->healed[i] || state == STATE_KNOWN || state == STATE_SUMMAND;
+        for (uint32_t k = 0; heals && k < traced->n_operands; k++)
+            s->healed[traced->operands[k]] = true;
     }
 }
 
-static bool operands_are_sound(struct search *s, const struct instruction *by) {
-    for (uint32_t k = 0; k < by->n_operands; k++)
-        if (see(s, by->operands[k]).state == STATE_WRONG)
-            return false;
-    return true;
+// ---- the way to wrong results -----------------------------------------------------------------
+
+// A share is no end of the way: what is made with a factor may be one by chance.
+static uint64_t mark_reaching(struct search *s) {
+    uint64_t all = 0;
+    for (uint32_t r = 0; r < s->n_results; r++) {
+        uint32_t at = trace_result(s->f->many, s->results[r]);
+        if (is_wrong(s, at)) {
+            s->reaches[at] |= UINT64_C(1) << r;
+            all |= UINT64_C(1) << r;
+        }
+    }
+    for (uint32_t i = s->f->many->n; i-- > 0;) {
+        const struct traced *traced = array_at(s, i);
+        if (!s->reaches[i] || (!is_wrong(s, i) && see(s, i).state != STATE_SHARE))
+            continue;
+        for (uint32_t k = 0; k < traced->n_operands; k++)
+            s->reaches[traced->operands[k]] |= s->reaches[i];
+    }
+    return all;
 }
 
+// Whether it is a value of the one device times a number, as an operand is that was healed: then it is no mistake
+// either, unless another one is made of it.
+static bool stays_scaled(struct search *s, uint32_t at) {
+    struct cause own, of;
+    if (!s->f->numbers ||
+        !numbers_factor(s->f->numbers, array_at(s, at), &own.numerator, &own.denominator))
+        return false;
+    for (uint32_t k = 0; k < array_at(s, at)->n_operands; k++) {
+        uint32_t operand = array_at(s, at)->operands[k];
+        if (see(s, operand).state == STATE_WRONG &&
+            numbers_factor(s->f->numbers, array_at(s, operand), &of.numerator, &of.denominator) &&
+            of.numerator == own.numerator && of.denominator == own.denominator)
+            return true;
+    }
+    return false;
+}
+
+static int count(uint64_t results) {
+    int n = 0;
+    for (; results; results &= results - 1)
+        n++;
+    return n;
+}
+
+// The first that reaches as many of these results as any does. There is one.
+static uint32_t find_first(struct search *s) {
+    uint32_t best = s->f->many->n;
+    int most = 0;
+    for (int scaled = 0; scaled < 2 && most == 0; scaled++)
+        for (uint32_t i = 0; i < s->f->many->n; i++) {
+            int n = count(s->reaches[i]);
+            if (n <= most || !is_wrong(s, i) || (!scaled && stays_scaled(s, i)))
+                continue;
+            best = i;
+            most = n;
+        }
+    CHECK(most > 0);
+    return best;
+}
+
+// ---- what is wrong ----------------------------------------------------------------------------
+
 static const char *find_unread(const struct finding *f, const struct instruction *by) {
-    for (uint32_t i = 0; i < f->many->n_unread; i++)
-        if (f->many->unread[i].instruction == by)
-            return f->many->unread[i].why;
+    const struct reading *reading = f->many->reading;
+    for (uint32_t i = 0; !f->numbers && i < reading->n_unread; i++)
+        if (reading->unread[i].instruction == by)
+            return reading->unread[i].why;
     return NULL;
 }
 
-static struct cause cause_at(struct search *s, const struct instruction *by) {
-    struct cause cause = {.kind = CAUSE_OTHER, .at = by, .why = find_unread(s->f, by)};
-    if (cause.why) {
-        cause.kind = CAUSE_UNREAD;
-        return cause;
-    }
-    for (uint32_t k = 0; k < by->n_operands; k++) {
-        struct seen seen = see(s, by->operands[k]);
-        if (seen.state != STATE_SUMMAND && seen.state != STATE_PART)
-            continue;
-        cause.kind = seen.state == STATE_SUMMAND ? CAUSE_SUMMAND : CAUSE_PART;
-        cause.operand = graph_operand(s->of, by, k);
-        cause.axes = seen.axes;
-        break;
-    }
-    return cause;
-}
-
-static bool find_first(struct search *s, uint32_t from, struct cause *cause);
-
-// Inside of what is called with sound operands: of a loop's turns the first that leaves something wrong.
-static bool find_called(struct search *s, uint32_t at, struct cause *cause) {
-    const struct instruction *by = &s->of->instructions[at];
-    const struct instruction_attributes *a = by->attributes;
-    bool loops = by->primitive == PRIM_WHILE;
-    if (by->primitive != PRIM_CALL && !loops)
-        return false;
-    uint32_t computation = a->called[loops ? 1 : 0];
-    struct meaning *parameters = ARENA_ARRAY(s->f->c->arena, struct meaning, by->n_operands + 1);
-    for (uint32_t k = 0; k < by->n_operands; k++)
-        parameters[k] = s->meanings[by->operands[k]];
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
-        const struct meaning *meanings = meanings_of_call(s->f->many, computation, parameters);
-        if (!meanings)
-            return false;
-        struct search inner = search_in(s->f, computation, meanings);
-        uint32_t root = inner.of->root;
-        if (see(&inner, root).state == STATE_WRONG)
-            return find_first(&inner, root, cause);
-        if (!loops)
-            return false;
-        parameters[0] = meanings[root];
-    }
-    return false;
-}
-
-static bool find_first(struct search *s, uint32_t from, struct cause *cause) {
-    bool *needed = ARENA_ARRAY(s->f->c->arena, bool, s->of->n + 1);
-    mark_needed(s, from, needed);
-    for (uint32_t i = 0; i <= from; i++) {
-        const struct instruction *by = &s->of->instructions[i];
-        if (!needed[i] || by->primitive == PRIM_TUPLE || see(s, i).state != STATE_WRONG ||
-            !operands_are_sound(s, by))
-            continue;
-        if (!find_called(s, i, cause))
-            *cause = cause_at(s, by);
+// What is linear in an operand makes a summand of a summand, as long as all that it adds are such.
+static bool reads_summands(struct search *s, const struct traced *traced, uint32_t summand) {
+    switch (traced->by->primitive) {
+    case PRIM_ADD:
+    case PRIM_SUBTRACT:
+    case PRIM_SELECT:
+    case PRIM_CONCATENATE:
+    case PRIM_DYNAMIC_UPDATE_SLICE:
+    case PRIM_PAD:
+        for (uint32_t k = 0; k < traced->n_operands; k++)
+            if (see(s, traced->operands[k]).state == STATE_KNOWN &&
+                array_at(s, traced->operands[k])->by->shape->rank > 0)
+                return false;
         return true;
+    case PRIM_DIVIDE:
+        return summand == 0;
+    case PRIM_MULTIPLY:
+    case PRIM_DOT:
+        return see(s, traced->operands[1 - summand]).state == STATE_KNOWN;
+    case PRIM_NEGATE:
+    case PRIM_CONVERT:
+    case PRIM_COPY:
+    case PRIM_REDUCE:
+        return true;
+    default:
+        return primitive_rows[traced->by->primitive].class == PRIMITIVE_MOVE ||
+               primitive_rows[traced->by->primitive].class == PRIMITIVE_COLLECTIVE;
+    }
+}
+
+static bool find_summand(struct search *s, const struct traced *traced, uint32_t *summand) {
+    for (uint32_t k = 0; k < traced->n_operands; k++) {
+        enum soundness state = see(s, traced->operands[k]).state;
+        *summand = traced->operands[k];
+        bool is_summand = state == STATE_SUMMAND || state == STATE_SHARE;
+        if ((is_summand && !reads_summands(s, traced, k)) || state == STATE_PART)
+            return true;
     }
     return false;
 }
 
-// ---- results ----------------------------------------------------------------------------------
-
-static bool by_factor(struct calculus *c, struct viewed expected, struct viewed found,
-                      struct cause *cause) {
-    if (!term_equal(expected.of.of, found.of.of) || expected.view != found.view)
+// Whether one device reads other values there, or the same elsewhere.
+static bool find_mismatch(struct search *s, struct mismatch mismatch, struct cause *cause) {
+    static const enum cause_kind kinds[] = {CAUSE_OTHER, CAUSE_OTHER, CAUSE_MOVED, CAUSE_READ};
+    if (mismatch.kind == MISMATCH_NONE)
         return false;
-    scale_id inverse = scale_invert(&c->terms, expected.of.scale);
+    cause->kind = kinds[mismatch.kind];
+    cause->at = array_at(s, mismatch.at)->by;
+    cause->operand = array_at(s, mismatch.instead)->by;
+    if (mismatch.expected != NOWHERE)
+        cause->expected = s->f->numbers->one->arrays[mismatch.expected].by;
+    return true;
+}
+
+// Where what is a summand, or a share, has first become one.
+static uint32_t first_like(struct search *s, uint32_t at) {
+    struct seen seen = see(s, at);
+    for (uint32_t k = 0; k < array_at(s, at)->n_operands; k++) {
+        struct seen of = see(s, array_at(s, at)->operands[k]);
+        if (of.state == seen.state && (of.axes & seen.axes) == seen.axes) {
+            at = array_at(s, at)->operands[k];
+            k = UINT32_MAX;
+        }
+    }
+    return at;
+}
+
+// A share of a value is made with a factor, where it first is one: no sum is missing.
+static bool explain_share(struct search *s, uint32_t share, struct cause *cause) {
+    if (!numbers_factor(s->f->numbers, array_at(s, share), &cause->numerator, &cause->denominator))
+        return false;
+    cause->kind = CAUSE_FACTOR;
+    cause->at = array_at(s, first_like(s, share))->by;
+    return true;
+}
+
+static void explain_summand(struct search *s, uint32_t summand, struct cause *cause) {
+    struct seen seen = see(s, summand);
+    if (seen.state == STATE_SHARE && explain_share(s, summand, cause))
+        return;
+    cause->kind = seen.state == STATE_PART ? CAUSE_PART : CAUSE_SUMMAND;
+    cause->axes = seen.axes;
+    cause->operand = array_at(s, first_like(s, summand))->by;
+}
+
+// What is made of a share, with the same factor.
+static bool find_share(struct search *s, const struct traced *traced, struct cause *cause) {
+    struct cause own = {0};
+    if (!numbers_factor(s->f->numbers, traced, &own.numerator, &own.denominator))
+        return false;
+    for (uint32_t k = 0; k < traced->n_operands; k++)
+        if (see(s, traced->operands[k]).state == STATE_SHARE &&
+            explain_share(s, traced->operands[k], cause))
+            return true;
+    return false;
+}
+
+static bool has_factor(const struct search *s, uint32_t at, struct cause *cause) {
+    return numbers_factor(s->f->numbers, array_at(s, at), &cause->numerator, &cause->denominator);
+}
+
+// An operand that is a value of the one device times a number, and was healed where the number did not matter: where
+// it was first made so.
+static bool find_scaled(struct search *s, const struct traced *traced, struct cause *cause) {
+    struct cause own = *cause, of = {0};
+    uint32_t scaled = UINT32_MAX;
+    for (uint32_t k = 0; k < traced->n_operands; k++) {
+        uint32_t operand = traced->operands[k];
+        if (see(s, operand).state != STATE_WRONG || !has_factor(s, operand, &of) ||
+            (scaled != UINT32_MAX &&
+             (of.numerator != own.numerator || of.denominator != own.denominator)))
+            continue;
+        own.numerator = of.numerator;
+        own.denominator = of.denominator;
+        scaled = operand;
+        traced = array_at(s, operand);
+        k = UINT32_MAX;
+    }
+    if (scaled == UINT32_MAX)
+        return false;
+    own.kind = CAUSE_FACTOR;
+    own.at = traced->by;
+    *cause = own;
+    return true;
+}
+
+static void explain_by_numbers(struct search *s, uint32_t at, struct cause *cause) {
+    const struct traced *traced = array_at(s, at);
+    if (find_share(s, traced, cause) ||
+        find_mismatch(s, reference_operands(&s->reference, at), cause) ||
+        find_scaled(s, traced, cause))
+        return;
+    if (has_factor(s, at, cause))
+        cause->kind = CAUSE_FACTOR;
+}
+
+static void explain_wrong(struct search *s, uint32_t at, struct cause *cause) {
+    const struct traced *traced = array_at(s, at);
+    uint32_t summand;
+    cause->at = traced->by;
+    cause->kind = CAUSE_OTHER;
+    cause->why = find_unread(s->f, traced->by);
+    if (cause->why)
+        cause->kind = CAUSE_UNREAD;
+    else if (find_summand(s, traced, &summand))
+        explain_summand(s, summand, cause);
+    else if (s->f->numbers)
+        explain_by_numbers(s, at, cause);
+}
+
+static void explain_result(struct search *s, struct cause *cause) {
+    uint32_t at = trace_result(s->f->many, cause->result);
+    struct seen seen = see(s, at);
+    cause->at = array_at(s, at)->by;
+    cause->kind = CAUSE_RESULT;
+    if (seen.state != STATE_SUMMAND && seen.state != STATE_SHARE && seen.state != STATE_PART) {
+        if (s->f->numbers)
+            find_mismatch(s,
+                          reference_instead(&s->reference, at, at,
+                                            trace_result(s->f->numbers->one, cause->result)),
+                          cause);
+        return;
+    }
+    explain_summand(s, at, cause);
+}
+
+// ---- by terms alone ---------------------------------------------------------------------------
+
+static bool by_factor(struct calculus *c, const struct unproved *of, struct cause *cause) {
+    if (!term_equal(of->expected.of.of, of->found.of.of) || of->expected.view != of->found.view)
+        return false;
+    scale_id inverse = scale_invert(&c->terms, of->expected.of.scale);
     const struct scale *factor =
-        scale_get(&c->terms, scale_multiply(&c->terms, found.of.scale, inverse));
+        scale_get(&c->terms, scale_multiply(&c->terms, of->found.of.scale, inverse));
     if (factor->serial || factor->n_factors)
         return false;
     cause->kind = CAUSE_FACTOR;
@@ -226,84 +315,73 @@ static bool by_factor(struct calculus *c, struct viewed expected, struct viewed 
     return true;
 }
 
-// Where a value comes from: an instruction of a computation, or a member of the tuple that it makes.
-struct source_of {
-    const struct computation *of;
-    uint32_t at, member;
-    bool is_member;
-};
-
-static bool enter_call(const struct graph *graph, struct source_of *from) {
-    const struct instruction *by = &from->of->instructions[from->at];
-    if (by->primitive != PRIM_CALL)
-        return false;
-    from->of = &graph->computations[by->attributes->called[0]];
-    from->at = from->of->root;
-    return true;
-}
-
 // The only operand that is more than one number for all places, where elements are made of elements or moved.
-static bool step_back(struct source_of *from) {
-    const struct instruction *by = &from->of->instructions[from->at];
-    enum primitive_class class = primitive_rows[by->primitive].class;
+static bool step_back(const struct search *s, uint32_t *at) {
+    const struct traced *traced = array_at(s, *at);
+    enum primitive_class class = primitive_rows[traced->by->primitive].class;
     uint32_t n = 0, only = 0;
-    if (by->primitive == PRIM_GET_TUPLE_ELEMENT) {
-        from->is_member = true;
-        from->member = (uint32_t)by->attributes->index;
-        from->at = by->operands[0];
-        return true;
-    }
-    if (by->primitive == PRIM_TUPLE && from->is_member) {
-        from->is_member = false;
-        from->at = by->operands[from->member];
-        return true;
-    }
-    for (uint32_t k = 0; k < by->n_operands; k++) {
-        const struct instruction *operand = graph_operand(from->of, by, k);
-        while (operand->n_operands == 1 && operand->primitive == PRIM_BROADCAST)
-            operand = graph_operand(from->of, operand, 0);
-        if (operand->shape->rank > 0 || by->n_operands == 1) {
-            only = by->operands[k];
+    for (uint32_t k = 0; k < traced->n_operands; k++) {
+        const struct traced *operand = array_at(s, traced->operands[k]);
+        while (operand->n_operands == 1 && operand->by->primitive == PRIM_BROADCAST)
+            operand = array_at(s, operand->operands[0]);
+        if (operand->by->shape->rank > 0 || traced->n_operands == 1) {
+            only = traced->operands[k];
             n++;
         }
     }
-    from->at = only;
+    *at = only;
     return n == 1 && (class == PRIMITIVE_POINTWISE || class == PRIMITIVE_MOVE);
 }
 
 // The last collective on the way, which should have made the result right, else the result itself.
 static const struct instruction *last_collective(const struct search *s, uint32_t result) {
-    struct source_of from = {s->of, result, 0, false};
-    for (;;) {
-        const struct instruction *by = &from.of->instructions[from.at];
+    uint32_t at = result;
+    do {
+        const struct instruction *by = array_at(s, at)->by;
         if (primitive_rows[by->primitive].class == PRIMITIVE_COLLECTIVE)
             return by;
-        if (!enter_call(s->f->many->graph, &from) && !step_back(&from))
-            return &s->of->instructions[result];
-    }
+    } while (step_back(s, &at));
+    return array_at(s, result)->by;
 }
 
-static uint32_t result_instruction(const struct search *s, uint32_t result) {
-    const struct instruction *root = &s->of->instructions[s->of->root];
-    return root->primitive == PRIM_TUPLE ? root->operands[result] : s->of->root;
+// ---- all of it --------------------------------------------------------------------------------
+
+static void list_results(struct search *s, const struct unproved *of, const double *relative,
+                         uint32_t n) {
+    for (uint32_t i = 0; s->f->numbers && i < n && s->n_results < MOST_RESULTS; i++)
+        if (relative[i] > LEAST_DIFFERENCE)
+            s->results[s->n_results++] = i;
+    if (s->n_results == 0)
+        s->results[s->n_results++] = of->result;
 }
 
-struct cause find_cause(const struct finding *f, uint32_t result, struct viewed expected,
-                        struct viewed found, const struct coordinates *all) {
-    struct search s = search_in(f, f->many->graph->entry, f->many->meanings);
-    uint32_t from = result_instruction(&s, result);
-    struct cause cause = {.kind = CAUSE_RESULT, .at = &s.of->instructions[from]};
-    if (by_factor(f->c, expected, found, &cause)) {
-        cause.at = last_collective(&s, from);
-        return cause;
+static void find(struct search *s, const struct unproved *of, struct cause *cause) {
+    if (!s->f->numbers && by_factor(s->f->terms->c, of, cause)) {
+        cause->at = last_collective(s, trace_result(s->f->many, of->result));
+        return;
     }
-    if (find_first(&s, from, &cause))
-        return cause;
-    struct seen last = look(f, found, all);
-    if (last.state == STATE_SUMMAND || last.state == STATE_PART) {
-        cause.kind = last.state == STATE_SUMMAND ? CAUSE_SUMMAND : CAUSE_PART;
-        cause.operand = cause.at;
-        cause.axes = last.axes;
+    mark_healed(s);
+    if (!mark_reaching(s)) {
+        explain_result(s, cause);
+        return;
     }
+    uint32_t first = find_first(s);
+    cause->result = s->results[__builtin_ctzll(s->reaches[first])];
+    explain_wrong(s, first, cause);
+}
+
+struct cause find_cause(const struct finding *f, const struct unproved *of, const double *relative,
+                        uint32_t n_results, struct arena *arena) {
+    uint32_t n = f->many->n;
+    struct search s = {.f = f,
+                       .seen = ARENA_ARRAY(arena, struct seen, n + 1),
+                       .healed = ARENA_ARRAY(arena, bool, n + 1),
+                       .reaches = ARENA_ARRAY(arena, uint64_t, n + 1)};
+    if (f->numbers)
+        s.reference = reference_new(f->numbers, arena);
+    list_results(&s, of, relative, n_results);
+    struct cause cause = {.result = s.results[0]};
+    find(&s, of, &cause);
+    reference_free(&s.reference);
     return cause;
 }

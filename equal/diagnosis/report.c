@@ -19,16 +19,29 @@ struct reporting {
 
 static const char *axes_text(const struct reporting *r, uint64_t axes) {
     const char *text = "";
-    for (uint32_t a = 0; a < r->f->mesh->n_axes; a++)
+    for (uint32_t a = 0; a < r->f->terms->mesh->n_axes; a++)
         if (axes >> a & 1)
             text = arena_format(r->arena, "%s%s%s", text, *text ? " and " : "",
-                                r->f->mesh->axes[a].name);
+                                r->f->terms->mesh->axes[a].name);
     return text;
 }
 
 static const char *place_text(const struct reporting *r, const struct instruction *by) {
     const char *place = graph_place(r->f->many->graph, by, r->arena);
     return place ? place : arena_format(r->arena, "%%%s", by->name);
+}
+
+// Parameters have names.
+static const char *name_of(const struct instruction *by) {
+    return by->path ? by->path : by->name;
+}
+
+static const char *read_text(const struct reporting *r) {
+    const struct instruction *found = r->cause->operand, *expected = r->cause->expected;
+    if (found->primitive == PRIM_PARAMETER && expected && expected->primitive == PRIM_PARAMETER)
+        return arena_format(r->arena, "`%s` is read where one device reads `%s`", name_of(found),
+                            name_of(expected));
+    return "another value is read than one device reads here";
 }
 
 static const char *message(const struct reporting *r) {
@@ -51,6 +64,10 @@ static const char *message(const struct reporting *r) {
     case CAUSE_UNREAD:
         return arena_format(r->arena, "`%s` cannot be followed: %s",
                             primitive_rows[c->at->primitive].word, c->why);
+    case CAUSE_MOVED:
+        return "its elements are not those that one device has at their places";
+    case CAUSE_READ:
+        return read_text(r);
     case CAUSE_OTHER:
         return "this is no value of the program of one device, nor a part of one";
     default:
@@ -73,6 +90,19 @@ static void add_frames(const struct reporting *r, struct diagnostic *d) {
         diagnostic_note(d, "in the user's program: %s", chain);
 }
 
+// What one device has there: a parameter by its name, else what makes it.
+static void add_expected(const struct reporting *r, struct diagnostic *d) {
+    const struct instruction *by = r->cause->expected;
+    if (!by)
+        return;
+    const char *place = graph_place(r->f->numbers->one->graph, by, r->arena);
+    if (by->primitive == PRIM_PARAMETER)
+        diagnostic_note(d, "one device has `%s` there", name_of(by));
+    else
+        diagnostic_note(d, "one device has the %s of %s there", primitive_rows[by->primitive].word,
+                        place ? place : by->name);
+}
+
 static void add_witness(const struct reporting *r, struct diagnostic *d) {
     const struct difference *x = &r->witness->difference;
     const struct array_layout *layout = &r->pairing->results[x->result];
@@ -92,9 +122,9 @@ static void add_witness(const struct reporting *r, struct diagnostic *d) {
         diagnostic_note(d, "they were not executed: %s",
                         r->witness->why ? r->witness->why : "they cannot be");
     struct scaled a = r->of->expected.of, b = r->of->found.of;
-    term_difference(r->f->c, &a, &b);
-    diagnostic_note(d, "one device: %s", term_words(r->f->c, a, SHOWN_LEVELS, r->arena));
-    diagnostic_note(d, "each device: %s", term_words(r->f->c, b, SHOWN_LEVELS, r->arena));
+    term_difference(r->f->terms->c, &a, &b);
+    diagnostic_note(d, "one device: %s", term_words(r->f->terms->c, a, SHOWN_LEVELS, r->arena));
+    diagnostic_note(d, "each device: %s", term_words(r->f->terms->c, b, SHOWN_LEVELS, r->arena));
 }
 
 static void add_help(const struct reporting *r, struct diagnostic *d) {
@@ -113,13 +143,16 @@ void report_unproved(const struct finding *f, const struct pairing *pairing,
     enum diagnostic_code code = witness->kind == WITNESS_DIFFERENT ? E920 : E921;
     struct diagnostic *d =
         report(diagnostics, code, cause->at->span, "%s: result `%s`: %s", place_text(&r, cause->at),
-               pairing->results[of->result].name, message(&r));
+               pairing->results[cause->result].name, message(&r));
     if (cause->operand && cause->operand != cause->at)
-        diagnostic_label(d, cause->operand->span, "a device's summand is made here, at %s",
+        diagnostic_label(d, cause->operand->span,
+                         cause->kind == CAUSE_READ ? "it is made here, at %s"
+                                                   : "a device's summand is made here, at %s",
                          place_text(&r, cause->operand));
     if (of->n_unproved > 1)
         diagnostic_note(d, "it is the first of %u results that are not proved", of->n_unproved);
     add_frames(&r, d);
+    add_expected(&r, d);
     add_witness(&r, d);
     add_help(&r, d);
 }

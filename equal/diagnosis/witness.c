@@ -60,7 +60,7 @@ static bool is_too_large(const struct pairing *pairing) {
 
 struct witness find_witness(const struct pairing *pairing, const struct graph *one,
                             const struct graph *many, const struct assumptions *assumptions,
-                            struct arena *arena) {
+                            struct observer *const *observers, struct arena *arena) {
     struct witness witness = {.kind = WITNESS_NONE, .why = "the arrays are too large"};
     uint64_t state = 1;
     for (int manner = 0; manner < MANNERS && !is_too_large(pairing); manner++) {
@@ -70,11 +70,12 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
             wholes[i] = draw_array(pairing->parameters[i].shape, range_of(assumptions, i), manner,
                                    &state, arena);
         struct comparison comparison = {0};
-        if (!compare_programs(pairing, one, many, wholes, arena, &comparison)) {
+        if (!compare_programs(pairing, one, many, wholes, observers, arena, &comparison)) {
             witness.why = comparison.why;
             return witness;
         }
         witness.difference = comparison.greatest;
+        witness.relative = comparison.relative;
         if (isinf(comparison.greatest.relative) || isnan(comparison.greatest.relative))
             continue; // what is no number shows nothing
         witness.kind =

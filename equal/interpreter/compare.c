@@ -150,13 +150,15 @@ static const int64_t *index_in_whole(const struct walk *walk, const struct part 
 
 static void compare_part(const struct array *whole, const struct array *of_device,
                          const struct part *part, struct difference at, struct arena *arena,
-                         struct difference *greatest) {
+                         double *relative, struct difference *greatest) {
     double largest = magnitude(whole);
     struct walk walk = walk_over(of_device->shape);
     for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
         at.one = number_at(whole, place_in_whole(&walk, part, whole->shape));
         at.many = number_at(of_device, walk.at[0]);
         at.relative = relative_difference(at.one, at.many, largest);
+        if (at.relative > *relative)
+            *relative = at.relative;
         if (at.relative <= greatest->relative)
             continue;
         *greatest = at;
@@ -167,6 +169,8 @@ static void compare_part(const struct array *whole, const struct array *of_devic
 static void compare_results(const struct pairing *pairing, const struct graph *one,
                             const struct graph *many, struct arena *arena,
                             struct comparison *comparison) {
+    double *relative = ARENA_ARRAY(arena, double, pairing->n_results + 1);
+    comparison->relative = relative;
     for (uint32_t i = 0; i < pairing->n_results; i++)
         for (uint32_t device = 0; device < pairing->mesh.n_devices; device++) {
             const struct array *whole = result_of(one, comparison->one, 0, i);
@@ -174,15 +178,16 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
             struct part part =
                 part_of(&pairing->results[i], &pairing->mesh, device, of_device->shape, arena);
             struct difference at = {.result = i, .device = device};
-            compare_part(whole, of_device, &part, at, arena, &comparison->greatest);
+            compare_part(whole, of_device, &part, at, arena, &relative[i], &comparison->greatest);
         }
 }
 
 static const struct execution *execute_program(const struct graph *graph,
                                                const struct array *const *const *inputs,
-                                               struct arena *arena, struct comparison *comparison) {
+                                               struct observer *observer, struct arena *arena,
+                                               struct comparison *comparison) {
     const struct execution *execution =
-        interpret(graph, inputs, arena, &comparison->why, &comparison->at);
+        interpret(graph, inputs, observer, arena, &comparison->why, &comparison->at);
     if (!execution)
         comparison->refused = graph;
     return execution;
@@ -202,15 +207,18 @@ static bool can_execute(const struct graph *graph, uint32_t n_devices,
 
 bool compare_programs(const struct pairing *pairing, const struct graph *one,
                       const struct graph *many, const struct array *const *wholes,
-                      struct arena *arena, struct comparison *comparison) {
+                      struct observer *const *observers, struct arena *arena,
+                      struct comparison *comparison) {
     *comparison = (struct comparison){0};
     if (!can_execute(one, 1, comparison) || !can_execute(many, pairing->mesh.n_devices, comparison))
         return false;
-    comparison->one = execute_program(one, &wholes, arena, comparison);
+    comparison->one =
+        execute_program(one, &wholes, observers ? observers[0] : NULL, arena, comparison);
     if (!comparison->one)
         return false;
     const struct array *const *const *parts = inputs_of_many(pairing, many, wholes, arena);
-    comparison->many = execute_program(many, parts, arena, comparison);
+    comparison->many =
+        execute_program(many, parts, observers ? observers[1] : NULL, arena, comparison);
     if (!comparison->many)
         return false;
     compare_results(pairing, one, many, arena, comparison);

@@ -18,6 +18,7 @@ struct difference {
 struct comparison {
     const struct execution *one, *many;
     struct difference greatest;
+    const double *relative; // by result: how much it differs at most
     // Where one cannot be executed: which, why, and at which instruction, if there is one.
     const struct graph *refused;
     const char *why;
@@ -30,8 +31,10 @@ struct array *array_part(const struct array *whole, const struct array_layout *,
                          struct arena *);
 
 // Executes both on whole inputs, in the order of one device's parameters, and compares each device's part of each
-// result: so copies that should be alike are. False: one cannot be executed.
+// result: so copies that should be alike are. False: one cannot be executed. `observers`: of the one and of the many;
+// NULL: none.
 bool compare_programs(const struct pairing *, const struct graph *one, const struct graph *many,
-                      const struct array *const *wholes, struct arena *, struct comparison *);
+                      const struct array *const *wholes, struct observer *const *observers,
+                      struct arena *, struct comparison *);
 
 #endif

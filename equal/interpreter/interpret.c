@@ -22,6 +22,12 @@ struct frame {
 
 static bool execute(struct frame *);
 
+// What is called, by which instruction as which of those that it calls.
+struct called {
+    const struct instruction *by;
+    uint32_t which;
+};
+
 static const struct array **value_at(const struct frame *frame, uint32_t device,
                                      const struct instruction *instruction) {
     ptrdiff_t number = instruction - frame->computation->instructions;
@@ -43,14 +49,26 @@ static struct scope scope_inside(const struct scope *outer, struct arena *arena)
     return (struct scope){arena, outer->depth + 1, 0};
 }
 
+static bool execute_observed(struct frame *frame, struct called called) {
+    struct observer *observer = frame->machine->observer;
+    if (observer)
+        observer->enter(observer, called.by, called.which, frame->devices.of, frame->devices.n);
+    if (!execute(frame))
+        return false;
+    if (observer)
+        observer->leave(observer);
+    return true;
+}
+
 // The roots of a computation, by device; NULL: refused. They live in the scope, and nothing else does that is new.
-static const struct array **call(struct machine *machine, uint32_t computation, struct scope *scope,
+static const struct array **call(struct machine *machine, struct called called, struct scope *scope,
                                  struct devices devices,
                                  const struct array *const *const *arguments) {
+    uint32_t computation = called.by->attributes->called[called.which];
     const struct computation *of = &machine->graph->computations[computation];
     struct frame frame = {machine, of, scope, devices, arguments, NULL};
     frame.values = ARENA_ARRAY(scope->arena, const struct array *, (size_t)devices.n * of->n);
-    if (!execute(&frame))
+    if (!execute_observed(&frame, called))
         return NULL;
     const struct array **roots = ARENA_ARRAY(scope->arena, const struct array *, devices.n);
     for (uint32_t i = 0; i < devices.n; i++)
@@ -75,7 +93,7 @@ static bool execute_call(struct frame *frame, const struct instruction *instruct
     for (uint32_t i = 0; i < n; i++)
         arguments[i] = operands_of(frame, i, instruction, &arena);
     const struct array **roots =
-        call(frame->machine, instruction->attributes->called[0], &scope, frame->devices, arguments);
+        call(frame->machine, (struct called){instruction, 0}, &scope, frame->devices, arguments);
     for (uint32_t i = 0; roots && i < n; i++)
         if (!take(frame, i, instruction, roots[i]))
             break;
@@ -105,14 +123,14 @@ static void part_add(struct part *part, const struct frame *frame, uint32_t plac
     part->arguments[part->n++] = argument;
 }
 
-static const struct array **call_on(struct machine *machine, uint32_t computation,
+static const struct array **call_on(struct machine *machine, struct called called,
                                     struct scope *scope, const struct part *part) {
     const struct array *const **arguments =
         ARENA_ARRAY(scope->arena, const struct array *const *, part->n);
     for (uint32_t i = 0; i < part->n; i++)
         arguments[i] = &part->arguments[i];
     struct devices devices = {part->devices, part->n};
-    return call(machine, computation, scope, devices, arguments);
+    return call(machine, called, scope, devices, arguments);
 }
 
 // Which branch a device takes: of true and false in this order, or by number, where the last stands for all others.
@@ -134,7 +152,7 @@ static bool execute_branch(struct frame *frame, const struct instruction *instru
             part_add(&part, frame, i, in[1 + branch]);
     }
     const struct array **roots =
-        part.n ? call_on(frame->machine, instruction->attributes->called[branch], &scope, &part)
+        part.n ? call_on(frame->machine, (struct called){instruction, branch}, &scope, &part)
                : NULL;
     for (uint32_t i = 0; roots && i < part.n; i++)
         if (!take(frame, part.places[i], instruction, roots[i]))
@@ -170,8 +188,8 @@ static void empty(struct machine *machine, struct scope *scope) {
 // Devices whose condition is false have their value, and go no further.
 static bool leave_loop(struct loop *loop) {
     struct frame *frame = loop->frame;
-    const struct array **conditions = call_on(
-        frame->machine, loop->instruction->attributes->called[0], &loop->work, &loop->going);
+    const struct array **conditions =
+        call_on(frame->machine, (struct called){loop->instruction, 0}, &loop->work, &loop->going);
     uint32_t n = conditions ? loop->going.n : 0;
     loop->going.n = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -189,8 +207,8 @@ static bool leave_loop(struct loop *loop) {
 static bool iterate(struct loop *loop, struct scope *states) {
     struct frame *frame = loop->frame;
     empty(frame->machine, states);
-    const struct array **roots = call_on(frame->machine, loop->instruction->attributes->called[1],
-                                         &loop->work, &loop->going);
+    const struct array **roots =
+        call_on(frame->machine, (struct called){loop->instruction, 1}, &loop->work, &loop->going);
     for (uint32_t i = 0; roots && i < loop->going.n; i++)
         if (!(loop->going.arguments[i] =
                   array_leave(frame->machine, roots[i], frame->scope->depth, states)))
@@ -278,24 +296,28 @@ static bool execute_instruction(struct frame *frame, const struct instruction *i
 
 static bool execute(struct frame *frame) {
     const struct computation *computation = frame->computation;
+    struct observer *observer = frame->machine->observer;
     for (uint32_t i = 0; i < computation->n; i++) {
         const struct instruction *instruction = &computation->instructions[i];
         bool is_done = execute_instruction(frame, instruction);
         arena_reuse(&frame->machine->scratch);
-        if (is_done)
-            continue;
-        if (!frame->machine->at)
-            frame->machine->at = instruction;
-        return false;
+        if (!is_done) {
+            if (!frame->machine->at)
+                frame->machine->at = instruction;
+            return false;
+        }
+        if (observer)
+            observer->made(observer, instruction, frame->values);
     }
     return true;
 }
 
 struct execution *interpret(const struct graph *graph, const struct array *const *const *inputs,
-                            struct arena *arena, const char **why, const struct instruction **at) {
+                            struct observer *observer, struct arena *arena, const char **why,
+                            const struct instruction **at) {
     if (!interpreter_has_room(graph, why, at))
         return NULL;
-    struct machine machine = {.graph = graph, .answers = arena};
+    struct machine machine = {.graph = graph, .observer = observer, .answers = arena};
     struct scope scope = {.arena = arena};
     const struct computation *entry = &graph->computations[graph->entry];
     struct execution *execution = ARENA_NEW(arena, struct execution);
@@ -305,7 +327,7 @@ struct execution *interpret(const struct graph *graph, const struct array *const
     execution->n_devices = n;
     execution->values = ARENA_ARRAY(arena, const struct array *, (size_t)n * entry->n);
     struct frame frame = {&machine, entry, &scope, {devices, n}, inputs, execution->values};
-    bool is_done = execute(&frame);
+    bool is_done = execute_observed(&frame, (struct called){NULL, 0});
     arena_free(&machine.scratch);
     *why = machine.why;
     *at = machine.at;

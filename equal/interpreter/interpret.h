@@ -20,6 +20,17 @@ struct execution {
     uint32_t n_devices;
 };
 
+// Is told what is executed, as it happens: instructions in order, those of a computation between `enter` and `leave`.
+// The entry is called by no instruction (`by` NULL), another one as `called[which]` of one. `values`: by device of
+// those that execute it, then by instruction of the computation, as far as they are made; what a call has made does
+// not outlive it.
+struct observer {
+    void (*enter)(struct observer *, const struct instruction *by, uint32_t which,
+                  const uint32_t *devices, uint32_t n_devices);
+    void (*made)(struct observer *, const struct instruction *, const struct array *const *values);
+    void (*leave)(struct observer *);
+};
+
 enum { MAX_INTERPRETED_BYTES = 1 << 30, MAX_INTERPRETED_ITERATIONS = 1 << 16 };
 static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 31; // on elements
 
@@ -29,8 +40,9 @@ uint32_t interpreted_devices(const struct graph *);
 bool interpreter_has_room(const struct graph *, const char **why, const struct instruction **at);
 // Executes the entry computation on each of these devices, which meet in collectives. `inputs`: by device, then by
 // parameter, of the parameters' shapes. NULL: it cannot be executed, and `*why` says why ("rng", too many bytes,
-// devices that do not meet), `*at` which instruction of which computation, where there is one.
+// devices that do not meet), `*at` which instruction of which computation, where there is one. `observer`: NULL: none.
 struct execution *interpret(const struct graph *, const struct array *const *const *inputs,
-                            struct arena *, const char **why, const struct instruction **at);
+                            struct observer *, struct arena *, const char **why,
+                            const struct instruction **at);
 
 #endif

@@ -6,11 +6,12 @@
 
 struct machine {
     const struct graph *graph;
-    struct arena *answers; // the caller's
-    struct arena scratch;  // of one instruction on one device, then used again
-    int64_t bytes;         // of arrays that live
-    int64_t operations;    // on elements, executed so far
-    const char *why;       // NULL: nothing has been refused
+    struct observer *observer; // NULL: none
+    struct arena *answers;     // the caller's
+    struct arena scratch;      // of one instruction on one device, then used again
+    int64_t bytes;             // of arrays that live
+    int64_t operations;        // on elements, executed so far
+    const char *why;           // NULL: nothing has been refused
     const struct instruction *at;
 };
 

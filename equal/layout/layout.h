@@ -17,6 +17,14 @@ struct device_mesh {
     uint32_t n_devices; // the product of the sizes
 };
 
+// How far apart in numbers neighbours along an axis are.
+static inline int64_t mesh_stride(const struct device_mesh *mesh, uint32_t axis) {
+    int64_t stride = 1;
+    for (uint32_t a = axis + 1; a < mesh->n_axes; a++)
+        stride *= mesh->axes[a].size;
+    return stride;
+}
+
 // Axes that cut a dimension, or a segment of it, outermost first.
 struct cut {
     uint8_t axes[MAX_MESH_AXES];
