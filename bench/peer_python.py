@@ -1,5 +1,6 @@
-"""A Python that has a peer: that of $PYTHON_TORCH or $PYTHON_JAX, else the current one of PyPI, which `install` puts once
-in a virtual environment in the cache directory (~/.cache/place/torch, ~/.cache/place/jax), else one of the system's."""
+"""A Python that has a peer, PyTorch or JAX: that of $PYTHON_TORCH or $PYTHON_JAX, else the current one of PyPI, which
+`install` puts once in a virtual environment in the cache directory (~/.cache/place/torch, ~/.cache/place/jax), else one
+of the system's."""
 import os
 import shutil
 import subprocess
@@ -27,7 +28,8 @@ def find(peer="torch"):
     """The first Python that has it, or None."""
     python = named(peer)
     if python and not shutil.which(python):
-        sys.exit(f"PYTHON_{peer.upper()} names no program: {python}; name a Python that has {TITLES[peer]}, or unset it")
+        sys.exit(f"PYTHON_{peer.upper()} names no program: {python}; "
+                 f"name a Python that has {TITLES[peer]}, or unset it")
     pythons = [python] if python else [environment(peer)[1], sys.executable, "/usr/bin/python3"]
     return next((python for python in pythons if shutil.which(python) and has(python, peer)), None)
 
