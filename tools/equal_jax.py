@@ -24,7 +24,9 @@ import peer_python  # noqa: E402
 SKIPPED, N_DEVICES = 77, 4
 PROGRAM, PAGE = (os.path.join(ROOT, name) for name in ("examples/jax/train.py", "docs/equal_jax.md"))
 ASSUMED = ["--assume=0<=tokens<40", "--assume=0<=targets<40"]
-FLAGS = f"""--xla_force_host_platform_device_count={N_DEVICES} --xla_dump_hlo_as_text --xla_dump_large_constants=true
+# Those of the page; and since nothing is executed, code that is quickly made.
+FLAGS = f"""--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true
+            --xla_force_host_platform_device_count={N_DEVICES} --xla_dump_hlo_as_text --xla_dump_large_constants=true
             --xla_dump_hlo_pass_re=spmd-partitioning --xla_dump_to="""
 TEXTS = {"one": "jit_one.*.before_spmd-partitioning", "xla": "jit_one.*.after_spmd-partitioning",
          "many": "jit_many.*.after_spmd-partitioning"}
