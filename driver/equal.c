@@ -42,15 +42,18 @@ static const char *const verdicts[] = {"equal", "different", "unproved"};
 
 static void print_answer(struct asking *a, const struct equal_answer *answer, double took) {
     const char *over = "", *assuming = "";
+    // XLA gives its own meshes axes of one device, over which nothing is shared.
     for (uint32_t i = 0; i < answer->n_axes; i++)
-        over = arena_format(&a->arena, "%s%s%s", over, i ? ", " : "", answer->axes[i].name);
+        if (answer->axes[i].size > 1)
+            over = arena_format(&a->arena, "%s%s%s", over, *over ? ", " : "", answer->axes[i].name);
     for (uint32_t i = 0; i < answer->n_assumptions; i++)
         assuming = arena_format(&a->arena, "%s%s%s", assuming, i ? ", " : "; assuming ",
                                 answer->assumptions[i]);
     const char *line = arena_format(
         &a->arena, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s%s%s",
         verdicts[answer->verdict], answer->n_proved, answer->n_results, plural_s(answer->n_results),
-        over, answer->n_one, answer->n_many, took, answer->by_order ? "; parameters by order" : "",
+        *over ? over : "one device", answer->n_one, answer->n_many, took,
+        answer->by_order ? "; parameters by order" : "",
         answer->by_shape ? "; layouts by shape" : "", assuming);
     print_words(stdout, line, 0);
 }

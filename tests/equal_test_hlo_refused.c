@@ -63,6 +63,9 @@ static void texts_that_cannot_be_read(void **state) {
         {"HloModule m, num_partitions=99999999999999999999\n", E907, "beyond 64 bits"},
         {"HloModule m, num_partitions=2, replica_count=2\n", E908, "both partitions and replicas"},
         {"HloModule m\nENTRY e { p = f32[<=4] parameter(0) }", E908, "known only when it runs"},
+        {"HloModule m, num_partitions=2\nENTRY e { p = f32[4] parameter(0)\n q = f32[2] "
+         "custom-call(p), custom_call_target=\"SPMDFullToShardShape\" }",
+         E908, "in front of the partitioner"},
         {"HloModule m\nENTRY e { q = f32[] call(), to_apply=e }", E904, "calls itself"},
         {"HloModule m\nENTRY e { q = f32[] call(), to_apply=f }\nf { p = f32[] parameter(0) }",
          E904, "called before it is defined"},

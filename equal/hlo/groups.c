@@ -197,15 +197,8 @@ static bool read_axes(struct scanner *s, struct mesh *mesh) {
     return scan_need(s, ']');
 }
 
-// `, device_ids=(3,1,0,2)`, or as a transposed array: which device is where in the mesh.
-static bool read_device_ids(struct scanner *s, struct mesh *mesh) {
-    if (!scan_take(s, ','))
-        return true;
-    struct word name = scan_word(s);
-    if (!word_is(name, "device_ids"))
-        return scan_expected(s, "`device_ids`");
-    if (!scan_need(s, '=') || !scan_need(s, '('))
-        return false;
+// `3,1,0,2`
+static bool read_id_list(struct scanner *s, struct mesh *mesh, struct word name) {
     uint32_t *ids = ARENA_ARRAY(s->arena, uint32_t, mesh->n_devices);
     for (int64_t i = 0; i < mesh->n_devices; i++) {
         int64_t id;
@@ -216,7 +209,34 @@ static bool read_device_ids(struct scanner *s, struct mesh *mesh) {
         ids[i] = (uint32_t)id;
     }
     mesh->ids = ids;
-    return scan_need(s, ')');
+    return true;
+}
+
+// `[2,4]T(1,0)`: all of them in order, as an array whose dimensions are exchanged.
+static bool read_id_box(struct scanner *s, struct mesh *mesh, struct word name) {
+    struct transposed t = {.n = 0};
+    int64_t product;
+    if (!read_sizes(s, t.sizes, &t.n, &product) || !read_order(s, &t))
+        return false;
+    if (product != mesh->n_devices)
+        return scan_fail(s, E906, name, "the ids of %d devices, of which the mesh has %d",
+                         (int)product, (int)mesh->n_devices);
+    mesh->ids = numbers_of(s, &t, NULL);
+    return true;
+}
+
+// `, device_ids=(3,1,0,2)`, or as a transposed array: which device is where in the mesh.
+static bool read_device_ids(struct scanner *s, struct mesh *mesh) {
+    if (!scan_take(s, ','))
+        return true;
+    struct word name = scan_word(s);
+    if (!word_is(name, "device_ids"))
+        return scan_expected(s, "`device_ids`");
+    if (!scan_need(s, '=') || !scan_need(s, '('))
+        return false;
+    scan_blanks(s);
+    return (*s->at == '[' ? read_id_box(s, mesh, name) : read_id_list(s, mesh, name)) &&
+           scan_need(s, ')');
 }
 
 static bool read_part(struct scanner *s, struct mesh *mesh) {
@@ -297,8 +317,10 @@ static bool split_mesh(const struct mesh *mesh, struct mesh_digits *digits) {
     return n == digits->t.n;
 }
 
+// Keeps the axes of a mesh with more of them than the one that is known. Of one whose devices are in an order of their
+// own the last does not vary fastest in their numbers, so that its axes say nothing of these.
 static void keep_axes(struct scanner *s, struct groups *g, const struct mesh *mesh) {
-    if (mesh->n_axes <= g->n_axes)
+    if (mesh->n_axes <= g->n_axes || mesh->ids)
         return;
     g->axes = arena_copy(s->arena, mesh->axes, mesh->n_axes * sizeof *mesh->axes);
     g->n_axes = mesh->n_axes;

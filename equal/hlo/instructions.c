@@ -300,6 +300,23 @@ static const struct instruction_attributes *keep_attributes(struct reader *r, st
 }
 
 // ---- the instruction ----------------------------------------------------------------------------
+// Refuses what only stands in front of the partitioner: the way from whole arrays into a `shard_map` and out of it.
+static bool check_partitioned(struct reader *r, const struct draft *draft, struct word name) {
+    static const char *const ways[] = {"SPMDFullToShardShape", "SPMDShardToFullShape",
+                                       "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape"};
+    size_t i = 0;
+    while (i < sizeof ways / sizeof *ways && !word_is(draft->target, ways[i]))
+        i++;
+    if (i == sizeof ways / sizeof *ways)
+        return true;
+    struct diagnostic *d = scan_report(
+        &r->s, E908, name, "a program of whole arrays and of parts, in front of the partitioner");
+    if (d)
+        diagnostic_help(d, "for the program of the many take the text behind XLA's pass "
+                           "`spmd-partitioning`; that of one device has no `shard_map`");
+    return false;
+}
+
 // The result of what is started, among what its tuple holds; a copy's, which comes before its operand, has the same shape.
 static bool take_result(struct reader *r, struct opcode opcode, struct word name,
                         const struct array_shape **shape) {
@@ -425,7 +442,7 @@ static bool read_definition(struct reader *r, struct word name) {
         !check_count(r, opcode, &operands, name) ||
         !check_ranges(r, opcode.primitive, &draft, &operands, name) ||
         !take_result(r, opcode, name, &shape.shape) ||
-        !resolve_devices(r, opcode.primitive, &draft, name))
+        !resolve_devices(r, opcode.primitive, &draft, name) || !check_partitioned(r, &draft, name))
         return false;
     r->has_shardings |= draft.sharding.length || draft.is_for_partitioner;
     written.is_row_major = shape.is_row_major;

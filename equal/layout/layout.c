@@ -216,8 +216,9 @@ static void report_open(const struct pairer *p, const struct place *const *open,
     if (n > SHOWN_LINES)
         diagnostic_note(d, "and %u more", n - SHOWN_LINES);
     diagnostic_help(d, "write these lines into a file, choose where there is a `|`, and give it "
-                       "as `--spec FILE`; or, as the first program, the text in front of XLA's "
-                       "pass `spmd-partitioning`, which says where arrays lie");
+                       "as `--spec FILE`; or, as the first program, that of `jax.jit(step, "
+                       "in_shardings=..., out_shardings=...)` in front of XLA's pass "
+                       "`spmd-partitioning`, which says where arrays lie");
 }
 
 // ---- pairing ----------------------------------------------------------------------------------
