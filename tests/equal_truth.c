@@ -108,7 +108,7 @@ static int64_t draw_integer(const struct assumption *bounds, bool uniform, uint6
 }
 
 // Norms that clip and such that do not, by the number of the draw.
-static const double sizes_of_reals[] = {1.5, 0.5, 1.5, 0.1};
+static const double sizes_of_reals[] = {1.5, 0.5, 1.5, 1};
 
 static struct array *draw_input(struct input_draw *draw, uint32_t parameter) {
     const struct array_layout *layout = &draw->pairing->parameters[parameter];
