@@ -170,7 +170,7 @@ static struct reader reader_new(uint32_t source, struct arena *arena, struct are
                              .diagnostics = diagnostics,
                              .arena = arena,
                              .scratch = scratch},
-                       .shapes = shapes_new(scratch),
+                       .shapes = {.known = known_shapes_new(arena, scratch)},
                        .opcodes = opcode_words(scratch),
                        .attributes = attribute_words(scratch),
                        .strings = {.arena = scratch},
