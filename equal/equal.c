@@ -345,11 +345,14 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
                                        struct diagnostics *diagnostics) {
     struct proof *p = ARENA_NEW(arena, struct proof);
     p->arena = arena;
+    struct layout_given given;
+    if (!layout_given_read(&given, question->spec, question->mesh_text, arena, diagnostics))
+        return NULL;
     p->one = hlo_read(question->one, arena, diagnostics);
     p->many = hlo_read(question->many, arena, diagnostics);
     if (!p->one || !p->many)
         return NULL;
-    struct pairing_question how = {p->one, p->many, question->spec, question->mesh_text};
+    struct pairing_question how = {p->one, p->many, &given};
     p->pairing = pair_programs(&how, arena, diagnostics);
     if (!p->pairing)
         return NULL;

@@ -23,6 +23,7 @@
 //   spec_json.c    reads JSON
 //   spec_table.c   reads tables
 //   write_spec.c   writes a pairing as a table
+//   given.c        what is given: a spec, a mesh, or both
 #ifndef PLACE_EQUAL_LAYOUT_SPEC_H
 #define PLACE_EQUAL_LAYOUT_SPEC_H
 
