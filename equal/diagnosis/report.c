@@ -31,6 +31,12 @@ static const char *place_text(const struct reporting *r, const struct instructio
     return place ? place : arena_format(r->arena, "%%%s", by->name);
 }
 
+// An instruction's word, as its text has it.
+static const char *word_of(const struct instruction *by) {
+    return by->primitive == PRIM_OPAQUE ? by->attributes->target
+                                        : primitive_rows[by->primitive].word;
+}
+
 static const char *message(const struct reporting *r) {
     const struct cause *c = r->cause;
     switch (c->kind) {
@@ -49,8 +55,7 @@ static const char *message(const struct reporting *r) {
         return arena_format(r->arena, "it is %" PRId64 "/%" PRId64 " of what it should be",
                             c->numerator, c->denominator);
     case CAUSE_UNREAD:
-        return arena_format(r->arena, "`%s` cannot be followed: %s",
-                            primitive_rows[c->at->primitive].word, c->why);
+        return arena_format(r->arena, "`%s` cannot be followed: %s", word_of(c->at), c->why);
     case CAUSE_OTHER:
         return "this is no value of the program of one device, nor a part of one";
     default:

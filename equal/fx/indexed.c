@@ -48,19 +48,24 @@ uint32_t fx_build_embedding(struct call *c) {
     return looked_up(c, weight, indices, 0);
 }
 
-// What rows are given back: the sum over all indices of those whose number they are.
-static uint32_t given_back(struct call *c, uint32_t indices, int64_t size, uint32_t values) {
+// What rows along dimension `at` are given back by values that have the indices' dimensions there: the sum over all
+// indices of those whose number they are.
+static uint32_t given_back(struct call *c, uint32_t indices, int64_t size, uint32_t values,
+                           uint32_t at) {
     if (indices == NOT_BUILT || values == NOT_BUILT)
         return NOT_BUILT;
     uint32_t rank = fx_shape(c, indices)->rank;
     struct contraction d = {.n = rank};
-    if (fx_shape(c, values)->rank < rank)
+    if (fx_shape(c, values)->rank < at + rank)
         return fx_fail(c, "values of %u dimensions for indices of %u", fx_shape(c, values)->rank,
                        rank);
-    for (uint32_t k = 0; k < rank; k++)
-        d.left[k] = d.right[k] = k;
+    for (uint32_t k = 0; k < rank; k++) {
+        d.left[k] = k;
+        d.right[k] = at + k;
+    }
     uint32_t truths = fx_is_index(c, indices, size);
-    return fx_dot(c, fx_convert(c, truths, fx_element(c, values)), values, &d);
+    uint32_t made = fx_dot(c, fx_convert(c, truths, fx_element(c, values)), values, &d);
+    return fx_move_dimension(c, made, 0, at);
 }
 
 // (gradient, indices, rows, padding, scaled by how often)
@@ -76,7 +81,7 @@ uint32_t fx_build_embedding_backward(struct call *c) {
             fx_compare(c, DIRECTION_EQ, indices, fx_like(c, indices, (double)padding));
         indices = fx_select(c, is_padding, fx_like(c, indices, -1), indices);
     }
-    return given_back(c, indices, rows, gradient);
+    return given_back(c, indices, rows, gradient, 0);
 }
 
 // Indices count from the end where they are negative.
@@ -114,23 +119,22 @@ uint32_t fx_build_index(struct call *c) {
     return looked_up(c, array, from_the_front(c, indices, fx_shape(c, array)->sizes[at]), at);
 }
 
-// index_put(x, [indices], values, accumulate = True), of the first dimension
+// index_put(x, [None, indices], values, accumulate = True)
 uint32_t fx_build_index_put(struct call *c) {
     uint32_t array = fx_array(c, 0), indices, at;
     bool is_added;
     if (array == NOT_BUILT || !fx_truth(c, 3, false, &is_added) || !is_added ||
-        !one_index(c, c->of[1], fx_shape(c, array)->rank, &indices, &at) || at != 0)
+        !one_index(c, c->of[1], fx_shape(c, array)->rank, &indices, &at))
         return NOT_BUILT;
-    struct sizes sizes = fx_sizes(c, indices);
-    for (uint32_t k = 1; k < fx_shape(c, array)->rank; k++) {
-        if (sizes.rank == MAX_GRAPH_RANK)
-            return NOT_BUILT;
-        sizes.of[sizes.rank++] = fx_shape(c, array)->sizes[k];
-    }
-    int64_t size = fx_shape(c, array)->sizes[0];
+    struct sizes all = fx_sizes(c, array), of = fx_sizes(c, indices), sizes = {.rank = 0};
+    if (all.rank + of.rank > MAX_GRAPH_RANK)
+        return NOT_BUILT;
+    for (uint32_t k = 0; k < all.rank; k++)
+        for (uint32_t i = 0; i < (k == at ? of.rank : 1); i++)
+            sizes.of[sizes.rank++] = k == at ? of.of[i] : all.of[k];
     uint32_t values = fx_fitted(c, 2, fx_element(c, array), &sizes);
-    uint32_t back = given_back(c, from_the_front(c, indices, size), size, values);
-    return fx_binary(c, PRIM_ADD, array, back);
+    uint32_t rows = from_the_front(c, indices, all.of[at]);
+    return fx_binary(c, PRIM_ADD, array, given_back(c, rows, all.of[at], values, at));
 }
 
 static bool dimension_given(struct call *c, uint32_t array, uint32_t *at) {
@@ -143,6 +147,17 @@ static bool dimension_given(struct call *c, uint32_t array, uint32_t *at) {
 uint32_t fx_build_index_select(struct call *c) {
     uint32_t array = fx_array(c, 0), indices = fx_array(c, 2), at;
     return dimension_given(c, array, &at) ? looked_up(c, array, indices, at) : NOT_BUILT;
+}
+
+// index_add(x, dimension, indices, values), of one dimension of indices
+uint32_t fx_build_index_add(struct call *c) {
+    uint32_t array = fx_array(c, 0), indices = fx_array(c, 2), values = fx_array(c, 3), at;
+    double alpha;
+    if (indices == NOT_BUILT || !dimension_given(c, array, &at) || !fx_real(c, 4, 1, &alpha) ||
+        alpha != 1 || fx_shape(c, indices)->rank != 1)
+        return NOT_BUILT;
+    uint32_t back = given_back(c, indices, fx_shape(c, array)->sizes[at], values, at);
+    return fx_binary(c, PRIM_ADD, array, back);
 }
 
 // ---- an index for each element ----------------------------------------------------------------

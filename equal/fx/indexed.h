@@ -6,7 +6,7 @@
 #include "equal/fx/build.h"
 
 fx_build fx_build_embedding, fx_build_embedding_backward;
-fx_build fx_build_index, fx_build_index_put, fx_build_index_select;
+fx_build fx_build_index, fx_build_index_put, fx_build_index_select, fx_build_index_add;
 fx_build fx_build_gather, fx_build_scatter_add;
 fx_build fx_build_scatter; // of one index; `which`: 1 of an array, 0 of a number
 

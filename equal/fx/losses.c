@@ -99,15 +99,34 @@ uint32_t fx_build_cross_entropy(struct call *c) {
     return classes_given(c, logarithms, 1, &k) ? loss_of(c, logarithms, &k, &weight) : NOT_BUILT;
 }
 
-// mse_loss(x, target, reduction)
-uint32_t fx_build_mse_loss(struct call *c) {
+// Operand `i` less the one behind it.
+static uint32_t difference(struct call *c, uint32_t i) {
     struct sizes sizes;
     enum element element;
-    int64_t reduction;
-    if (!fx_meet(c, 0, 2, &element, &sizes) || !fx_integer(c, 2, REDUCTION_MEAN, &reduction))
+    if (!fx_meet(c, i, i + 2, &element, &sizes))
         return NOT_BUILT;
-    uint32_t away = fx_binary(c, PRIM_SUBTRACT, fx_fitted(c, 0, element, &sizes),
-                              fx_fitted(c, 1, element, &sizes));
+    return fx_binary(c, PRIM_SUBTRACT, fx_fitted(c, i, element, &sizes),
+                     fx_fitted(c, i + 1, element, &sizes));
+}
+
+// mse_loss_backward(gradient, x, target, reduction)
+uint32_t fx_build_mse_loss_backward(struct call *c) {
+    int64_t reduction;
+    uint32_t away = difference(c, 1);
+    if (away == NOT_BUILT || !fx_integer(c, 3, REDUCTION_MEAN, &reduction))
+        return NOT_BUILT;
+    struct sizes sizes = fx_sizes(c, away);
+    double n = reduction == REDUCTION_MEAN ? (double)fx_shape(c, away)->n_elements : 1;
+    uint32_t back = fx_binary(c, PRIM_MULTIPLY, away, fx_fitted(c, 0, fx_element(c, away), &sizes));
+    return fx_binary_number(c, PRIM_DIVIDE, fx_binary_number(c, PRIM_MULTIPLY, back, 2), n);
+}
+
+// mse_loss(x, target, reduction)
+uint32_t fx_build_mse_loss(struct call *c) {
+    int64_t reduction;
+    uint32_t away = difference(c, 0);
+    if (!fx_integer(c, 2, REDUCTION_MEAN, &reduction))
+        return NOT_BUILT;
     uint32_t square = fx_binary(c, PRIM_MULTIPLY, away, away);
     if (reduction == REDUCTION_NONE || square == NOT_BUILT)
         return square;

@@ -26,10 +26,11 @@ static enum element met_type(const struct met_types *met) {
     return element;
 }
 
-static bool meet_sizes(struct call *c, const struct sizes *with, struct sizes *sizes) {
-    struct sizes both = with->rank > sizes->rank ? *with : *sizes;
-    for (uint32_t k = 1; k <= with->rank && k <= sizes->rank; k++) {
-        int64_t a = with->of[with->rank - k], b = sizes->of[sizes->rank - k];
+bool fx_meet_sizes(struct call *c, uint32_t array, struct sizes *sizes) {
+    const struct sizes with = fx_sizes(c, array);
+    struct sizes both = with.rank > sizes->rank ? with : *sizes;
+    for (uint32_t k = 1; k <= with.rank && k <= sizes->rank; k++) {
+        int64_t a = with.of[with.rank - k], b = sizes->of[sizes->rank - k];
         if (a != b && a != 1 && b != 1) {
             fx_fail(c, "%lld elements meet %lld", (long long)a, (long long)b);
             return false;
@@ -56,9 +57,8 @@ bool fx_meet(struct call *c, uint32_t first, uint32_t end, enum element *element
         uint32_t array = fx_array(c, i);
         if (array == NOT_BUILT)
             return false;
-        struct sizes with = fx_sizes(c, array);
-        meet_type(&met, with.rank == 0, fx_element(c, array));
-        if (!meet_sizes(c, &with, sizes))
+        meet_type(&met, fx_shape(c, array)->rank == 0, fx_element(c, array));
+        if (!fx_meet_sizes(c, array, sizes))
             return false;
     }
     *element = met_type(&met);

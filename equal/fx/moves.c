@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "equal/fx/meet.h"
+
 // ---- shapes -----------------------------------------------------------------------------------
 
 // Finds the one size that is left open as -1, so that there are `n` elements.
@@ -409,6 +411,24 @@ uint32_t fx_build_stack(struct call *c) {
     for (uint32_t i = 0; i < n; i++)
         arrays[i] = unsqueezed(c, arrays[i], at);
     return arrays[0] == NOT_BUILT ? NOT_BUILT : fx_concatenate(c, arrays, n, at);
+}
+
+// All arrays of a list, each as large as they are together.
+uint32_t fx_build_broadcast_tensors(struct call *c) {
+    const struct argument *list = c->of[0];
+    struct sizes sizes = {.rank = 0};
+    if (!list || list->kind != ARGUMENT_LIST || list->list.n == 0)
+        return fx_fail(c, "a list of arrays is expected");
+    uint32_t n = list->list.n, *arrays = ARENA_ARRAY(c->r->s.scratch, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        c->of[0] = &list->list.of[i];
+        arrays[i] = fx_array(c, 0);
+        if (arrays[i] == NOT_BUILT || !fx_meet_sizes(c, arrays[i], &sizes))
+            return NOT_BUILT;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        arrays[i] = fx_expand(c, arrays[i], &sizes);
+    return fx_tuple(c, arrays, n);
 }
 
 uint32_t fx_build_flip(struct call *c) {

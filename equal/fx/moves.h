@@ -7,7 +7,7 @@
 fx_build fx_build_view, fx_build_flatten, fx_build_unflatten;
 fx_build fx_build_squeeze, fx_build_unsqueeze;
 fx_build fx_build_t, fx_build_permute, fx_build_transpose;
-fx_build fx_build_expand, fx_build_repeat;
+fx_build fx_build_expand, fx_build_repeat, fx_build_broadcast_tensors;
 fx_build fx_build_slice, fx_build_select, fx_build_narrow;
 fx_build fx_build_cat, fx_build_stack;
 fx_build fx_build_split, fx_build_split_with_sizes, fx_build_chunk, fx_build_unbind;
