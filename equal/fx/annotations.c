@@ -29,20 +29,17 @@ static bool take_size(const char **at, const char *end, int64_t *size) {
     return *at > begin && (*at == end || **at < '0' || **at > '9');
 }
 
-// `4, 8]`
+// `4, 8]`; what is no number is a name of a size.
 static bool read_sizes(struct reader *r, struct word text, const char *at, int64_t *sizes,
                        uint32_t *rank) {
     const char *end = text.text + text.length;
-    for (*rank = 0; at < end && *at != ']';) {
+    for (*rank = 0; at < end && *at != ']'; *rank += 1) {
         if (*rank == MAX_GRAPH_RANK)
             return scan_fail(&r->s, E907, text, "more than %d dimensions", MAX_GRAPH_RANK);
-        if (*at >= '0' && *at <= '9' ? !take_size(&at, end, &sizes[(*rank)++]) : true)
+        if (!take_size(&at, end, &sizes[*rank]) || (at < end && *at != ',' && *at != ']'))
             return fail_symbol(r, text);
-        if (at < end && *at == ',')
-            while (++at < end && *at == ' ')
-                ;
-        else if (at == end || *at != ']')
-            return fail_symbol(r, text);
+        at += at < end && *at == ',';
+        at += at < end && *at == ' ';
     }
     return at < end || fail_annotation(r, text);
 }
