@@ -74,6 +74,8 @@ def moves():
     yield from (torch.full((2, 2), 1.5, dtype=REAL), torch.zeros(2, dtype=REAL), torch.ones(2, dtype=torch.int64), torch.ones_like(x[0]))
     yield from (torch.arange(2, 8, 2), torch.arange(5), torch.zeros_like(x[0]), x.new_zeros(3), torch.full_like(x[0], 0.5))
     yield torch.slice_scatter(x, -x[:, :2], 1, 1, 3)
+    yield from (torch.cat(x.chunk(2, 2), 0), torch.cat(x.chunk(2, 0), 2), torch.cat(x.chunk(3, 1), 1), torch.cat(x.chunk(2, 2)[::-1], 0))
+    yield from (torch.cat(x.chunk(2, 0), 1), torch.cat(x.unflatten(2, (2, 2)).chunk(2, 3), 1))
     yield torch.select_scatter(x, -x[:, 0], 1, 2)
     y = leaf(3, 6)
     for result in (y[1:], y[:, 1::2], y[:, -1], torch.cat([y, y * 2], 1), torch.stack([y, y]), y.expand(2, 3, 6), y.repeat(2, 1)):

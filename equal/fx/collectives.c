@@ -162,8 +162,7 @@ uint32_t fx_build_all_to_all(struct call *c) {
     return exchanged(c, &x, 0);
 }
 
-// What is cut along one dimension comes together along another: parts that are received one behind the other are the
-// outer digit of the dimension that is gathered. How many there are is in the shape that the text says.
+// What is cut along one dimension comes together along another. How many devices meet is in the shape that the text says.
 uint32_t fx_build_exchange(struct call *c) {
     struct collecting x;
     int64_t gather, cut;
@@ -171,23 +170,12 @@ uint32_t fx_build_exchange(struct call *c) {
     if (!collecting_given(c, 3, 0, &x) || !c->said || !fx_integer(c, 1, 0, &gather) ||
         !fx_integer(c, 2, 0, &cut))
         return NOT_BUILT;
-    struct sizes sizes = fx_sizes(c, x.array), wide = {.rank = 0};
+    struct sizes sizes = fx_sizes(c, x.array);
     if (!fx_dimension(c, gather, sizes.rank, &to) || !fx_dimension(c, cut, sizes.rank, &from))
         return NOT_BUILT;
     int64_t n = to < c->said->rank && sizes.of[to] ? c->said->sizes[to] / sizes.of[to] : 0;
-    if (n < 1 || sizes.of[from] % n || to == from || sizes.rank == MAX_GRAPH_RANK)
+    if (n < 1 || sizes.of[from] % n || to == from ||
+        !fx_group_named(c->r, c->of[3]->at, n, &x.group))
         return NOT_BUILT;
-    if (!fx_group_named(c->r, c->of[3]->at, n, &x.group))
-        return NOT_BUILT;
-    uint32_t made = exchanged(c, &x, from);
-    for (uint32_t k = 0; k < sizes.rank; k++) {
-        if (k == from)
-            wide.of[wide.rank++] = n;
-        wide.of[wide.rank++] = k == from ? sizes.of[k] / n : sizes.of[k];
-    }
-    made = fx_reshape(c, made, &wide);
-    made = fx_move_dimension(c, made, from, to);
-    sizes.of[from] /= n;
-    sizes.of[to] *= n;
-    return fx_reshape(c, made, &sizes);
+    return fx_regroup(c, exchanged(c, &x, from), from, n, to);
 }

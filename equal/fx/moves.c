@@ -207,6 +207,22 @@ uint32_t fx_move_dimension(struct call *c, uint32_t array, uint32_t from, uint32
     return fx_transpose(c, array, order);
 }
 
+// The outer digit of the one dimension becomes that of the other.
+uint32_t fx_regroup(struct call *c, uint32_t array, uint32_t from, int64_t n, uint32_t to) {
+    struct sizes sizes = fx_sizes(c, array), wide = {.rank = 0};
+    if (array == NOT_BUILT || sizes.rank == MAX_GRAPH_RANK || from == to)
+        return from == to ? array : NOT_BUILT;
+    for (uint32_t k = 0; k < sizes.rank; k++) {
+        if (k == from)
+            wide.of[wide.rank++] = n;
+        wide.of[wide.rank++] = k == from ? sizes.of[k] / n : sizes.of[k];
+    }
+    array = fx_move_dimension(c, fx_reshape(c, array, &wide), from, to);
+    sizes.of[from] /= n;
+    sizes.of[to] *= n;
+    return fx_reshape(c, array, &sizes);
+}
+
 // ---- slices -----------------------------------------------------------------------------------
 
 // A dimension that an op names as its operand `i`.
@@ -394,12 +410,55 @@ static uint32_t drop_empty(const struct call *c, uint32_t *arrays, uint32_t n) {
     return kept;
 }
 
+// The range that a slice has of one dimension, where it has all of the others. False: it is no such slice.
+static bool sliced_along(const struct call *c, uint32_t slice, uint32_t *dimension,
+                         struct slice_range *range) {
+    const struct instruction *by = &c->r->instructions[slice];
+    uint32_t n = 0;
+    if (by->primitive != PRIM_SLICE)
+        return false;
+    const struct array_shape *of = fx_shape(c, by->operands[0]);
+    for (uint32_t k = 0; k < of->rank; k++)
+        if (by->shape->sizes[k] != of->sizes[k]) {
+            *dimension = k;
+            *range = by->attributes->slices[k];
+            n++;
+        }
+    return n == 1 && range->stride == 1;
+}
+
+// Whether the arrays are all parts of one, equally large and in order: an all_gather or a reduce_scatter along another
+// dimension than the first is written so, and is no matter of many arrays.
+static bool are_parts(const struct call *c, const uint32_t *arrays, uint32_t n, uint32_t *of,
+                      uint32_t *dimension) {
+    struct slice_range range;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t along;
+        if (!sliced_along(c, arrays[i], &along, &range))
+            return false;
+        uint32_t array = c->r->instructions[arrays[i]].operands[0];
+        int64_t size = fx_shape(c, array)->sizes[along] / n;
+        if (i == 0) {
+            *of = array;
+            *dimension = along;
+        }
+        if (array != *of || along != *dimension || fx_shape(c, array)->sizes[along] % n != 0 ||
+            range.start != i * size || range.limit != range.start + size)
+            return false;
+    }
+    return n > 1;
+}
+
 uint32_t fx_build_cat(struct call *c) {
-    uint32_t *arrays, at, n = arrays_given(c, &arrays);
+    uint32_t *arrays, at, of = 0, along = 0, n = arrays_given(c, &arrays);
     if (n == 0)
         return NOT_BUILT;
     n = drop_empty(c, arrays, n);
-    return dimension_given(c, 1, arrays[0], &at) ? fx_concatenate(c, arrays, n, at) : NOT_BUILT;
+    if (!dimension_given(c, 1, arrays[0], &at))
+        return NOT_BUILT;
+    return are_parts(c, arrays, n, &of, &along) && fx_shape(c, of)->rank < MAX_GRAPH_RANK
+               ? fx_regroup(c, of, along, n, at)
+               : fx_concatenate(c, arrays, n, at);
 }
 
 uint32_t fx_build_stack(struct call *c) {

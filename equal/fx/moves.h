@@ -18,6 +18,8 @@ fx_build fx_build_slice_backward, fx_build_select_backward, fx_build_slice_scatt
 
 // Part `i` of an array, made when it is asked for: there may be more of them than the text has bytes.
 uint32_t fx_part(struct call *, const struct array_parts *, int64_t i);
+// The array with its `n` parts along dimension `from` one behind the other along `to`.
+uint32_t fx_regroup(struct call *, uint32_t, uint32_t from, int64_t n, uint32_t to);
 // Another order in which dimension `from` stands at `to`, and the others as before.
 uint32_t fx_move_dimension(struct call *, uint32_t, uint32_t from, uint32_t to);
 
