@@ -141,6 +141,20 @@ def composed():
     yield from (F.cross_entropy(x[0], whole(3, most=3)), F.mse_loss(x, x * 2), F.nll_loss(x[0], whole(3, most=3)), x.contiguous(), x.flatten(), x.type_as(x))
 
 
+def called():
+    """Ops by their own names, of which the others make no use."""
+    x, y, p, ops = array(2, 3), array(2, 3, start=1.1), positive(2, 3), torch.ops.aten
+    yield from (ops.rsub.Tensor(x, y), ops.lerp.Tensor(x, y, p), ops.clamp.Tensor(x, -p, p), ops.eq.Scalar(whole(3), 2), ops.ne.Tensor(x, y))
+    yield from (ops.ge.Scalar(x, 0.1), ops.gt.Tensor(x, y), ops.le.Scalar(x, 0), ops.lt.Tensor(x, y), ops.sgn(x), ops.square(x))
+    yield from (ops.logical_or(x > 0, y > 0), ops.logical_xor(x > 0, y > 0), ops.bitwise_and.Tensor(x > 0, y > 0))
+    yield from (ops.where.ScalarOther(x > 0, x, 2.0), ops.where.ScalarSelf(x > 0, 2.0, x), ops.masked_fill.Tensor(x, x > 0, p.sum()))
+    yield from (ops.clone(x), ops.new_ones(x, [2]), ops.new_full(x, [2], 1.5), ops.scalar_tensor(1.5, dtype=REAL), ops.arange.start(2, 6))
+    yield from (torch.ops.prims.convert_element_type(x > 0, REAL), torch.ops.prims.iota(4, start=3, step=2, dtype=torch.int64, device="cpu",
+                                                                                        requires_grad=False))
+    yield from (ops.view_copy(x, [3, 2]), ops.squeeze.dims(x[:, :1], [1]), ops.dot(x[0], y[0]), ops.any.dims(x > 0.9, [0]), ops.chunk(x, 2, 1)[1])
+    yield from (ops._unsafe_index.Tensor(x, [None, whole(2, most=3)]), ops.narrow(x, 1, 1, 2), ops.unflatten.int(x, 1, [3, 1]))
+
+
 def line(result):
     numbers = result.detach().reshape(-1).tolist()
     return " ".join(f"{number:.17g}" if isinstance(number, float) else str(int(number)) for number in numbers)
@@ -159,6 +173,6 @@ def write(name, make, **how):
 
 if len(sys.argv) != 2:
     sys.exit(__doc__)
-for make in (elements, activations, moves, folds, norms, lookups, losses, attention):
+for make in (elements, activations, moves, folds, norms, lookups, losses, attention, called):
     write(os.path.join(sys.argv[1], make.__name__), make)
 write(os.path.join(sys.argv[1], "composed"), composed, pre_dispatch=True)

@@ -57,7 +57,7 @@ static bool read_string(struct reader *r, struct argument *a) {
 }
 
 // `inf`, `-inf`, `nan`, which the text has without quotes.
-static bool take_endless(struct scanner *s, struct argument *a) {
+static bool take_endless(struct argument *a) {
     static const struct {
         const char *text;
         double real;
@@ -76,7 +76,7 @@ static bool read_word(struct reader *r, struct argument *a) {
     a->at = scan_word(s);
     if (!a->at.length)
         return scan_expected(s, "what an op is given");
-    if (take_endless(s, a))
+    if (take_endless(a))
         return true;
     if (word_is(a->at, "None")) {
         a->kind = ARGUMENT_NONE;

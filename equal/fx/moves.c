@@ -433,7 +433,7 @@ static bool are_parts(const struct call *c, const uint32_t *arrays, uint32_t n, 
                       uint32_t *dimension) {
     struct slice_range range;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t along;
+        uint32_t along = 0;
         if (!sliced_along(c, arrays[i], &along, &range))
             return false;
         uint32_t array = c->r->instructions[arrays[i]].operands[0];

@@ -65,14 +65,16 @@ uint32_t fx_build_layer_norm(struct call *c) {
     return c->which ? fx_tuple(c, all, 3) : normed;
 }
 
-// What comes back to x: of `normed`, which is x less its mean where `is_centred`, times the inverse.
+// What comes back to x: of `normed`, which is x less its mean where `is_centred`, times the inverse. It is written as a
+// sum of products, as what PyTorch decomposes it to is.
 static uint32_t back(struct call *c, const struct norming *n, uint32_t gradient, uint32_t normed,
                      uint32_t inverse, bool is_centred) {
     uint32_t along = times(c, normed, spread_mean(c, n, times(c, gradient, normed)));
-    uint32_t rest = fx_binary(c, PRIM_SUBTRACT, gradient, along);
-    if (is_centred)
-        rest = fx_binary(c, PRIM_SUBTRACT, rest, spread_mean(c, n, gradient));
-    return times(c, inverse, rest);
+    uint32_t made =
+        fx_binary(c, PRIM_SUBTRACT, times(c, gradient, inverse), times(c, along, inverse));
+    if (!is_centred)
+        return made;
+    return fx_binary(c, PRIM_SUBTRACT, made, times(c, spread_mean(c, n, gradient), inverse));
 }
 
 static uint32_t sum_of_rest(struct call *c, const struct norming *n, uint32_t array) {
