@@ -381,6 +381,7 @@ static void groups_that_nothing_says(void **state) {
     } cases[] = {
         {REDUCE("5"), "dp=2,tp=3", NULL, E909, "nothing says which devices"},
         {GATHER("2", "5") REDUCE("5"), "dp=2,tp=2", NULL, E909, "nothing says which devices"},
+        {GATHER("4", "5") REDUCE("5"), "pp=2,dp=2,tp=4", NULL, E909, "nothing says which devices"},
         {GATHER("4", "5") REDUCE("5"), "dp=2,tp=3", NULL, E909, "nothing says which devices"},
         {GATHER("4", "tp") REDUCE("5"), "tp=6", NULL, E906, "4 devices meet in group `tp`"},
         {REDUCE("5"), "dp=2,tp=3", "group 5 : pp", E909, "`pp` is no axis"},

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "equal/layout/shapes.h"
 #include "equal/layout/spec.h"
 
 struct finder {
@@ -38,17 +39,6 @@ static const struct device_groups *along(const struct finder *f, const struct cu
         }
     }
     return groups;
-}
-
-// How many axes have so many devices; the last of them is the cut.
-static uint32_t find_axis_of(const struct device_mesh *mesh, int64_t size, struct cut *cut) {
-    uint32_t n = 0;
-    for (uint32_t a = 0; a < mesh->n_axes; a++)
-        if (mesh->axes[a].size == size) {
-            *cut = (struct cut){.axes = {(uint8_t)a}, .n = 1};
-            n++;
-        }
-    return n;
 }
 
 // ---- what the spec says -----------------------------------------------------------------------
@@ -145,12 +135,13 @@ const struct device_groups *process_groups_find(const struct layout_given *given
         return said_groups(&f, said);
     if (axis >= 0) {
         cut = (struct cut){.axes = {(uint8_t)axis}, .n = 1};
-    } else if (mesh->n_axes <= 1 || group->size == mesh->n_devices) {
-        for (uint32_t a = 0; a < mesh->n_axes; a++)
-            cut.axes[cut.n++] = (uint8_t)a;
-    } else if (!group->size || find_axis_of(mesh, group->size, &cut) != 1) {
-        report_open(&f);
-        return NULL;
+    } else {
+        // Several sets of axes may have as many devices: a flattened one as another one.
+        int64_t size = mesh->n_axes <= 1 ? mesh->n_devices : group->size;
+        if (!size || fit_cuts(mesh, &size, 1, &cut) != FITS_ONCE) {
+            report_open(&f);
+            return NULL;
+        }
     }
     return along(&f, &cut);
 }

@@ -3,7 +3,7 @@
 //
 //     what the spec says of the group
 //     the axis of the mesh that has the group's name
-//     all devices, if so many meet or the mesh has one axis; or the one axis that has so many
+//     the axis of a mesh that has one; else the one set of axes that has as many devices as meet
 #ifndef PLACE_EQUAL_LAYOUT_PROCESS_GROUPS_H
 #define PLACE_EQUAL_LAYOUT_PROCESS_GROUPS_H
 
