@@ -264,6 +264,35 @@ static void means_divide_by_how_many_meet(void **state) {
     forget(&r);
 }
 
+#define RANK(number, part, name, group)                                                            \
+    "class M(torch.nn.Module):\n    def forward(self, x: \"f32[4, 6]\"):\n"                        \
+    "        # File: rank" number ".py:3 in forward, code: f(x)\n"                                 \
+    "        sub: \"f32[4, 6]\" = torch.ops.aten.sub.Tensor(x, " number ")\n"                      \
+    "        split = torch.ops.aten.split.Tensor(sub, 2)\n"                                        \
+    "        " name ": \"f32[2, 6]\" = split[" part "];  split = None\n"                           \
+    "        a = torch.ops._c10d_functional.all_reduce.default(" name ", 'sum', '" group "')\n"    \
+    "        return (a,)\n"
+
+static void ranks_have_numbers_of_their_own(void **state) {
+    static const char text[] = RANK("0", "0", "getitem", "0") RANK("6", "1", "getitem_1", "7");
+    static const char by_table[] =
+        RANK("5", "1", "b", "0") RANK("3", "1", "b", "0") RANK("4", "0", "b", "0");
+    struct reading r;
+    read_bytes(&r, text, sizeof text - 1, "tp=2", NULL);
+    if (!r.graph)
+        fail_msg("refused: %s", r.diagnostics->items[0]->message);
+    const struct instruction *part = named(&r, "getitem");
+    assert_int_equal(part->primitive, PRIM_DYNAMIC_SLICE);
+    const struct instruction *start = graph_operand(entry_of(&r), part, 1);
+    assert_int_equal(start->primitive, PRIM_MULTIPLY);
+    assert_int_equal(graph_operand(entry_of(&r), start, 0)->primitive, PRIM_PARTITION_ID);
+    forget(&r);
+    read_bytes(&r, by_table, sizeof by_table - 1, "tp=3", NULL);
+    if (!r.graph)
+        fail_msg("refused: %s", r.diagnostics->items[0]->message);
+    forget(&r);
+}
+
 // ---- what is refused ----------------------------------------------------------------------------
 static void assert_refused(const char *text, size_t length, const char *mesh, const char *spec,
                            enum diagnostic_code code, const char *message) {
@@ -399,6 +428,34 @@ static void groups_that_nothing_says(void **state) {
     assert_refused(GIVEN, strlen(GIVEN), "dp=65537", NULL, E907, "1 to 65536 devices");
 }
 
+static void ranks_that_differ_otherwise(void **state) {
+    static const struct {
+        const char *text, *mesh;
+        enum diagnostic_code code;
+        const char *message;
+    } cases[] = {
+        {RANK("0", "0", "b", "0") RANK("0", "0", "b", "0"), "tp=3", E908, "there are 2 texts"},
+        {RANK("0", "0", "b", "0") RANK("0", "0", "b", "0"), NULL, E908, "there are 2 texts"},
+        {RANK("0", "0", "b", "0") RANK("0", "0.5", "b", "0"), "tp=2", E908, "rank 1 differs here"},
+        {RANK("0", "0", "b", "0") RANK("0", "2", "b", "0"), "tp=2", E905, "no part 2 of 2"},
+        {RANK("0", "0", "b", "0") RANK("0", "0", "b", "0") "more", "tp=2", E908, "rank 1 differs"},
+        {HEAD "x: \"f32[4]\"):\n  return (x,)\n" HEAD "x: \"f32[5]\"):\n  return (x,)\n", "tp=2",
+         E908, "each rank has its own number"},
+        {HEAD "x: \"f32[4]\"):\n  a = torch.ops.aten.sum.dim_IntList(x, [0])\n  return (a,)\n" HEAD
+              "x: \"f32[4]\"):\n  a = torch.ops.aten.sum.dim_IntList(x, [1])\n  return (a,)\n",
+         "tp=2", E905, "a list of what are no numbers"},
+        {HEAD "x: \"f32[4]\"):\n  a = torch.ops.aten.mul.Tensor(x, x)\n  return (a,)\n" HEAD
+              "x: \"f32[4]\"):\n  a = torch.ops.aten.add.Tensor(x, x)\n  return (a,)\n",
+         "tp=2", E908, "rank 1 differs here"},
+        {HEAD "x: \"f32[4]\", y: \"f32[4]\"):\n  return (x,)\n" HEAD
+              "x: \"f32[4]\", y: \"f32[4]\"):\n  return (y,)\n",
+         "tp=2", E908, "rank 1 differs here"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refused(cases[i].text, strlen(cases[i].text), cases[i].mesh, NULL, cases[i].code,
+                       cases[i].message);
+}
+
 static void lists_are_bounded(void **state) {
     char *text = NULL;
     size_t length;
@@ -436,6 +493,8 @@ int main(void) {
         cmocka_unit_test(texts_that_cannot_be_read),
         cmocka_unit_test(lines_that_cannot_be_read),
         cmocka_unit_test(groups_that_nothing_says),
+        cmocka_unit_test(ranks_have_numbers_of_their_own),
+        cmocka_unit_test(ranks_that_differ_otherwise),
         cmocka_unit_test(lists_are_bounded),
         cmocka_unit_test(parts_take_no_memory),
     };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "equal/fx/ranks.h"
+
 struct named_value *fx_named(struct reader *r, struct word name) {
     uint32_t number = words_number(&r->names, name);
     while (r->n_named <= number)
@@ -39,6 +41,11 @@ static bool read_number(struct reader *r, struct argument *a) {
         s->at = behind;
     }
     a->at = scan_from(s, begin);
+    const int64_t *by_rank = fx_numbers_of_ranks(r, begin);
+    if (by_rank && is_whole) {
+        a->kind = ARGUMENT_BY_RANK;
+        a->by_rank = by_rank;
+    }
     return true;
 }
 

@@ -8,6 +8,7 @@ enum argument_kind {
     ARGUMENT_NONE,
     ARGUMENT_TRUTH,
     ARGUMENT_INTEGER,
+    ARGUMENT_BY_RANK, // a whole number that each device has its own of
     ARGUMENT_REAL,
     ARGUMENT_STRING,
     ARGUMENT_WORD, // torch.float32, device(type='cpu')
@@ -21,6 +22,7 @@ struct argument {
     union {
         int64_t integer; // a truth's is 0 or 1
         double real;
+        const int64_t *by_rank; // [devices]
         const struct named_value *named;
         struct {
             const struct argument *of;

@@ -133,6 +133,55 @@ uint32_t fx_like(struct call *c, uint32_t array, double number) {
     return fx_full(c, fx_element(c, array), number, &sizes);
 }
 
+// One digit of the device's number, of which numbers by device may be a multiple.
+struct rank_digit {
+    int64_t stride, extent, step;
+};
+
+static bool is_digit(const int64_t *numbers, int64_t n, const struct rank_digit *digit) {
+    for (int64_t d = 0; d < n; d++)
+        if (numbers[d] - numbers[0] != digit->step * (d / digit->stride % digit->extent))
+            return false;
+    return true;
+}
+
+static bool find_digit(const int64_t *numbers, int64_t n, struct rank_digit *digit) {
+    for (digit->stride = 1; digit->stride < n; digit->stride++)
+        for (digit->extent = 2; n % digit->stride == 0 && digit->extent <= n / digit->stride;
+             digit->extent++) {
+            digit->step = numbers[digit->stride] - numbers[0];
+            if (n / digit->stride % digit->extent == 0 && is_digit(numbers, n, digit))
+                return true;
+        }
+    return false;
+}
+
+uint32_t fx_by_rank(struct call *c, const int64_t *numbers) {
+    const struct sizes none = {.rank = 0}, all = {.of = {c->r->n_devices}, .rank = 1},
+                       one = {.of = {1}, .rank = 1};
+    int64_t n = c->r->n_devices;
+    struct rank_digit digit;
+    uint32_t id = fx_emit(c, PRIM_PARTITION_ID, fx_shape_of(c, ELEMENT_TYPE_S64, &none), NULL, 0,
+                          c->r->no_attributes);
+    if (!find_digit(numbers, n, &digit)) {
+        struct instruction_attributes *with = fx_attributes(c);
+        struct literal *literal = ARENA_NEW(c->r->s.arena, struct literal);
+        literal->integers = arena_copy(c->r->s.arena, numbers, (size_t)n * sizeof *numbers);
+        literal->n = n;
+        with->literal = literal;
+        uint32_t table =
+            fx_emit(c, PRIM_CONSTANT, fx_shape_of(c, ELEMENT_TYPE_S64, &all), NULL, 0, with);
+        return fx_reshape(c, fx_slice_from(c, table, 0, id, one.of[0]), &none);
+    }
+    if (digit.stride > 1)
+        id = fx_binary_number(c, PRIM_DIVIDE, id, (double)digit.stride);
+    if (digit.stride * digit.extent < n)
+        id = fx_binary_number(c, PRIM_REMAINDER, id, (double)digit.extent);
+    if (digit.step != 1)
+        id = fx_binary_number(c, PRIM_MULTIPLY, id, (double)digit.step);
+    return numbers[0] ? fx_binary_number(c, PRIM_ADD, id, (double)numbers[0]) : id;
+}
+
 uint32_t fx_iota(struct call *c, enum element element, const struct sizes *sizes,
                  uint32_t dimension) {
     struct instruction_attributes *with = fx_attributes(c);
@@ -255,6 +304,21 @@ uint32_t fx_slice(struct call *c, uint32_t array, uint32_t dimension, struct sli
     int64_t length = range.limit - range.start;
     sizes.of[dimension] = length / range.stride + (length % range.stride != 0);
     return fx_emit(c, PRIM_SLICE, fx_shape_of(c, fx_element(c, array), &sizes), &array, 1, with);
+}
+
+uint32_t fx_slice_from(struct call *c, uint32_t array, uint32_t dimension, uint32_t start,
+                       int64_t length) {
+    struct sizes sizes = fx_sizes(c, array);
+    uint32_t operands[MAX_GRAPH_RANK + 1] = {array};
+    for (uint32_t k = 0; k < sizes.rank; k++)
+        operands[k + 1] = k == dimension ? start : fx_number(c, ELEMENT_TYPE_S64, 0);
+    if (array == NOT_BUILT)
+        return NOT_BUILT;
+    sizes.of[dimension] = length;
+    struct instruction_attributes *with = fx_attributes(c);
+    with->slice_sizes = fx_numbers(c, sizes.of, sizes.rank);
+    return fx_emit(c, PRIM_DYNAMIC_SLICE, fx_shape_of(c, fx_element(c, array), &sizes), operands,
+                   sizes.rank + 1, with);
 }
 
 uint32_t fx_pad(struct call *c, uint32_t array, uint32_t dimension, struct padding_range by,

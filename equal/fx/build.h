@@ -18,6 +18,8 @@ uint32_t fx_region(struct call *, enum primitive, enum element);
 uint32_t fx_number(struct call *, enum element, double);
 uint32_t fx_full(struct call *, enum element, double, const struct sizes *);
 uint32_t fx_like(struct call *, uint32_t array, double); // everywhere this number
+// The device's own of these numbers, as 64 bits.
+uint32_t fx_by_rank(struct call *, const int64_t *);
 uint32_t fx_iota(struct call *, enum element, const struct sizes *, uint32_t dimension);
 uint32_t fx_convert(struct call *, uint32_t, enum element);
 uint32_t fx_unary(struct call *, enum primitive, uint32_t);
@@ -35,6 +37,8 @@ uint32_t fx_broadcast(struct call *, uint32_t, const struct sizes *, const int64
 // As PyTorch does it: dimensions of one element, and those that lack in front, are repeated.
 uint32_t fx_expand(struct call *, uint32_t, const struct sizes *);
 uint32_t fx_slice(struct call *, uint32_t, uint32_t dimension, struct slice_range);
+// So many elements of a dimension from a place on that is a number of the graph.
+uint32_t fx_slice_from(struct call *, uint32_t, uint32_t dimension, uint32_t start, int64_t length);
 uint32_t fx_pad(struct call *, uint32_t, uint32_t dimension, struct padding_range, double with);
 uint32_t fx_concatenate(struct call *, const uint32_t *, uint32_t n, uint32_t dimension);
 

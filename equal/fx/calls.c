@@ -29,6 +29,8 @@ struct sizes fx_sizes(const struct call *c, uint32_t array) {
 
 static bool fail_argument(struct call *c, uint32_t i, const char *what) {
     const struct argument *a = c->of[i];
+    if (a && a->kind == ARGUMENT_BY_RANK)
+        return scan_fail(&c->r->s, E908, a->at, "each rank has its own number here");
     struct word at = a && a->at.length ? a->at : c->name;
     return scan_fail(&c->r->s, E905, at, "`%.*s` is given %s as its operand %u", WORD(c->op), what,
                      i);

@@ -13,6 +13,7 @@
 #include "equal/fx/frames.h"
 #include "equal/fx/moves.h"
 #include "equal/fx/operations.h"
+#include "equal/fx/ranks.h"
 
 static bool define(struct reader *r, struct word name, struct named_value value) {
     struct named_value *named = fx_named(r, name);
@@ -62,12 +63,19 @@ static bool read_element(struct reader *r, const struct result *result, struct n
     struct call c = {.r = r, .name = result->name, .op = result->word, .said = result->said};
     struct named_value of = *fx_named(r, result->word);
     int64_t i;
-    if (!scan_need(&r->s, '[') || !scan_number(&r->s, &i) || !scan_need(&r->s, ']'))
+    if (!scan_need(&r->s, '['))
+        return false;
+    const int64_t *by_rank = fx_numbers_of_ranks(r, r->s.at);
+    if (!scan_number(&r->s, &i) || !scan_need(&r->s, ']'))
         return false;
     uint32_t array = NOT_BUILT;
     const struct array_shape *tuple =
         of.kind == NAMED_ARRAY ? r->instructions[of.instruction].shape : NULL;
-    if (of.kind == NAMED_PARTS) {
+    if (by_rank && of.kind == NAMED_PARTS) {
+        array = fx_part_by_rank(&c, &of.parts, by_rank);
+    } else if (by_rank) {
+        return scan_fail(&r->s, E908, result->word, "each rank takes another one of these");
+    } else if (of.kind == NAMED_PARTS) {
         array = fx_part(&c, &of.parts, i);
     } else if (tuple && tuple->is_tuple && i >= 0 && i < tuple->n_members) {
         struct instruction_attributes *with = fx_attributes(&c);
@@ -86,7 +94,9 @@ static bool read_element(struct reader *r, const struct result *result, struct n
                                                   : "`%.*s` has no such part",
                          WORD(result->word));
     }
-    if (array == NOT_BUILT || !fx_hold_shape(&c, &array))
+    if (array == NOT_BUILT)
+        return scan_fail(&r->s, E908, result->word, "each rank takes a part of another size");
+    if (!fx_hold_shape(&c, &array))
         return false;
     *made = (struct named_value){.kind = NAMED_ARRAY, .instruction = array};
     return true;

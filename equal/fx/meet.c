@@ -47,11 +47,12 @@ bool fx_meet(struct call *c, uint32_t first, uint32_t end, enum element *element
     *sizes = (struct sizes){.rank = 0};
     for (uint32_t i = first; i < end; i++) {
         const struct argument *a = c->of[i];
-        if (a && (a->kind == ARGUMENT_REAL || fx_is_integer(a))) {
+        bool is_by_rank = a && a->kind == ARGUMENT_BY_RANK;
+        if (a && (a->kind == ARGUMENT_REAL || fx_is_integer(a) || is_by_rank)) {
             meet_type(&met, 2,
-                      a->kind == ARGUMENT_REAL      ? ELEMENT_TYPE_F32
-                      : a->kind == ARGUMENT_INTEGER ? ELEMENT_TYPE_S64
-                                                    : ELEMENT_TYPE_PRED);
+                      a->kind == ARGUMENT_REAL    ? ELEMENT_TYPE_F32
+                      : a->kind == ARGUMENT_TRUTH ? ELEMENT_TYPE_PRED
+                                                  : ELEMENT_TYPE_S64);
             continue;
         }
         uint32_t array = fx_array(c, i);
@@ -69,5 +70,7 @@ uint32_t fx_fitted(struct call *c, uint32_t i, enum element element, const struc
     double number;
     if (fx_is_array(c, i))
         return fx_expand(c, fx_convert(c, fx_array(c, i), element), sizes);
+    if (c->of[i] && c->of[i]->kind == ARGUMENT_BY_RANK)
+        return fx_expand(c, fx_convert(c, fx_by_rank(c, c->of[i]->by_rank), element), sizes);
     return fx_real(c, i, 0, &number) ? fx_full(c, element, number, sizes) : NOT_BUILT;
 }

@@ -273,15 +273,22 @@ uint32_t fx_build_narrow(struct call *c) {
     return fx_slice(c, array, at, (struct slice_range){start, start + length, 1});
 }
 
-static uint32_t selected(struct call *c, uint32_t array, uint32_t at, int64_t index) {
+// The array without a dimension that has one element.
+static uint32_t without(struct call *c, uint32_t array, uint32_t at) {
     struct sizes rest = fx_sizes(c, array);
-    int64_t size = rest.of[at];
+    if (array == NOT_BUILT)
+        return NOT_BUILT;
+    memmove(rest.of + at, rest.of + at + 1, (rest.rank - at - 1) * sizeof *rest.of);
+    rest.rank--;
+    return fx_reshape(c, array, &rest);
+}
+
+static uint32_t selected(struct call *c, uint32_t array, uint32_t at, int64_t index) {
+    int64_t size = fx_shape(c, array)->sizes[at];
     index += index < 0 ? size : 0;
     if (index < 0 || index >= size)
         return fx_fail(c, "no element %lld of %lld", (long long)index, (long long)size);
-    memmove(rest.of + at, rest.of + at + 1, (rest.rank - at - 1) * sizeof *rest.of);
-    rest.rank--;
-    return fx_reshape(c, fx_slice(c, array, at, (struct slice_range){index, index + 1, 1}), &rest);
+    return without(c, fx_slice(c, array, at, (struct slice_range){index, index + 1, 1}), at);
 }
 
 uint32_t fx_build_select(struct call *c) {
@@ -307,6 +314,22 @@ uint32_t fx_part(struct call *c, const struct array_parts *parts, int64_t i) {
     }
     int64_t limit = size - start < length ? size : start + length;
     return fx_slice(c, parts->array, parts->dimension, (struct slice_range){start, limit, 1});
+}
+
+// Each device's own part, of those that are equally large.
+uint32_t fx_part_by_rank(struct call *c, const struct array_parts *parts, const int64_t *numbers) {
+    struct sizes rest = fx_sizes(c, parts->array);
+    int64_t length = parts->drops_dimension ? 1 : parts->size;
+    for (uint32_t d = 0; d < c->r->n_devices; d++)
+        if (numbers[d] < 0 || numbers[d] >= parts->n)
+            return fx_fail(c, "no part %lld of %lld", (long long)numbers[d], (long long)parts->n);
+    if (parts->starts || rest.of[parts->dimension] != length * parts->n)
+        return NOT_BUILT;
+    uint32_t start = fx_by_rank(c, numbers);
+    if (length > 1)
+        start = fx_binary_number(c, PRIM_MULTIPLY, start, (double)length);
+    uint32_t made = fx_slice_from(c, parts->array, parts->dimension, start, length);
+    return parts->drops_dimension ? without(c, made, parts->dimension) : made;
 }
 
 // Parts of `size` each, the last one maybe shorter.

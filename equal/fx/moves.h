@@ -17,6 +17,7 @@ fx_build fx_build_slice_backward, fx_build_select_backward, fx_build_slice_scatt
     fx_build_select_scatter;
 
 // Part `i` of an array, made when it is asked for: there may be more of them than the text has bytes.
+uint32_t fx_part_by_rank(struct call *, const struct array_parts *, const int64_t *numbers);
 uint32_t fx_part(struct call *, const struct array_parts *, int64_t i);
 // The array with its `n` parts along dimension `from` one behind the other along `to`.
 uint32_t fx_regroup(struct call *, uint32_t, uint32_t from, int64_t n, uint32_t to);

@@ -16,6 +16,7 @@
 #include "equal/fx/groups.h"
 #include "equal/fx/lines.h"
 #include "equal/fx/operations.h"
+#include "equal/fx/ranks.h"
 #include "equal/graph/check.h"
 
 // ---- the header -------------------------------------------------------------------------------
@@ -197,8 +198,8 @@ struct graph *fx_read(uint32_t source, const struct layout_given *given, struct 
     struct arena scratch = {0};
     struct reader r = reader_new(source, given, arena, &scratch, diagnostics);
     struct graph *graph = ARENA_NEW(arena, struct graph);
-    bool good = has_mesh(&r) && read_class(&r, graph) && read_forward(&r) && read_lines(&r) &&
-                fx_find_groups(&r);
+    bool good = has_mesh(&r) && fx_compare_ranks(&r) && read_class(&r, graph) && read_forward(&r) &&
+                read_lines(&r) && fx_heard_ranks(&r) && fx_find_groups(&r);
     if (good)
         keep_graph(&r, graph);
     arena_free(&scratch);

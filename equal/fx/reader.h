@@ -2,6 +2,7 @@
 //
 //     elements.c      types of elements: their names, and which one two of them give
 //     annotations.c   "f32[4, 8]"
+//     ranks.c         what texts of several ranks differ in
 //     arguments.c     what ops are given: numbers, lists, arrays
 //     groups.c        which devices meet in a process group
 //     frames.c        comments that say where a line comes from
@@ -65,6 +66,13 @@ struct open_collective {
     uint32_t group;
 };
 
+// A number of the first text that is another one in texts of other ranks.
+struct varying_number {
+    const char *at;
+    int64_t *of;   // by device
+    bool is_heard; // by what it is a number of
+};
+
 struct region_key {
     enum primitive primitive;
     enum element element;
@@ -74,6 +82,8 @@ struct reader {
     struct scanner s;
     const struct layout_given *given; // NULL: one device executes the text
     uint32_t n_devices;
+    struct varying_number *varying; // in the order of their places
+    uint32_t n_varying, varying_cap;
     struct known_shapes shapes;
     struct words operations; // of the table, by their numbers there
     struct words strings;
