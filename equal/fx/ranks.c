@@ -31,20 +31,31 @@ static bool number_at(const struct walk *w, const char **behind, int64_t *number
     return at > digits && (at == w->end || strchr(",)] ;\n", *at));
 }
 
+// The first of the numbers that is not before a place.
+static uint32_t find_place(const struct reader *r, const char *at) {
+    uint32_t low = 0, high = r->n_varying;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (r->varying[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void keep(struct reader *r, const char *at, int64_t of_first, uint32_t rank,
                  int64_t number) {
-    uint32_t i = r->n_varying;
-    while (i > 0 && r->varying[i - 1].at > at)
-        i--;
-    if (i == 0 || r->varying[i - 1].at != at) {
+    uint32_t i = find_place(r, at);
+    if (i == r->n_varying || r->varying[i].at != at) {
         struct varying_number new = {at, ARENA_ARRAY(r->s.scratch, int64_t, r->n_devices), false};
         for (uint32_t d = 0; d < r->n_devices; d++)
             new.of[d] = of_first;
         ARENA_PUSH(r->s.scratch, r->varying, r->n_varying, r->varying_cap, new);
         memmove(r->varying + i + 1, r->varying + i, (r->n_varying - 1 - i) * sizeof new);
-        r->varying[i++] = new;
+        r->varying[i] = new;
     }
-    r->varying[i - 1].of[rank] = number;
+    r->varying[i].of[rank] = number;
 }
 
 static bool fail_difference(struct reader *r, const char *at, uint32_t rank) {
@@ -201,18 +212,11 @@ bool fx_compare_ranks(struct reader *r) {
 }
 
 const int64_t *fx_numbers_of_ranks(struct reader *r, const char *at) {
-    uint32_t low = 0, high = r->n_varying;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (r->varying[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == r->n_varying || r->varying[low].at != at)
+    uint32_t i = find_place(r, at);
+    if (i == r->n_varying || r->varying[i].at != at)
         return NULL;
-    r->varying[low].is_heard = true;
-    return r->varying[low].of;
+    r->varying[i].is_heard = true;
+    return r->varying[i].of;
 }
 
 bool fx_heard_ranks(struct reader *r) {
