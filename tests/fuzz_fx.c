@@ -23,6 +23,7 @@ static void take(const uint8_t *data, size_t size, const char *mesh) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     take(data, size, NULL);
+    take(data, size, "tp=2"); // texts of both ranks, too
     take(data, size, "dp=2,tp=3");
     return 0;
 }
