@@ -260,8 +260,8 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
     if (optind >= argc)
         return usage_error("`placec %s` needs an operand", row->name,
                            options->verb == VERB_EQUAL
-                               ? "name the HLO text of one device, then that of each device of "
-                                 "the mesh"
+                               ? "name the text of one device, then that of each device of the "
+                                 "mesh"
                            : file ? "name a .place file, or `-`"
                                   : "name a code such as E402, or a topic: `roles`, `coming-from`");
     int n = verb_operands(options->verb);
@@ -269,7 +269,7 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
         return too_many_operands(arena, options, argv + optind + n - 1);
     if (optind + n > argc)
         return usage_error("`placec %s` needs another operand", row->name,
-                           "name the HLO text of one device, then that of each device of the mesh");
+                           "name the text of one device, then that of each device of the mesh");
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];

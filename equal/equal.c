@@ -2,6 +2,7 @@
 #include "equal/equal.h"
 
 #include "equal/diagnosis/report.h"
+#include "equal/fx/read.h"
 #include "equal/hlo/read.h"
 #include "equal/meaning/meaning.h"
 #include "equal/values/together.h"
@@ -369,15 +370,25 @@ static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answe
     return better ? second : answer;
 }
 
+// The graph of a text, by whichever reader is for it. Of the many it may need what is given of the mesh.
+static const struct graph *read_text(uint32_t source, const struct layout_given *given,
+                                     struct arena *arena, struct diagnostics *diagnostics) {
+    return fx_is_text(source, diagnostics) ? fx_read(source, given, arena, diagnostics)
+                                           : hlo_read(source, arena, diagnostics);
+}
+
 const struct equal_answer *equal_judge(const struct equal_question *question, struct arena *arena,
                                        struct diagnostics *diagnostics) {
     struct proof *p = ARENA_NEW(arena, struct proof);
     p->arena = arena;
-    p->one = hlo_read(question->one, arena, diagnostics);
-    p->many = hlo_read(question->many, arena, diagnostics);
+    struct layout_given given;
+    if (!layout_given_read(&given, question->spec, question->mesh_text, arena, diagnostics))
+        return NULL;
+    p->one = read_text(question->one, NULL, arena, diagnostics);
+    p->many = read_text(question->many, &given, arena, diagnostics);
     if (!p->one || !p->many)
         return NULL;
-    struct pairing_question how = {p->one, p->many, question->spec, question->mesh_text};
+    struct pairing_question how = {p->one, p->many, &given};
     p->pairing = pair_programs(&how, arena, diagnostics);
     if (!p->pairing)
         return NULL;

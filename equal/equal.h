@@ -11,7 +11,7 @@
 #include "ir/diagnostic.h"
 
 struct equal_question {
-    uint32_t one, many;    // sources: HLO texts of one device, and of each device of a mesh
+    uint32_t one, many;    // sources: texts of one device, and of each device of a mesh
     uint32_t spec;         // a source that says layouts; NO_SOURCE: none
     const char *mesh_text; // "dp=2,tp=3"; NULL: see equal/layout/layout.h
     const char *const *assumptions;

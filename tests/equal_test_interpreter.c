@@ -1,5 +1,6 @@
-// The interpreter of graphs, held against XLA: inputs/hlo/values has programs and what XLA's CPU made of them
-// (tools/hlo_values.py). What XLA cannot show stands here: casts that change nothing, what is refused, and comparisons.
+// The interpreter of graphs, held against XLA and PyTorch: inputs/hlo/values has programs and what XLA's CPU made of them
+// (tools/hlo_values.py), inputs/fx/values what PyTorch did (tools/fx_values.py), whose reader is held to it, too. What
+// they cannot show stands here: casts that change nothing, what is refused, and comparisons.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "equal/fx/read.h"
 #include "equal/hlo/read.h"
 #include "equal/interpreter/compare.h"
 
-#define FOLDER "inputs/hlo/values/"
-
-// XLA computes elementary functions of doubles to some units in the last place.
+// Elementary functions of doubles are computed to some units in the last place, and sums in any order.
 static const double TOLERANCE = 1e-13;
 
 struct bench {
@@ -32,7 +32,9 @@ static void bench_begin(struct bench *bench) {
 
 static const struct graph *read_text(struct bench *bench, const char *name, const char *text) {
     uint32_t source = source_add(&bench->sources, &bench->arena, name, text, strlen(text));
-    const struct graph *graph = hlo_read(source, &bench->arena, bench->diagnostics);
+    const struct graph *graph = fx_is_text(source, bench->diagnostics)
+                                    ? fx_read(source, NULL, &bench->arena, bench->diagnostics)
+                                    : hlo_read(source, &bench->arena, bench->diagnostics);
     if (!graph)
         diagnostics_print(bench->diagnostics, stderr, false);
     assert_non_null(graph);
@@ -76,7 +78,7 @@ static const struct array *root_of(const struct graph *graph, const struct execu
     return execution->values[device * entry->n + entry->root];
 }
 
-// ---- the values of XLA ----
+// ---- the values of others ----
 
 static bool is_like(double is, double should) {
     return is == should || (isnan(is) && isnan(should)) ||
@@ -103,12 +105,12 @@ static void compare_array(const char *name, const struct array *array, char **va
     }
 }
 
-static void check_file(const char *name, size_t stem) {
+static void check_file(const char *folder, const char *name, size_t stem) {
     struct bench bench;
     bench_begin(&bench);
     struct arena *arena = &bench.arena;
-    char *text = file_text(arena, arena_format(arena, FOLDER "%s", name));
-    char *values = file_text(arena, arena_format(arena, FOLDER "%.*s.values", (int)stem, name));
+    char *text = file_text(arena, arena_format(arena, "%s%s", folder, name));
+    char *values = file_text(arena, arena_format(arena, "%s%.*s.values", folder, (int)stem, name));
     const struct graph *graph = read_text(&bench, name, text);
     const struct execution *execution = execute(&bench, graph, NULL);
     for (uint32_t device = 0; device < execution->n_devices; device++)
@@ -117,22 +119,30 @@ static void check_file(const char *name, size_t stem) {
     arena_free(arena);
 }
 
-static void values_are_those_of_xla(void **state) {
-    DIR *folder = opendir(FOLDER);
+static int check_folder(const char *path, const char *suffix) {
+    DIR *folder = opendir(path);
     assert_non_null(folder);
     int n = 0;
     for (const struct dirent *entry; (entry = readdir(folder));) {
-        const char *end = strstr(entry->d_name, ".hlo");
+        const char *end = strstr(entry->d_name, suffix);
         if (!end)
             continue;
-        check_file(entry->d_name, (size_t)(end - entry->d_name));
+        check_file(path, entry->d_name, (size_t)(end - entry->d_name));
         n++;
     }
     closedir(folder);
-    assert_true(n >= 19);
+    return n;
 }
 
-// ---- what XLA cannot show ----
+static void values_are_those_of_xla(void **state) {
+    assert_true(check_folder("inputs/hlo/values/", ".hlo") >= 19);
+}
+
+static void values_are_those_of_pytorch(void **state) {
+    assert_true(check_folder("inputs/fx/values/", ".fx") >= 9);
+}
+
+// ---- what they cannot show ----
 
 static void casts_between_reals_change_nothing(void **state) {
     struct bench bench;
@@ -506,6 +516,7 @@ static void programs_are_compared_by_parts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_xla),
+        cmocka_unit_test(values_are_those_of_pytorch),
         cmocka_unit_test(casts_between_reals_change_nothing),
         cmocka_unit_test(products_of_integers_may_be_real),
         cmocka_unit_test(collectives_have_several_operands),

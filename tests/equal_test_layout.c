@@ -37,12 +37,13 @@ static void pair(struct fixture *f, struct given given) {
     uint32_t spec = given.spec
                         ? source_add(&f->sources, &f->arena, "spec", given.spec, strlen(given.spec))
                         : NO_SOURCE;
+    struct layout_given said;
     struct pairing_question question = {
         .one = layout_program("one", given.one, &f->arena, f->diagnostics),
         .many = layout_program("many", given.many, &f->arena, f->diagnostics),
-        .spec = spec,
-        .mesh_text = given.mesh};
-    f->pairing = pair_programs(&question, &f->arena, f->diagnostics);
+        .given = &said};
+    if (layout_given_read(&said, spec, given.mesh, &f->arena, f->diagnostics))
+        f->pairing = pair_programs(&question, &f->arena, f->diagnostics);
 }
 
 static void fail_with_diagnostics(const struct fixture *f) {
@@ -281,9 +282,10 @@ static void test_texts(void **state) {
     f.diagnostics = diagnostics_new(&f.arena, &f.sources);
     uint32_t one = add_text(&f, "one", before_partitioning);
     uint32_t many = add_text(&f, "many", behind_partitioning);
+    static const struct layout_given nothing;
     struct pairing_question question = {.one = hlo_read(one, &f.arena, f.diagnostics),
                                         .many = hlo_read(many, &f.arena, f.diagnostics),
-                                        .spec = NO_SOURCE};
+                                        .given = &nothing};
     assert_non_null(question.one);
     assert_non_null(question.many);
     f.pairing = pair_programs(&question, &f.arena, f.diagnostics);

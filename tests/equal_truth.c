@@ -173,7 +173,10 @@ struct executed_pair pair_execute(const struct pair_sources *pair, struct arena 
     const struct graph *many = hlo_read(pair->many, arena, diagnostics);
     if (!one || !many)
         return executed;
-    struct pairing_question question = {one, many, pair->spec, NULL};
+    struct layout_given given;
+    if (!layout_given_read(&given, pair->spec, NULL, arena, diagnostics))
+        return executed;
+    struct pairing_question question = {one, many, &given};
     struct input_draw draw = {
         .pairing = pair_programs(&question, arena, diagnostics), .state = 1, .arena = arena};
     if (!draw.pairing || !assume_all(&draw, pair, diagnostics))

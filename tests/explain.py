@@ -12,7 +12,7 @@ wrong part has a file and, as both parts, lines of its program (```step): the pr
 lines replaced, and the whole put into the file. Blanks and line ends do not count there. A page without
 examples has a paragraph `No example:` that says why.
 
-Examples of other frameworks' programs are ```hlo NAME, beside ```spec NAME where a spec is given; the ```sh behind them is
+Examples of other frameworks' programs are ```hlo NAME or ```fx NAME, beside ```spec NAME where a spec is given; the ```sh behind them is
 the command that is run, and what is right is found equal. One without a name is compared with itself: the right one is
 read, if no more."""
 import json
@@ -32,7 +32,7 @@ def codes(root):
         return re.findall(r"^DIAGNOSTIC\((\w+)", table.read(), re.M)
 
 
-NAMED_KINDS = ("json", "csv", "hlo", "spec") # of which a text with a name is a file beside the others
+NAMED_KINDS = ("json", "csv", "hlo", "fx", "spec") # of which a text with a name is a file beside the others
 ALONE = "program.hlo" # the one without a name
 
 
@@ -112,7 +112,7 @@ def complaints(placec, root, code):
         yield f"{code}: the page has not the parts `Wrong:` and `Right:`"
         return
     wrong, right = parts[2], parts[4]
-    if fenced(wrong, "hlo"):
+    if fenced(wrong, "hlo") or fenced(wrong, "fx"):
         yield from compared(placec, code, wrong, right)
         return
     file = fenced(wrong, "place")[0][1]

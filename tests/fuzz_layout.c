@@ -19,10 +19,12 @@ struct trial {
     struct source_files sources;
     struct diagnostics *diagnostics;
     struct pairing_question question;
+    uint32_t spec;
+    const char *mesh_text;
 };
 
 static void begin(struct trial *t) {
-    *t = (struct trial){.question = {.spec = NO_SOURCE}};
+    *t = (struct trial){.spec = NO_SOURCE};
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     t->question.one = layout_program("one", one_text, &t->arena, t->diagnostics);
     t->question.many = layout_program("many", many_text, &t->arena, t->diagnostics);
@@ -30,7 +32,11 @@ static void begin(struct trial *t) {
 
 // Messages are shown, which looks at all that they point to.
 static const struct pairing *pair(struct trial *t) {
-    const struct pairing *pairing = pair_programs(&t->question, &t->arena, t->diagnostics);
+    struct layout_given given;
+    const struct pairing *pairing = NULL;
+    t->question.given = &given;
+    if (layout_given_read(&given, t->spec, t->mesh_text, &t->arena, t->diagnostics))
+        pairing = pair_programs(&t->question, &t->arena, t->diagnostics);
     CHECK((pairing != NULL) == (t->diagnostics->n_errors == 0));
     return pairing;
 }
@@ -47,7 +53,7 @@ static char *written_spec(const char *text, size_t length) {
     char *written = NULL;
     size_t n;
     begin(&t);
-    t.question.spec = source_add(&t.sources, &t.arena, "spec", text, length);
+    t.spec = source_add(&t.sources, &t.arena, "spec", text, length);
     const struct pairing *pairing = pair(&t);
     if (pairing) {
         FILE *out = open_memstream(&written, &n);
@@ -74,7 +80,7 @@ static void take_sharding(const char *text) {
 static void take_mesh(const char *text) {
     struct trial t;
     begin(&t);
-    t.question.mesh_text = text;
+    t.mesh_text = text;
     pair(&t);
     end(&t);
 }
@@ -83,7 +89,7 @@ static void take_assumption(const char *text) {
     struct trial t;
     struct assumptions all = {.n = 0};
     begin(&t);
-    t.question.spec = source_add(&t.sources, &t.arena, "spec", settled, strlen(settled));
+    t.spec = source_add(&t.sources, &t.arena, "spec", settled, strlen(settled));
     const struct pairing *pairing = pair(&t);
     CHECK(!pairing || assumptions_add(&all, text, pairing, &t.arena, t.diagnostics) ==
                           (t.diagnostics->n_errors == 0));

@@ -44,6 +44,12 @@ static const char *read_text(const struct reporting *r) {
     return "another value is read than one device reads here";
 }
 
+// An instruction's word, as its text has it.
+static const char *word_of(const struct instruction *by) {
+    return by->primitive == PRIM_OPAQUE ? by->attributes->target
+                                        : primitive_rows[by->primitive].word;
+}
+
 static const char *message(const struct reporting *r) {
     const struct cause *c = r->cause;
     switch (c->kind) {
@@ -62,8 +68,7 @@ static const char *message(const struct reporting *r) {
         return arena_format(r->arena, "it is %" PRId64 "/%" PRId64 " of what it should be",
                             c->numerator, c->denominator);
     case CAUSE_UNREAD:
-        return arena_format(r->arena, "`%s` cannot be followed: %s",
-                            primitive_rows[c->at->primitive].word, c->why);
+        return arena_format(r->arena, "`%s` cannot be followed: %s", word_of(c->at), c->why);
     case CAUSE_MOVED:
         return "its elements are not those that one device has at their places";
     case CAUSE_READ:

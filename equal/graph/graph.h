@@ -191,6 +191,8 @@ struct graph {
     const struct device_axis *axes;
     uint32_t n_axes;
     bool is_partitioned; // behind the pass that partitions: shapes are of a device's part
+    bool
+        has_numbered_parameters; // their names only count them, and say nothing beside another program's
 };
 
 static inline const struct instruction *graph_operand(const struct computation *of,

@@ -4,8 +4,8 @@
 #define PLACE_EQUAL_HLO_FRAMES_H
 
 #include "equal/graph/graph.h"
-#include "equal/hlo/scan.h"
-#include "equal/hlo/words.h"
+#include "equal/text/scan.h"
+#include "equal/text/words.h"
 #include "verify/algebra/intern.h"
 
 struct frame_location {

@@ -8,8 +8,8 @@
 #define PLACE_EQUAL_HLO_GROUPS_H
 
 #include "equal/graph/graph.h"
-#include "equal/hlo/scan.h"
-#include "equal/hlo/words.h"
+#include "equal/text/scan.h"
+#include "equal/text/words.h"
 #include "verify/algebra/intern.h"
 
 // The devices of a program: so many partitions of so many replicas, of which one number is 1.

@@ -3,7 +3,7 @@
 #define PLACE_EQUAL_HLO_LITERALS_H
 
 #include "equal/graph/graph.h"
-#include "equal/hlo/scan.h"
+#include "equal/text/scan.h"
 
 // Whether literals of this shape are read. Of others (tuples, complex numbers) constants are opaque.
 bool literal_is_read(const struct array_shape *);

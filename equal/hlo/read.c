@@ -28,6 +28,8 @@ static const struct {
      "take *.before_optimizations.txt and *.after_spmd-partitioning.*.txt of the same dump"},
     {"hlo_module {", "this is a proto as text, not HLO text",
      "dump it with --xla_dump_hlo_as_text"},
+    {"torch.ops.", "an FX text begins with `class NAME(torch.nn.Module):`",
+     "take what `gm.print_readable(print_output=False)` gives, alone; a log has more in its lines"},
     {"lambda ; ", "this is a jaxpr, not HLO text",
      "print the program with `lower(...).as_text(\"hlo\")`"},
 };
@@ -170,7 +172,7 @@ static struct reader reader_new(uint32_t source, struct arena *arena, struct are
                              .diagnostics = diagnostics,
                              .arena = arena,
                              .scratch = scratch},
-                       .shapes = shapes_new(scratch),
+                       .shapes = {.known = known_shapes_new(arena, scratch)},
                        .opcodes = opcode_words(scratch),
                        .attributes = attribute_words(scratch),
                        .strings = {.arena = scratch},

@@ -1,12 +1,22 @@
-// What the reader knows while it goes through a module: files from attributes.c on share it (scan.h lists them).
+// What the reader knows while it goes through a module: files from reader.c on share it.
+//
+//     shapes.c        shapes
+//     literals.c      the numbers of constants
+//     groups.c        which devices meet, in four forms, equal ones once
+//     frames.c        tables of files, functions and frames
+//     reader.c        what is known by name
+//     attributes.c    what stands behind an instruction's operands
+//     instructions.c  one instruction
+//     computations.c  a computation of them
+//     read.c          the module
 #ifndef PLACE_EQUAL_HLO_READER_H
 #define PLACE_EQUAL_HLO_READER_H
 
 #include "equal/hlo/frames.h"
 #include "equal/hlo/groups.h"
-#include "equal/hlo/scan.h"
+#include "equal/text/scan.h"
 #include "equal/hlo/shapes.h"
-#include "equal/hlo/words.h"
+#include "equal/text/words.h"
 
 // What is to be known of an instruction beside what the graph has, for those that read it.
 struct as_written {

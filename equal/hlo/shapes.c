@@ -1,14 +1,8 @@
-// Shapes, interned by their element type and sizes, or by their members. Layouts are looked at only for whether they
-// are the plain one: elsewhere a value's elements have numbers, not places.
+// Shapes of arrays and of tuples. Layouts are looked at only for whether they are the plain one: elsewhere a value's
+// elements have numbers, not places.
 #include "equal/hlo/shapes.h"
 
 #include <string.h>
-
-enum { MAX_SHAPE_BITS = 62 };
-
-struct shapes shapes_new(struct arena *scratch) {
-    return (struct shapes){.keys = {.arena = scratch}};
-}
 
 static bool find_element(struct word word, enum element *element) {
     for (int i = 0; i < N_ELEMENT_TYPES; i++)
@@ -17,57 +11,6 @@ static bool find_element(struct word word, enum element *element) {
             return true;
         }
     return false;
-}
-
-// How many elements there are, if their bits can be counted.
-static bool count_elements(struct array_shape *shape) {
-    int64_t product = 1, bytes = (element_rows[shape->element].bits + 7) / 8;
-    shape->n_elements = 1;
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        int64_t size = shape->sizes[i];
-        shape->n_elements = size == 0 ? 0 : shape->n_elements;
-        if (size && __builtin_mul_overflow(product, size, &product))
-            return false;
-    }
-    if (shape->n_elements)
-        shape->n_elements = product;
-    return !__builtin_mul_overflow(product, bytes ? bytes : 1, &bytes) &&
-           bytes < INT64_C(1) << MAX_SHAPE_BITS;
-}
-
-static const struct array_shape *keep_array(struct scanner *s, struct shapes *shapes,
-                                            struct array_shape shape) {
-    int64_t key[MAX_GRAPH_RANK + 1];
-    key[0] = shape.element;
-    memcpy(key + 1, shape.sizes, shape.rank * sizeof *key);
-    bool added;
-    uint32_t number =
-        intern(&shapes->keys, key, (uint32_t)((shape.rank + 1) * sizeof *key), &added);
-    if (!added)
-        return shapes->known[number];
-    struct array_shape *kept = arena_copy(s->arena, &shape, sizeof shape);
-    kept->sizes = arena_copy(s->arena, shape.sizes, shape.rank * sizeof *shape.sizes);
-    ARENA_PUSH(shapes->keys.arena, shapes->known, shapes->n, shapes->cap, kept);
-    return kept;
-}
-
-// A tuple of the last `n` members that were read. Its key cannot be an array's, whose first word is an element type,
-// and is not a pointer.
-static const struct array_shape *keep_tuple(struct scanner *s, struct shapes *shapes, uint32_t n) {
-    shapes->n_members -= n;
-    const struct array_shape **members = n ? shapes->members + shapes->n_members : NULL;
-    static const int32_t of_nothing; // shorter than any array's
-    bool added;
-    uint32_t number = n ? intern(&shapes->keys, members, (uint32_t)(n * sizeof *members), &added)
-                        : intern(&shapes->keys, &of_nothing, sizeof of_nothing, &added);
-    if (!added)
-        return shapes->known[number];
-    struct array_shape *kept = ARENA_NEW(s->arena, struct array_shape);
-    kept->is_tuple = true;
-    kept->n_members = n;
-    kept->members = arena_copy(s->arena, members, n * sizeof *members);
-    ARENA_PUSH(shapes->keys.arena, shapes->known, shapes->n, shapes->cap, kept);
-    return kept;
 }
 
 // A layout in braces, directly behind a shape: `{1,0:T(8,128)}`.
@@ -88,19 +31,20 @@ static bool read_layout(struct scanner *s, uint32_t rank, bool *is_row_major) {
 
 static bool read_array(struct scanner *s, struct shapes *shapes, struct written_shape *written) {
     int64_t sizes[MAX_GRAPH_RANK];
-    struct array_shape shape = {.sizes = sizes};
+    enum element element;
+    uint32_t rank = 0;
     struct word word = scan_word(s);
     if (word.length == 0 || *s->at != '[') {
         s->at = s->failed ? s->end : word.text;
         return scan_expected(s, "a shape, as `f32[2,3]`");
     }
-    if (!find_element(word, &shape.element))
+    if (!find_element(word, &element))
         return scan_fail(s, E902, word, "`%.*s` is no element type", WORD(word));
     s->at++;
     while (!scan_take(s, ']')) {
-        if (shape.rank && !scan_need(s, ','))
+        if (rank && !scan_need(s, ','))
             return false;
-        if (shape.rank == MAX_GRAPH_RANK)
+        if (rank == MAX_GRAPH_RANK)
             return scan_fail(s, E907, scan_from(s, word.text), "more than %d dimensions",
                              MAX_GRAPH_RANK);
         if (scan_take(s, '<')) {
@@ -108,16 +52,16 @@ static bool read_array(struct scanner *s, struct shapes *shapes, struct written_
             if (!scan_need(s, '='))
                 return false;
         }
-        if (!scan_number(s, &sizes[shape.rank]))
+        if (!scan_number(s, &sizes[rank]))
             return false;
-        if (sizes[shape.rank++] < 0)
+        if (sizes[rank++] < 0)
             return scan_fail(s, E902, scan_from(s, word.text), "a size that is negative");
     }
-    if (!count_elements(&shape))
+    written->shape = known_array(&shapes->known, element, sizes, rank);
+    if (!written->shape)
         return scan_fail(s, E907, scan_from(s, word.text),
                          "a shape of more bytes than can be counted");
-    written->shape = keep_array(s, shapes, shape);
-    return read_layout(s, shape.rank, &written->is_row_major);
+    return read_layout(s, rank, &written->is_row_major);
 }
 
 static bool read_nested(struct scanner *s, struct shapes *shapes, uint32_t depth,
@@ -134,11 +78,12 @@ static bool read_nested(struct scanner *s, struct shapes *shapes, uint32_t depth
             return false;
         if (!read_nested(s, shapes, depth + 1, written))
             return false;
-        ARENA_PUSH(shapes->keys.arena, shapes->members, shapes->n_members, shapes->members_cap,
+        ARENA_PUSH(s->scratch, shapes->members, shapes->n_members, shapes->members_cap,
                    written->shape);
         n++;
     }
-    written->shape = keep_tuple(s, shapes, n);
+    shapes->n_members -= n;
+    written->shape = known_tuple(&shapes->known, n ? shapes->members + shapes->n_members : NULL, n);
     return *s->at != '{' || scan_balanced(s);
 }
 

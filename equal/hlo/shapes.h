@@ -2,14 +2,11 @@
 #ifndef PLACE_EQUAL_HLO_SHAPES_H
 #define PLACE_EQUAL_HLO_SHAPES_H
 
-#include "equal/graph/graph.h"
-#include "equal/hlo/scan.h"
-#include "verify/algebra/intern.h"
+#include "equal/text/known_shapes.h"
+#include "equal/text/scan.h"
 
 struct shapes {
-    struct intern keys; // each shape's number is its key's
-    const struct array_shape **known;
-    uint32_t n, cap;
+    struct known_shapes known;
     const struct array_shape **members; // of the tuples that are being read
     uint32_t n_members, members_cap;
 };
@@ -20,7 +17,6 @@ struct written_shape {
     bool is_dynamic;   // sizes are known only when it runs: those here are bounds
 };
 
-struct shapes shapes_new(struct arena *scratch);
 bool read_shape(struct scanner *, struct shapes *, struct written_shape *);
 // Moves behind a shape without reading it.
 bool skip_shape(struct scanner *);

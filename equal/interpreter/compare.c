@@ -133,6 +133,10 @@ static double magnitude(const struct array *array) {
     return largest;
 }
 
+// What a result's numbers have at least, of the largest of all results. Below it they are sums of larger ones that
+// cancel, as the gradient of a bias of keys does, and what is left is rounding.
+static const double LEAST_MAGNITUDE = 1e-6;
+
 static double relative_difference(double a, double b, double magnitude) {
     if (a == b || (isnan(a) && isnan(b)))
         return 0;
@@ -149,9 +153,9 @@ static const int64_t *index_in_whole(const struct walk *walk, const struct part 
 }
 
 static void compare_part(const struct array *whole, const struct array *of_device,
-                         const struct part *part, struct difference at, struct arena *arena,
-                         double *relative, struct difference *greatest) {
-    double largest = magnitude(whole);
+                         const struct part *part, struct difference at, double least,
+                         struct arena *arena, double *relative, struct difference *greatest) {
+    double largest = fmax(magnitude(whole), least);
     struct walk walk = walk_over(of_device->shape);
     for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
         at.one = number_at(whole, place_in_whole(&walk, part, whole->shape));
@@ -171,6 +175,9 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
                             struct comparison *comparison) {
     double *relative = ARENA_ARRAY(arena, double, pairing->n_results + 1);
     comparison->relative = relative;
+    double least = 0;
+    for (uint32_t i = 0; i < pairing->n_results; i++)
+        least = fmax(least, LEAST_MAGNITUDE * magnitude(result_of(one, comparison->one, 0, i)));
     for (uint32_t i = 0; i < pairing->n_results; i++)
         for (uint32_t device = 0; device < pairing->mesh.n_devices; device++) {
             const struct array *whole = result_of(one, comparison->one, 0, i);
@@ -178,7 +185,8 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
             struct part part =
                 part_of(&pairing->results[i], &pairing->mesh, device, of_device->shape, arena);
             struct difference at = {.result = i, .device = device};
-            compare_part(whole, of_device, &part, at, arena, &relative[i], &comparison->greatest);
+            compare_part(whole, of_device, &part, at, least, arena, &relative[i],
+                         &comparison->greatest);
         }
 }
 

@@ -6,8 +6,9 @@
 #include "equal/layout/layout.h"
 
 // Where what a device has as its part of a result differs most from what the one device has there. Differences are
-// relative to the largest number of the whole result: 0, everything is the same; infinite, one is no number, or an
-// infinite one, or not zero where the whole result is.
+// relative to the largest number of the whole result, or, of a result that is smaller than all others by far, to a
+// millionth of theirs: what should be zero is what rounding left. 0, everything is the same; infinite, one is no number,
+// or an infinite one, or not zero where all results are.
 struct difference {
     double relative;
     uint32_t result, device;

@@ -23,14 +23,6 @@ static bool check_devices(const struct pairer *p, struct span span) {
     return false;
 }
 
-static bool read_mesh_option(struct pairer *p) {
-    const char *text = p->question->mesh_text;
-    uint32_t length = (uint32_t)strlen(text);
-    uint32_t source = source_add(p->diagnostics->sources, p->arena, "--mesh", text, length);
-    struct span span = span_of(source, 0, length);
-    return device_mesh_read(&p->mesh, span, p->arena, p->diagnostics) && check_devices(p, span);
-}
-
 // Takes the mesh if it has more axes than the one that is known and all devices.
 static void prefer(struct device_mesh *mesh, const struct device_axis *axes, uint32_t n,
                    uint32_t n_devices) {
@@ -107,11 +99,10 @@ static void find_mesh(struct pairer *p) {
 }
 
 static bool choose_mesh(struct pairer *p) {
-    if (p->question->mesh_text)
-        return read_mesh_option(p);
-    if (p->spec && p->spec->has_mesh) {
-        p->mesh = p->spec->mesh;
-        return check_devices(p, p->spec->mesh_span);
+    const struct layout_given *given = p->question->given;
+    if (given->has_mesh) {
+        p->mesh = given->mesh;
+        return check_devices(p, given->mesh_span);
     }
     find_mesh(p);
     return true;
@@ -290,23 +281,15 @@ static bool check_order(const struct pairer *p) {
     return false;
 }
 
-static bool read_spec(struct pairer *p) {
-    uint32_t source = p->question->spec;
-    if (source == NO_SOURCE)
-        return true;
-    const char *text = p->diagnostics->sources->items[source].text;
-    bool is_json = text[strspn(text, " \t\r\n")] == '{';
-    p->spec = is_json ? spec_read_json(source, p->arena, p->diagnostics)
-                      : spec_read_table(source, p->arena, p->diagnostics);
-    return p->spec != NULL;
-}
-
 const struct pairing *pair_programs(const struct pairing_question *question, struct arena *arena,
                                     struct diagnostics *diagnostics) {
-    struct pairer p = {.question = question, .arena = arena, .diagnostics = diagnostics};
+    struct pairer p = {.question = question,
+                       .arena = arena,
+                       .diagnostics = diagnostics,
+                       .spec = question->given->spec};
     struct matching matching;
     uint32_t errors_before = diagnostics->n_errors;
-    if (!check_order(&p) || !read_spec(&p) || !has_arrays_only(&p, question->one) ||
+    if (!check_order(&p) || !has_arrays_only(&p, question->one) ||
         !has_arrays_only(&p, question->many) || !has_equal_results(&p) ||
         !match_parameters(question->one, question->many, &matching, arena, diagnostics))
         return NULL;

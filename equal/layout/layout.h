@@ -62,12 +62,24 @@ struct pairing {
     enum laid_out_by laid_out_by;
 };
 
+// What people say beside the programs' texts.
+struct layout_spec;
+struct layout_given {
+    const struct layout_spec *spec; // NULL: none
+    bool has_mesh;
+    struct device_mesh mesh; // the option's, else the spec's
+    struct span mesh_span;
+};
+// `spec` is a source of the diagnostics' set, JSON or a table, or NO_SOURCE; `mesh_text` is "dp=2,tp=3", or NULL. False:
+// it is none, which has been reported (E910, E911).
+bool layout_given_read(struct layout_given *, uint32_t spec, const char *mesh_text, struct arena *,
+                       struct diagnostics *);
+
 struct pairing_question {
     const struct graph *one, *many;
-    uint32_t spec; // a source of the diagnostics' set, JSON or a table; NO_SOURCE: none
-    // "dp=2,tp=3". NULL: the spec's; else that whose axes the programs name; else one that has an axis for each digit of
-    // devices' numbers by which groups and shardings tell them apart.
-    const char *mesh_text;
+    // Its mesh; else that whose axes the programs name; else one that has an axis for each digit of devices' numbers by
+    // which groups and shardings tell them apart.
+    const struct layout_given *given;
 };
 
 // NULL: it has been reported (E90x) what does not fit, or what must be said because several layouts would.

@@ -261,6 +261,10 @@ static uint32_t match_level(const struct graph *one, const struct graph *many,
 bool match_parameters(const struct graph *one, const struct graph *many, struct matching *matching,
                       struct arena *arena, struct diagnostics *diagnostics) {
     struct matching inside;
+    if (one->has_numbered_parameters || many->has_numbered_parameters) {
+        matching->many = ARENA_ARRAY(arena, uint32_t, one->computations[one->entry].n_parameters);
+        return match_by_order(one, many, matching, diagnostics);
+    }
     uint32_t n = match_level(one, many, false, matching, arena);
     uint32_t n_inside = match_level(one, many, true, &inside, arena);
     if (n_inside > n)

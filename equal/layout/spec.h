@@ -2,6 +2,7 @@
 //
 //   # comment
 //   mesh dp=2, tp=3
+//   group 5 : tp
 //   parameter layers.wq [28,32] : -, tp
 //   parameter embed [50,28] : dp*tp, -
 //   parameter wqkv [28,48] : -, 32/tp 8/tp 8/tp
@@ -9,11 +10,12 @@
 //
 // which has the name, the shape of the whole array, and for each dimension the axes that cut it, outermost first; `-`
 // cuts nothing. Segments of a dimension, each cut on its own, are SIZE/AXES. A parameter's name is its path in the
-// program, or the end of it; what is the end of several is said of all of them. Results have numbers, from 0 on.
+// program, or the end of it; what is the end of several is said of all of them. Results have numbers, from 0 on. Process
+// groups that a text names are along axes, dp*tp, or lists of devices, {0,1} {2,3}.
 //
 // Or as JSON, in which a dimension is a list of axes, or of segments; `dtype` may stand there, other fields are ignored:
 //
-//   {"mesh": {"dp": 2, "tp": 3},
+//   {"mesh": {"dp": 2, "tp": 3}, "groups": {"5": ["tp"], "6": [[0, 3], [1, 4], [2, 5]]},
 //    "parameters": [{"name": "wq", "shape": [28, 32], "sharding": [[], ["tp"]]},
 //                   {"name": "wqkv", "shape": [48], "sharding": [[{"size": 32, "axes": ["tp"]}, ...]]}],
 //    "results": [{"name": "", "shape": [4, 16, 28], "sharding": [["dp"], [], []]}]}
@@ -23,6 +25,8 @@
 //   spec_json.c    reads JSON
 //   spec_table.c   reads tables
 //   write_spec.c   writes a pairing as a table
+//   given.c        what is given: a spec, a mesh, or both
+//   process_groups.c  groups that it says the devices of
 #ifndef PLACE_EQUAL_LAYOUT_SPEC_H
 #define PLACE_EQUAL_LAYOUT_SPEC_H
 
@@ -55,12 +59,24 @@ struct spec_list {
     struct spec_entry *of;
     uint32_t n, capacity;
 };
+// A process group, of which texts have only the name: the axes along which the devices differ that meet, the outermost
+// first, or all groups, one behind the other.
+struct spec_group {
+    const char *name;
+    const struct spec_axis *axes;
+    uint32_t n_axes;
+    const int64_t *devices; // [n_lists][size]; of axes NULL
+    uint32_t n_lists, size;
+    struct span span;
+};
 struct layout_spec {
     bool has_mesh;
     struct device_mesh mesh;
     struct span mesh_span;
     struct spec_list parameters, results;
     bool has_all_results; // results are in order, and there is none without a place
+    struct spec_group *groups;
+    uint32_t n_groups, groups_capacity;
 };
 
 // NULL: it is no spec, which has been reported (E911).

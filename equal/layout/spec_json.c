@@ -232,13 +232,62 @@ static bool read_mesh(struct spec_reader *r, const json_t *root) {
     return json_is_object(axes) || refuse(r, "`mesh` is no table of axes and sizes");
 }
 
+// Lists of devices, each as long as the first.
+static bool read_devices(const struct spec_reader *r, const json_t *lists,
+                         struct spec_group *group) {
+    group->n_lists = (uint32_t)json_array_size(lists);
+    group->size = (uint32_t)json_array_size(json_array_get(lists, 0));
+    int64_t *devices = ARENA_ARRAY(r->arena, int64_t, (size_t)group->n_lists * group->size);
+    for (uint32_t i = 0; i < group->n_lists; i++) {
+        const json_t *list = json_array_get(lists, i);
+        if (!json_is_array(list) || json_array_size(list) != group->size || !group->size)
+            return refuse(r, "a group's lists of devices are not of equal length");
+        for (uint32_t k = 0; k < group->size; k++) {
+            const json_t *device = json_array_get(list, k);
+            if (!json_is_integer(device))
+                return refuse(r, "a device is no number");
+            devices[(size_t)i * group->size + k] = json_integer_value(device);
+        }
+    }
+    group->devices = devices;
+    return true;
+}
+
+static bool read_groups(struct spec_reader *r, const json_t *root) {
+    const json_t *groups = json_object_get(root, "groups");
+    const char *name;
+    json_t *value;
+    if (!groups)
+        return true;
+    uint32_t at = scan_of(r, "groups").at;
+    r->entry = span_of(r->source, at, at + 1);
+    if (!json_is_object(groups))
+        return refuse(r, "`groups` is no table of groups and axes");
+    json_object_foreach((json_t *)groups, name, value) {
+        struct spec_group group = {.name = arena_string(r->arena, name, strlen(name)),
+                                   .span = r->entry};
+        struct spec_segment axes = {.size = 0};
+        if (!json_is_array(value) || !json_array_size(value))
+            return refuse(r, "a group has a list of axes, or lists of devices");
+        bool is_listed = json_is_array(json_array_get(value, 0));
+        if (is_listed ? !read_devices(r, value, &group) : !read_axes(r, value, &axes))
+            return false;
+        group.axes = axes.axes;
+        group.n_axes = axes.n_axes;
+        ARENA_PUSH(r->arena, r->spec->groups, r->spec->n_groups, r->spec->groups_capacity, group);
+    }
+    return true;
+}
+
 static bool read_root(struct spec_reader *r, const json_t *root) {
     r->spec->has_all_results = true;
     if (!json_is_object(json_object_get(root, "mesh")) &&
+        !json_is_object(json_object_get(root, "groups")) &&
         !json_is_array(json_object_get(root, "parameters")) &&
         !json_is_array(json_object_get(root, "results")))
-        return refuse(r, "the spec has neither `mesh` nor `parameters` nor `results`");
-    return read_mesh(r, root) && read_list(r, root, "parameters", &r->spec->parameters) &&
+        return refuse(r, "the spec has neither `mesh` nor `groups` nor `parameters` nor `results`");
+    return read_mesh(r, root) && read_groups(r, root) &&
+           read_list(r, root, "parameters", &r->spec->parameters) &&
            read_list(r, root, "results", &r->spec->results);
 }
 

@@ -203,6 +203,50 @@ static bool read_mesh(const struct table_reader *r, struct span rest) {
     return device_mesh_read(&r->spec->mesh, rest, r->arena, r->diagnostics);
 }
 
+// `{0,1} {2,3}`: lists of equal length.
+static bool read_devices(const struct table_reader *r, struct span span, struct spec_group *group) {
+    struct span list, part, before;
+    int64_t *devices = NULL, device;
+    uint32_t n = 0, capacity = 0;
+    while (next_part(r, &span, '}', &list) && list.begin < list.end) {
+        uint32_t first = n;
+        if (!next_part(r, &list, '{', &before) || before.begin < before.end ||
+            list.begin > list.end)
+            return refuse(r, r->line, "devices are listed as in `{0,1} {2,3}`");
+        while (next_part(r, &list, ',', &part)) {
+            if (!read_number(r, part, &device))
+                return refuse(r, r->line, "a device is no number");
+            ARENA_PUSH(r->arena, devices, n, capacity, device);
+        }
+        if (group->n_lists++ && n - first != group->size)
+            return refuse(r, r->line, "a group's lists of devices are not of equal length");
+        group->size = n - first;
+    }
+    group->devices = devices;
+    return true;
+}
+
+// `5 : tp`
+static bool read_group(const struct table_reader *r, struct span rest) {
+    struct layout_spec *spec = r->spec;
+    struct span name;
+    struct spec_segment axes = {.size = 0};
+    next_part(r, &rest, ':', &name);
+    if (name.begin == name.end || rest.begin >= rest.end)
+        return refuse(r, r->line, "a group is `group NAME : AXES`, as in `group 5 : dp*tp`");
+    rest = trimmed(r, rest);
+    struct spec_group group = {.name = text_at(r, name), .span = name};
+    bool is_listed = r->text[rest.begin] == '{';
+    if (is_listed ? !read_devices(r, rest, &group) : !read_axes(r, rest, &axes))
+        return false;
+    group.axes = axes.axes;
+    group.n_axes = axes.n_axes;
+    if (!group.n_axes && !group.n_lists)
+        return refuse(r, r->line, "a group is of axes, or of lists of devices");
+    ARENA_PUSH(r->arena, spec->groups, spec->n_groups, spec->groups_capacity, group);
+    return true;
+}
+
 static bool read_line(const struct table_reader *r) {
     struct span rest = r->line, word;
     next_part(r, &rest, ' ', &word);
@@ -212,7 +256,10 @@ static bool read_line(const struct table_reader *r) {
     static const struct {
         const char *word;
         bool (*read)(const struct table_reader *, struct span);
-    } rows[] = {{"mesh", read_mesh}, {"parameter", read_parameter}, {"result", read_result}};
+    } rows[] = {{"mesh", read_mesh},
+                {"group", read_group},
+                {"parameter", read_parameter},
+                {"result", read_result}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(text_at(r, word), rows[i].word) == 0)
             return rows[i].read(r, rest);

@@ -1,7 +1,7 @@
 # Whole-compiler tests as text: a file with RUN: lines, judged by FileCheck.
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
-# what it writes, %examples, %lib, %inputs, %hlo folders, %mpirun N a launcher for N processes, %python, %chroot,
+# what it writes, %examples, %lib, %inputs, %hlo, %fx folders, %mpirun N a launcher for N processes, %python, %chroot,
 # %edit, %alike, %same_bits, %resume, %killed_stage and %trace scripts of this folder's parent, %nth how far
 # apart those are that a test takes of many (1 in full), and %sampled what goes on to a loop's next round in all but
 # every %nth; `%exits N COMMAND` holds that a command ends with
@@ -41,6 +41,7 @@ config.substitutions += [
     ("%lib", os.path.join(config.source_root, "lib")),
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%hlo", os.path.join(config.source_root, "tests", "inputs", "hlo")),
+    ("%fx", os.path.join(config.source_root, "tests", "inputs", "fx")),
     ("%mpirun", config.mpiexec + " -n"),
     ("%python", config.python),
     ("%nth", NTH),

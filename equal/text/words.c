@@ -1,5 +1,5 @@
 // A hash table of words; at most half of its slots are in use.
-#include "equal/hlo/words.h"
+#include "equal/text/words.h"
 
 #include <string.h>
 

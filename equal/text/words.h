@@ -1,8 +1,8 @@
 // Numbers for words of the text: equal words have one, the first 0. Words are kept where they stand.
-#ifndef PLACE_EQUAL_HLO_WORDS_H
-#define PLACE_EQUAL_HLO_WORDS_H
+#ifndef PLACE_EQUAL_TEXT_WORDS_H
+#define PLACE_EQUAL_TEXT_WORDS_H
 
-#include "equal/hlo/scan.h"
+#include "equal/text/scan.h"
 
 struct known_word {
     struct word word;

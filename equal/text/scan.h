@@ -1,18 +1,11 @@
-// What all parts of the reader share: a place in the text, the tokens there, and the first error, which ends reading.
+// What all parts of a reader share: a place in the text, the tokens there, and the first error, which ends reading.
+// The floor below the readers has
 //
 //     scan.c          bytes to tokens
 //     words.c         numbers for words of the text
-//     shapes.c        shapes, equal ones once
-//     literals.c      the numbers of constants
-//     groups.c        which devices meet, in four forms, equal ones once
-//     frames.c        tables of files, functions and frames
-//     reader.c        what is known by name
-//     attributes.c    what stands behind an instruction's operands
-//     instructions.c  one instruction
-//     computations.c  a computation of them
-//     read.c          the module
-#ifndef PLACE_EQUAL_HLO_SCAN_H
-#define PLACE_EQUAL_HLO_SCAN_H
+//     known_shapes.c  shapes, equal ones once
+#ifndef PLACE_EQUAL_TEXT_SCAN_H
+#define PLACE_EQUAL_TEXT_SCAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // Bytes to tokens. Every byte is looked at once or twice, nothing is copied, and the NUL behind the text ends every
 // loop. A NUL in the text is a byte that belongs to no token.
-#include "equal/hlo/scan.h"
+#include "equal/text/scan.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
