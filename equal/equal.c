@@ -79,6 +79,15 @@ struct placing_input {
     struct segment_choice block;
 };
 
+// Where sums over devices are those of each, sums over what is cut are.
+static void add_cut(const struct placing_input *i, uint32_t dimension,
+                    const struct segment *segment) {
+    int64_t part = part_size(&i->p->pairing->mesh, segment);
+    struct digit cut = {part, segment->size / part};
+    if (i->p->calculus.devices_apart && segment->cut.n > 0 && cut.count > 1)
+        turns_add(i->p->calculus.turns, i->number, dimension, cut, segment->size);
+}
+
 static struct viewed input_block(struct placing_input *i) {
     struct space space = {.n = 0};
     struct view view = {.n = 0};
@@ -86,6 +95,7 @@ static struct viewed input_block(struct placing_input *i) {
         const struct segment *segment = i->block.segments[k];
         if (segment->size <= 1)
             continue;
+        add_cut(i, space.n, segment);
         space.sizes[space.n++] = segment->size;
         view.of[view.n++] = place_in(&i->p->pairing->mesh, segment, k, i->is_part);
     }
@@ -249,23 +259,32 @@ static void note_unproved(struct proof *p, const struct comparing *x, uint32_t i
     p->first.all.sizes[COORDINATE_DEVICE] = p->pairing->mesh.n_devices;
 }
 
-static struct equal_answer *compare_results(struct proof *p) {
-    struct equal_answer *answer = ARENA_NEW(p->arena, struct equal_answer);
-    answer->n_results = p->pairing->n_results;
-    answer->results = ARENA_ARRAY(p->arena, struct equal_result, answer->n_results + 1);
+static struct equal_answer *new_answer(const struct pairing *pairing, struct arena *arena) {
+    struct equal_answer *answer = ARENA_NEW(arena, struct equal_answer);
+    answer->n_results = pairing->n_results;
+    answer->results = ARENA_ARRAY(arena, struct equal_result, answer->n_results + 1);
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        answer->results[i].name = pairing->results[i].name;
+    return answer;
+}
+
+// Those that are not proved so far. What is proved in one way is proved.
+static void compare_results(struct proof *p, struct equal_answer *answer) {
+    p->first = (struct unproved){0};
     for (uint32_t i = 0; i < answer->n_results; i++) {
         struct comparing x = {.p = p,
                               .layout = &p->pairing->results[i],
                               .one = result_value(&p->of_one, i),
                               .many = result_value(&p->of_many, i)};
-        answer->results[i] = (struct equal_result){x.layout->name, same_from(&x, 0)};
+        if (answer->results[i].is_proved)
+            continue;
+        answer->results[i].is_proved = same_from(&x, 0);
         answer->n_proved += answer->results[i].is_proved;
         if (!answer->results[i].is_proved && p->first.n_unproved++ == 0)
             note_unproved(p, &x, i);
         arena_reuse(&p->calculus.scratch);
     }
     answer->verdict = answer->n_proved == answer->n_results ? EQUAL_PROVED : EQUAL_UNPROVED;
-    return answer;
 }
 
 static void say_layouts(const struct proof *p, struct equal_answer *answer) {
@@ -304,8 +323,88 @@ static void read_both(struct proof *p) {
     meanings_read(&p->of_many);
 }
 
-// The many are followed as they are executed; if they cannot be, by their terms.
-static void explain(struct proof *p, struct equal_answer *answer, struct diagnostics *diagnostics) {
+static void begin_proof(struct proof *p, struct arena *arena) {
+    calculus_init(&p->calculus, arena);
+    p->arena = arena;
+    p->calculus.products_left = MOST_PRODUCTS;
+}
+
+static void prove(struct proof *p, struct equal_answer *answer) {
+    assume(p);
+    read_both(p);
+    compare_results(p, answer);
+}
+
+// Says results that are not proved on each device, so that what is read of inputs there is known.
+static void read_each_device(struct proof *p, const struct equal_answer *answer) {
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
+            struct viewed made;
+            if (!answer->results[i].is_proved)
+                on_device(p, result_value(&p->of_many, i), device, &made);
+            arena_reuse(&p->calculus.scratch);
+        }
+}
+
+// A way in which what is not proved is looked at once more: where inputs are read in turns, in both programs in the turns
+// of either. No normal form is the right one for all.
+//
+//   each_device  and in those in which devices read them by themselves; results are compared on each
+//   outside      factors that lack what is summed over in turns stay outside of the sum, else they stand in each summand
+//   distributes  a product is one of each summand of the sum among its factors
+//   apart        sums over devices are those of each
+static const struct way {
+    bool each_device, outside, distributes, apart;
+} ways[] = {
+    {.each_device = false},
+    {.outside = true},
+    {.distributes = true},
+    {.each_device = true},
+    {.each_device = true, .outside = true},
+    {.each_device = true, .distributes = true},
+    {.each_device = true, .apart = true},
+    {.each_device = true, .apart = true, .distributes = true},
+};
+
+static void prove_in_turns(const struct proof *p, const struct way *way,
+                           struct equal_answer *answer) {
+    struct arena arena = {0};
+    struct proof again = *p;
+    struct turn_list *turns = ARENA_NEW(&arena, struct turn_list);
+    turns_find(&p->calculus, turns);
+    if (turns->n > 0 || way->each_device) {
+        begin_proof(&again, &arena);
+        again.calculus.turns = turns;
+        again.calculus.outside_of_turns = way->outside;
+        again.calculus.distributes = way->distributes;
+        again.calculus.devices_apart = way->apart;
+        again.calculus.products_left = MOST_PRODUCTS_IN_TURNS;
+        again.each_device = way->each_device;
+        prove(&again, answer);
+        calculus_free(&again.calculus);
+    }
+    arena_free(&arena);
+}
+
+static void prove_otherwise(struct proof *p, struct equal_answer *answer) {
+    bool few = p->pairing->mesh.n_devices <= FEW_DEVICES && p->calculus.terms.n_nodes <= FEW_TERMS;
+    bool has_read = false;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && answer->verdict != EQUAL_PROVED; i++) {
+        if (ways[i].each_device && !few)
+            continue;
+        if (ways[i].each_device && !has_read)
+            read_each_device(p, answer);
+        has_read |= ways[i].each_device;
+        prove_in_turns(p, &ways[i], answer);
+    }
+    if (answer->verdict != EQUAL_PROVED)
+        compare_results(p, answer); // finds the first of those that are left
+}
+
+// What is not proved is executed: what differs needs no other way, and what does not is looked at in others. The many are
+// followed as they are executed; if they cannot be, by their terms.
+static void judge_unproved(struct proof *p, struct equal_answer *answer,
+                           struct diagnostics *diagnostics) {
     struct arena arena = {0};
     struct trace one, many;
     trace_init(&one, p->one, NULL, &arena);
@@ -313,6 +412,12 @@ static void explain(struct proof *p, struct equal_answer *answer, struct diagnos
     struct observer *observers[] = {&one.observer, &many.observer};
     struct witness witness =
         find_witness(p->pairing, p->one, p->many, &p->assumptions, observers, &arena);
+    if (witness.kind != WITNESS_DIFFERENT)
+        prove_otherwise(p, answer);
+    if (answer->verdict == EQUAL_PROVED) {
+        arena_free(&arena);
+        return;
+    }
     struct terms_known terms = {&p->calculus, &p->pairing->mesh, p->n_known};
     struct finding finding = {&terms, NULL, &many};
     struct numbers numbers;
@@ -327,47 +432,6 @@ static void explain(struct proof *p, struct equal_answer *answer, struct diagnos
         find_cause(&finding, &p->first, witness.relative, p->pairing->n_results, &arena);
     report_unproved(&finding, p->pairing, &p->first, &cause, &witness, diagnostics);
     arena_free(&arena);
-}
-
-static struct equal_answer *answer_of(struct proof *p, struct turn_list *turns) {
-    calculus_init(&p->calculus, p->arena);
-    p->calculus.turns = turns;
-    p->calculus.products_left = turns ? MOST_PRODUCTS_IN_TURNS : MOST_PRODUCTS;
-    p->first = (struct unproved){0};
-    assume(p);
-    read_both(p);
-    return compare_results(p);
-}
-
-// Says results that are not proved on each device, so that what is read of inputs there is known.
-static void read_each_device(struct proof *p, const struct equal_answer *answer) {
-    for (uint32_t i = 0; i < answer->n_results; i++)
-        for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
-            struct viewed made;
-            if (!answer->results[i].is_proved)
-                on_device(p, result_value(&p->of_many, i), device, &made);
-            arena_reuse(&p->calculus.scratch);
-        }
-}
-
-// What is not proved is looked at once more: where inputs are read in turns, in both programs in the turns of either;
-// and, of few devices, on each of them.
-static struct equal_answer *answer_in_turns(struct proof **p, struct equal_answer *answer,
-                                            bool few) {
-    struct turn_list *turns = ARENA_NEW((*p)->arena, struct turn_list);
-    if (few)
-        read_each_device(*p, answer);
-    turns_find(&(*p)->calculus, turns);
-    if (turns->n == 0 && !few)
-        return answer;
-    struct proof *again = ARENA_NEW((*p)->arena, struct proof);
-    *again = **p;
-    again->each_device = few;
-    struct equal_answer *second = answer_of(again, turns);
-    bool better = second->n_proved > answer->n_proved;
-    calculus_free(&(better ? *p : again)->calculus);
-    *p = better ? again : *p;
-    return better ? second : answer;
 }
 
 // The graph of a text, by whichever reader is for it. Of the many it may need what is given of the mesh.
@@ -396,18 +460,15 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
         if (!assumptions_add(&p->assumptions, question->assumptions[i], p->pairing, arena,
                              diagnostics))
             return NULL;
-    struct equal_answer *answer = answer_of(p, NULL);
-    if (answer->verdict != EQUAL_PROVED)
-        answer = answer_in_turns(&p, answer, false);
-    if (answer->verdict != EQUAL_PROVED && p->pairing->mesh.n_devices <= FEW_DEVICES &&
-        p->calculus.terms.n_nodes <= FEW_TERMS)
-        answer = answer_in_turns(&p, answer, true);
+    struct equal_answer *answer = new_answer(p->pairing, arena);
+    begin_proof(p, arena);
+    prove(p, answer);
     answer->n_one = n_instructions(p->one);
     answer->n_many = n_instructions(p->many);
     say_layouts(p, answer);
     say_assumptions(p, answer);
     if (answer->verdict != EQUAL_PROVED)
-        explain(p, answer, diagnostics);
+        judge_unproved(p, answer, diagnostics);
     calculus_free(&p->calculus);
     return answer;
 }

@@ -100,7 +100,26 @@ struct collecting {
     int64_t n_devices;
 };
 
+// The sum over a coordinate, place by place.
+static bool add_places(struct calculus *c, struct viewed value, uint32_t k, int64_t size,
+                       const struct coordinates *all, struct viewed *made) {
+    struct viewed *summands = ARENA_ARRAY(&c->scratch, struct viewed, (size_t)size);
+    struct coordinates left = *all;
+    for (int64_t i = 0; i < size; i++) {
+        struct affine place = affine_constant(i);
+        struct substitution by = {0};
+        by.of[k] = &place;
+        by.sizes[k] = size;
+        if (!value_move(c, value, &by, &summands[i]))
+            return false;
+    }
+    left.sizes[k] = 0;
+    *made = value_sum(c, summands, (uint32_t)size, &left);
+    return true;
+}
+
 static bool reduced(const struct collecting *x, struct viewed *made) {
+    struct calculus *c = x->at->r->c;
     struct coordinates all = coordinates_of(x->from, x->at->r->graph->n_devices);
     uint32_t k = add_coordinate(&all, x->digits.size);
     struct affine place = affine_coordinate(k, x->digits.size), device;
@@ -111,8 +130,11 @@ static bool reduced(const struct collecting *x, struct viewed *made) {
     by.of[COORDINATE_DEVICE] = &device;
     by.sizes[COORDINATE_DEVICE] = x->n_devices;
     enum primitive primitive = region_primitive(x->at->r->graph, x->at->by->attributes->called[0]);
-    return value_move(x->at->r->c, x->value, &by, &value) &&
-           fold_values(x->at->r->c, primitive, shape_kind(x->from), value, UINT64_C(1) << k, &all,
+    if (!value_move(c, x->value, &by, &value))
+        return false;
+    if (c->devices_apart && primitive == PRIM_ADD && shape_kind(x->from) == NUMBER_REAL)
+        return add_places(c, value, k, x->digits.size, &all, made);
+    return fold_values(x->at->r->c, primitive, shape_kind(x->from), value, UINT64_C(1) << k, &all,
                        made);
 }
 

@@ -93,9 +93,10 @@ struct viewed normal_exponential(struct calculus *c, struct viewed value,
         if (!open_part(c, value.of, &own, i, &inside) || !open_part(c, value.of, &view, i, &part))
             return value_unknown(c, all);
         part.scale = scale_product(&c->terms, part.scale, value.of.scale);
-        if (lacks_dimensions(&inside, &space) && is_doubtful(c, &part))
+        bool apart = n <= MOST_APART || lacks_dimensions(&inside, &space);
+        if (apart && is_doubtful(c, &part))
             return plain_exponential(c, value, all);
-        if (n_factors < MOST_APART && lacks_dimensions(&inside, &space))
+        if (n_factors < MOST_APART && apart)
             factors[n_factors++] = plain_exponential(c, value_of_operand(c, &part), all);
         else
             kept[n_kept++] = value_of_operand(c, &part);

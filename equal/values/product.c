@@ -267,15 +267,14 @@ struct places {
     uint32_t n_left;
 };
 
-// The summand of these places.
-static struct viewed sum_places(struct calculus *c, const struct factors *f,
-                                const struct joined_space *joined, uint32_t d,
-                                const struct places *places) {
+// The sum over these places of the dimension, of the factors.
+static struct viewed sum_places(struct calculus *c, const struct viewed *factors, uint32_t n,
+                                uint32_t d, const struct places *places,
+                                const struct joined_space *joined, uint64_t folded) {
     struct coordinates space = joined->all;
     struct substitution by = {{0}, {0}};
     struct affine index = affine_constant(places->base);
-    struct viewed factors[MAX_PRODUCT];
-    uint64_t folded = joined->folded & ~(UINT64_C(1) << d);
+    struct viewed placed[MAX_PRODUCT];
     bool can = true;
     space.sizes[d] = 0;
     for (uint32_t i = 0; i < places->n_left && can; i++) {
@@ -288,23 +287,37 @@ static struct viewed sum_places(struct calculus *c, const struct factors *f,
     by.of[d] = &index;
     by.sizes[d] = joined->all.sizes[d];
     can = can && affine_normal(&index);
-    for (uint32_t k = 0; k < f->n && can; k++)
-        can = value_move(c, value_of_operand(c, &f->items[k]), &by, &factors[k]);
-    return can ? value_product(c, factors, f->n, folded, &space) : value_unknown(c, &space);
+    for (uint32_t k = 0; k < n && can; k++)
+        can = value_move(c, factors[k], &by, &placed[k]);
+    return can ? value_product(c, placed, n, folded, &space) : value_unknown(c, &space);
 }
 
-// The sum over a dimension as that of sums over some of its places each.
+// The sum over a dimension as that of sums over some of its places each, of all factors, or of those that have it.
 static struct viewed sum_all_places(struct calculus *c, const struct factors *f,
                                     const struct joined *joined, uint32_t d,
                                     const struct places *places, uint32_t n) {
     struct viewed *summands = ARENA_ARRAY(&c->scratch, struct viewed, n + 1), made;
+    struct viewed inside[MAX_PRODUCT], outside[MAX_PRODUCT + 1];
+    uint32_t n_inside = 0, n_outside = 0;
     struct joined_space space;
     joined_coordinates(joined, &space);
+    uint64_t folded = space.folded & ~(UINT64_C(1) << d);
+    for (uint32_t k = 0; k < f->n; k++) {
+        bool stays = c->outside_of_turns && !has_dimension(&f->items[k], d);
+        *(stays ? &outside[n_outside++] : &inside[n_inside++]) = value_of_operand(c, &f->items[k]);
+    }
     for (uint32_t i = 0; i < n; i++)
-        summands[i] = sum_places(c, f, &space, d, &places[i]);
+        summands[i] =
+            sum_places(c, inside, n_inside, d, &places[i], &space, n_outside ? 0 : folded);
     struct coordinates left = without(&space.all, space.folded);
-    struct viewed sum = value_sum(c, summands, n, &left);
-    return value_move(c, sum, &space.back, &made) ? made : value_unknown(c, &f->all);
+    if (n_outside > 0) {
+        struct coordinates all = without(&space.all, UINT64_C(1) << d);
+        outside[n_outside++] = value_sum(c, summands, n, &all);
+        made = value_product(c, outside, n_outside, folded, &all);
+    } else {
+        made = value_sum(c, summands, n, &left);
+    }
+    return value_move(c, made, &space.back, &made) ? made : value_unknown(c, &f->all);
 }
 
 // The places of each turn. How many there are.
@@ -365,6 +378,51 @@ static bool sum_in_parts(struct calculus *c, const struct factors *f, const stru
     return false;
 }
 
+// ---- products of a sum ------------------------------------------------------------------------
+
+// The one factor that is a sum, of not too many summands. False: there is none, or more.
+static bool find_sum(const struct calculus *c, const struct factors *f, uint32_t *sum) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (term_kind(&c->terms, f->items[i].of) == NODE_SUM) {
+            *sum = i;
+            n++;
+        }
+    return n == 1 && f->n > 1 && term_node(&c->terms, f->items[*sum].of)->n_parts <= MOST_TURNS_OF;
+}
+
+// Multiplies each summand with the other factors, where nothing is summed over; but not with exponentials, which leave a
+// sum where all summands have them.
+static bool multiply_summands(struct calculus *c, const struct factors *f,
+                              const struct joined *joined, struct viewed *made) {
+    uint32_t sum, n_others = 0, n_outside = 0;
+    struct joined_space space;
+    struct viewed factors[MAX_PRODUCT], outside[MAX_PRODUCT];
+    joined_coordinates(joined, &space);
+    if (space.folded || !find_sum(c, f, &sum))
+        return false;
+    uint32_t n = term_node(&c->terms, f->items[sum].of)->n_parts;
+    struct viewed *summands = ARENA_ARRAY(&c->scratch, struct viewed, n);
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct viewed factor = value_of_operand(c, &f->items[i]);
+        if (i != sum)
+            *(is_exponential(c, factor) ? &outside[n_outside++] : &factors[n_others++]) = factor;
+    }
+    if (n_others == 0)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        struct operand part;
+        if (!open_part(c, (struct scaled){f->items[sum].of, SCALE_ONE}, &f->items[sum].view, i,
+                       &part))
+            return false;
+        factors[n_others] = value_of_operand(c, &part);
+        summands[i] = value_product(c, factors, n_others + 1, 0, &space.all);
+    }
+    outside[n_outside++] = value_sum(c, summands, n, &space.all);
+    struct viewed all = value_product(c, outside, n_outside, 0, &space.all);
+    return value_move(c, all, &space.back, made);
+}
+
 // ---- all together -----------------------------------------------------------------------------
 
 static struct viewed scaled_by(struct calculus *c, struct viewed value, scale_id scale,
@@ -399,7 +457,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
-        expand_square(c, f, &joined, &made))
+        expand_square(c, f, &joined, &made) ||
+        (c->distributes && multiply_summands(c, f, &joined, &made)))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)

@@ -134,6 +134,11 @@ static void add_turns(struct turn_list *list, uint32_t input, uint32_t dimension
         list->of[list->n++] = (struct turn){input, dimension, number};
 }
 
+void turns_add(struct turn_list *list, uint32_t input, uint32_t dimension, struct digit digit,
+               int64_t size) {
+    add_turns(list, input, dimension, &(struct digits){{digit}, 1}, size);
+}
+
 void turns_find(const struct calculus *c, struct turn_list *list) {
     list->n = 0;
     list->n_digits = 1;

@@ -28,6 +28,8 @@ struct turn_list {
 
 // Finds of which digits of inputs terms read one place only.
 void turns_find(const struct calculus *, struct turn_list *);
+// A digit of an input's dimension, of so many places, that is read in turns, too.
+void turns_add(struct turn_list *, uint32_t input, uint32_t dimension, struct digit, int64_t size);
 // The digits that a piece of the index shows, `extent` places from this stride on, as digits of these places.
 uint8_t turns_of_piece(struct turn_list *, uint8_t digits, int64_t stride, int64_t extent);
 // All digits of both, of a dimension of so many places; those of `a` where they do not fall beside each other.

@@ -92,8 +92,11 @@ struct calculus {
     uint8_t *doubts;             // by node, as far as they were asked for (exponentials.c)
     uint32_t n_doubts, cap_doubts;
     struct turn_list *turns; // of inputs; NULL: none is read so
-    int64_t products_left; // that may be made; behind them all is unknown
-    uint32_t depth;        // of those that are being made inside of each other
+    bool distributes;        // products over the one sum among their factors
+    bool devices_apart;      // sums over devices are those of each
+    bool outside_of_turns;   // factors that lack what is summed over in turns stay outside
+    int64_t products_left;   // that may be made; behind them all is unknown
+    uint32_t depth;          // of those that are being made inside of each other
     uint32_t serial;
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
