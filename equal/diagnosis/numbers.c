@@ -30,7 +30,8 @@ bool numbers_tell(const struct numbers *s, double number) {
     double size = fabs(number);
     if (!(size < LARGEST_TELLING) || size * DYADIC == floor(size * DYADIC))
         return false;
-    return !bsearch(&size, s->common, s->n_common, sizeof size, compare_numbers);
+    return s->n_common == 0 ||
+           !bsearch(&size, s->common, s->n_common, sizeof size, compare_numbers);
 }
 
 static void add_constants(struct numbers *s, const struct graph *graph, uint32_t *cap) {

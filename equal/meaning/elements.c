@@ -175,6 +175,8 @@ static struct viewed read_one(const struct at *at, struct viewed a) {
         return converted(at, a);
     case PRIM_NEGATE:
         return negated(at, a);
+    case PRIM_ABS:
+        return value_is_not_negative(at->r->c, a) ? a : function(at, PRIM_ABS, &a, 1);
     case PRIM_EXPONENTIAL:
         return value_exponential(at->r->c, a, &at->all);
     case PRIM_EXPONENTIAL_MINUS_ONE:

@@ -16,10 +16,6 @@
 
 enum { MOST_LEVELS = 5 };
 
-static bool is_test(int kind) {
-    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
-}
-
 static void remove_factor(struct factors *f, uint32_t i) {
     f->items[i] = f->items[--f->n];
 }
@@ -45,7 +41,7 @@ struct deciding {
 static bool is_decided(const struct deciding *d, struct viewed which, bool *holds) {
     struct viewed opposite = value_not(d->c, which, &d->f->all);
     for (uint32_t i = 0; i < d->f->n; i++) {
-        if (i == d->without || !is_test(term_kind(&d->c->terms, d->f->items[i].of)))
+        if (i == d->without || !is_test_kind(term_kind(&d->c->terms, d->f->items[i].of)))
             continue;
         struct viewed test = value_of_operand(d->c, &d->f->items[i]);
         *holds = value_equal(test, which);
@@ -105,7 +101,7 @@ static struct viewed decide_product(struct deciding *d, struct viewed value, int
     for (uint32_t i = 0; i < n; i++) {
         bool holds = false;
         parts[kept] = decide_part(d, value, i, level);
-        if (!is_test(term_kind(&d->c->terms, parts[kept].of.of)) ||
+        if (!is_test_kind(term_kind(&d->c->terms, parts[kept].of.of)) ||
             !is_decided(d, parts[kept], &holds)) {
             kept++;
             continue;
@@ -126,7 +122,8 @@ static struct viewed decide_extreme(struct deciding *d, struct viewed value, int
 }
 
 static struct viewed decide(struct deciding *d, struct viewed value, int level) {
-    struct viewed parts[3];
+    struct viewed parts[3], made;
+    int64_t numerator, denominator;
     bool holds;
     if (level > MOST_LEVELS)
         return value;
@@ -136,9 +133,19 @@ static struct viewed decide(struct deciding *d, struct viewed value, int level) 
     case KIND_POINTWISE + PRIM_SELECT:
         for (uint32_t i = 0; i < 3; i++)
             parts[i] = decide_part(d, value, i, level);
+        if (value_number(d->c, parts[0], &numerator, &denominator))
+            return scaled_as(d, parts[numerator ? 1 : 2], value);
         if (is_decided(d, parts[0], &holds))
             return scaled_as(d, parts[holds ? 1 : 2], value);
         return value;
+    case KIND_AT_LEAST:
+        if (!term_node(&d->c->terms, value.of.of)->key->attributes) // of reals
+            return value;
+        parts[0] = decide_part(d, value, 0, level);
+        made = value_test(d->c, KIND_AT_LEAST, parts[0], true, &d->f->all);
+        if (is_test_kind(term_kind(&d->c->terms, made.of.of)) && is_decided(d, made, &holds))
+            return scaled_as(d, holds ? value_fraction(d->c, 1, 1) : value_zero(d->c), value);
+        return scaled_as(d, made, value);
     case KIND_PRODUCT:
         return decide_product(d, value, level);
     case KIND_POINTWISE + PRIM_MAXIMUM:
@@ -172,6 +179,22 @@ static bool decide_tests(struct calculus *c, struct factors *f) {
             remove_factor(f, i);
         else
             f->items[i] = operand_of(c, made);
+        return true;
+    }
+    return false;
+}
+
+// What other factors say of a choice among them.
+static bool decide_choices(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct deciding d = {.c = c, .f = f, .without = i};
+        if (term_kind(&c->terms, f->items[i].of) != KIND_POINTWISE + PRIM_SELECT)
+            continue;
+        struct viewed value = value_of_operand(c, &f->items[i]), made = decide(&d, value, 0);
+        if (value_equal(made, value))
+            continue;
+        f->is_zero |= value_is_zero(c, made);
+        f->items[i] = operand_of(c, made);
         return true;
     }
     return false;
@@ -271,6 +294,156 @@ static bool sum_single(struct calculus *c, struct factors *f) {
     return false;
 }
 
+static bool has_coordinate(const struct operand *operand, uint32_t coordinate) {
+    for (uint32_t k = 0; k < operand->view.n; k++)
+        if (affine_has(&operand->view.of[k], coordinate))
+            return true;
+    return false;
+}
+
+// The number as an index among its summands. False: there is none.
+static bool index_within(struct calculus *c, struct viewed value, struct affine *index) {
+    int64_t denominator;
+    if (value_as_index(c, value, index, &denominator))
+        return denominator == 1;
+    if (term_kind(&c->terms, value.of.of) != NODE_SUM)
+        return false;
+    for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++) {
+        struct operand part;
+        struct view view;
+        view_get(&c->views, value.view, &view);
+        if (!open_part(c, value.of, &view, i, &part))
+            return false;
+        part.scale = scale_product(&c->terms, part.scale, value.of.scale);
+        if (term_kind(&c->terms, part.of) == KIND_INDEX &&
+            value_as_index(c, value_of_operand(c, &part), index, &denominator))
+            return denominator == 1;
+    }
+    return false;
+}
+
+// What of an index is of the coordinates in the mask, where that counts all their places, up or down. `sign`: of it.
+static bool counts_all(const struct factors *f, const struct affine *index, uint64_t mask,
+                       struct affine *count, int64_t *sign, int64_t *size) {
+    uint64_t seen = 0;
+    *count = affine_constant(0);
+    *size = 1;
+    for (uint32_t i = index->n; i-- > 0;)
+        if (mask >> index->pieces[i].coordinate & 1)
+            affine_push(count, index->pieces[i]);
+    *sign = count->n && count->pieces[0].coefficient < 0 ? -1 : 1;
+    for (uint32_t done = 0; done < count->n; done++) {
+        uint32_t i = 0;
+        while (i < count->n && count->pieces[i].coefficient != *sign * *size)
+            i++;
+        if (i == count->n)
+            return false;
+        const struct piece *piece = &count->pieces[i];
+        if (piece->stride != 1 || piece->shift != 0 ||
+            piece->extent != f->all.sizes[piece->coordinate] || seen >> piece->coordinate & 1)
+            return false;
+        seen |= UINT64_C(1) << piece->coordinate;
+        *size *= piece->extent;
+    }
+    return count->n > 0 && seen == mask && affine_normal(count);
+}
+
+// Whether the tested number is zero at one place of the coordinates in the mask, whatever else it depends on.
+static bool is_met_once(struct calculus *c, const struct factors *f, struct viewed tested,
+                        uint64_t mask) {
+    struct affine index, count;
+    int64_t sign, size;
+    if (!index_within(c, tested, &index) || !counts_all(f, &index, mask, &count, &sign, &size))
+        return false;
+    struct viewed both[] = {tested, value_scaled(c, value_index(c, &count), -1, 1)};
+    struct viewed rest = value_sum(c, both, 2, &f->all);
+    struct operand of = operand_of(c, rest);
+    struct bounds bounds = value_bounds(c, value_scaled(c, rest, -sign, 1));
+    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+        if ((mask >> k & 1) && has_coordinate(&of, k))
+            return false;
+    return bounds.below && bounds.above && bounds.least >= 0 && bounds.largest < size;
+}
+
+// A test that is met once along coordinates that no other factor has adds up to one.
+static bool sum_once(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct viewed tested;
+        uint64_t own = 0;
+        if (term_kind(&c->terms, f->items[i].of) != KIND_IS_ZERO ||
+            !term_node(&c->terms, f->items[i].of)->key->attributes || // of integers
+            !open_test(c, &f->items[i], &tested))
+            continue;
+        for (uint32_t k = 0; k < MAX_COORDINATES; k++) {
+            bool alone = (f->summed >> k & 1) && has_coordinate(&f->items[i], k);
+            for (uint32_t o = 0; o < f->n && alone; o++)
+                alone = o == i || !has_coordinate(&f->items[o], k);
+            own |= (uint64_t)alone << k;
+        }
+        if (!own || !is_met_once(c, f, tested, own))
+            continue;
+        remove_factor(f, i);
+        f->summed &= ~own;
+        for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+            f->all.sizes[k] = own >> k & 1 ? 0 : f->all.sizes[k];
+        return true;
+    }
+    return false;
+}
+
+// ---- intervals --------------------------------------------------------------------------------
+
+// Whether two tests together say in which of the coordinate's intervals of equal length, one behind the other, a number
+// lies that lies in one of them: y - c k >= 0 and c - 1 - (y - c k) >= 0.
+static bool is_in_one(struct calculus *c, const struct factors *f, struct viewed begin,
+                      struct viewed end, uint32_t coordinate) {
+    int64_t last, denominator, size = f->all.sizes[coordinate], all;
+    struct affine whole = affine_coordinate(coordinate, size);
+    struct viewed both[] = {begin, end};
+    if (!value_number(c, value_sum(c, both, 2, &f->all), &last, &denominator) || denominator != 1 ||
+        last < 0 || last == INT64_MAX || __builtin_mul_overflow(last + 1, size, &all))
+        return false;
+    both[1] = value_scaled(c, value_index(c, &whole), last + 1, 1);
+    struct viewed rest = value_sum(c, both, 2, &f->all);
+    struct operand of = operand_of(c, rest);
+    struct bounds bounds = value_bounds(c, rest);
+    return !has_coordinate(&of, coordinate) && bounds.below && bounds.above && bounds.least >= 0 &&
+           bounds.largest < all;
+}
+
+// A coordinate that these two factors alone have, and over which is summed, is met once.
+static bool drop_interval(struct calculus *c, struct factors *f, uint32_t i, uint32_t k) {
+    struct viewed begin, end;
+    if (!open_test(c, &f->items[i], &begin) || !open_test(c, &f->items[k], &end))
+        return false;
+    for (uint32_t d = 0; d < MAX_COORDINATES; d++) {
+        bool alone = (f->summed >> d & 1) && f->all.sizes[d] > 1;
+        for (uint32_t o = 0; o < f->n && alone; o++)
+            alone = has_coordinate(&f->items[o], d) == (o == i || o == k);
+        if (!alone || !is_in_one(c, f, begin, end, d))
+            continue;
+        remove_factor(f, i > k ? i : k);
+        remove_factor(f, i > k ? k : i);
+        f->summed &= ~(UINT64_C(1) << d);
+        f->all.sizes[d] = 0;
+        return true;
+    }
+    return false;
+}
+
+static bool is_bound(const struct calculus *c, const struct operand *test) {
+    return term_kind(&c->terms, test->of) == KIND_AT_LEAST &&
+           term_node(&c->terms, test->of)->key->attributes; // of integers
+}
+
+static bool sum_intervals(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = 0; k < f->n && is_bound(c, &f->items[i]); k++)
+            if (k != i && is_bound(c, &f->items[k]) && drop_interval(c, f, i, k))
+                return true;
+    return false;
+}
+
 // ---- places of devices ------------------------------------------------------------------------
 
 bool read_place_test(struct calculus *c, const struct operand *test, struct place_test *place) {
@@ -356,7 +529,7 @@ static bool exclude(struct calculus *c, struct factors *f) {
 static bool drop_equal(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         for (uint32_t k = i + 1; k < f->n; k++)
-            if (is_test(term_kind(&c->terms, f->items[i].of)) &&
+            if (is_test_kind(term_kind(&c->terms, f->items[i].of)) &&
                 value_equal(value_of_operand(c, &f->items[i]), value_of_operand(c, &f->items[k]))) {
                 remove_factor(f, k);
                 return true;
@@ -371,9 +544,18 @@ static bool has_zero_test(const struct calculus *c, const struct factors *f) {
     return false;
 }
 
+static bool has_test(const struct calculus *c, const struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        if (is_test_kind(term_kind(&c->terms, f->items[i].of)))
+            return true;
+    return false;
+}
+
 bool apply_law(struct calculus *c, struct factors *f) {
     if (drop_equal(c, f))
         return true;
+    if (has_test(c, f) && (decide_choices(c, f) || sum_intervals(c, f)))
+        return true;
     return has_zero_test(c, f) && (exclude(c, f) || decide_tests(c, f) || drop_following(c, f) ||
-                                   sum_single(c, f) || place_devices(c, f));
+                                   sum_single(c, f) || sum_once(c, f) || place_devices(c, f));
 }

@@ -3,7 +3,7 @@
 //   value.c        numbers, indices, parameters, moves
 //   operands.c     terms of operands; exponentials and scalars as such
 //   opaque.c       ops without rules
-//   range.c        what is known of integers
+//   range.c        what is known of integers, and of signs
 //   together.c     arrays that stand one behind the other
 //   apart.c        functions of elements; of arrays that stand so, part by part
 //   tests.c        tests
@@ -30,6 +30,9 @@ static inline struct viewed value_of_term(struct calculus *c, struct scaled of,
 }
 // The part of what stands together that the view says (together.c). False: it lies in no part alone.
 bool read_standing(struct calculus *, struct scaled, const struct view *, struct viewed *);
+static inline bool is_test_kind(int kind) {
+    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
+}
 bool value_commutes(int kind); // a function of elements in its operands
 struct operand operand_of(const struct calculus *, struct viewed);
 // The same in place, where there are many.

@@ -258,6 +258,50 @@ static bool expand_square(struct calculus *c, const struct factors *f, const str
     return true;
 }
 
+// ---- sums that are tested ---------------------------------------------------------------------
+
+// Whether all that has the dimension beside the factor is a test.
+static bool is_tested_alone(const struct calculus *c, const struct factors *f, uint32_t factor,
+                            uint32_t d) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (i == factor || !has_dimension(&f->items[i], d))
+            continue;
+        if (!is_test_kind(term_kind(&c->terms, f->items[i].of)))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+// What is picked out of a sum by tests is picked out of its summands, of which some may be the same everywhere:
+//
+//   sum(d: t (x + m)) = sum(d: t x) + m sum(d: t)                         where m lacks d
+static bool split_tested(struct calculus *c, const struct factors *f, const struct joined *joined,
+                         struct viewed *made) {
+    struct joined_space space;
+    joined_coordinates(joined, &space);
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t d = 0; d < joined->space.n; d++) {
+            struct viewed split[2], factors[MAX_PRODUCT], summands[2];
+            if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
+                !has_dimension(&f->items[i], d) || !is_tested_alone(c, f, i, d) ||
+                !split_sum(c, &f->items[i], d, &space.all, split))
+                continue;
+            for (int lacks = 0; lacks < 2; lacks++) {
+                for (uint32_t o = 0; o < f->n; o++)
+                    factors[o] = o == i ? split[lacks] : value_of_operand(c, &f->items[o]);
+                summands[lacks] = value_product(c, factors, f->n, space.folded, &space.all);
+            }
+            struct coordinates left = without(&space.all, space.folded);
+            struct viewed sum = value_sum(c, summands, 2, &left);
+            if (!value_move(c, sum, &space.back, made))
+                *made = value_unknown(c, &f->all);
+            return true;
+        }
+    return false;
+}
+
 // ---- sums of sums -----------------------------------------------------------------------------
 
 // Some places of a dimension, behind `base`: those of all digits that are left.
@@ -457,7 +501,7 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
     if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
-        expand_square(c, f, &joined, &made) ||
+        expand_square(c, f, &joined, &made) || split_tested(c, f, &joined, &made) ||
         (c->distributes && multiply_summands(c, f, &joined, &made)))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;

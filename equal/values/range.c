@@ -1,4 +1,4 @@
-// Ranges of integers, from those of indices and of what is assumed of inputs.
+// Ranges of integers, from those of indices and of what is assumed of inputs; signs, from what makes a value.
 #include "equal/values/range.h"
 
 #include "equal/values/make.h"
@@ -70,10 +70,6 @@ static struct bounds part_bounds(struct calculus *c, struct term of, uint32_t i,
     const int64_t *words = value_attributes(c, part.of);
     struct viewed index = {inner, (view_id)words[1 + words[0]]};
     return value_bounds(c, index);
-}
-
-static bool is_test_kind(int kind) {
-    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
 }
 
 // Whether a part of a product tests that another one is not negative.
@@ -181,4 +177,65 @@ bool value_is_never_zero(struct calculus *c, struct viewed value) {
     const struct piece *a = &index.pieces[0], *b = &index.pieces[1];
     return a->coordinate == b->coordinate && a->stride == b->stride && a->extent == b->extent &&
            a->coefficient == -b->coefficient && a->shift != b->shift;
+}
+
+// ---- signs ------------------------------------------------------------------------------------
+
+static bool is_not_negative(const struct calculus *c, struct scaled of, int depth);
+
+static bool scale_is_not_negative(const struct calculus *c, const struct scale *scale, int depth) {
+    if (scale->serial || scale->numerator < 0)
+        return false;
+    for (uint32_t i = 0; i < scale->n_factors; i++)
+        if (scale->factors[i].power % 2 != 0 &&
+            !is_not_negative(c, (struct scaled){scale->factors[i].of, SCALE_ONE}, depth + 1))
+            return false;
+    return true;
+}
+
+static bool parts_are_not_negative(const struct calculus *c, struct term of, uint32_t first,
+                                   int depth) {
+    for (uint32_t i = first; i < term_node(&c->terms, of)->n_parts; i++)
+        if (!is_not_negative(c, term_part(&c->terms, of, i), depth + 1))
+            return false;
+    return true;
+}
+
+static bool term_is_not_negative(const struct calculus *c, struct term of, int depth) {
+    int kind = term_kind(&c->terms, of);
+    switch (kind) {
+    case NODE_ZERO:
+    case NODE_ONE:
+    case KIND_AT_LEAST:
+    case KIND_ABOVE:
+    case KIND_IS_ZERO:
+    case KIND_EXPONENTIAL:
+    case KIND_POINTWISE + PRIM_ABS:
+    case KIND_POINTWISE + PRIM_LOGISTIC:
+        return true;
+    case KIND_POWER:
+        return value_attributes(c, of)[0] % 2 == 0 || value_attributes(c, of)[1] % 2 == 0 ||
+               parts_are_not_negative(c, of, 0, depth);
+    case KIND_POINTWISE + PRIM_SELECT:
+        return parts_are_not_negative(c, of, 1, depth);
+    case NODE_SUM:
+    case KIND_PRODUCT:
+    case KIND_VIEW:
+    case KIND_LARGEST:
+    case KIND_LEAST:
+    case KIND_JOINED:
+        return parts_are_not_negative(c, of, 0, depth);
+    default:
+        return false;
+    }
+}
+
+static bool is_not_negative(const struct calculus *c, struct scaled of, int depth) {
+    return depth < MOST_DEPTH && scale_is_not_negative(c, scale_get(&c->terms, of.scale), depth) &&
+           term_is_not_negative(c, of.of, depth);
+}
+
+bool value_is_not_negative(struct calculus *c, struct viewed value) {
+    struct bounds bounds = value_bounds(c, value);
+    return (bounds.below && bounds.least >= 0) || is_not_negative(c, value.of, 0);
 }

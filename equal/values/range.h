@@ -1,4 +1,4 @@
-// What is known of integers: the least and the largest that there can be.
+// What is known of numbers: the least and the largest integer that there can be, and whether reals are negative.
 #ifndef PLACE_EQUAL_VALUES_RANGE_H
 #define PLACE_EQUAL_VALUES_RANGE_H
 
@@ -9,5 +9,8 @@ struct bounds value_bounds(struct calculus *, struct viewed);
 // Whether integers are never zero: they lie on one side of it, or are the difference of one digit turned by different
 // numbers.
 bool value_is_never_zero(struct calculus *, struct viewed);
+
+// Whether reals, where they are numbers, or integers are known not to be negative.
+bool value_is_not_negative(struct calculus *, struct viewed);
 
 #endif
