@@ -4,7 +4,10 @@
 
 #include "ir/check.h"
 
-enum { MOST_TURNS = 1000 }; // of a loop that is followed by its terms
+enum {
+    MOST_TURNS = 1000,     // of a loop that is followed by its terms
+    MOST_READ = 30 * 1000, // instructions of what is called whose terms are looked at
+};
 
 struct trace_item {
     uint32_t array;                          // of the trace
@@ -184,13 +187,17 @@ static const struct meaning *meanings_in(struct trace *t, const struct trace_fra
             return NULL;
         parameters[i] = *frame->parameters[i]->meaning;
     }
-    return t->reading ? meanings_of_call(t->reading, computation, parameters) : NULL;
+    t->n_read += frame->of->n;
+    return t->reading && t->n_read <= MOST_READ
+               ? meanings_of_call(t->reading, computation, parameters)
+               : NULL;
 }
 
 static void begin(struct trace *t) {
     t->n = 0;
     t->frame = NULL;
     t->bytes = 0;
+    t->n_read = 0;
 }
 
 static void enter(struct observer *observer, const struct instruction *by, uint32_t which,

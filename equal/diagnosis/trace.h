@@ -29,6 +29,7 @@ struct trace {
     const struct trace_item *root; // of the entry computation
     struct trace_frame *frame;     // what is executed just now
     int64_t bytes;                 // of copies of what would not have stayed
+    uint32_t n_read;               // instructions of what was called, each time
 };
 
 void trace_init(struct trace *, const struct graph *, struct reading *, struct arena *);

@@ -31,7 +31,7 @@ struct observer {
     void (*leave)(struct observer *);
 };
 
-enum { MAX_INTERPRETED_BYTES = 1 << 30, MAX_INTERPRETED_ITERATIONS = 1 << 16 };
+enum { MAX_INTERPRETED_BYTES = 1 << 30, MAX_INTERPRETED_ITERATIONS = 1 << 13 };
 static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 31; // on elements
 
 // The devices that execute a graph: one alone where it is of whole arrays, as before it is partitioned.

@@ -90,16 +90,37 @@ static bool read_call(const struct at *at, uint32_t computation, struct meaning 
     return root;
 }
 
+// Whether a loop's condition, if it compares two numbers, has come nearer to its end than in the turn before: else it
+// would go on for ever, or for as long as integers last.
+static bool comes_nearer(const struct at *at, const struct meaning *condition, int64_t *distance) {
+    const struct computation *of = &at->r->graph->computations[at->by->attributes->called[0]];
+    const struct instruction *root = &of->instructions[of->root];
+    int64_t a, b, d[2], before = *distance;
+    if (root->primitive != PRIM_COMPARE ||
+        !value_number(at->r->c, condition[root->operands[0]].value, &a, &d[0]) ||
+        !value_number(at->r->c, condition[root->operands[1]].value, &b, &d[1]) ||
+        __builtin_sub_overflow(a, b, distance) || *distance == INT64_MIN)
+        return true;
+    *distance = *distance < 0 ? -*distance : *distance;
+    return *distance < before;
+}
+
 static bool read_while(const struct at *at, struct meaning *made) {
     struct meaning state = at->meanings[at->by->operands[0]];
+    uint32_t condition = at->by->attributes->called[0];
+    int64_t distance = INT64_MAX;
     for (;;) {
         int64_t n, d;
-        const struct meaning *goes_on =
-            read_computation(at->r, at->by->attributes->called[0], &state);
-        if (!goes_on || !value_number(at->r->c, goes_on->value, &n, &d))
+        const struct meaning *meanings = meanings_of_call(at->r, condition, &state);
+        if (!meanings)
+            return false;
+        const struct meaning *goes_on = &meanings[at->r->graph->computations[condition].root];
+        if (!value_number(at->r->c, goes_on->value, &n, &d))
             return false;
         if (n == 0)
             break;
+        if (!comes_nearer(at, meanings, &distance))
+            return false;
         const struct meaning *next = read_computation(at->r, at->by->attributes->called[1], &state);
         if (!next)
             return false;
