@@ -13,7 +13,8 @@ enum {
     FEW_DEVICES = 16,
     FEW_TERMS = 100 * 1000,
     MOST_PRODUCTS = 20 * 1000 * 1000,
-    MOST_PRODUCTS_IN_TURNS = 300 * 1000,
+    MOST_PRODUCTS_A_WAY = 200 * 1000,
+    MOST_PRODUCTS_OF_WAYS = 500 * 1000,
 };
 
 struct proof {
@@ -366,8 +367,10 @@ static const struct way {
     {.each_device = true, .apart = true, .distributes = true},
 };
 
-static void prove_in_turns(const struct proof *p, const struct way *way,
+// Takes what it needs from the products that may be made in all ways together.
+static void prove_in_turns(const struct proof *p, const struct way *way, int64_t *products,
                            struct equal_answer *answer) {
+    int64_t most = *products < MOST_PRODUCTS_A_WAY ? *products : MOST_PRODUCTS_A_WAY;
     struct arena arena = {0};
     struct proof again = *p;
     struct turn_list *turns = ARENA_NEW(&arena, struct turn_list);
@@ -378,9 +381,10 @@ static void prove_in_turns(const struct proof *p, const struct way *way,
         again.calculus.outside_of_turns = way->outside;
         again.calculus.distributes = way->distributes;
         again.calculus.devices_apart = way->apart;
-        again.calculus.products_left = MOST_PRODUCTS_IN_TURNS;
+        again.calculus.products_left = most;
         again.each_device = way->each_device;
         prove(&again, answer);
+        *products -= most - again.calculus.products_left;
         calculus_free(&again.calculus);
     }
     arena_free(&arena);
@@ -389,13 +393,14 @@ static void prove_in_turns(const struct proof *p, const struct way *way,
 static void prove_otherwise(struct proof *p, struct equal_answer *answer) {
     bool few = p->pairing->mesh.n_devices <= FEW_DEVICES && p->calculus.terms.n_nodes <= FEW_TERMS;
     bool has_read = false;
+    int64_t products = MOST_PRODUCTS_OF_WAYS;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && answer->verdict != EQUAL_PROVED; i++) {
         if (ways[i].each_device && !few)
             continue;
         if (ways[i].each_device && !has_read)
             read_each_device(p, answer);
         has_read |= ways[i].each_device;
-        prove_in_turns(p, &ways[i], answer);
+        prove_in_turns(p, &ways[i], &products, answer);
     }
     if (answer->verdict != EQUAL_PROVED)
         compare_results(p, answer); // finds the first of those that are left
