@@ -252,6 +252,30 @@ static bool covered(const struct at *at, const struct turned *t, const int64_t *
     return true;
 }
 
+// Digits of the devices' numbers in another order: each device has what the one with these digits had. False: it is none
+// of such.
+static bool read_digits(const struct at *at, struct viewed value, const int64_t *sources, int64_t n,
+                        struct viewed *made) {
+    uint32_t *of = ARENA_ARRAY(&at->r->c->scratch, uint32_t, (size_t)n);
+    struct device_groups all = {1, (uint32_t)n, of};
+    struct group_digits digits;
+    struct substitution by = {0};
+    for (int64_t d = 0; d < n; d++) {
+        if (sources[d] == NO_SOURCE_DEVICE)
+            return false;
+        of[d] = (uint32_t)sources[d];
+    }
+    if (!find_digits(&all, &digits))
+        return false;
+    struct affine device = digits.places;
+    device.base = of[0];
+    for (uint32_t i = 0; i < device.n; i++)
+        device.pieces[i].coordinate = COORDINATE_DEVICE;
+    by.of[COORDINATE_DEVICE] = &device;
+    by.sizes[COORDINATE_DEVICE] = n;
+    return affine_normal(&device) && value_move(at->r->c, value, &by, made);
+}
+
 static bool read_permute(const struct at *at, struct viewed value, struct viewed *made) {
     int64_t n = at->r->graph->n_devices;
     int64_t *sources = ARENA_ARRAY(&at->r->c->scratch, int64_t, n + 1);
@@ -264,7 +288,7 @@ static bool read_permute(const struct at *at, struct viewed value, struct viewed
     struct affine device = affine_constant(0);
     struct viewed both[2];
     if (!find_turned(sources, n, &t) || !covered(at, &t, sources, n, &both[0]))
-        return false;
+        return read_digits(at, value, sources, n, made);
     int64_t above = t.stride * t.extent;
     affine_push(&device, (struct piece){1, 1, t.stride, 0, COORDINATE_DEVICE});
     affine_push(&device, (struct piece){t.stride, t.stride, t.extent, t.shift, COORDINATE_DEVICE});
