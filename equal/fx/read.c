@@ -144,14 +144,7 @@ static void keep_graph(struct reader *r, struct graph *graph) {
 static struct reader reader_new(uint32_t source, const struct layout_given *given,
                                 struct arena *arena, struct arena *scratch,
                                 struct diagnostics *diagnostics) {
-    const struct source_file *file = &diagnostics->sources->items[source];
-    struct reader r = {.s = {.at = file->text,
-                             .begin = file->text,
-                             .end = file->text + file->length,
-                             .source = source,
-                             .diagnostics = diagnostics,
-                             .arena = arena,
-                             .scratch = scratch},
+    struct reader r = {.s = scanner_new(source, arena, scratch, diagnostics),
                        .given = given,
                        .n_devices = given ? given->mesh.n_devices : 1,
                        .shapes = known_shapes_new(arena, scratch),

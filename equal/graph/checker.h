@@ -64,12 +64,6 @@ bool check_results(const struct checked *, uint32_t n);
 // Dimensions of an array, each once; `in_order`: and increasing.
 bool check_dimensions(const struct checked *, const struct number_list *, uint32_t rank,
                       bool in_order, const char *what);
-static inline bool list_has(const struct number_list *list, int64_t number) {
-    for (uint32_t i = 0; i < list->n; i++)
-        if (list->of[i] == number)
-            return true;
-    return false;
-}
 // The one computation that is called takes two scalars of each operand's type, for n operands, and gives one for each.
 bool check_region(const struct checked *, uint32_t n);
 const struct computation *called_by(const struct checked *, uint32_t i);

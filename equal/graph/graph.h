@@ -195,6 +195,12 @@ struct graph {
         has_numbered_parameters; // their names only count them, and say nothing beside another program's
 };
 
+static inline bool list_has(const struct number_list *list, int64_t number) {
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->of[i] == number)
+            return true;
+    return false;
+}
 static inline const struct instruction *graph_operand(const struct computation *of,
                                                       const struct instruction *by, uint32_t i) {
     return &of->instructions[by->operands[i]];

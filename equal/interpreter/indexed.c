@@ -17,7 +17,7 @@ struct indexing {
 };
 
 static bool is_within_window(const struct index_numbers *numbers, int64_t d) {
-    return !list_has(numbers->collapsed, d) && !list_has(numbers->operand_batching, d);
+    return !list_has(&numbers->collapsed, d) && !list_has(&numbers->operand_batching, d);
 }
 
 // The windows' dimensions go one by one with those that `offset` names.
@@ -48,7 +48,7 @@ static void walk_indices(struct indexing *by) {
     for (uint32_t d = 0; d < shape->rank; d++) {
         if (d == components)
             continue;
-        while (list_has(by->numbers->offset, other))
+        while (list_has(&by->numbers->offset, other))
             other++;
         walk_add(&by->over_indices, shape->sizes[d], strides[d], beside[other++]);
     }

@@ -60,7 +60,7 @@ void execute_reverse(struct machine *machine, const struct instruction *instruct
     struct walk walk = {0};
     for (uint32_t d = 0; d < out->shape->rank; d++) {
         int64_t size = out->shape->sizes[d];
-        bool turns = list_has(instruction->attributes->dimensions, d);
+        bool turns = list_has(&instruction->attributes->dimensions, d);
         walk_add(&walk, size, turns ? -strides[d] : strides[d], strides[d]);
         walk.at[FROM] += turns ? (size - 1) * strides[d] : 0;
     }

@@ -48,13 +48,6 @@ struct walk walk_over(const struct array_shape *shape) {
     return walk;
 }
 
-bool list_has(struct number_list list, int64_t number) {
-    for (uint32_t i = 0; i < list.n; i++)
-        if (list.of[i] == number)
-            return true;
-    return false;
-}
-
 struct offsets offsets_over(const struct array_shape *shape, struct number_list dimensions,
                             struct arena *arena) {
     int64_t strides[MAX_GRAPH_RANK], n = 1;
@@ -76,7 +69,7 @@ struct number_list dimensions_beside(uint32_t rank, struct number_list some,
     int64_t *beside = ARENA_ARRAY(arena, int64_t, rank);
     uint32_t n = 0;
     for (uint32_t d = 0; d < rank; d++)
-        if (!list_has(some, d) && !list_has(others, d))
+        if (!list_has(&some, d) && !list_has(&others, d))
             beside[n++] = d;
     return (struct number_list){beside, n};
 }

@@ -26,7 +26,6 @@ struct walk walk_over(const struct array_shape *);
 
 // How far apart in a row-major array neighbours of each dimension are.
 void shape_strides(const struct array_shape *, int64_t strides[MAX_GRAPH_RANK]);
-bool list_has(struct number_list, int64_t number);
 
 // Where in an array the indices lie that some of its dimensions can have, the last one fastest.
 struct offsets {

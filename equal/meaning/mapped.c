@@ -50,27 +50,20 @@ static int mapped_of_window(const struct instruction *by, uint32_t operand, uint
     return maps ? (int)k : NOT_MAPPED;
 }
 
-static bool has_dimension(const struct number_list *list, uint32_t k) {
-    for (uint32_t i = 0; i < list->n; i++)
-        if (list->of[i] == (int64_t)k)
-            return true;
-    return false;
-}
-
 static int mapped_of_reduce(const struct instruction *by, uint32_t operand, uint32_t k) {
     const struct number_list *gone = &by->attributes->dimensions;
     int kept = 0;
-    if (operand >= by->n_operands / 2 || has_dimension(gone, k))
+    if (operand >= by->n_operands / 2 || list_has(gone, k))
         return NOT_MAPPED;
     for (uint32_t d = 0; d < k; d++)
-        kept += !has_dimension(gone, d);
+        kept += !list_has(gone, d);
     return kept;
 }
 
 int mapped_dimension(const struct at *at, uint32_t operand, uint32_t k) {
     switch (at->by->primitive) {
     case PRIM_SORT:
-        return has_dimension(&at->by->attributes->dimensions, k) ? NOT_MAPPED : (int)k;
+        return list_has(&at->by->attributes->dimensions, k) ? NOT_MAPPED : (int)k;
     case PRIM_TOP_K:
         return k + 1 < operand_shape(at, operand)->rank ? (int)k : NOT_MAPPED;
     case PRIM_REDUCE:

@@ -29,6 +29,18 @@ static struct diagnostic *report_words(struct scanner *s, enum diagnostic_code c
     return d;
 }
 
+struct scanner scanner_new(uint32_t source, struct arena *arena, struct arena *scratch,
+                           struct diagnostics *diagnostics) {
+    const struct source_file *file = &diagnostics->sources->items[source];
+    return (struct scanner){.at = file->text,
+                            .begin = file->text,
+                            .end = file->text + file->length,
+                            .source = source,
+                            .diagnostics = diagnostics,
+                            .arena = arena,
+                            .scratch = scratch};
+}
+
 struct diagnostic *scan_report(struct scanner *s, enum diagnostic_code code, struct word at,
                                const char *format, ...) {
     va_list args;

@@ -30,6 +30,9 @@ struct scanner {
 
 enum { MAX_NESTING = 64 }; // brackets inside of brackets: bounds recursion
 
+// At the beginning of a source of the diagnostics' set.
+struct scanner scanner_new(uint32_t source, struct arena *, struct arena *scratch,
+                           struct diagnostics *);
 // Reports the first error, at so many bytes of the text, and ends reading: the place becomes the end, where every
 // token is missing. NULL: there was an error before. `scan_fail` is false, for those who return it. What is
 // found at the text's end is helped by saying so.

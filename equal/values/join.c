@@ -42,6 +42,13 @@ void operand_copy(struct operand *to, const struct operand *from) {
     view_copy(&to->view, &from->view);
 }
 
+bool operand_has(const struct operand *operand, uint32_t coordinate) {
+    for (uint32_t k = 0; k < operand->view.n; k++)
+        if (affine_has(&operand->view.of[k], coordinate))
+            return true;
+    return false;
+}
+
 // ---- atoms ------------------------------------------------------------------------------------
 
 // Where pieces of a coordinate begin and end.

@@ -11,6 +11,8 @@ struct operand {
 };
 
 void operand_copy(struct operand *, const struct operand *from);
+// Whether its view is over the coordinate, or the dimension of a joined space.
+bool operand_has(const struct operand *, uint32_t coordinate);
 
 // The space, with dimensions in an order that follows from the operands alone; and where it lies.
 struct joined {

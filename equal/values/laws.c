@@ -294,13 +294,6 @@ static bool sum_single(struct calculus *c, struct factors *f) {
     return false;
 }
 
-static bool has_coordinate(const struct operand *operand, uint32_t coordinate) {
-    for (uint32_t k = 0; k < operand->view.n; k++)
-        if (affine_has(&operand->view.of[k], coordinate))
-            return true;
-    return false;
-}
-
 // The number as an index among its summands. False: there is none.
 static bool index_within(struct calculus *c, struct viewed value, struct affine *index) {
     int64_t denominator;
@@ -360,7 +353,7 @@ static bool is_met_once(struct calculus *c, const struct factors *f, struct view
     struct operand of = operand_of(c, rest);
     struct bounds bounds = value_bounds(c, value_scaled(c, rest, -sign, 1));
     for (uint32_t k = 0; k < MAX_COORDINATES; k++)
-        if ((mask >> k & 1) && has_coordinate(&of, k))
+        if ((mask >> k & 1) && operand_has(&of, k))
             return false;
     return bounds.below && bounds.above && bounds.least >= 0 && bounds.largest < size;
 }
@@ -375,9 +368,9 @@ static bool sum_once(struct calculus *c, struct factors *f) {
             !open_test(c, &f->items[i], &tested))
             continue;
         for (uint32_t k = 0; k < MAX_COORDINATES; k++) {
-            bool alone = (f->summed >> k & 1) && has_coordinate(&f->items[i], k);
+            bool alone = (f->summed >> k & 1) && operand_has(&f->items[i], k);
             for (uint32_t o = 0; o < f->n && alone; o++)
-                alone = o == i || !has_coordinate(&f->items[o], k);
+                alone = o == i || !operand_has(&f->items[o], k);
             own |= (uint64_t)alone << k;
         }
         if (!own || !is_met_once(c, f, tested, own))
@@ -407,7 +400,7 @@ static bool is_in_one(struct calculus *c, const struct factors *f, struct viewed
     struct viewed rest = value_sum(c, both, 2, &f->all);
     struct operand of = operand_of(c, rest);
     struct bounds bounds = value_bounds(c, rest);
-    return !has_coordinate(&of, coordinate) && bounds.below && bounds.above && bounds.least >= 0 &&
+    return !operand_has(&of, coordinate) && bounds.below && bounds.above && bounds.least >= 0 &&
            bounds.largest < all;
 }
 
@@ -419,7 +412,7 @@ static bool drop_interval(struct calculus *c, struct factors *f, uint32_t i, uin
     for (uint32_t d = 0; d < MAX_COORDINATES; d++) {
         bool alone = (f->summed >> d & 1) && f->all.sizes[d] > 1;
         for (uint32_t o = 0; o < f->n && alone; o++)
-            alone = has_coordinate(&f->items[o], d) == (o == i || o == k);
+            alone = operand_has(&f->items[o], d) == (o == i || o == k);
         if (!alone || !is_in_one(c, f, begin, end, d))
             continue;
         remove_factor(f, i > k ? i : k);

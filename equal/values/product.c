@@ -112,13 +112,6 @@ static bool count_all_unused(const struct factors *f, const struct joined *joine
 
 // ---- what one factor has ----------------------------------------------------------------------
 
-static bool has_dimension(const struct operand *operand, uint32_t d) {
-    for (uint32_t k = 0; k < operand->view.n; k++)
-        if (affine_has(&operand->view.of[k], d))
-            return true;
-    return false;
-}
-
 // The folded dimensions that this factor alone has.
 static uint64_t find_private(const struct factors *f, const struct joined *joined, uint32_t i) {
     uint64_t own = 0;
@@ -127,7 +120,7 @@ static uint64_t find_private(const struct factors *f, const struct joined *joine
             continue;
         bool here = false, elsewhere = false;
         for (uint32_t o = 0; o < f->n; o++)
-            if (has_dimension(&f->items[o], d))
+            if (operand_has(&f->items[o], d))
                 *(o == i ? &here : &elsewhere) = true;
         if (here && !elsewhere)
             own |= UINT64_C(1) << d;
@@ -197,7 +190,7 @@ static bool split_sum(struct calculus *c, const struct operand *sum, uint32_t d,
         struct operand part;
         if (!open_part(c, (struct scaled){sum->of, sum->scale}, &sum->view, i, &part))
             return false;
-        int lacks = !has_dimension(&part, d);
+        int lacks = !operand_has(&part, d);
         parts[lacks][counts[lacks]++] = value_of_operand(c, &part);
     }
     if (counts[0] == 0 || counts[1] == 0)
@@ -219,9 +212,9 @@ static bool find_square(struct calculus *c, const struct factors *f, const struc
                              value_of_operand(c, &f->items[*k])))
                 continue;
             for (*d = 0; *d < joined->space.n; ++*d) {
-                bool alone = joined->folded[*d] && has_dimension(&f->items[*i], *d);
+                bool alone = joined->folded[*d] && operand_has(&f->items[*i], *d);
                 for (uint32_t o = 0; o < f->n && alone; o++)
-                    alone = o == *i || o == *k || !has_dimension(&f->items[o], *d);
+                    alone = o == *i || o == *k || !operand_has(&f->items[o], *d);
                 if (alone)
                     return true;
             }
@@ -265,7 +258,7 @@ static bool is_tested_alone(const struct calculus *c, const struct factors *f, u
                             uint32_t d) {
     bool any = false;
     for (uint32_t i = 0; i < f->n; i++) {
-        if (i == factor || !has_dimension(&f->items[i], d))
+        if (i == factor || !operand_has(&f->items[i], d))
             continue;
         if (!is_test_kind(term_kind(&c->terms, f->items[i].of)))
             return false;
@@ -285,7 +278,7 @@ static bool split_tested(struct calculus *c, const struct factors *f, const stru
         for (uint32_t d = 0; d < joined->space.n; d++) {
             struct viewed split[2], factors[MAX_PRODUCT], summands[2];
             if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
-                !has_dimension(&f->items[i], d) || !is_tested_alone(c, f, i, d) ||
+                !operand_has(&f->items[i], d) || !is_tested_alone(c, f, i, d) ||
                 !split_sum(c, &f->items[i], d, &space.all, split))
                 continue;
             for (int lacks = 0; lacks < 2; lacks++) {
@@ -347,7 +340,7 @@ static struct viewed sum_all_places(struct calculus *c, const struct factors *f,
     joined_coordinates(joined, &space);
     uint64_t folded = space.folded & ~(UINT64_C(1) << d);
     for (uint32_t k = 0; k < f->n; k++) {
-        bool stays = c->outside_of_turns && !has_dimension(&f->items[k], d);
+        bool stays = c->outside_of_turns && !operand_has(&f->items[k], d);
         *(stays ? &outside[n_outside++] : &inside[n_inside++]) = value_of_operand(c, &f->items[k]);
     }
     for (uint32_t i = 0; i < n; i++)
