@@ -11,7 +11,12 @@ enum { MOST_APART = 8, MOST_KEPT = 300 };
 
 // Doubts that exp(x) exp(-x) is one: of what has no rule it is not known, of an infinite number it is not so. A choice
 // between an infinite number and others is one that masks: what is largest of these is finite.
-enum { DOUBT_UNKNOWN = 1, DOUBT_INFINITE = 2 };
+enum {
+    DOUBT_UNKNOWN = 1,
+    DOUBT_INFINITE = 2,
+    MASKED_INFINITE = 4,
+    DOUBTS = DOUBT_UNKNOWN | DOUBT_INFINITE
+};
 
 static uint8_t doubt_of_scale(const struct calculus *c, scale_id id) {
     const struct scale *scale = scale_get(&c->terms, id);
@@ -31,12 +36,15 @@ static uint8_t doubt_of_node(const struct calculus *c, uint32_t node) {
         struct scaled part = term_part(&c->terms, term, i);
         doubt |= c->doubts[part.of.node] | doubt_of_scale(c, part.scale);
     }
-    bool masks = kind == KIND_POINTWISE + PRIM_SELECT || kind == KIND_LARGEST || kind == KIND_LEAST;
-    return masks ? doubt & DOUBT_UNKNOWN : doubt;
+    if (kind == KIND_LARGEST || kind == KIND_LEAST)
+        return doubt & DOUBT_UNKNOWN;
+    if (kind == KIND_POINTWISE + PRIM_SELECT && doubt & DOUBT_INFINITE)
+        return (doubt & ~DOUBT_INFINITE) | MASKED_INFINITE;
+    return doubt;
 }
 
 // Parts of a term were made before it.
-static bool is_doubtful(struct calculus *c, const struct operand *part) {
+static bool is_doubtful(struct calculus *c, const struct operand *part, uint8_t doubts) {
     while (c->n_doubts <= part->of.node) {
         uint8_t doubt = doubt_of_node(c, c->n_doubts);
         ARENA_PUSH(c->arena, c->doubts, c->n_doubts, c->cap_doubts, doubt);
@@ -44,10 +52,10 @@ static bool is_doubtful(struct calculus *c, const struct operand *part) {
     const struct scale *scale = scale_get(&c->terms, part->scale);
     for (uint32_t i = 0; i < scale->n_factors; i++) {
         struct operand factor = {.of = scale->factors[i].of, .scale = SCALE_ONE};
-        if (is_doubtful(c, &factor))
+        if (is_doubtful(c, &factor, doubts))
             return true;
     }
-    return c->doubts[part->of.node] || scale->serial;
+    return c->doubts[part->of.node] & doubts || scale->serial;
 }
 
 // ---- sums -------------------------------------------------------------------------------------
@@ -60,13 +68,9 @@ static struct viewed plain_exponential(struct calculus *c, struct viewed value,
 }
 
 static bool lacks_dimensions(const struct operand *part, const struct space *space) {
-    for (uint32_t d = 0; d < space->n; d++) {
-        bool has = false;
-        for (uint32_t k = 0; k < part->view.n; k++)
-            has |= affine_has(&part->view.of[k], d);
-        if (!has)
+    for (uint32_t d = 0; d < space->n; d++)
+        if (!operand_has(part, d))
             return true;
-    }
     return false;
 }
 
@@ -76,6 +80,17 @@ static struct view own_view(const struct space *space) {
     for (uint32_t d = 0; d < space->n; d++)
         view.of[d] = affine_coordinate(d, space->sizes[d]);
     return view;
+}
+
+// Whether the exponential is the product of those of all summands: what masks stays with what it masks.
+static bool can_spread(struct calculus *c, struct viewed sum, const struct view *view, uint32_t n) {
+    for (uint32_t i = 0; i < n && n <= MOST_APART; i++) {
+        struct operand part;
+        if (!open_part(c, sum.of, view, i, &part) ||
+            is_doubtful(c, &part, DOUBTS | MASKED_INFINITE))
+            return false;
+    }
+    return n <= MOST_APART;
 }
 
 struct viewed normal_exponential(struct calculus *c, struct viewed value,
@@ -88,15 +103,16 @@ struct viewed normal_exponential(struct calculus *c, struct viewed value,
     struct space space = *value_space(c, value.of.of);
     struct view view, own = own_view(&space);
     view_get(&c->views, value.view, &view);
+    bool spreads = can_spread(c, value, &view, n);
     for (uint32_t i = 0; i < n; i++) {
         struct operand inside, part;
         if (!open_part(c, value.of, &own, i, &inside) || !open_part(c, value.of, &view, i, &part))
             return value_unknown(c, all);
         part.scale = scale_product(&c->terms, part.scale, value.of.scale);
-        bool apart = n <= MOST_APART || lacks_dimensions(&inside, &space);
-        if (apart && is_doubtful(c, &part))
+        bool shifts = lacks_dimensions(&inside, &space);
+        if (shifts && is_doubtful(c, &part, DOUBTS))
             return plain_exponential(c, value, all);
-        if (n_factors < MOST_APART && apart)
+        if (n_factors < MOST_APART && (shifts || spreads))
             factors[n_factors++] = plain_exponential(c, value_of_operand(c, &part), all);
         else
             kept[n_kept++] = value_of_operand(c, &part);
