@@ -184,20 +184,13 @@ static bool decide_tests(struct calculus *c, struct factors *f) {
     return false;
 }
 
-// What other factors say of a choice among them.
-static bool decide_choices(struct calculus *c, struct factors *f) {
-    for (uint32_t i = 0; i < f->n; i++) {
-        struct deciding d = {.c = c, .f = f, .without = i};
-        if (term_kind(&c->terms, f->items[i].of) != KIND_POINTWISE + PRIM_SELECT)
-            continue;
-        struct viewed value = value_of_operand(c, &f->items[i]), made = decide(&d, value, 0);
-        if (value_equal(made, value))
-            continue;
-        f->is_zero |= value_is_zero(c, made);
-        f->items[i] = operand_of(c, made);
-        return true;
-    }
-    return false;
+struct viewed decided_where(struct calculus *c, const struct viewed *tests, uint32_t n,
+                            struct viewed value, const struct coordinates *all) {
+    struct factors f = {.n = 0, .scale = SCALE_ONE, .all = *all};
+    struct deciding d = {.c = c, .f = &f, .without = MAX_PRODUCT};
+    for (uint32_t i = 0; i < n; i++)
+        operand_set(c, tests[i], &f.items[f.n++]);
+    return decide(&d, value, 0);
 }
 
 // ---- tests that follow ------------------------------------------------------------------------
@@ -537,17 +530,10 @@ static bool has_zero_test(const struct calculus *c, const struct factors *f) {
     return false;
 }
 
-static bool has_test(const struct calculus *c, const struct factors *f) {
-    for (uint32_t i = 0; i < f->n; i++)
-        if (is_test_kind(term_kind(&c->terms, f->items[i].of)))
-            return true;
-    return false;
-}
-
 bool apply_law(struct calculus *c, struct factors *f) {
     if (drop_equal(c, f))
         return true;
-    if (has_test(c, f) && (decide_choices(c, f) || sum_intervals(c, f)))
+    if (sum_intervals(c, f))
         return true;
     return has_zero_test(c, f) && (exclude(c, f) || decide_tests(c, f) || drop_following(c, f) ||
                                    sum_single(c, f) || sum_once(c, f) || place_devices(c, f));

@@ -19,6 +19,11 @@ struct factors {
 // products then, and have scales.
 bool apply_law(struct calculus *, struct factors *);
 
+// The value where these tests hold, of which there are at most MAX_SPLIT: choices in it are made. It is another one
+// elsewhere, so a product with the tests is none of what was there if that is no number.
+struct viewed decided_where(struct calculus *, const struct viewed *tests, uint32_t n,
+                            struct viewed, const struct coordinates *);
+
 // A test of whether a digit of the device's number, turned, is a piece of another coordinate.
 struct place_test {
     struct piece device, other; // with the coefficient one

@@ -115,6 +115,18 @@ static struct viewed chosen_by_place(struct calculus *c, struct viewed which, st
     return value_sum(c, parts, 3, all);
 }
 
+// A choice that is made where another one has been, as of what stands for places that are not in an array.
+static struct viewed chosen_where(struct calculus *c, struct viewed which, struct viewed value,
+                                  const struct coordinates *all) {
+    struct split_product split = {.n = 1, .apart = {which}};
+    if (term_kind(&c->terms, value.of.of) != KIND_POINTWISE + PRIM_SELECT)
+        return value;
+    if (term_kind(&c->terms, which.of.of) == KIND_PRODUCT &&
+        !split_product(c, which, false, MAX_SPLIT, all, &split))
+        return value;
+    return decided_where(c, split.apart, split.n, value, all);
+}
+
 struct viewed value_select(struct calculus *c, struct viewed which, struct viewed yes,
                            struct viewed no, const struct coordinates *all) {
     int64_t numerator, denominator;
@@ -123,6 +135,8 @@ struct viewed value_select(struct calculus *c, struct viewed which, struct viewe
     if (value_equal(yes, no))
         return yes;
     struct viewed otherwise = value_not(c, which, all);
+    yes = chosen_where(c, which, yes, all);
+    no = chosen_where(c, otherwise, no, all);
     if (value_is_zero(c, no) || value_is_zero(c, yes)) {
         struct viewed factors[] = {value_is_zero(c, no) ? which : otherwise,
                                    value_is_zero(c, no) ? yes : no};
