@@ -175,15 +175,10 @@ static void make_sum(struct pool *p, struct op *op) {
 
 // ---- what must be alike -----------------------------------------------------------------------
 
-static double scale_number(const struct terms *terms, scale_id id) {
-    const struct scale *scale = scale_get(terms, id);
-    return (double)scale->numerator / (double)scale->denominator;
-}
-
 static void check_alike(struct pool *p, unsigned a, unsigned b) {
     const struct terms *terms = p->bench.world.terms;
-    double x = scale_number(terms, p->judged[a].value.scale);
-    double y = scale_number(terms, p->judged[b].value.scale);
+    double x = scale_number_value(terms, scale_get(terms, p->judged[a].value.scale));
+    double y = scale_number_value(terms, scale_get(terms, p->judged[b].value.scale));
     assert_true(type_equal(&p->arrays[a].type, &p->arrays[b].type));
     for (int64_t i = 0; i < type_elements(&p->arrays[a].type); i++) {
         double difference = p->arrays[a].data[i] / x - p->arrays[b].data[i] / y;

@@ -274,13 +274,13 @@ static bool product_number(struct pool *p, struct term term, struct array *numbe
     return true;
 }
 
-static double scale_number(const struct pool *p, scale_id id);
+static double value_of_scale(const struct pool *p, scale_id id);
 
 static bool sum_number(struct pool *p, struct term term, struct array *number) {
     const struct node *node = &p->bench.world.terms->nodes[term.node];
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct array part;
-        double scale = scale_number(p, node->key->parts[i].scale);
+        double scale = value_of_scale(p, node->key->parts[i].scale);
         if (!numbers_of(p, operand_term(p, term, i), &part))
             return false;
         if (i == 0)
@@ -310,7 +310,7 @@ static bool numbers_of(struct pool *p, struct term term, struct array *number) {
 // A value is what its normal form says.
 static unsigned check_normal(struct pool *p, unsigned i) {
     struct array number;
-    double scale = scale_number(p, p->normal[i].scale);
+    double scale = value_of_scale(p, p->normal[i].scale);
     bool own = term_equal(p->normal[i].of, p->judged[i].value.of);
     if (own || !numbers_of(p, p->normal[i].of, &number))
         return 0;
@@ -333,9 +333,9 @@ static double term_number(const struct pool *p, struct term scalar) {
     return 0;
 }
 
-static double scale_number(const struct pool *p, scale_id id) {
+static double value_of_scale(const struct pool *p, scale_id id) {
     const struct scale *scale = scale_get(p->bench.world.terms, id);
-    double value = (double)scale->numerator / (double)scale->denominator;
+    double value = scale_number_value(p->bench.world.terms, scale);
     assert_int_equal(scale->serial, 0);
     for (uint32_t i = 0; i < scale->n_factors; i++)
         value *= pow(term_number(p, scale->factors[i].of), scale->factors[i].power);
@@ -343,7 +343,7 @@ static double scale_number(const struct pool *p, scale_id id) {
 }
 
 static bool same_numbers(struct pool *p, unsigned a, unsigned b) {
-    double x = scale_number(p, p->normal[a].scale), y = scale_number(p, p->normal[b].scale);
+    double x = value_of_scale(p, p->normal[a].scale), y = value_of_scale(p, p->normal[b].scale);
     if (!type_equal(&p->arrays[a].type, &p->arrays[b].type))
         return false;
     for (int64_t i = 0; i < type_elements(&p->arrays[a].type); i++) {

@@ -307,7 +307,7 @@ static bool by_factor(struct calculus *c, const struct unproved *of, struct caus
     scale_id inverse = scale_invert(&c->terms, of->expected.of.scale);
     const struct scale *factor =
         scale_get(&c->terms, scale_multiply(&c->terms, of->found.of.scale, inverse));
-    if (factor->serial || factor->n_factors)
+    if (!scale_is_fraction(factor))
         return false;
     cause->kind = CAUSE_FACTOR;
     cause->numerator = factor->numerator;

@@ -115,6 +115,5 @@ struct viewed value_normal_scalar(struct calculus *c, struct viewed value) {
     if (scale->n_factors != 1 || scale->factors[0].power != 1 || scale->serial)
         return value;
     struct term of = scale->factors[0].of;
-    scale_id number = scale_rational(&c->terms, scale->numerator, scale->denominator);
-    return (struct viewed){{of, number}, VIEW_SCALAR};
+    return (struct viewed){{of, scale_number(&c->terms, value.of.scale)}, VIEW_SCALAR};
 }

@@ -53,7 +53,9 @@ static void print_view(const struct printing *p, const struct view *view) {
 
 static void print_scale(const struct printing *p, scale_id id, int levels) {
     const struct scale *scale = scale_get(&p->c->terms, id);
-    if (scale->denominator != 1)
+    if (scale->primes)
+        fprintf(p->out, "%.6g ", scale_number_value(&p->c->terms, scale));
+    else if (scale->denominator != 1)
         fprintf(p->out, "%lld/%lld ", (long long)scale->numerator, (long long)scale->denominator);
     else if (scale->numerator != 1)
         fprintf(p->out, "%lld ", (long long)scale->numerator);

@@ -152,7 +152,7 @@ static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) 
 
 static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth) {
     const struct scale *scale = scale_get(&c->terms, of.scale);
-    if (scale->n_factors || scale->serial || scale->denominator != 1 || depth > MOST_DEPTH)
+    if (!scale_is_fraction(scale) || scale->denominator != 1 || depth > MOST_DEPTH)
         return (struct bounds){0};
     return times(kind_bounds(c, of.of, depth), scale->numerator);
 }

@@ -292,8 +292,8 @@ static scale_id pull_scalars(struct summing *s) {
     const struct scale *scale = scale_get(&c->terms, common);
     if (s->n == 1 || scale->n_factors == 0 || scale->serial)
         return SCALE_ONE;
-    scale_id number = scale_rational(&c->terms, scale->denominator, scale->numerator);
-    common = scale_multiply(&c->terms, common, number);
+    scale_id number = scale_number(&c->terms, common);
+    common = scale_multiply(&c->terms, common, scale_invert(&c->terms, number));
     scale_id inverse = scale_invert(&c->terms, common);
     struct viewed *items = s->items;
     uint32_t n = s->n;

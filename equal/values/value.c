@@ -62,7 +62,7 @@ bool value_number(const struct calculus *c, struct viewed value, int64_t *numera
     int kind = term_kind(&c->terms, value.of.of);
     *numerator = kind == NODE_ZERO ? 0 : scale->numerator;
     *denominator = kind == NODE_ZERO ? 1 : scale->denominator;
-    return kind == NODE_ZERO || (kind == NODE_ONE && scale->n_factors == 0 && !scale->serial);
+    return kind == NODE_ZERO || (kind == NODE_ONE && scale_is_fraction(scale));
 }
 
 struct fraction {
@@ -178,7 +178,7 @@ bool value_as_index(const struct calculus *c, struct viewed value, struct affine
         *index = affine_constant(numerator);
         return true;
     }
-    if (term_kind(&c->terms, value.of.of) != KIND_INDEX || scale->n_factors || scale->serial)
+    if (term_kind(&c->terms, value.of.of) != KIND_INDEX || !scale_is_fraction(scale))
         return false;
     struct view view;
     view_get(&c->views, value.view, &view);

@@ -92,8 +92,9 @@ struct factor {
     int32_t power;
 };
 struct scale {
-    int64_t numerator, denominator;
-    uint32_t n_factors, serial; // serial: not 0 for a scale equal to nothing but itself
+    int64_t numerator, denominator; // of a number with primes its sign, and one
+    uint32_t n_factors, serial;     // serial: not 0 for a scale equal to nothing but itself
+    uint32_t primes;                // 0, or the powers of primes that are the number (scale.c)
     struct factor factors[MAX_FACTORS];
 };
 
@@ -194,6 +195,7 @@ bool aliases_fit(struct terms *terms, const struct symbol *symbol);
 void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbol,
                  int64_t iterations);
 
+// ---- scales (scale.c) -------------------------------------------------------------------------
 int64_t greatest_divisor(int64_t a, int64_t b); // of both, not negative; of zeros zero
 scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator);
 scale_id scale_of_term(struct terms *terms, struct term scalar);
@@ -210,6 +212,13 @@ bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum);
 // The same of any signs, of numbers of which no digits are asked. `*cancels`: the sum is zero, which is no scale.
 bool scale_total(struct terms *terms, scale_id a, scale_id b, scale_id *sum, bool *cancels);
 const struct scale *scale_get(const struct terms *terms, scale_id scale);
+// Whether it is the fraction that it holds, and nothing else.
+static inline bool scale_is_fraction(const struct scale *scale) {
+    return scale->n_factors == 0 && scale->serial == 0 && scale->primes == 0;
+}
+// The number of the scale, without its scalars.
+scale_id scale_number(struct terms *terms, scale_id scale);
+double scale_number_value(const struct terms *terms, const struct scale *scale);
 
 // ---- sums (sum.c) -----------------------------------------------------------------------------
 struct summand { // with absolute indices

@@ -51,7 +51,10 @@ static void print_scale(const struct world *w, FILE *to, scale_id id) {
         fputs("a scale out of range", to);
         return;
     }
-    fprintf(to, "%" PRId64, scale->numerator);
+    if (scale->primes)
+        fprintf(to, "%.6g", scale_number_value(w->terms, scale));
+    else
+        fprintf(to, "%" PRId64, scale->numerator);
     if (scale->denominator != 1)
         fprintf(to, "/%" PRId64, scale->denominator);
     for (uint32_t i = 0; i < scale->n_factors; i++) {

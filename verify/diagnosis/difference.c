@@ -157,7 +157,7 @@ struct fault *scale_fault(struct proof *p, struct span span, const char *what, s
     const struct scale *factor = scale_get(p->world->terms, ratio);
     const char *found_text = scale_text(p->world, found),
                *expected_text = scale_text(p->world, expected);
-    if (factor->n_factors || factor->serial || factor->numerator <= 0)
+    if (!scale_is_fraction(factor) || factor->numerator <= 0)
         return fault_make(p, E413, span, NULL,
                           "%s is scaled by %s; on one device it is scaled by %s", what, found_text,
                           expected_text);
@@ -350,7 +350,7 @@ static struct fault *scores_fault(struct proof *p, const struct making *making, 
     const struct scale *factor =
         scale_get(p->world->terms, scale_multiply(p->world->terms, making->value.scale,
                                                   scale_invert(p->world->terms, expected)));
-    if (factor->n_factors || factor->serial || !scales_of_scores(p, making, &ours, &theirs))
+    if (!scale_is_fraction(factor) || !scales_of_scores(p, making, &ours, &theirs))
         return NULL;
     double ratio = ours / theirs * (double)factor->numerator / (double)factor->denominator;
     bool large = ratio > 1;

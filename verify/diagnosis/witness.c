@@ -136,7 +136,7 @@ static struct array result_leaf(struct evaluator *v, struct term term) {
 
 static double scale_value(struct evaluator *v, scale_id id) {
     const struct scale *scale = scale_get(v->world->terms, id);
-    double value = (double)scale->numerator / (double)scale->denominator;
+    double value = scale_number_value(v->world->terms, scale);
     v->failed = v->failed || scale->serial;
     for (uint32_t i = 0; i < scale->n_factors; i++)
         value *= pow(evaluate(v, scale->factors[i].of).data[0], scale->factors[i].power);

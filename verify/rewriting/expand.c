@@ -426,7 +426,7 @@ static struct scaled expand_term(struct expansion *x, struct term term) {
 static scale_id expand_scale(struct expansion *x, scale_id id) {
     struct terms *terms = x->builder.terms;
     struct scale scale = *scale_get(terms, id);
-    scale_id all = scale_rational(terms, scale.numerator, scale.denominator);
+    scale_id all = scale_number(terms, id);
     if (scale.serial)
         return id;
     for (uint32_t i = 0; i < scale.n_factors; i++) {
