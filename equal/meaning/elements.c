@@ -28,83 +28,26 @@ static struct viewed power(const struct at *at, struct viewed value, int64_t n, 
     return value_power(at->r->c, value, n, d, &at->all);
 }
 
-static struct viewed function(const struct at *at, enum primitive primitive,
-                              const struct viewed *values, uint32_t n) {
-    bool whole = shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
-    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, whole, values, n, &at->all);
+static bool is_whole(const struct at *at) {
+    return shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
 }
 
-// ---- integers ---------------------------------------------------------------------------------
-
-// The quotient, or the rest, of an index that is not negative by a positive number.
-static bool divided_index(const struct at *at, bool rest, struct viewed *made) {
-    struct calculus *c = at->r->c;
-    struct affine index, part;
-    int64_t denominator, divisor, one_below;
-    if (!value_as_index(c, operand_value(at, 0), &index, &denominator) || denominator != 1 ||
-        !value_number(c, operand_value(at, 1), &divisor, &one_below) || one_below != 1 ||
-        divisor <= 0 || affine_least(&index) < 0)
-        return false;
-    if (rest ? !affine_piece(&index, INT64_MAX, 1, divisor, &part) &&
-                   !affine_turned(&index, divisor, &part)
-             : !affine_piece(&index, INT64_MAX, divisor, INT64_MAX / divisor, &part))
-        return false;
-    *made = value_index(c, &part);
-    return affine_normal(&part);
+static struct viewed function(const struct at *at, enum primitive primitive,
+                              const struct viewed *values, uint32_t n) {
+    return value_pointwise(at->r->c, KIND_POINTWISE + (int)primitive, is_whole(at), values, n,
+                           &at->all);
 }
 
 static struct viewed divided(const struct at *at, struct viewed a, struct viewed b) {
-    struct viewed made;
-    if (shape_kind(at->by->shape) == NUMBER_REAL)
-        return times(at, a, power(at, b, -1, 1));
-    if (divided_index(at, false, &made))
-        return made;
-    struct viewed both[] = {a, b};
-    return function(at, PRIM_DIVIDE, both, 2);
-}
-
-static struct viewed remainder_of(const struct at *at, struct viewed a, struct viewed b) {
-    struct viewed made, both[] = {a, b};
-    if (shape_kind(at->by->shape) != NUMBER_REAL && divided_index(at, true, &made))
-        return made;
-    return function(at, PRIM_REMAINDER, both, 2);
+    return is_whole(at) ? value_quotient(at->r->c, a, b, &at->all)
+                        : times(at, a, power(at, b, -1, 1));
 }
 
 // ---- choices ----------------------------------------------------------------------------------
 
-static struct viewed extreme(const struct at *at, bool largest, struct viewed a, struct viewed b) {
-    struct viewed both[] = {a, b};
-    if (value_equal(a, b) || value_is_endless(at->r->c, b, largest))
-        return a;
-    if (value_is_endless(at->r->c, a, largest))
-        return b;
-    if (shape_kind(at->by->shape) != NUMBER_REAL) {
-        struct bounds x = value_bounds(at->r->c, a), y = value_bounds(at->r->c, b);
-        if (x.below && y.above && x.least >= y.largest)
-            return largest ? a : b;
-        if (y.below && x.above && y.least >= x.largest)
-            return largest ? b : a;
-    }
-    return function(at, largest ? PRIM_MAXIMUM : PRIM_MINIMUM, both, 2);
-}
-
-static struct viewed clamped(const struct at *at, struct viewed low, struct viewed value,
-                             struct viewed high) {
-    struct calculus *c = at->r->c;
-    struct bounds of = value_bounds(c, value), from = value_bounds(c, low);
-    struct bounds to = value_bounds(c, high);
-    bool above = of.below && from.above && of.least >= from.largest;
-    bool below = of.above && to.below && of.largest <= to.least;
-    bool whole = shape_kind(at->by->shape) != NUMBER_REAL;
-    if (whole && above && below)
-        return value;
-    struct viewed all[] = {low, value, high};
-    return function(at, PRIM_CLAMP, all, 3);
-}
-
 static struct viewed compared(const struct at *at, struct viewed a, struct viewed b) {
     struct calculus *c = at->r->c;
-    bool integers = shape_kind(operand_shape(at, 0)) != NUMBER_REAL;
+    bool integers = is_whole(at);
     struct viewed more = plus(at, a, negated(at, b)), less = negated(at, more);
     switch (at->by->attributes->direction) {
     case DIRECTION_GE:
@@ -215,13 +158,13 @@ static struct viewed read_two(const struct at *at, struct viewed a, struct viewe
     case PRIM_DIVIDE:
         return divided(at, a, b);
     case PRIM_REMAINDER:
-        return remainder_of(at, a, b);
+        return value_rest(at->r->c, is_whole(at), a, b, &at->all);
     case PRIM_POWER:
         return raised(at, a, b);
     case PRIM_MAXIMUM:
-        return extreme(at, true, a, b);
+        return value_extreme(at->r->c, true, is_whole(at), a, b, &at->all);
     case PRIM_MINIMUM:
-        return extreme(at, false, a, b);
+        return value_extreme(at->r->c, false, is_whole(at), a, b, &at->all);
     case PRIM_COMPARE:
         return compared(at, a, b);
     case PRIM_AND:
@@ -244,6 +187,7 @@ bool read_elements(const struct at *at, struct viewed *made) {
     else if (at->by->primitive == PRIM_SELECT)
         *made = value_select(at->r->c, a, operand_value(at, 1), operand_value(at, 2), &at->all);
     else
-        *made = clamped(at, a, operand_value(at, 1), operand_value(at, 2));
+        *made = value_clamped(at->r->c, is_whole(at), a, operand_value(at, 1), operand_value(at, 2),
+                              &at->all);
     return true;
 }

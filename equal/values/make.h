@@ -6,6 +6,7 @@
 //   range.c        what is known of integers, and of signs
 //   together.c     arrays that stand one behind the other
 //   apart.c        functions of elements; of arrays that stand so, part by part
+//   bounded.c      extremes, clamps, quotients and rests
 //   tests.c        tests
 //   laws.c         products with tests among their factors
 //   product.c      products, summed over dimensions

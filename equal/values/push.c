@@ -100,6 +100,16 @@ struct viewed normal_of_kind(struct calculus *c, int kind, uint32_t attributes,
         return value_test(c, (enum value_kind)kind, parts[0], attributes, all);
     case KIND_POINTWISE + PRIM_SELECT:
         return value_select(c, parts[0], parts[1], parts[2], all);
+    case KIND_POINTWISE + PRIM_MAXIMUM:
+    case KIND_POINTWISE + PRIM_MINIMUM:
+        return value_extreme(c, kind == KIND_POINTWISE + PRIM_MAXIMUM, attributes, parts[0],
+                             parts[1], all);
+    case KIND_POINTWISE + PRIM_CLAMP:
+        return value_clamped(c, attributes, parts[0], parts[1], parts[2], all);
+    case KIND_POINTWISE + PRIM_DIVIDE: // of integers: others are products
+        return value_quotient(c, parts[0], parts[1], all);
+    case KIND_POINTWISE + PRIM_REMAINDER:
+        return value_rest(c, attributes, parts[0], parts[1], all);
     case KIND_POINTWISE + PRIM_EXPONENTIAL:
         return value_exponential(c, parts[0], all);
     case KIND_POINTWISE + PRIM_LOG:

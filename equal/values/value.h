@@ -174,6 +174,16 @@ struct viewed value_test(struct calculus *, enum value_kind, struct viewed, bool
 struct viewed value_not(struct calculus *, struct viewed, const struct coordinates *);
 struct viewed value_select(struct calculus *, struct viewed which, struct viewed yes,
                            struct viewed no, const struct coordinates *);
+// The larger or the smaller of two, and the value where it is between the two others.
+struct viewed value_extreme(struct calculus *, bool largest, bool integers, struct viewed,
+                            struct viewed, const struct coordinates *);
+struct viewed value_clamped(struct calculus *, bool integers, struct viewed low, struct viewed,
+                            struct viewed high, const struct coordinates *);
+// The quotient of integers, towards zero, and the rest of integers or reals.
+struct viewed value_quotient(struct calculus *, struct viewed, struct viewed,
+                             const struct coordinates *);
+struct viewed value_rest(struct calculus *, bool integers, struct viewed, struct viewed,
+                         const struct coordinates *);
 // Any function of the operands' elements at the place; `attributes` 0, or what else it depends on.
 struct viewed value_pointwise(struct calculus *, int kind, uint32_t attributes,
                               const struct viewed *, uint32_t n, const struct coordinates *);
