@@ -191,23 +191,26 @@ static bool on_device(struct proof *p, struct viewed value, int64_t device, stru
     return value_move(&p->calculus, value, &by, made);
 }
 
-// Whether the values are equal on every device by itself, where what depends on its number is known.
-static bool same_on_each(struct proof *p, struct viewed expected, struct viewed found) {
-    for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
-        struct viewed one, many;
-        if (!on_device(p, expected, device, &one) || !on_device(p, found, device, &many) ||
-            !value_equal(one, many))
-            return false;
-    }
-    return true;
-}
-
 // Whether they are, or their difference is zero: that is made part by part where one of them stands together.
 static bool same_value(struct proof *p, struct viewed expected, struct viewed found,
                        const struct coordinates *all) {
     struct viewed both[] = {expected, value_scaled(&p->calculus, found, -1, 1)};
     return value_equal(expected, found) ||
            value_is_zero(&p->calculus, value_sum(&p->calculus, both, 2, all));
+}
+
+// Whether the values are equal on every device by itself, where what depends on its number is known.
+static bool same_on_each(struct proof *p, struct viewed expected, struct viewed found,
+                         const struct coordinates *all) {
+    struct coordinates own = *all;
+    own.sizes[COORDINATE_DEVICE] = 0;
+    for (int64_t device = 0; device < p->pairing->mesh.n_devices; device++) {
+        struct viewed one, many;
+        if (!on_device(p, expected, device, &one) || !on_device(p, found, device, &many) ||
+            !same_value(p, one, many, &own))
+            return false;
+    }
+    return true;
 }
 
 static bool same_block(struct comparing *x) {
@@ -227,7 +230,7 @@ static bool same_block(struct comparing *x) {
     x->can = value_move(&x->p->calculus, x->one, &one, &x->expected) &&
              value_move(&x->p->calculus, x->many, &many, &x->found);
     return x->can && (same_value(x->p, x->expected, x->found, &all) ||
-                      (x->p->each_device && same_on_each(x->p, x->expected, x->found)));
+                      (x->p->each_device && same_on_each(x->p, x->expected, x->found, &all)));
 }
 
 static bool same_from(struct comparing *x, uint32_t k) {

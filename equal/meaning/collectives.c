@@ -1,5 +1,5 @@
 // Collectives: devices' elements. The number of a device is a coordinate, of which a group's devices are digits, so a
-// collective says these digits by other coordinates: by one that is summed over, by a dimension's, or turned round.
+// collective says these digits by other coordinates: by one that is summed over, or by a dimension's.
 #include "equal/meaning/read.h"
 
 // A group's devices: pieces of the place in the group, with what each adds to the device's number.
@@ -10,36 +10,30 @@ struct group_digits {
 
 // ---- groups -----------------------------------------------------------------------------------
 
-static bool find_places(const struct device_groups *groups, struct affine *places) {
-    const uint32_t *of = groups->devices;
-    int64_t size = groups->size;
+static bool find_places(struct calculus *c, const struct device_groups *groups,
+                        struct affine *places) {
+    int64_t *numbers = ARENA_ARRAY(&c->scratch, int64_t, (size_t)groups->size + 1);
+    for (uint32_t i = 0; i < groups->size; i++)
+        numbers[i] = groups->devices[i];
     *places = affine_constant(0);
-    for (int64_t at = 1; at < size;) {
-        int64_t step = (int64_t)of[at] - of[0], extent = 1;
-        while (at * extent < size && (int64_t)of[at * extent] - of[0] == step * extent)
-            extent++;
-        while (extent > 1 && size % (at * extent) != 0)
-            extent--;
-        if (extent == 1 || step <= 0 ||
-            !affine_push(places, (struct piece){step, at, extent, 0, COORDINATE_FREE}))
+    if (!affine_add_numbers(places, numbers, 1, groups->size, COORDINATE_FREE))
+        return false;
+    for (uint32_t i = 0; i < places->n; i++)
+        if (places->pieces[i].coefficient < 0 || places->pieces[i].shift)
             return false;
-        at *= extent;
-    }
     return true;
 }
 
 static int64_t place_at(const struct affine *places, int64_t at) {
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < places->n; i++)
-        sum += places->pieces[i].coefficient *
-               (at / places->pieces[i].stride % places->pieces[i].extent);
-    return sum;
+    int64_t by_coordinate[MAX_COORDINATES] = {[COORDINATE_FREE] = at};
+    return affine_at(places, by_coordinate);
 }
 
 // False: the groups' devices are no digits of their numbers.
-static bool find_digits(const struct device_groups *groups, struct group_digits *digits) {
+static bool find_digits(struct calculus *c, const struct device_groups *groups,
+                        struct group_digits *digits) {
     digits->size = groups->size;
-    if (!find_places(groups, &digits->places))
+    if (!find_places(c, groups, &digits->places))
         return false;
     for (uint32_t g = 0; g < groups->n_groups; g++) {
         const uint32_t *of = groups->devices + (size_t)g * groups->size;
@@ -186,121 +180,6 @@ static bool exchanged(const struct collecting *x, struct viewed *made) {
     return value_move(x->at->r->c, x->value, &by, made);
 }
 
-// ---- permutations -----------------------------------------------------------------------------
-
-enum { NO_SOURCE_DEVICE = -1 };
-
-// One digit of the devices' numbers, by which each has what another one had; devices without one have zeros.
-struct turned {
-    int64_t stride, extent, shift;
-};
-
-static int64_t source_of(const struct turned *t, int64_t device) {
-    int64_t digit = device / t->stride % t->extent;
-    return device + ((digit + t->shift) % t->extent - digit) * t->stride;
-}
-
-static bool fits(const struct turned *t, const int64_t *sources, int64_t n) {
-    for (int64_t d = 0; d < n; d++)
-        if (sources[d] != NO_SOURCE_DEVICE && sources[d] != source_of(t, d))
-            return false;
-    return true;
-}
-
-static bool find_turned(const int64_t *sources, int64_t n, struct turned *t) {
-    int64_t first = 0;
-    while (first < n && sources[first] == NO_SOURCE_DEVICE)
-        first++;
-    for (t->stride = 1; t->stride <= n; t->stride++)
-        for (t->extent = 1; n % t->stride == 0 && t->extent <= n / t->stride; t->extent++) {
-            if (n / t->stride % t->extent != 0)
-                continue;
-            int64_t from = first < n ? sources[first] / t->stride % t->extent : 0;
-            t->shift = (from - first / t->stride % t->extent + t->extent) % t->extent;
-            if (fits(t, sources, n))
-                return true;
-        }
-    return false;
-}
-
-// One where devices have a source: those without are the ones at one end of the digit.
-static bool covered(const struct at *at, const struct turned *t, const int64_t *sources, int64_t n,
-                    struct viewed *factor) {
-    struct calculus *c = at->r->c;
-    int64_t least = t->extent, largest = -1;
-    for (int64_t d = 0; d < n; d++) {
-        int64_t digit = d / t->stride % t->extent;
-        if (sources[d] == NO_SOURCE_DEVICE)
-            continue;
-        least = digit < least ? digit : least;
-        largest = digit > largest ? digit : largest;
-    }
-    for (int64_t d = 0; d < n; d++) {
-        int64_t digit = d / t->stride % t->extent;
-        if ((sources[d] != NO_SOURCE_DEVICE) != (digit >= least && digit <= largest))
-            return false;
-    }
-    struct affine digit = affine_constant(0);
-    affine_push(&digit, (struct piece){1, t->stride, t->extent, 0, COORDINATE_DEVICE});
-    struct viewed place = value_index(c, &digit);
-    struct viewed above[] = {place, value_fraction(c, -least, 1)};
-    struct viewed below[] = {value_scaled(c, place, -1, 1), value_fraction(c, largest, 1)};
-    struct viewed both[] = {
-        value_test(c, KIND_AT_LEAST, value_sum(c, above, 2, &at->all), true, &at->all),
-        value_test(c, KIND_AT_LEAST, value_sum(c, below, 2, &at->all), true, &at->all)};
-    *factor = value_product(c, both, 2, 0, &at->all);
-    return true;
-}
-
-// Digits of the devices' numbers in another order: each device has what the one with these digits had. False: it is none
-// of such.
-static bool read_digits(const struct at *at, struct viewed value, const int64_t *sources, int64_t n,
-                        struct viewed *made) {
-    uint32_t *of = ARENA_ARRAY(&at->r->c->scratch, uint32_t, (size_t)n);
-    struct device_groups all = {1, (uint32_t)n, of};
-    struct group_digits digits;
-    struct substitution by = {0};
-    for (int64_t d = 0; d < n; d++) {
-        if (sources[d] == NO_SOURCE_DEVICE)
-            return false;
-        of[d] = (uint32_t)sources[d];
-    }
-    if (!find_digits(&all, &digits))
-        return false;
-    struct affine device = digits.places;
-    device.base = of[0];
-    for (uint32_t i = 0; i < device.n; i++)
-        device.pieces[i].coordinate = COORDINATE_DEVICE;
-    by.of[COORDINATE_DEVICE] = &device;
-    by.sizes[COORDINATE_DEVICE] = n;
-    return affine_normal(&device) && value_move(at->r->c, value, &by, made);
-}
-
-static bool read_permute(const struct at *at, struct viewed value, struct viewed *made) {
-    int64_t n = at->r->graph->n_devices;
-    int64_t *sources = ARENA_ARRAY(&at->r->c->scratch, int64_t, n + 1);
-    for (int64_t d = 0; d < n; d++)
-        sources[d] = NO_SOURCE_DEVICE;
-    for (uint32_t i = 0; i < at->by->attributes->n_pairs; i++)
-        sources[at->by->attributes->pairs[i].to] = at->by->attributes->pairs[i].from;
-    struct turned t;
-    struct substitution by = {0};
-    struct affine device = affine_constant(0);
-    struct viewed both[2];
-    if (!find_turned(sources, n, &t) || !covered(at, &t, sources, n, &both[0]))
-        return read_digits(at, value, sources, n, made);
-    int64_t above = t.stride * t.extent;
-    affine_push(&device, (struct piece){1, 1, t.stride, 0, COORDINATE_DEVICE});
-    affine_push(&device, (struct piece){t.stride, t.stride, t.extent, t.shift, COORDINATE_DEVICE});
-    affine_push(&device, (struct piece){above, above, n / above, 0, COORDINATE_DEVICE});
-    by.of[COORDINATE_DEVICE] = &device;
-    by.sizes[COORDINATE_DEVICE] = n;
-    if (!affine_normal(&device) || !value_move(at->r->c, value, &by, &both[1]))
-        return false;
-    *made = value_product(at->r->c, both, 2, 0, &at->all);
-    return true;
-}
-
 bool read_collective(const struct at *at, uint32_t operand, const struct array_shape *result,
                      struct viewed *made) {
     struct collecting x = {.at = at,
@@ -313,8 +192,8 @@ bool read_collective(const struct at *at, uint32_t operand, const struct array_s
         return true;
     }
     if (at->by->primitive == PRIM_COLLECTIVE_PERMUTE)
-        return read_permute(at, x.value, made);
-    if (!find_digits(at->by->attributes->groups, &x.digits))
+        return read_permutation(at, x.value, made);
+    if (!find_digits(at->r->c, at->by->attributes->groups, &x.digits))
         return false;
     switch (at->by->primitive) {
     case PRIM_ALL_REDUCE:

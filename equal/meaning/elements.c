@@ -43,7 +43,22 @@ static struct viewed divided(const struct at *at, struct viewed a, struct viewed
                         : times(at, a, power(at, b, -1, 1));
 }
 
-// ---- choices ----------------------------------------------------------------------------------
+// What is made of integers without a sign, which are never negative: a difference that might be wraps around, and is no
+// difference.
+static struct viewed without_wrapping(const struct at *at, struct viewed made,
+                                      const struct viewed *operands, uint32_t n) {
+    if (shape_kind(at->by->shape) != NUMBER_UNSIGNED)
+        return made;
+    struct bounds bounds = value_bounds(at->r->c, made);
+    return bounds.below && bounds.least >= 0 ? made : function(at, at->by->primitive, operands, n);
+}
+
+static struct viewed subtracted(const struct at *at, struct viewed a, struct viewed b) {
+    struct viewed both[] = {a, b};
+    return without_wrapping(at, plus(at, a, negated(at, b)), both, 2);
+}
+
+// ---- comparisons ------------------------------------------------------------------------------
 
 static struct viewed compared(const struct at *at, struct viewed a, struct viewed b) {
     struct calculus *c = at->r->c;
@@ -75,9 +90,11 @@ static struct viewed converted(const struct at *at, struct viewed value) {
         return value_not(c, zero, &at->all);
     }
     bool whole = value_as_index(c, value, &index, &denominator) && denominator == 1;
-    if (to == NUMBER_REAL || from != NUMBER_REAL || whole)
-        return value;
-    return function(at, PRIM_CONVERT, &value, 1);
+    if (from == NUMBER_REAL && to != NUMBER_REAL && !whole)
+        return function(at, PRIM_CONVERT, &value, 1);
+    if (from == NUMBER_INTEGER || from == NUMBER_REAL)
+        return without_wrapping(at, value, &value, 1);
+    return value;
 }
 
 // ---- truths and bits --------------------------------------------------------------------------
@@ -117,7 +134,7 @@ static struct viewed read_one(const struct at *at, struct viewed a) {
     case PRIM_CONVERT:
         return converted(at, a);
     case PRIM_NEGATE:
-        return negated(at, a);
+        return without_wrapping(at, negated(at, a), &a, 1);
     case PRIM_ABS:
         return value_is_not_negative(at->r->c, a) ? a : function(at, PRIM_ABS, &a, 1);
     case PRIM_EXPONENTIAL:
@@ -152,7 +169,7 @@ static struct viewed read_two(const struct at *at, struct viewed a, struct viewe
     case PRIM_ADD:
         return truths ? either(at, a, b) : plus(at, a, b);
     case PRIM_SUBTRACT:
-        return plus(at, a, negated(at, b));
+        return subtracted(at, a, b);
     case PRIM_MULTIPLY:
         return times(at, a, b);
     case PRIM_DIVIDE:

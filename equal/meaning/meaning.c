@@ -258,6 +258,8 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
             meanings[i] = parameters[by->attributes->index];
         else if (!read_other(&at, &meanings[i]))
             meanings[i] = unread_meaning(&at, 0, by->shape, why_unread(by->primitive));
+        if (!meanings[i].members)
+            meanings[i].value = in_device_digits(&at, meanings[i].value);
         if (r->c->serial != serial)
             note_unread(r, by, serial);
         arena_reuse(&r->c->scratch); // nothing of what is around a call lies there

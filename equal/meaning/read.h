@@ -7,7 +7,9 @@
 //   indexed.c     gather and scatter
 //   opaque.c      ops without rules
 //   mapped.c      dimensions over which these map
-//   collectives.c elements of other devices
+//   collectives.c elements of groups of devices
+//   permutations.c those of other devices
+//   numbers.c     what the device's number decides
 #ifndef PLACE_EQUAL_MEANING_READ_H
 #define PLACE_EQUAL_MEANING_READ_H
 
@@ -50,5 +52,9 @@ int mapped_dimension(const struct at *, uint32_t operand, uint32_t dimension);
 bool read_opaque(const struct at *, uint32_t member, const struct array_shape *, struct viewed *);
 bool read_collective(const struct at *, uint32_t operand, const struct array_shape *result,
                      struct viewed *);
+// What each device has of a collective-permute of the value.
+bool read_permutation(const struct at *, struct viewed, struct viewed *);
+// The value of an array of integers that depends on the device's number alone as digits of that, if it is such.
+struct viewed in_device_digits(const struct at *, struct viewed);
 
 #endif

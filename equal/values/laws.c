@@ -12,6 +12,7 @@
 #include "equal/values/laws.h"
 
 #include "equal/values/make.h"
+#include "equal/values/places.h"
 #include "equal/values/range.h"
 
 enum { MOST_LEVELS = 5 };
@@ -523,7 +524,7 @@ static bool drop_equal(struct calculus *c, struct factors *f) {
     return false;
 }
 
-static bool has_zero_test(const struct calculus *c, const struct factors *f) {
+static bool tests_zeros(const struct calculus *c, const struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++)
         if (term_kind(&c->terms, f->items[i].of) == KIND_IS_ZERO)
             return true;
@@ -535,6 +536,7 @@ bool apply_law(struct calculus *c, struct factors *f) {
         return true;
     if (sum_intervals(c, f))
         return true;
-    return has_zero_test(c, f) && (exclude(c, f) || decide_tests(c, f) || drop_following(c, f) ||
-                                   sum_single(c, f) || sum_once(c, f) || place_devices(c, f));
+    return tests_zeros(c, f) &&
+           (exclude(c, f) || decide_tests(c, f) || drop_following(c, f) || sum_single(c, f) ||
+            sum_once(c, f) || place_devices(c, f) || place_numbers(c, f));
 }

@@ -1,6 +1,7 @@
 // Between the files that make values.
 //
 //   value.c        numbers, indices, parameters, moves
+//   digits.c       numbers as digits of a coordinate
 //   operands.c     terms of operands; exponentials and scalars as such
 //   opaque.c       ops without rules
 //   range.c        what is known of integers, and of signs
@@ -9,6 +10,7 @@
 //   bounded.c      extremes, clamps, quotients and rests
 //   tests.c        tests
 //   laws.c         products with tests among their factors
+//   places.c       tests of places that are numbers
 //   product.c      products, summed over dimensions
 //   exponentials.c exponentials and logarithms
 //   sum.c          linear combinations

@@ -5,6 +5,7 @@
 #include "equal/values/apart.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
+#include "equal/values/places.h"
 #include "ir/check.h"
 
 enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64 };
@@ -225,13 +226,24 @@ static bool join_places(struct summing *s, const struct coordinates *all) {
     return false;
 }
 
-static bool has_product(const struct summing *s) {
-    for (uint32_t i = 0; i < s->n; i++) {
-        int kind = term_kind(&s->c->terms, s->items[i].of.of);
-        if (kind == KIND_PRODUCT || kind == KIND_IS_ZERO)
+static bool has_tests(const struct summing *s) {
+    for (uint32_t i = 0; i < s->n; i++)
+        if (has_zero_test(s->c, s->items[i]))
             return true;
-    }
     return false;
+}
+
+// What is there at every place of a digit, be it of the device's number or of a dimension, each by itself.
+static bool join_tested(struct summing *s, const struct coordinates *all) {
+    struct viewed made;
+    if (s->n < 2 || s->n > MOST_WITH_EXPONENTIALS || !has_tests(s))
+        return false;
+    if (all->sizes[COORDINATE_DEVICE] > 1 && join_places(s, all))
+        return true;
+    if (!stand_at_places(s->c, s->items, &s->n, all, &made))
+        return false;
+    collect(s, made);
+    return true;
 }
 
 // ---- the term ---------------------------------------------------------------------------------
@@ -348,8 +360,7 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
 
 static struct viewed finish(struct summing *s, const struct coordinates *all) {
     struct calculus *c = s->c;
-    while (s->n > 1 && s->n <= MOST_WITH_EXPONENTIALS && all->sizes[COORDINATE_DEVICE] > 1 &&
-           has_product(s) && join_places(s, all))
+    while (join_tested(s, all))
         continue;
     if (s->n == 0)
         return value_scaled(c, value_index(c, &s->index), 1, s->denominator);

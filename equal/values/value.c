@@ -230,54 +230,28 @@ struct viewed value_unknown(struct calculus *c, const struct coordinates *all) {
     return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, &view)};
 }
 
-// An index is found from its steps: the first number that differs gives the lowest piece, and so on.
-static bool find_affine(const struct literal *literal, const struct coordinates *all,
-                        struct affine *index) {
-    int64_t stride = 1;
-    *index = affine_constant(literal->integers[0]);
-    for (uint32_t k = COORDINATE_DEVICE; k-- > 0;) {
-        if (all->sizes[k] <= 1)
-            continue;
-        for (int64_t at = 1; at < all->sizes[k];) { // the piece that begins at this stride
-            int64_t step = literal->integers[at * stride] - literal->integers[0], extent = 1;
-            while (at * extent < all->sizes[k] &&
-                   literal->integers[at * extent * stride] - literal->integers[0] == step * extent)
-                extent++;
-            while (all->sizes[k] % (at * extent) != 0)
-                extent--;
-            if (extent == 1)
-                return false;
-            if (!affine_push(index, (struct piece){step, at, extent, 0, k}))
-                return false;
-            at *= extent;
-        }
-        stride *= all->sizes[k];
-    }
-    return true;
-}
-
-static int64_t affine_at(const struct affine *index, const struct coordinates *all, int64_t place) {
-    int64_t at[COORDINATE_DEVICE] = {0}, sum = index->base;
-    for (uint32_t k = COORDINATE_DEVICE; k-- > 0;)
-        if (all->sizes[k] > 1) {
-            at[k] = place % all->sizes[k];
-            place /= all->sizes[k];
-        }
-    for (uint32_t i = 0; i < index->n; i++) {
-        const struct piece *piece = &index->pieces[i];
-        sum += piece->coefficient * (at[piece->coordinate] / piece->stride % piece->extent);
-    }
-    return sum;
-}
-
+// Its base is the first number; what it adds along each dimension is found by itself.
 static bool is_affine(const struct literal *literal, const struct coordinates *all,
                       struct affine *index) {
-    if (!literal->integers || !find_affine(literal, all, index) || !affine_normal(index))
+    int64_t stride = 1, at[MAX_COORDINATES] = {0};
+    if (!literal->integers)
         return false;
-    for (int64_t i = 0; i < literal->n; i++)
-        if (affine_at(index, all, i) != literal->integers[i])
+    *index = affine_constant(literal->integers[0]);
+    for (uint32_t k = COORDINATE_DEVICE; k-- > 0; stride *= all->sizes[k] > 1 ? all->sizes[k] : 1)
+        if (all->sizes[k] > 1 &&
+            !affine_add_numbers(index, literal->integers, stride, all->sizes[k], k))
             return false;
-    return true;
+    for (int64_t i = 0; i < literal->n; i++) {
+        int64_t place = i;
+        for (uint32_t k = COORDINATE_DEVICE; k-- > 0;)
+            if (all->sizes[k] > 1) {
+                at[k] = place % all->sizes[k];
+                place /= all->sizes[k];
+            }
+        if (affine_at(index, at) != literal->integers[i])
+            return false;
+    }
+    return affine_normal(index);
 }
 
 struct viewed value_array(struct calculus *c, const struct literal *literal,

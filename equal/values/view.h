@@ -65,6 +65,11 @@ bool affine_turned(const struct affine *, int64_t extent, struct affine *);
 int64_t affine_least(const struct affine *);
 int64_t affine_largest(const struct affine *);
 bool affine_has(const struct affine *, uint32_t coordinate);
+int64_t affine_at(const struct affine *, const int64_t *places); // of coordinates, by their number
+// Adds what numbers[i * stride], where i is the place of the coordinate of so many, are more than the first: as digits of
+// it, turned or not. False: they are none.
+bool affine_add_numbers(struct affine *, const int64_t *numbers, int64_t stride, int64_t n,
+                        uint32_t coordinate);
 
 // What coordinates are in terms of others: by number, NULL where they stay; and how many places they count.
 struct substitution {
