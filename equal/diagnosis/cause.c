@@ -107,10 +107,23 @@ static int count(uint64_t results) {
     return n;
 }
 
-// The first that reaches as many of these results as any does. There is one.
+// Why an instruction is not followed; NULL: it is, or numbers say more.
+static const char *find_unread(const struct finding *f, const struct instruction *by) {
+    const struct reading *reading = f->many->reading;
+    for (uint32_t i = 0; !f->numbers && i < reading->n_unread; i++)
+        if (reading->unread[i].instruction == by)
+            return reading->unread[i].why;
+    return NULL;
+}
+
+// The first that reaches as many of the wrong results as any does. There is one. Where numbers say nothing that is what is not followed, if
+// there is such: values of which only the writing is another one come before it.
 static uint32_t find_first(struct search *s) {
     uint32_t best = s->f->many->n;
     int most = 0;
+    for (uint32_t i = 0; i < s->f->many->n; i++)
+        if (s->reaches[i] && is_wrong(s, i) && find_unread(s->f, array_at(s, i)->by))
+            return i;
     for (int scaled = 0; scaled < 2 && most == 0; scaled++)
         for (uint32_t i = 0; i < s->f->many->n; i++) {
             int n = count(s->reaches[i]);
@@ -124,14 +137,6 @@ static uint32_t find_first(struct search *s) {
 }
 
 // ---- what is wrong ----------------------------------------------------------------------------
-
-static const char *find_unread(const struct finding *f, const struct instruction *by) {
-    const struct reading *reading = f->many->reading;
-    for (uint32_t i = 0; !f->numbers && i < reading->n_unread; i++)
-        if (reading->unread[i].instruction == by)
-            return reading->unread[i].why;
-    return NULL;
-}
 
 // What is linear in an operand makes a summand of a summand, as long as all that it adds are such.
 static bool reads_summands(struct search *s, const struct traced *traced, uint32_t summand) {

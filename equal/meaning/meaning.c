@@ -130,11 +130,28 @@ static bool read_while(const struct at *at, struct meaning *made) {
     return true;
 }
 
+// All branches, of which each place has one.
+static bool read_branches(const struct at *at, struct meaning *made) {
+    const struct instruction_attributes *a = at->by->attributes;
+    struct meaning *branches = ARENA_ARRAY(at->r->c->arena, struct meaning, a->n_called + 1);
+    if (a->n_called == 0 || !can_choose_branches(at))
+        return false;
+    for (uint32_t i = 0; i < a->n_called; i++) {
+        struct meaning argument = at->meanings[at->by->operands[1 + i]];
+        const struct meaning *root = read_computation(at->r, a->called[i], &argument);
+        if (!root)
+            return false;
+        branches[i] = *root;
+    }
+    *made = choose_branches(at, branches);
+    return true;
+}
+
 static bool read_conditional(const struct at *at, struct meaning *made) {
     int64_t n, d, branch;
     const struct instruction_attributes *a = at->by->attributes;
     if (!value_number(at->r->c, operand_value(at, 0), &n, &d))
-        return false;
+        return read_branches(at, made);
     branch = shape_kind(operand_shape(at, 0)) == NUMBER_TRUTH ? n == 0 : n / d;
     if (branch < 0 || branch >= a->n_called)
         branch = a->n_called - 1;
@@ -239,7 +256,7 @@ static const char *why_unread(enum primitive primitive) {
     case PRIM_WHILE:
         return "how often it turns is not known, or too often to follow it turn by turn";
     case PRIM_CONDITIONAL:
-        return "which branch it takes is not known";
+        return "devices that take different ones meet in one of them";
     default:
         return "it has no rule";
     }

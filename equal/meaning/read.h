@@ -1,6 +1,7 @@
 // Between the files that read instructions.
 //
 //   meaning.c     computations, what is called, loops with known counts
+//   branches.c    choices of branches
 //   elements.c    functions of elements
 //   moves.c       elements at other places
 //   folds.c       products and sums over dimensions
@@ -41,6 +42,10 @@ enum primitive region_primitive(const struct graph *, uint32_t computation);
 bool fold_values(struct calculus *, enum primitive, enum number_kind, struct viewed, uint64_t mask,
                  const struct coordinates *, struct viewed *);
 
+// Whether a branch can be chosen of which it is not known which one it is: devices that take different ones must not meet
+// others there.
+bool can_choose_branches(const struct at *);
+struct meaning choose_branches(const struct at *, const struct meaning *branches);
 bool read_elements(const struct at *, struct viewed *);
 bool read_move(const struct at *, struct viewed *);
 bool read_fold(const struct at *, struct viewed *);

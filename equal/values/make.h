@@ -11,6 +11,7 @@
 //   tests.c        tests
 //   laws.c         products with tests among their factors
 //   places.c       tests of places that are numbers
+//   standing.c     sums of what is there at places each
 //   product.c      products, summed over dimensions
 //   exponentials.c exponentials and logarithms
 //   sum.c          linear combinations

@@ -10,14 +10,6 @@ struct number_test {
 };
 // False: the operand is no such test.
 bool read_number_test(struct calculus *, const struct operand *, struct number_test *);
-// Whether the value, or one of its factors, is a test of what is zero.
-bool has_zero_test(const struct calculus *, struct viewed);
-
 // Other factors than a test say the number. False: none does otherwise.
 bool place_numbers(struct calculus *, struct factors *);
-// Of a sum's items takes those that are there at a digit's places each, for all places, which are `*made` together. False:
-// there are no such.
-bool stand_at_places(struct calculus *, struct viewed *items, uint32_t *n,
-                     const struct coordinates *all, struct viewed *made);
-
 #endif

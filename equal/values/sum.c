@@ -5,7 +5,7 @@
 #include "equal/values/apart.h"
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
-#include "equal/values/places.h"
+#include "equal/values/standing.h"
 #include "ir/check.h"
 
 enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64 };

@@ -1,0 +1,14 @@
+// Sums of what is there at a digit's places each.
+#ifndef PLACE_EQUAL_VALUES_STANDING_H
+#define PLACE_EQUAL_VALUES_STANDING_H
+
+#include "equal/values/value.h"
+
+// Whether the value, or one of its factors, is a test of what is zero.
+bool has_zero_test(const struct calculus *, struct viewed);
+// Takes of a sum's items those that are there at a digit's places each, for all places, which are `*made` together. False:
+// there are no such.
+bool stand_at_places(struct calculus *, struct viewed *items, uint32_t *n,
+                     const struct coordinates *all, struct viewed *made);
+
+#endif
