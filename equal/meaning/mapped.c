@@ -21,7 +21,7 @@ static bool is_grouped(const char *others) {
     return strstr(others, "feature_group_count=") || strstr(others, "batch_group_count=");
 }
 
-// Rows of the array are mapped over, and features that the kernel makes.
+// Rows of the array are mapped over, and features that the kernel makes; over features that it reads is summed.
 static int mapped_of_convolution(const struct instruction *by, uint32_t operand, uint32_t k) {
     const char *others = by->attributes->others;
     const char *array = others ? strstr(others, "dim_labels=") : NULL;
@@ -32,9 +32,13 @@ static int mapped_of_convolution(const struct instruction *by, uint32_t operand,
     if (!kernel || !result || kernel > result)
         return NOT_MAPPED;
     uint32_t rank = by->shape->rank;
-    bool maps = operand == 0 ? labelled(array, 'b', rank) == (int)k
-                             : labelled(kernel + 1, 'o', rank) == (int)k;
-    return maps ? labelled(result + 2, operand == 0 ? 'b' : 'f', rank) : NOT_MAPPED;
+    if (labelled(array, 'b', rank) == (int)k && operand == 0)
+        return labelled(result + 2, 'b', rank);
+    if (labelled(kernel + 1, 'o', rank) == (int)k && operand == 1)
+        return labelled(result + 2, 'f', rank);
+    bool is_read = operand == 0 ? labelled(array, 'f', rank) == (int)k
+                                : labelled(kernel + 1, 'i', rank) == (int)k;
+    return is_read && rank < MAX_GRAPH_RANK ? (int)rank : NOT_MAPPED;
 }
 
 // ---- others -----------------------------------------------------------------------------------

@@ -124,6 +124,16 @@ static bool spell_instruction(struct spelling *s, const struct instruction *by, 
     return true;
 }
 
+// The places of the dimension over which is summed.
+static int64_t summed_size(const struct opaque_operand *operands, uint32_t n, uint32_t dimension) {
+    int64_t size = 1;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < operands[i].rank; k++)
+            if (operands[i].mapped[k] == (int)dimension)
+                size = operands[i].sizes[k];
+    return size;
+}
+
 bool read_opaque(const struct at *at, uint32_t member, const struct array_shape *result,
                  struct viewed *made) {
     struct spelling s = {.c = at->r->c, .graph = at->r->graph};
@@ -152,5 +162,10 @@ bool read_opaque(const struct at *at, uint32_t member, const struct array_shape 
         return false;
     struct coordinates all = coordinates_of(result, at->r->graph->n_devices);
     *made = value_opaque(s.c, value_words(s.c, s.words, s.n), operands, n, &all);
+    uint64_t summed = mapped & UINT64_C(1) << result->rank;
+    if (summed) {
+        all.sizes[result->rank] = summed_size(operands, n, result->rank);
+        *made = value_product(s.c, made, 1, summed, &all);
+    }
     return true;
 }

@@ -51,7 +51,8 @@ bool read_move(const struct at *, struct viewed *);
 bool read_fold(const struct at *, struct viewed *);
 bool read_indexed(const struct at *, struct viewed *);
 enum { NOT_MAPPED = -1 };
-// The dimension of the result, or of each of its members, that the operand's is, over which the op maps; NOT_MAPPED.
+// The dimension of the result, or of each of its members, that the operand's is, over which the op maps; or NOT_MAPPED. One
+// behind the result's last is the dimension over which is summed what the op makes at each place of it.
 int mapped_dimension(const struct at *, uint32_t operand, uint32_t dimension);
 // The result, or member of it, of an op that has no rule. False: it may depend on more than its operands.
 bool read_opaque(const struct at *, uint32_t member, const struct array_shape *, struct viewed *);
