@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "equal/graph/window.h"
 #include "equal/meaning/read.h"
 
 // XLA copies what regions make, and sums narrow types in wider ones. Casts between kinds of numbers are none of these.
@@ -122,8 +123,8 @@ static bool with_start(const struct at *at, enum primitive primitive, struct vie
     else if (primitive == PRIM_ADD && shape_kind(at->by->shape) != NUMBER_TRUTH)
         *made = value_sum(c, both, 2, &at->all);
     else if (extreme)
-        *made = value_pointwise(c, KIND_POINTWISE + (int)primitive,
-                                shape_kind(at->by->shape) != NUMBER_REAL, both, 2, &at->all);
+        *made = value_extreme(c, primitive == PRIM_MAXIMUM,
+                              shape_kind(at->by->shape) != NUMBER_REAL, both[0], both[1], &at->all);
     else
         return false;
     return true;
@@ -157,12 +158,82 @@ static bool read_reduce(const struct at *at, struct viewed *made) {
            with_start(at, primitive, value, made);
 }
 
+// ---- windows ----------------------------------------------------------------------------------
+
+// Sums of what lies in each place's window: over all places, of those whose distance is one of the window.
+struct windowing {
+    const struct at *at;
+    struct coordinates all;
+    uint64_t summed;
+    struct viewed factors[1 + 2 * MAX_GRAPH_RANK];
+    uint32_t n_factors;
+};
+
+static void add_test(struct windowing *w, const struct affine *distance) {
+    struct calculus *c = w->at->r->c;
+    w->factors[w->n_factors++] =
+        value_test(c, KIND_AT_LEAST, value_index(c, distance), true, &w->all);
+}
+
+// The operand's place, a coordinate that is summed over. False: windows do not lie side by side.
+static bool name_window(struct windowing *w, const struct window_dimension *of, uint32_t k,
+                        struct affine *place) {
+    int64_t size = operand_shape(w->at, 0)->sizes[k], n = w->at->by->shape->sizes[k];
+    struct affine behind, before;
+    if (of->stride != 1 || of->dilation != 1 || of->base_dilation != 1)
+        return false;
+    uint32_t coordinate = add_coordinate(&w->all, size);
+    w->summed |= UINT64_C(1) << coordinate;
+    *place = affine_coordinate(coordinate, size);
+    behind = *place;
+    behind.base = of->low;
+    before = affine_coordinate(k, n);
+    before.base = of->size - 1 - of->low;
+    struct affine own = affine_coordinate(k, n);
+    if (!affine_add(&behind, &own, -1) || !affine_add(&before, place, -1) ||
+        !affine_normal(&behind) || !affine_normal(&before))
+        return false;
+    add_test(w, &behind);
+    add_test(w, &before);
+    return true;
+}
+
+static bool read_windows(const struct at *at, struct viewed *made) {
+    const struct array_shape *from = operand_shape(at, 0);
+    struct windowing w = {.at = at, .all = at->all, .n_factors = 1};
+    struct affine of[MAX_GRAPH_RANK];
+    struct substitution by = {0};
+    struct window window;
+    enum number_kind kind = shape_kind(at->by->shape);
+    enum primitive primitive = region_primitive(at->r->graph, at->by->attributes->called[0]);
+    if (at->by->n_operands != 2 || primitive != PRIM_ADD || kind == NUMBER_TRUTH ||
+        !begins_with_nothing(at->r->c, primitive, kind, operand_value(at, 1)) ||
+        !window_read(at->by->attributes->others, &window) || window.rank != from->rank)
+        return false;
+    for (uint32_t k = 0; k < from->rank; k++) {
+        const struct window_dimension *dimension = &window.dimensions[k];
+        bool moves = dimension->size > 1 || dimension->low || dimension->high ||
+                     dimension->stride > 1 || dimension->base_dilation > 1;
+        of[k] = affine_coordinate(k, from->sizes[k]);
+        by.of[k] = &of[k];
+        by.sizes[k] = from->sizes[k];
+        if (moves && !name_window(&w, dimension, k, &of[k]))
+            return false;
+    }
+    if (!value_move(at->r->c, operand_value(at, 0), &by, &w.factors[0]))
+        return false;
+    *made = value_product(at->r->c, w.factors, w.n_factors, w.summed, &w.all);
+    return true;
+}
+
 bool read_fold(const struct at *at, struct viewed *made) {
     switch (at->by->primitive) {
     case PRIM_DOT:
         return read_dot(at, made);
     case PRIM_REDUCE:
         return read_reduce(at, made);
+    case PRIM_REDUCE_WINDOW:
+        return read_windows(at, made);
     default:
         return false;
     }

@@ -219,6 +219,8 @@ static bool read_other(const struct at *at, struct meaning *made) {
     case PRIM_GATHER:
     case PRIM_SCATTER:
         return read_indexed(at, &made->value);
+    case PRIM_REDUCE_WINDOW:
+        return read_fold(at, &made->value);
     default:
         break;
     }

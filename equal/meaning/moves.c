@@ -118,7 +118,29 @@ static bool read_concatenate(const struct at *at, struct viewed *made) {
     return true;
 }
 
-// Without interior padding. What is cut off comes first.
+// Puts so many elements of padding between those of a dimension.
+static bool spread(struct calculus *c, struct building *b, uint32_t k, int64_t between,
+                   struct viewed padding) {
+    int64_t n = b->all.sizes[k], sizes[] = {1, between}, all;
+    struct coordinates with = b->all;
+    struct affine of = affine_constant(0), in = affine_constant(0);
+    struct substitution by = {0};
+    uint32_t apart = add_coordinate(&with, between + 1);
+    if (apart == MAX_COORDINATES || __builtin_mul_overflow(n - 1, between + 1, &all))
+        return false;
+    struct viewed parts[] = {b->value, padding};
+    struct viewed both = value_together(c, parts, sizes, 2, apart, &with);
+    affine_push(&of, (struct piece){1, between + 1, n, 0, k});
+    affine_push(&in, (struct piece){1, 1, between + 1, 0, k});
+    by.of[k] = &of;
+    by.sizes[k] = n;
+    by.of[apart] = &in;
+    by.sizes[apart] = between + 1;
+    b->all.sizes[k] = all + 1;
+    return value_move(c, both, &by, &b->value);
+}
+
+// What is cut off comes before what is put at the ends.
 static bool read_pad(const struct at *at, struct viewed *made) {
     struct calculus *c = at->r->c;
     const struct array_shape *from = operand_shape(at, 0);
@@ -128,12 +150,13 @@ static bool read_pad(const struct at *at, struct viewed *made) {
     for (uint32_t k = 0; k < from->rank; k++) {
         const struct padding_range *range = &at->by->attributes->padding[k];
         int64_t low = range->low < 0 ? -range->low : 0, high = range->high < 0 ? -range->high : 0;
-        if (range->interior && from->sizes[k] > 1)
+        if (range->interior && from->sizes[k] > 1 && !spread(c, &b, k, range->interior, padding))
             return false;
         if ((low || high) && !cut(c, &b, k, low, b.all.sizes[k] - low - high, &b.value))
             return false;
         b.all.sizes[k] -= low + high;
-        int64_t sizes[] = {range->low + low, b.all.sizes[k], range->high + high};
+        int64_t sizes[] = {range->low > 0 ? range->low : 0, b.all.sizes[k],
+                           range->high > 0 ? range->high : 0};
         struct viewed parts[] = {padding, b.value, padding};
         b.all.sizes[k] = at->by->shape->sizes[k];
         b.value = value_together(c, parts, sizes, 3, k, &b.all);

@@ -202,6 +202,9 @@ static bool has_number(const struct unit *unit, const struct op *op) {
     return false;
 }
 
+// Half of an epsilon is no mistake that is told from rounding.
+static const double SMALL_CONSTANT = 1e-3;
+
 bool rescale_constant(struct mutant *m) {
     struct op_site site;
     if (!choose_op(m, has_number, &site))
@@ -209,7 +212,7 @@ bool rescale_constant(struct mutant *m) {
     struct attribute *attribute = choose_attribute(m, op_at(&site), 1 << KIND_REAL);
     if (attribute->real == 0)
         return false;
-    attribute->real *= 0.5;
+    attribute->real *= attribute->real < SMALL_CONSTANT ? 1000 : 0.5;
     return touched(m, op_at(&site)->span, "another constant");
 }
 
