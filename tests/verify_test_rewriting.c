@@ -687,17 +687,19 @@ static void a_long_product_is_given_up(void **state) {
     pool_free(p);
 }
 
-// A number that is no fraction of small numbers stays in its op, and so does zero.
+// A number that is no fraction of small numbers stays in its op, and so does zero, and one by which others cannot be
+// multiplied.
 static void odd_numbers_stay_in_their_ops(void **state) {
     static const double odd[] = {0, 0x1p-70, 0x1p70};
+    static const int64_t large_prime = INT64_MAX - 24;
     for (unsigned i = 0; i < 3; i++) {
         struct pool *p = pool_new(9);
         value_id x = input(p, 2), y = input(p, 2), at = count(p);
         value_id q = input(p, 5), k = input(p, 4), v = input(p, 4);
-        value_id values[] = {weighted(p, x, y, odd[i], 1), weighted(p, x, y, 1, odd[i]),
-                             heads(p, OP_ATTENTION, odd[i], (value_id[]){q, k, v, at, at}),
-                             heads(p, OP_ATTENTION, 0.75,
-                                   (value_id[]){divided(p, q, INT64_C(1) << 62), k, v, at, at})};
+        value_id values[] = {
+            weighted(p, x, y, odd[i], 1), weighted(p, x, y, 1, odd[i]),
+            heads(p, OP_ATTENTION, odd[i], (value_id[]){q, k, v, at, at}),
+            heads(p, OP_ATTENTION, 0.75, (value_id[]){divided(p, q, large_prime), k, v, at, at})};
         for (unsigned n = 0; n < 4; n++)
             assert_true(scaled_equal(p->normal[values[n]], p->judged[values[n]].value));
         pool_free(p);
