@@ -409,9 +409,31 @@ static void prove_otherwise(struct proof *p, struct equal_answer *answer) {
         compare_results(p, answer); // finds the first of those that are left
 }
 
-// What is not proved is executed: what differs needs no other way, and what does not is looked at in others. The many are
-// followed as they are executed; if they cannot be, by their terms.
-static void judge_unproved(struct proof *p, struct equal_answer *answer,
+// Laws are those of the reals, and a program may write what is none. So what is proved is executed, too, where that takes
+// little, and what differs then is not equal.
+static bool is_checked(const struct proof *p) {
+    return interpreter_is_cheap(p->one) && interpreter_is_cheap(p->many);
+}
+
+static void contradict(struct proof *p, const struct witness *witness,
+                       struct equal_answer *answer) {
+    uint32_t result = witness->difference.result;
+    p->first = (struct unproved){.result = result,
+                                 .expected = result_value(&p->of_one, result),
+                                 .found = result_value(&p->of_many, result)};
+    answer->is_contradicted = true;
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        answer->results[i].is_proved = witness->relative[i] <= LEAST_DIFFERENCE;
+    answer->n_proved = 0;
+    for (uint32_t i = 0; i < answer->n_results; i++)
+        answer->n_proved += answer->results[i].is_proved;
+    p->first.n_unproved = answer->n_results - answer->n_proved;
+    p->first.is_contradicted = true;
+}
+
+// Executes both programs. What is not proved and differs needs no other way, and what does not is looked at in others. The
+// many are followed as they are executed; if they cannot be, by their terms.
+static void judge_executed(struct proof *p, struct equal_answer *answer,
                            struct diagnostics *diagnostics) {
     struct arena arena = {0};
     struct trace one, many;
@@ -420,9 +442,11 @@ static void judge_unproved(struct proof *p, struct equal_answer *answer,
     struct observer *observers[] = {&one.observer, &many.observer};
     struct witness witness =
         find_witness(p->pairing, p->one, p->many, &p->assumptions, observers, &arena);
-    if (witness.kind != WITNESS_DIFFERENT)
+    if (witness.kind == WITNESS_DIFFERENT && answer->verdict == EQUAL_PROVED)
+        contradict(p, &witness, answer);
+    else if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
         prove_otherwise(p, answer);
-    if (answer->verdict == EQUAL_PROVED) {
+    if (answer->verdict == EQUAL_PROVED && !answer->is_contradicted) {
         arena_free(&arena);
         return;
     }
@@ -475,8 +499,8 @@ const struct equal_answer *equal_judge(const struct equal_question *question, st
     answer->n_many = n_instructions(p->many);
     say_layouts(p, answer);
     say_assumptions(p, answer);
-    if (answer->verdict != EQUAL_PROVED)
-        judge_unproved(p, answer, diagnostics);
+    if (answer->verdict != EQUAL_PROVED || is_checked(p))
+        judge_executed(p, answer, diagnostics);
     calculus_free(&p->calculus);
     return answer;
 }

@@ -32,6 +32,7 @@ struct equal_answer {
     enum equal_verdict verdict;
     struct equal_result *results;
     uint32_t n_results, n_proved;
+    bool is_contradicted;    // it was proved, but executed, they differ: laws hold of numbers only
     uint32_t n_one, n_many;  // instructions of the texts
     struct equal_axis *axes; // of the mesh
     uint32_t n_axes;

@@ -2,7 +2,8 @@
 //
 // usage: equal_table FOLDER ...
 // A line for each folder whose verdict is not what it should be: a wrong program that is accepted, a right one that is
-// refuted or not proved, a mistake whose line is not named. Then the table. Status 1: a wrong one is accepted, a right
+// refuted or not proved, a mistake whose line is not named. One that laws accept and execution refutes counts as accepted.
+// Then the table. Status 1: a wrong one is accepted, a right
 // one refuted, a text not understood, or one on which the verdict takes too much. Each pair has a process of its own.
 #include <inttypes.h>
 #include <signal.h>
@@ -40,6 +41,7 @@ struct asked {
     struct diagnostics *diagnostics;
     struct pair_sources pair;
     int answer;
+    bool is_contradicted; // by execution, which is no merit of the laws
 };
 
 static double seconds_now(void) {
@@ -59,6 +61,7 @@ static void ask(struct asked *asked, struct table *table) {
     const struct equal_answer *answer = equal_judge(&question, &asked->arena, asked->diagnostics);
     table->seconds += seconds_now() - begin;
     asked->answer = answer ? (int)answer->verdict : NOT_UNDERSTOOD;
+    asked->is_contradicted = answer && answer->is_contradicted;
 }
 
 // What a verdict says, as text. To be freed.
@@ -94,6 +97,8 @@ static void print_row(const char *folder, const char *what, const char *said) {
 
 static void enter(struct table *table, const char *folder, struct asked *asked, enum truth truth) {
     char *said = said_of(asked);
+    if (asked->is_contradicted && truth == TRUTH_DIFFERENT)
+        asked->answer = EQUAL_PROVED;
     table->counts[truth][asked->answer]++;
     if (truth == TRUTH_EQUAL && asked->answer != EQUAL_PROVED)
         print_row(folder, answer_words[asked->answer], said);

@@ -42,7 +42,8 @@ struct unproved {
     uint32_t result;
     struct viewed expected, found;
     struct coordinates all;
-    uint32_t n_unproved; // of all results
+    uint32_t n_unproved;  // of all results
+    bool is_contradicted; // it was proved; executed, it differs
 };
 
 // The cause of what is wrong: of the result that is not proved or, where numbers are known, of all those that differ by

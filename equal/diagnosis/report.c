@@ -3,6 +3,7 @@
 #include "equal/diagnosis/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "equal/values/print.h"
 
@@ -108,6 +109,23 @@ static void add_expected(const struct reporting *r, struct diagnostic *d) {
                         place ? place : by->name);
 }
 
+// What is no number is printed with a sign that says nothing.
+static double without_sign(double number) {
+    return isnan(number) ? fabs(number) : number;
+}
+
+static void add_contradiction(const struct reporting *r, struct diagnostic *d) {
+    if (!r->of->is_contradicted)
+        return;
+    if (r->witness->infinities)
+        diagnostic_note(d,
+                        "the laws of real numbers make it equal: what is infinite, or no number, "
+                        "has none, and one of the programs writes such");
+    else
+        diagnostic_note(d, "the laws of real numbers make it equal; that they do is a mistake of "
+                           "placec, which its makers would like to know");
+}
+
 static void add_witness(const struct reporting *r, struct diagnostic *d) {
     const struct difference *x = &r->witness->difference;
     const struct array_layout *layout = &r->pairing->results[x->result];
@@ -118,7 +136,9 @@ static void add_witness(const struct reporting *r, struct diagnostic *d) {
         diagnostic_note(d,
                         "executed on inputs drawn at random, device %u has %.6g at [%s] of result "
                         "`%s`, one device %.6g",
-                        x->device, x->many, index, layout->name, x->one);
+                        x->device, without_sign(x->many), index, layout->name,
+                        without_sign(x->one));
+        add_contradiction(r, d);
         return;
     }
     if (r->witness->kind == WITNESS_SAME)

@@ -81,12 +81,70 @@ static bool is_too_large(const struct pairing *pairing) {
     return bytes > MAX_INTERPRETED_BYTES / 4;
 }
 
+enum infinity { FINITE, MINUS_INFINITY, PLUS_INFINITY, NO_NUMBER };
+
+static enum infinity infinity_of(const struct literal *literal) {
+    enum infinity of = FINITE;
+    for (int64_t n = 0; literal && literal->reals && n < literal->n; n++) {
+        double number = literal->reals[n];
+        enum infinity is = isfinite(number) ? FINITE
+                           : isnan(number)  ? NO_NUMBER
+                           : number < 0     ? MINUS_INFINITY
+                                            : PLUS_INFINITY;
+        if (is != FINITE)
+            of = of == FINITE || of == is ? is : NO_NUMBER;
+    }
+    return of;
+}
+
+// Whether the operand changes nothing, as one does with which a fold begins, or from which the larger one is taken.
+static bool is_neutral(const struct graph *graph, const struct instruction *by, uint32_t operand,
+                       enum infinity is) {
+    enum primitive primitive = by->primitive;
+    if (primitive == PRIM_REDUCE || primitive == PRIM_REDUCE_WINDOW) {
+        const struct computation *region = &graph->computations[by->attributes->called[0]];
+        if (operand < by->n_operands / 2)
+            return false;
+        primitive = region->instructions[region->root].primitive;
+    }
+    return primitive == PRIM_MAXIMUM   ? is == MINUS_INFINITY
+           : primitive == PRIM_MINIMUM ? is == PLUS_INFINITY
+                                       : false;
+}
+
+// Whether something is made of a number that is infinite, or none, as a mask is that is added or chosen.
+static bool uses_infinities(const struct graph *graph, const struct computation *of,
+                            struct arena *arena) {
+    enum infinity *is = ARENA_ARRAY(arena, enum infinity, of->n + 1);
+    for (uint32_t i = 0; i < of->n; i++) {
+        const struct instruction *by = &of->instructions[i];
+        is[i] = infinity_of(by->attributes->literal);
+        for (uint32_t k = 0; k < by->n_operands; k++) {
+            enum infinity operand = is[by->operands[k]];
+            if (operand == FINITE || is_neutral(graph, by, k, operand))
+                continue;
+            if (by->primitive != PRIM_BROADCAST && by->primitive != PRIM_RESHAPE)
+                return true;
+            is[i] = operand;
+        }
+    }
+    return is[of->root] != FINITE;
+}
+
+static bool writes_infinities(const struct graph *graph, struct arena *arena) {
+    for (uint32_t i = 0; i < graph->n_computations; i++)
+        if (uses_infinities(graph, &graph->computations[i], arena))
+            return true;
+    return false;
+}
+
 struct witness find_witness(const struct pairing *pairing, const struct graph *one,
                             const struct graph *many, const struct assumptions *assumptions,
                             struct observer *const *observers, struct arena *arena) {
     struct witness witness = {.kind = WITNESS_NONE, .why = "the arrays are too large"};
     uint64_t state = 1;
     bool fits = !is_too_large(pairing);
+    witness.infinities = writes_infinities(one, arena) || writes_infinities(many, arena);
     for (size_t manner = 0; manner < sizeof manners / sizeof *manners && fits; manner++) {
         const struct array **wholes =
             ARENA_ARRAY(arena, const struct array *, pairing->n_parameters + 1);
@@ -100,8 +158,10 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
         }
         witness.difference = comparison.greatest;
         witness.relative = comparison.relative;
-        if (isinf(comparison.greatest.relative) || isnan(comparison.greatest.relative))
-            continue; // what is no number shows nothing
+        // What is no number because others became too large or too small shows nothing.
+        if (isinf(comparison.greatest.relative) &&
+            (!witness.infinities || manners[manner].size > 1))
+            continue;
         witness.kind =
             comparison.greatest.relative > LEAST_DIFFERENCE ? WITNESS_DIFFERENT : WITNESS_SAME;
         if (witness.kind == WITNESS_DIFFERENT)

@@ -10,6 +10,7 @@ struct witness {
     enum witness_kind kind;
     struct difference difference; // WITNESS_DIFFERENT: where it is greatest
     const double *relative;       // by result; NULL: they were not executed
+    bool infinities;              // a program writes a number that is infinite, or none
     const char *why;              // WITNESS_NONE: why they cannot be executed
 };
 

@@ -38,6 +38,8 @@ static const int64_t MAX_INTERPRETED_OPERATIONS = INT64_C(1) << 31; // on elemen
 uint32_t interpreted_devices(const struct graph *);
 // False, and why and where as below: what the entry computation alone takes is too much. Needs no inputs.
 bool interpreter_has_room(const struct graph *, const char **why, const struct instruction **at);
+// Whether executing it takes so little that it may be done beside a proof, as far as the entry computation says.
+bool interpreter_is_cheap(const struct graph *);
 // Executes the entry computation on each of these devices, which meet in collectives. `inputs`: by device, then by
 // parameter, of the parameters' shapes. NULL: it cannot be executed, and `*why` says why ("rng", too many bytes,
 // devices that do not meet), `*at` which instruction of which computation, where there is one. `observer`: NULL: none.

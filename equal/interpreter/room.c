@@ -6,6 +6,10 @@ uint32_t interpreted_devices(const struct graph *graph) {
     return graph->is_partitioned ? graph->n_devices : 1;
 }
 
+// What an instruction takes at least, in operations on elements, and what executing a graph may take beside a proof: some
+// hundredths of a second.
+enum { LEAST_OPERATIONS = 50, CHEAP_OPERATIONS = 1 << 22 };
+
 // The elements that an instruction makes for certain. What is called may return what it was given.
 static int64_t elements_made(const struct computation *entry,
                              const struct instruction *instruction) {
@@ -45,5 +49,15 @@ bool interpreter_has_room(const struct graph *graph, const char **why,
         if (!add(&operations, operations_on(entry, *at), n_devices, MAX_INTERPRETED_OPERATIONS))
             return false;
     }
+    return true;
+}
+
+bool interpreter_is_cheap(const struct graph *graph) {
+    const struct computation *entry = &graph->computations[graph->entry];
+    int64_t n_devices = interpreted_devices(graph), operations = 0;
+    for (uint32_t i = 0; i < entry->n; i++)
+        if (!add(&operations, LEAST_OPERATIONS + operations_on(entry, &entry->instructions[i]),
+                 n_devices, CHEAP_OPERATIONS))
+            return false;
     return true;
 }

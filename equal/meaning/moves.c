@@ -118,26 +118,44 @@ static bool read_concatenate(const struct at *at, struct viewed *made) {
     return true;
 }
 
-// Puts so many elements of padding between those of a dimension.
-static bool spread(struct calculus *c, struct building *b, uint32_t k, int64_t between,
-                   struct viewed padding) {
-    int64_t n = b->all.sizes[k], sizes[] = {1, between}, all;
+// Puts so many elements of padding behind each of a dimension: elements and places behind them are digits.
+static bool put_behind(struct calculus *c, struct building *b, uint32_t k, int64_t behind,
+                       struct viewed padding) {
+    int64_t n = b->all.sizes[k], sizes[] = {1, behind}, all;
     struct coordinates with = b->all;
     struct affine of = affine_constant(0), in = affine_constant(0);
     struct substitution by = {0};
-    uint32_t apart = add_coordinate(&with, between + 1);
-    if (apart == MAX_COORDINATES || __builtin_mul_overflow(n - 1, between + 1, &all))
+    uint32_t apart = add_coordinate(&with, behind + 1);
+    if (apart == MAX_COORDINATES || __builtin_mul_overflow(n, behind + 1, &all))
         return false;
     struct viewed parts[] = {b->value, padding};
     struct viewed both = value_together(c, parts, sizes, 2, apart, &with);
-    affine_push(&of, (struct piece){1, between + 1, n, 0, k});
-    affine_push(&in, (struct piece){1, 1, between + 1, 0, k});
+    affine_push(&of, (struct piece){1, behind + 1, n, 0, k});
+    affine_push(&in, (struct piece){1, 1, behind + 1, 0, k});
     by.of[k] = &of;
     by.sizes[k] = n;
     by.of[apart] = &in;
-    by.sizes[apart] = between + 1;
-    b->all.sizes[k] = all + 1;
+    by.sizes[apart] = behind + 1;
+    b->all.sizes[k] = all;
     return value_move(c, both, &by, &b->value);
+}
+
+// Puts so many elements of padding between those of a dimension: behind all but the last.
+static bool put_between(struct calculus *c, struct building *b, uint32_t k, int64_t between,
+                        struct viewed padding) {
+    int64_t n = b->all.sizes[k];
+    struct building first = *b;
+    struct viewed last;
+    if (!cut(c, b, k, n - 1, 1, &last) || !cut(c, b, k, 0, n - 1, &first.value))
+        return false;
+    first.all.sizes[k] = n - 1;
+    if (!put_behind(c, &first, k, between, padding))
+        return false;
+    struct viewed parts[] = {first.value, last};
+    int64_t sizes[] = {first.all.sizes[k], 1};
+    b->all.sizes[k] = sizes[0] + 1;
+    b->value = value_together(c, parts, sizes, 2, k, &b->all);
+    return true;
 }
 
 // What is cut off comes before what is put at the ends.
@@ -150,7 +168,8 @@ static bool read_pad(const struct at *at, struct viewed *made) {
     for (uint32_t k = 0; k < from->rank; k++) {
         const struct padding_range *range = &at->by->attributes->padding[k];
         int64_t low = range->low < 0 ? -range->low : 0, high = range->high < 0 ? -range->high : 0;
-        if (range->interior && from->sizes[k] > 1 && !spread(c, &b, k, range->interior, padding))
+        if (range->interior && from->sizes[k] > 1 &&
+            !put_between(c, &b, k, range->interior, padding))
             return false;
         if ((low || high) && !cut(c, &b, k, low, b.all.sizes[k] - low - high, &b.value))
             return false;
