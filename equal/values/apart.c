@@ -148,7 +148,8 @@ struct viewed value_pointwise(struct calculus *c, int kind, uint32_t attributes,
         operands[i] = operand_of(c, values[i]);
     if (!join_operands(c, operands, n, 0, value_commutes(kind), &joined))
         return value_unknown(c, all);
-    if (made_by_parts(c, &function, operands, n, &joined, &made))
+    if (made_of_dissolved(c, &function, operands, n, &joined, &made) ||
+        made_by_parts(c, &function, operands, n, &joined, &made))
         return made;
     return value_of_operands(c, kind, attributes, operands, n, &joined);
 }

@@ -4,16 +4,6 @@
 
 #include "equal/values/make.h"
 
-// What makes a value of operands over the same coordinates, and reads of them, but along those in the mask, the elements
-// at its place alone.
-struct element_function {
-    struct viewed (*make)(struct calculus *, const struct element_function *, const struct viewed *,
-                          uint32_t n, const struct coordinates *);
-    int kind;
-    uint32_t attributes;
-    uint64_t folded; // of the coordinates
-};
-
 // What the function makes of operands that are joined, part by part along a dimension along which some of them stand
 // together. False: none does, or it cannot be said.
 bool made_by_parts(struct calculus *, const struct element_function *, const struct operand *,

@@ -2,6 +2,7 @@
 #include "equal/values/make.h"
 
 static const struct normal_forms forms = {
+    .move = normal_move,
     .read = normal_read,
     .sum = normal_sum,
     .product = normal_product,

@@ -1,6 +1,6 @@
 // Between the files that make values.
 //
-//   value.c        numbers, indices, parameters, moves
+//   value.c        numbers, indices, parameters
 //   digits.c       numbers as digits of a coordinate
 //   operands.c     terms of operands; exponentials and scalars as such
 //   opaque.c       ops without rules
@@ -17,6 +17,7 @@
 //   sum.c          linear combinations
 //   pointwise.c    powers and choices; folds
 //   push.c         what is read of a term
+//   flat.c         moves; values of which a range falls on no digits
 //   turns.c        inputs that are read in turns
 //   calculus.c     the table of normal forms
 #ifndef PLACE_EQUAL_VALUES_MAKE_H
@@ -34,6 +35,15 @@ static inline struct viewed value_of_term(struct calculus *c, struct scaled of,
 }
 // The part of what stands together that the view says (together.c). False: it lies in no part alone.
 bool read_standing(struct calculus *, struct scaled, const struct view *, struct viewed *);
+// The same of what is along whole coordinates (flat.c). False: it is read on no digits of what it is of.
+bool read_flat(struct calculus *, struct scaled, const struct view *, struct viewed *);
+// What such a term is of, as a view over its dimensions, and these as the view says them; and whether that has all places
+// of a dimension by more digits than one (flat.c).
+struct scaled open_flat(const struct calculus *, struct term, const struct view *,
+                        struct view *inner, struct substitution *);
+bool is_told_by_digits(const struct calculus *, struct term);
+// Coordinates, as large as the view needs them.
+struct coordinates coordinates_of_view(const struct view *);
 static inline bool is_test_kind(int kind) {
     return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
 }
@@ -52,6 +62,20 @@ struct viewed value_of_operands(struct calculus *, int kind, uint32_t attributes
 // The same with its dimensions that are not folded.
 struct viewed value_of_joined(struct calculus *, int kind, const struct operand *, uint32_t n,
                               const struct joined *);
+// What makes a value of operands over the same coordinates, and reads of them, but along those in the mask, the elements
+// at its place alone.
+struct element_function {
+    struct viewed (*make)(struct calculus *, const struct element_function *, const struct viewed *,
+                          uint32_t n, const struct coordinates *);
+    int kind;
+    uint32_t attributes;
+    uint64_t folded; // of the coordinates
+};
+
+// What the function makes of operands that are joined, where some of them are read on digits of what they are of (flat.c).
+// False: none is.
+bool made_of_dissolved(struct calculus *, const struct element_function *, const struct operand *,
+                       uint32_t n, const struct joined *, struct viewed *);
 // A scalar with others as its scale in normal form.
 struct viewed value_normal_scalar(struct calculus *, struct viewed);
 
@@ -71,7 +95,8 @@ struct split_product {
 bool split_product(struct calculus *, struct viewed, bool exponentials, uint32_t most,
                    const struct coordinates *, struct split_product *);
 
-// What value_of_term, value_sum, value_product and value_exponential call, and functions of elements.
+// What value_move, value_of_term, value_sum, value_product and value_exponential call, and functions of elements.
+bool normal_move(struct calculus *, struct viewed, const struct substitution *, struct viewed *);
 struct viewed normal_read(struct calculus *, struct scaled, const struct view *);
 struct viewed normal_sum(struct calculus *, const struct viewed *, uint32_t n,
                          const struct coordinates *);

@@ -26,6 +26,18 @@ uint32_t add_coordinate(struct coordinates *all, int64_t size) {
     return MAX_COORDINATES;
 }
 
+struct coordinates coordinates_of_view(const struct view *view) {
+    struct coordinates all = {{0}};
+    for (uint32_t d = 0; d < view->n; d++)
+        for (uint32_t i = 0; i < view->of[d].n; i++) {
+            const struct piece *piece = &view->of[d].pieces[i];
+            int64_t size = piece->stride * piece->extent;
+            if (all.sizes[piece->coordinate] < size)
+                all.sizes[piece->coordinate] = size;
+        }
+    return all;
+}
+
 bool unfold_view(const int64_t *flags, const int64_t *sizes, uint32_t n, const struct view *view,
                  struct coordinates *all, uint64_t *folded, struct view *whole) {
     uint32_t at = 0;

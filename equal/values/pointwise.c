@@ -1,6 +1,7 @@
 // Powers and choices of elements; and folds.
 #include "equal/values/laws.h"
 #include "equal/values/make.h"
+#include "ir/check.h"
 
 // ---- powers -----------------------------------------------------------------------------------
 
@@ -159,6 +160,13 @@ struct viewed value_select(struct calculus *c, struct viewed which, struct viewe
 
 // ---- folds ------------------------------------------------------------------------------------
 
+static struct viewed fold_again(struct calculus *c, const struct element_function *function,
+                                const struct viewed *values, uint32_t n,
+                                const struct coordinates *all) {
+    CHECK(n == 1);
+    return value_fold(c, (enum value_kind)function->kind, values[0], function->folded, all);
+}
+
 struct viewed value_fold(struct calculus *c, enum value_kind kind, struct viewed value,
                          uint64_t folded, const struct coordinates *all) {
     struct coordinates inner = *all;
@@ -174,6 +182,12 @@ struct viewed value_fold(struct calculus *c, enum value_kind kind, struct viewed
     }
     if (!join_operands(c, &operand, 1, folded, false, &joined))
         return value_unknown(c, all);
+    struct joined_space space;
+    struct viewed made;
+    joined_coordinates(&joined, &space);
+    struct element_function fold = {.make = fold_again, .kind = kind, .folded = space.folded};
+    if (made_of_dissolved(c, &fold, &operand, 1, &joined, &made))
+        return made;
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)
         folds |= joined.folded[d];

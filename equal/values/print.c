@@ -85,6 +85,8 @@ static const char *kind_name(int kind) {
         return "any";
     case KIND_JOINED:
         return "together";
+    case KIND_FLAT:
+        return "flat";
     case KIND_AT_LEAST:
         return "not_negative";
     case KIND_ABOVE:

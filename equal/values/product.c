@@ -484,6 +484,14 @@ static bool multiply_parts(struct calculus *c, const struct factors *f, const st
     return made_by_parts(c, &product, f->items, f->n, joined, made);
 }
 
+static bool multiply_dissolved(struct calculus *c, const struct factors *f,
+                               const struct joined *joined, struct viewed *made) {
+    struct joined_space space;
+    joined_coordinates(joined, &space);
+    struct element_function product = {.make = multiply_part, .folded = space.folded};
+    return made_of_dissolved(c, &product, f->items, f->n, joined, made);
+}
+
 static struct viewed finish(struct calculus *c, struct factors *f, const struct coordinates *left) {
     struct joined joined;
     int64_t times;
@@ -491,7 +499,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
         !count_all_unused(f, &joined, &times))
         return value_unknown(c, left);
     struct viewed made;
-    if ((c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
+    if (multiply_dissolved(c, f, &joined, &made) ||
+        (c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
         expand_square(c, f, &joined, &made) || split_tested(c, f, &joined, &made) ||

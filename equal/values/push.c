@@ -42,33 +42,43 @@ static bool is_whole_view(const struct calculus *c, struct term term, const stru
 
 // ---- said of operands -------------------------------------------------------------------------
 
-// Coordinates, as large as the view needs them.
-static struct coordinates coordinates_of_view(const struct view *view) {
-    struct coordinates all = {{0}};
-    for (uint32_t d = 0; d < view->n; d++)
-        for (uint32_t i = 0; i < view->of[d].n; i++) {
-            const struct piece *piece = &view->of[d].pieces[i];
+// Coordinates, with those that stand for others.
+static void add_coordinates_of(struct coordinates *all, const struct substitution *by) {
+    for (uint32_t k = 0; by && k < MAX_COORDINATES; k++)
+        for (uint32_t i = 0; by->of[k] && i < by->of[k]->n; i++) {
+            const struct piece *piece = &by->of[k]->pieces[i];
             int64_t size = piece->stride * piece->extent;
-            if (all.sizes[piece->coordinate] < size)
-                all.sizes[piece->coordinate] = size;
+            if (all->sizes[piece->coordinate] < size)
+                all->sizes[piece->coordinate] = size;
         }
-    return all;
 }
 
+// Where coordinates are replaced, these are no more.
+static void remove_replaced(struct coordinates *all, const struct substitution *by) {
+    struct coordinates made = {{0}};
+    add_coordinates_of(&made, by);
+    for (uint32_t k = 0; by && k < MAX_COORDINATES; k++)
+        if (by->of[k])
+            all->sizes[k] = made.sizes[k];
+}
+
+// `by`: coordinates are replaced in parts; NULL: none are.
 static bool open_all(struct calculus *c, struct term term, const struct view *view,
-                     struct viewed *parts) {
+                     const struct substitution *by, struct viewed *parts) {
     for (uint32_t i = 0; i < term_node(&c->terms, term)->n_parts; i++) {
         struct operand part;
         if (!open_part(c, (struct scaled){term, SCALE_ONE}, view, i, &part))
             return false;
         struct scaled of = {part.of, part.scale};
         parts[i] = value_of_term(c, of, &part.view);
+        if (by && !value_move(c, parts[i], by, &parts[i]))
+            return false;
     }
     return true;
 }
 
 static bool push_folded(struct calculus *c, struct term term, const struct view *view,
-                        struct viewed *made) {
+                        const struct substitution *by, struct viewed *made) {
     const int64_t *flags = value_attributes(c, term);
     struct coordinates all = coordinates_of_view(view);
     uint32_t n = (uint32_t)*flags++, n_parts = term_node(&c->terms, term)->n_parts;
@@ -76,9 +86,11 @@ static bool push_folded(struct calculus *c, struct term term, const struct view 
     struct view whole;
     uint64_t folded = 0;
     int kind = term_kind(&c->terms, term);
+    add_coordinates_of(&all, by);
     if (!unfold_view(flags, flags + n, n, view, &all, &folded, &whole) ||
-        !open_all(c, term, &whole, parts))
+        !open_all(c, term, &whole, by, parts))
         return false;
+    remove_replaced(&all, by);
     *made = kind == KIND_PRODUCT ? value_product(c, parts, n_parts, folded, &all)
                                  : value_fold(c, (enum value_kind)kind, parts[0], folded, &all);
     return true;
@@ -120,26 +132,41 @@ struct viewed normal_of_kind(struct calculus *c, int kind, uint32_t attributes,
 }
 
 static bool push_pointwise(struct calculus *c, struct term term, const struct view *view,
-                           struct viewed *made) {
+                           const struct substitution *by, struct viewed *made) {
     const struct node_key *key = term_node(&c->terms, term)->key;
     uint32_t n = term_node(&c->terms, term)->n_parts;
     struct viewed *parts = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     struct coordinates all = coordinates_of_view(view);
-    if (!open_all(c, term, view, parts))
+    add_coordinates_of(&all, by);
+    if (!open_all(c, term, view, by, parts))
         return false;
+    remove_replaced(&all, by);
     *made = normal_of_kind(c, key->kind, key->attributes, parts, n, &all);
     return true;
 }
 
 static bool push(struct calculus *c, struct term term, const struct view *view,
-                 struct viewed *made) {
+                 const struct substitution *by, struct viewed *made) {
     int kind = term_kind(&c->terms, term);
     if (kind >= KIND_PRODUCT && kind <= KIND_ANY)
-        return push_folded(c, term, view, made);
+        return push_folded(c, term, view, by, made);
     if (kind == NODE_SUM || kind == KIND_POWER || kind == KIND_AT_LEAST || kind == KIND_ABOVE ||
         kind == KIND_IS_ZERO || kind >= KIND_POINTWISE)
-        return push_pointwise(c, term, view, made);
+        return push_pointwise(c, term, view, by, made);
     return false;
+}
+
+// What is along whole coordinates, read at some of their places only. It is made of its parts' where it tells all of a
+// dimension's places apart, which they may know as one.
+static bool push_flat(struct calculus *c, struct term term, const struct view *view,
+                      struct viewed *made) {
+    struct substitution by = {0};
+    struct view inner;
+    struct scaled part = open_flat(c, term, view, &inner, &by);
+    if (!is_told_by_digits(c, term) || !push(c, part.of, &inner, &by, made))
+        return false;
+    made->of.scale = scale_product(&c->terms, made->of.scale, part.scale);
+    return true;
 }
 
 // ---- all of it --------------------------------------------------------------------------------
@@ -151,6 +178,8 @@ struct viewed normal_read(struct calculus *c, struct scaled of, const struct vie
         made = value_index(c, &view->of[0]);
     } else if (kind == KIND_JOINED) {
         return read_standing(c, of, view, &made) ? made : as_it_is;
+    } else if (kind == KIND_FLAT && read_flat(c, of, view, &made)) {
+        return made;
     } else if (is_whole_view(c, of.of, view)) {
         return as_it_is;
     } else {
@@ -160,7 +189,8 @@ struct viewed normal_read(struct calculus *c, struct scaled of, const struct vie
         if (added) {
             struct viewed none = {{of.of, SCALE_ONE}, as_it_is.view};
             ARENA_PUSH(c->arena, c->pushed, c->n_pushed, c->cap_pushed, none);
-            if (push(c, of.of, view, &made))
+            if (kind == KIND_FLAT ? push_flat(c, of.of, view, &made)
+                                  : push(c, of.of, view, NULL, &made))
                 c->pushed[at] = made;
         }
         made = c->pushed[at];

@@ -59,6 +59,15 @@ static struct bounds clamped(struct bounds low, struct bounds of, struct bounds 
 
 static struct bounds bounds_of(struct calculus *c, struct scaled of, int depth);
 
+// Bounds of what a view is of, of an index those of the places that it says.
+static struct bounds viewed_bounds(struct calculus *c, struct term view, int depth) {
+    struct scaled inner = term_part(&c->terms, view, 0);
+    if (term_kind(&c->terms, inner.of) != KIND_INDEX)
+        return bounds_of(c, inner, depth + 1);
+    const int64_t *words = value_attributes(c, view);
+    return value_bounds(c, (struct viewed){inner, (view_id)words[1 + words[0]]});
+}
+
 static struct bounds part_bounds(struct calculus *c, struct term of, uint32_t i, int depth) {
     struct scaled part = term_part(&c->terms, of, i);
     if (term_kind(&c->terms, part.of) != KIND_VIEW)
@@ -68,8 +77,7 @@ static struct bounds part_bounds(struct calculus *c, struct term of, uint32_t i,
     if (term_kind(&c->terms, inner.of) != KIND_INDEX)
         return bounds_of(c, inner, depth + 1);
     const int64_t *words = value_attributes(c, part.of);
-    struct viewed index = {inner, (view_id)words[1 + words[0]]};
-    return value_bounds(c, index);
+    return value_bounds(c, (struct viewed){inner, (view_id)words[1 + words[0]]});
 }
 
 // Whether a part of a product tests that another one is not negative.
@@ -145,6 +153,8 @@ static struct bounds kind_bounds(struct calculus *c, struct term of, int depth) 
         return larger(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
     case KIND_POINTWISE + PRIM_MINIMUM:
         return smaller(part_bounds(c, of, 0, depth), part_bounds(c, of, 1, depth));
+    case KIND_FLAT:
+        return viewed_bounds(c, of, depth);
     default:
         return made;
     }
@@ -224,6 +234,7 @@ static bool term_is_not_negative(const struct calculus *c, struct term of, int d
     case KIND_LARGEST:
     case KIND_LEAST:
     case KIND_JOINED:
+    case KIND_FLAT:
         return parts_are_not_negative(c, of, 0, depth);
     default:
         return false;

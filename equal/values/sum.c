@@ -348,8 +348,9 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
     struct operand *items = opened_items(s);
     if (!join_operands(c, items, s->n, 0, true, &joined))
         return value_unknown(c, all);
-    if (made_by_parts(c, &(struct element_function){.make = sum_of_part}, items, s->n, &joined,
-                      &pulled))
+    struct element_function sum = {.make = sum_of_part};
+    if (made_of_dissolved(c, &sum, items, s->n, &joined, &pulled) ||
+        made_by_parts(c, &sum, items, s->n, &joined, &pulled))
         return pulled;
     struct scaled of = sum_term(c, items, s->n, &joined.space);
     value_set_space(c, of.of, &joined.space);

@@ -1,4 +1,4 @@
-// What values are made of: their spaces, numbers, indices, parameters, constants, and moves; see value.h.
+// What values are made of: their spaces, numbers, indices, parameters and constants; see value.h.
 #include "equal/values/value.h"
 
 #include <math.h>
@@ -272,16 +272,4 @@ struct viewed value_array(struct calculus *c, const struct literal *literal,
         term_leaf(&c->builder, KIND_ARRAY, value_words(c, words, space.n + 2), false, 0);
     value_set_space(c, term, &space);
     return (struct viewed){{term, SCALE_ONE}, view_intern(&c->views, &view)};
-}
-
-// ---- moves ------------------------------------------------------------------------------------
-
-bool value_move(struct calculus *c, struct viewed value, const struct substitution *by,
-                struct viewed *moved) {
-    struct view view, made;
-    view_get(&c->views, value.view, &view);
-    if (!view_substitute(&view, by, &made))
-        return false;
-    *moved = value_of_term(c, value.of, &made);
-    return true;
 }

@@ -36,8 +36,9 @@ enum value_kind {                  // of terms, beside those of the algebra
     KIND_LEAST,
     KIND_ALL, // of truths
     KIND_ANY,
-    KIND_JOINED,   // parts one behind the other along the first dimension; attributes: their sizes
-    KIND_POWER,    // attributes: numerator and denominator of the exponent
+    KIND_JOINED, // parts one behind the other along the first dimension; attributes: their sizes
+    KIND_FLAT,   // along whole coordinates what it reads by digits; attributes: those of KIND_VIEW
+    KIND_POWER,  // attributes: numerator and denominator of the exponent
     KIND_AT_LEAST, // one where the operand is not negative, else zero
     KIND_ABOVE,    // one where it is positive
     KIND_IS_ZERO,
@@ -66,6 +67,7 @@ struct turn_list; // turns.h
 // of a term may be made anew of what is read of its parts. Who makes one of these calls it here.
 struct calculus;
 struct normal_forms {
+    bool (*move)(struct calculus *, struct viewed, const struct substitution *, struct viewed *);
     struct viewed (*read)(struct calculus *, struct scaled, const struct view *);
     struct viewed (*sum)(struct calculus *, const struct viewed *, uint32_t n,
                          const struct coordinates *);
@@ -143,7 +145,10 @@ struct viewed value_unknown(struct calculus *, const struct coordinates *);
 struct viewed value_array(struct calculus *, const struct literal *, const struct coordinates *);
 
 // The value with coordinates replaced (view.h). False: it cannot be said.
-bool value_move(struct calculus *, struct viewed, const struct substitution *, struct viewed *);
+static inline bool value_move(struct calculus *c, struct viewed value,
+                              const struct substitution *by, struct viewed *moved) {
+    return c->forms->move(c, value, by, moved);
+}
 
 // In all that follows operands are values over the same coordinates, and so is the result.
 static inline struct viewed value_sum(struct calculus *c, const struct viewed *values, uint32_t n,
