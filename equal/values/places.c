@@ -20,6 +20,31 @@ bool read_number_test(struct calculus *c, const struct operand *test, struct num
     return of->number >= 0 && of->number < of->digit.extent;
 }
 
+// Pieces of one test stand in one order.
+static bool piece_before(const struct piece *a, const struct piece *b) {
+    return a->coordinate != b->coordinate ? a->coordinate < b->coordinate : a->stride < b->stride;
+}
+
+bool read_turn_test(struct calculus *c, const struct operand *test, struct turn_test *of) {
+    struct operand tested;
+    struct affine index;
+    int64_t denominator;
+    if (term_kind(&c->terms, test->of) != KIND_IS_ZERO ||
+        !open_part(c, (struct scaled){test->of, SCALE_ONE}, &test->view, 0, &tested) ||
+        !value_as_index(c, value_of_operand(c, &tested), &index, &denominator) || index.n != 2 ||
+        index.base != 0 || index.pieces[0].coefficient != -index.pieces[1].coefficient ||
+        index.pieces[0].extent != index.pieces[1].extent)
+        return false;
+    bool turned = piece_before(&index.pieces[1], &index.pieces[0]);
+    of->digits[0] = index.pieces[turned];
+    of->digits[1] = index.pieces[!turned];
+    of->turn = of->digits[1].shift - of->digits[0].shift;
+    of->turn = (of->turn + index.pieces[0].extent) % index.pieces[0].extent;
+    for (int i = 0; i < 2; i++)
+        of->digits[i].shift = of->digits[i].coefficient = 0;
+    return true;
+}
+
 // The coordinate where its digit is the number.
 static bool placed_coordinate(const struct number_test *test, int64_t size, struct affine *made) {
     int64_t stride = test->digit.stride, end = stride * test->digit.extent;

@@ -1,4 +1,4 @@
-// Tests of whether a digit of a coordinate is a number.
+// Tests of whether a digit of a coordinate is a number, or another digit.
 #ifndef PLACE_EQUAL_VALUES_PLACES_H
 #define PLACE_EQUAL_VALUES_PLACES_H
 
@@ -10,6 +10,13 @@ struct number_test {
 };
 // False: the operand is no such test.
 bool read_number_test(struct calculus *, const struct operand *, struct number_test *);
+// A test of whether two digits of as many places are one, of which one is turned so far.
+struct turn_test {
+    struct piece digits[2]; // without coefficients and shifts
+    int64_t turn;
+};
+bool read_turn_test(struct calculus *, const struct operand *, struct turn_test *);
+
 // Other factors than a test say the number. False: none does otherwise.
 bool place_numbers(struct calculus *, struct factors *);
 #endif

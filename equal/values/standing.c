@@ -1,6 +1,7 @@
-// What is there at each number of a digit stands together along it:
+// What is there at each number of a digit stands together along it, and what is there at each turn of one is there everywhere:
 //
 //   sum(n: is_zero(i - n) f(n)) = [f(0), f(1), ...](i)          for all places n of i
+//   sum(n: is_zero(i - j turned by n) f) = f                    for all turns n of j
 #include "equal/values/standing.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "equal/values/places.h"
 #include "equal/values/together.h"
 
-enum { MOST_NUMBERS = 64, MOST_ITEMS = 256 };
+enum { MOST_NUMBERS = 64 };
 
 bool has_zero_test(const struct calculus *c, struct viewed value) {
     int kind = term_kind(&c->terms, value.of.of);
@@ -24,24 +25,18 @@ bool has_zero_test(const struct calculus *c, struct viewed value) {
     return any;
 }
 
-// A summand of which a factor is a test of the digit, and its other factors.
-struct placed {
-    struct number_test test;
-    struct viewed rest;
-    bool is; // there is such a factor
-};
+// ---- factors that test ------------------------------------------------------------------------
 
-static bool same_digit(const struct piece *a, const struct piece *b) {
-    return memcmp(a, b, sizeof *a) == 0;
-}
+// Reads a test; `*into` says of which digit, if that matters.
+typedef bool read_test(struct calculus *, const struct operand *, void *into);
 
-// `digit` NULL: of any.
-static bool split_placed(struct calculus *c, struct viewed value, const struct piece *digit,
-                         const struct coordinates *all, struct placed *placed) {
+// A summand as a test that is one of its factors, and the others. False: it has no such.
+static bool split_off(struct calculus *c, struct viewed value, const struct coordinates *all,
+                      read_test *reads, void *into, struct viewed *rest) {
     struct split_product split = {.n = 1, .apart = {value}};
     struct viewed factors[MAX_SPLIT + 1];
     uint32_t n = 0;
-    placed->is = false;
+    bool is = false;
     if (!has_zero_test(c, value))
         return false;
     if (term_kind(&c->terms, value.of.of) == KIND_PRODUCT) {
@@ -54,24 +49,81 @@ static bool split_placed(struct calculus *c, struct viewed value, const struct p
     }
     for (uint32_t i = 0; i < split.n; i++) {
         struct operand factor = operand_of(c, split.apart[i]);
-        struct number_test test;
-        if (!placed->is && read_number_test(c, &factor, &test) &&
-            (!digit || same_digit(digit, &test.digit))) {
-            placed->test = test;
-            placed->is = true;
-        } else {
+        if (!is && reads(c, &factor, into))
+            is = true;
+        else
             factors[n++] = split.apart[i];
-        }
     }
     factors[n++] = split.rest;
-    if (placed->is)
-        placed->rest = value_product(c, factors, n, 0, all);
-    return placed->is;
+    if (is)
+        *rest = value_product(c, factors, n, 0, all);
+    return is;
+}
+
+static void keep(struct viewed *items, uint32_t *n, const bool *gone) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < *n; i++)
+        if (!gone[i])
+            items[left++] = items[i];
+    *n = left;
+}
+
+// ---- turns ------------------------------------------------------------------------------------
+
+static bool reads_turn(struct calculus *c, const struct operand *test, void *into) {
+    return read_turn_test(c, test, into);
+}
+
+bool stand_at_turns(struct calculus *c, struct viewed *items, uint32_t *n,
+                    const struct coordinates *all, struct viewed *made) {
+    struct turn_test *tests = ARENA_ARRAY(&c->scratch, struct turn_test, *n + 1);
+    struct viewed *rests = ARENA_ARRAY(&c->scratch, struct viewed, *n + 1);
+    bool *has = ARENA_ARRAY(&c->scratch, bool, *n + 1),
+         *same = ARENA_ARRAY(&c->scratch, bool, *n + 1);
+    for (uint32_t i = 0; i < *n; i++)
+        has[i] = split_off(c, items[i], all, reads_turn, &tests[i], &rests[i]);
+    for (uint32_t i = 0; i < *n; i++) {
+        uint64_t turns = 0;
+        int64_t extent = tests[i].digits[0].extent;
+        if (!has[i] || extent > MOST_NUMBERS)
+            continue;
+        for (uint32_t k = 0; k < *n; k++) {
+            same[k] = has[k] && value_equal(rests[i], rests[k]) &&
+                      memcmp(tests[i].digits, tests[k].digits, sizeof tests[i].digits) == 0 &&
+                      !(turns >> tests[k].turn & 1);
+            turns |= (uint64_t)same[k] << (same[k] ? tests[k].turn : 0);
+        }
+        if (turns != UINT64_MAX >> (64 - extent))
+            continue;
+        keep(items, n, same);
+        *made = rests[i];
+        return true;
+    }
+    return false;
+}
+
+// ---- numbers ----------------------------------------------------------------------------------
+
+// A summand of which a factor is a test of the digit, and its other factors.
+struct placed {
+    struct number_test test;
+    const struct piece *only; // the digit; NULL: any
+    struct viewed rest;
+};
+
+static bool reads_number(struct calculus *c, const struct operand *test, void *into) {
+    struct placed *placed = into;
+    struct number_test of;
+    if (!read_number_test(c, test, &of) ||
+        (placed->only && memcmp(placed->only, &of.digit, sizeof of.digit) != 0))
+        return false;
+    placed->test = of;
+    return true;
 }
 
 // What the summands are together at each place of the digit, along a coordinate of its own; then it is read along the digit.
-static bool together_along(struct calculus *c, const struct placed *placed, uint32_t n,
-                           const struct piece *digit, const struct coordinates *all,
+static bool together_along(struct calculus *c, const struct placed *placed, const bool *is,
+                           uint32_t n, const struct piece *digit, const struct coordinates *all,
                            struct viewed *made) {
     struct viewed parts[MOST_NUMBERS], *rests = ARENA_ARRAY(&c->scratch, struct viewed, n + 1);
     int64_t sizes[MOST_NUMBERS];
@@ -84,7 +136,7 @@ static bool together_along(struct calculus *c, const struct placed *placed, uint
     for (int64_t number = 0; number < digit->extent; number++) {
         uint32_t n_rests = 0;
         for (uint32_t i = 0; i < n; i++)
-            if (placed[i].is && placed[i].test.number == number)
+            if (is[i] && placed[i].test.number == number)
                 rests[n_rests++] = placed[i].rest;
         if (n_rests == 0)
             return false;
@@ -100,22 +152,20 @@ static bool together_along(struct calculus *c, const struct placed *placed, uint
 
 bool stand_at_places(struct calculus *c, struct viewed *items, uint32_t *n,
                      const struct coordinates *all, struct viewed *made) {
-    struct placed *placed = ARENA_ARRAY(&c->scratch, struct placed, *n + 1), first;
-    if (*n > MOST_ITEMS)
-        return false;
+    struct placed *placed = ARENA_ARRAY(&c->scratch, struct placed, *n + 1);
+    bool *is = ARENA_ARRAY(&c->scratch, bool, *n + 1);
     for (uint32_t i = 0; i < *n; i++) {
-        if (!split_placed(c, items[i], NULL, all, &first) ||
+        struct placed first = {.only = NULL};
+        if (!split_off(c, items[i], all, reads_number, &first, &first.rest) ||
             first.test.digit.extent > MOST_NUMBERS || first.test.digit.extent > *n)
             continue;
-        for (uint32_t k = 0; k < *n; k++)
-            split_placed(c, items[k], &first.test.digit, all, &placed[k]);
-        if (!together_along(c, placed, *n, &first.test.digit, all, made))
+        for (uint32_t k = 0; k < *n; k++) {
+            placed[k].only = &first.test.digit;
+            is[k] = split_off(c, items[k], all, reads_number, &placed[k], &placed[k].rest);
+        }
+        if (!together_along(c, placed, is, *n, &first.test.digit, all, made))
             continue;
-        uint32_t left = 0;
-        for (uint32_t k = 0; k < *n; k++)
-            if (!placed[k].is)
-                items[left++] = items[k];
-        *n = left;
+        keep(items, n, is);
         return true;
     }
     return false;

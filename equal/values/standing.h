@@ -6,6 +6,10 @@
 
 // Whether the value, or one of its factors, is a test of what is zero.
 bool has_zero_test(const struct calculus *, struct viewed);
+// Takes of a sum's items those that are there where two digits are one, for all turns of one of them, which are `*made` then.
+// False: there are no such.
+bool stand_at_turns(struct calculus *, struct viewed *items, uint32_t *n,
+                    const struct coordinates *, struct viewed *made);
 // Takes of a sum's items those that are there at a digit's places each, for all places, which are `*made` together. False:
 // there are no such.
 bool stand_at_places(struct calculus *, struct viewed *items, uint32_t *n,

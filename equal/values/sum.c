@@ -161,70 +161,7 @@ static bool pull_exponential(struct summing *s, const struct coordinates *all,
     return true;
 }
 
-// ---- places of devices ------------------------------------------------------------------------
-
-// An item as a test of a device's place, and the rest. False: it has none.
-static bool split_place(struct calculus *c, struct viewed value, const struct coordinates *all,
-                        struct place_test *place, struct viewed *rest) {
-    struct split_product split;
-    bool found = false;
-    if (term_kind(&c->terms, value.of.of) == KIND_IS_ZERO) {
-        *rest = value_fraction(c, 1, 1);
-        rest->of.scale = value.of.scale;
-        struct operand test = operand_of(c, value);
-        return read_place_test(c, &test, place);
-    }
-    if (term_kind(&c->terms, value.of.of) != KIND_PRODUCT ||
-        !split_product(c, value, false, MAX_SPLIT, all, &split))
-        return false;
-    struct viewed factors[MAX_SPLIT + 1];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < split.n; i++) {
-        struct operand factor = operand_of(c, split.apart[i]);
-        if (!found && read_place_test(c, &factor, place))
-            found = true;
-        else
-            factors[n++] = split.apart[i];
-    }
-    factors[n++] = split.rest;
-    *rest = value_product(c, factors, n, 0, all);
-    return found;
-}
-
-// What is there at each turn of a device's digit is there everywhere.
-static bool join_places(struct summing *s, const struct coordinates *all) {
-    struct calculus *c = s->c;
-    struct place_test *places = ARENA_ARRAY(&c->scratch, struct place_test, s->n + 1);
-    struct viewed *rests = ARENA_ARRAY(&c->scratch, struct viewed, s->n + 1);
-    bool *has = ARENA_ARRAY(&c->scratch, bool, s->n + 1);
-    for (uint32_t i = 0; i < s->n; i++)
-        has[i] = split_place(c, s->items[i], all, &places[i], &rests[i]);
-    for (uint32_t i = 0; i < s->n; i++) {
-        uint64_t turns = 0;
-        int64_t extent = places[i].device.extent;
-        bool *same = ARENA_ARRAY(&c->scratch, bool, s->n + 1);
-        for (uint32_t k = 0; has[i] && extent <= 64 && k < s->n; k++) {
-            struct piece device = places[k].device;
-            int64_t shift = device.shift;
-            device.shift = places[i].device.shift;
-            same[k] = has[k] && value_equal(rests[i], rests[k]) &&
-                      memcmp(&device, &places[i].device, sizeof device) == 0 &&
-                      memcmp(&places[k].other, &places[i].other, sizeof device) == 0 &&
-                      !(turns >> shift & 1);
-            turns |= (uint64_t)same[k] << (same[k] ? shift : 0);
-        }
-        if (!has[i] || extent > 64 || turns != UINT64_MAX >> (64 - extent))
-            continue;
-        uint32_t n = 0;
-        for (uint32_t k = 0; k < s->n; k++)
-            if (!same[k])
-                s->items[n++] = s->items[k];
-        s->n = n;
-        collect(s, rests[i]);
-        return true;
-    }
-    return false;
-}
+// ---- places -----------------------------------------------------------------------------------
 
 static bool has_tests(const struct summing *s) {
     for (uint32_t i = 0; i < s->n; i++)
@@ -233,14 +170,13 @@ static bool has_tests(const struct summing *s) {
     return false;
 }
 
-// What is there at every place of a digit, be it of the device's number or of a dimension, each by itself.
+// What is there at every place, or turn, of a digit, each by itself.
 static bool join_tested(struct summing *s, const struct coordinates *all) {
     struct viewed made;
     if (s->n < 2 || s->n > MOST_WITH_EXPONENTIALS || !has_tests(s))
         return false;
-    if (all->sizes[COORDINATE_DEVICE] > 1 && join_places(s, all))
-        return true;
-    if (!stand_at_places(s->c, s->items, &s->n, all, &made))
+    if (!stand_at_turns(s->c, s->items, &s->n, all, &made) &&
+        !stand_at_places(s->c, s->items, &s->n, all, &made))
         return false;
     collect(s, made);
     return true;
