@@ -214,6 +214,28 @@ static bool has_numbers_of(struct counterparts *r, uint32_t many, uint32_t one) 
     return true;
 }
 
+// ---- what changes nothing --------------------------------------------------------------------
+
+static bool changes_nothing(const struct traced *traced) {
+    switch (traced->by->primitive) {
+    case PRIM_RESHAPE:
+    case PRIM_BITCAST:
+    case PRIM_BROADCAST:
+    case PRIM_TRANSPOSE:
+    case PRIM_COPY:
+    case PRIM_CONVERT:
+        return traced->n_operands == 1;
+    default:
+        return false;
+    }
+}
+
+static uint32_t skip(const struct trace *trace, uint32_t at) {
+    while (changes_nothing(&trace->arrays[at]))
+        at = trace->arrays[at].operands[0];
+    return at;
+}
+
 // ---- instructions that do the same ------------------------------------------------------------
 
 static bool is_commutative(enum primitive primitive) {
@@ -315,6 +337,31 @@ static struct matching_operands match_in_order(struct counterparts *r, const str
     return m;
 }
 
+// Whether a device has other numbers than one device where both have whole arrays of one shape: of integers and truths
+// there are few, so arrays of which nothing else is known may have them as often.
+static bool differs_in_place(const struct counterparts *r, uint32_t many, uint32_t one) {
+    const struct array *const *found = of_many(r, many)->values;
+    const struct array *const *expected = of_one(r, one)->values;
+    if (!found || !found[0] || !expected || found[0]->reals || expected[0]->reals ||
+        found[0]->shape->rank != expected[0]->shape->rank)
+        return false;
+    for (uint32_t k = 0; k < found[0]->shape->rank; k++)
+        if (found[0]->shape->sizes[k] != expected[0]->shape->sizes[k])
+            return false;
+    return memcmp(found[0]->integers, expected[0]->integers,
+                  (size_t)found[0]->shape->n_elements * sizeof *found[0]->integers) != 0;
+}
+
+// Where all operands are the same as far as their numbers tell: the one that has them elsewhere.
+static uint32_t find_misplaced(const struct counterparts *r, const struct traced *many,
+                               const struct traced *one, bool turned) {
+    for (uint32_t k = 0; k < many->n_operands; k++)
+        if (differs_in_place(r, skip(r->numbers->many, many->operands[k]),
+                             skip(r->numbers->one, operand_of(one, k, turned))))
+            return k;
+    return NOWHERE;
+}
+
 static struct matching_operands match(struct counterparts *r, const struct traced *many,
                                       const struct traced *one) {
     struct matching_operands straight = match_in_order(r, many, one, false);
@@ -346,29 +393,9 @@ static uint32_t find_partner(struct counterparts *r, uint32_t at, struct matchin
 
 // ---- backwards, side by side ------------------------------------------------------------------
 
-static bool changes_nothing(const struct traced *traced) {
-    switch (traced->by->primitive) {
-    case PRIM_RESHAPE:
-    case PRIM_BITCAST:
-    case PRIM_BROADCAST:
-    case PRIM_TRANSPOSE:
-    case PRIM_COPY:
-    case PRIM_CONVERT:
-        return traced->n_operands == 1;
-    default:
-        return false;
-    }
-}
-
 static bool moves(const struct traced *traced) {
     enum primitive_class class = primitive_rows[traced->by->primitive].class;
     return (class == PRIMITIVE_MOVE || class == PRIMITIVE_COLLECTIVE) && traced->n_operands > 0;
-}
-
-static uint32_t skip(const struct trace *trace, uint32_t at) {
-    while (changes_nothing(&trace->arrays[at]))
-        at = trace->arrays[at].operands[0];
-    return at;
 }
 
 // Whether elements may come to lie elsewhere than they should: on other devices, or at a place that is computed.
@@ -461,6 +488,8 @@ static bool step_to_operand(struct counterparts *r, struct following *f) {
     const struct traced *many = of_many(r, f->found), *one = of_one(r, f->expected);
     struct matching_operands m = match(r, many, one);
     if (m.other == NOWHERE)
+        m.other = find_misplaced(r, many, one, m.turned);
+    if (m.other == NOWHERE)
         m.other = m.open;
     if (m.other == NOWHERE) {
         f->mismatch = (struct mismatch){MISMATCH_MADE, f->found, f->found, f->expected};
@@ -519,6 +548,8 @@ struct mismatch reference_operands(struct counterparts *r, uint32_t at) {
     if (partner == NOWHERE || (m.n_same == 0 && !place_weight(r, at, partner)))
         return none;
     const struct traced *many = of_many(r, at), *one = of_one(r, partner);
+    if (m.other == NOWHERE)
+        m.other = find_misplaced(r, many, one, m.turned);
     if (m.other != NOWHERE)
         return reference_instead(r, at, many->operands[m.other],
                                  operand_of(one, m.other, m.turned));
