@@ -543,6 +543,56 @@ static bool join_exponentials(struct calculus *c, struct factors *f) {
     return false;
 }
 
+// The inverse of a number and a multiple of the exponential: the numbers a and b of 1 / (a + b e). False: it is no such.
+static bool is_inverse_with(struct calculus *c, const struct operand *inverse,
+                            struct viewed exponential, int64_t a[2], int64_t b[2]) {
+    struct operand sum, part;
+    const int64_t *exponent =
+        term_kind(&c->terms, inverse->of) == KIND_POWER ? value_attributes(c, inverse->of) : NULL;
+    if (!exponent || exponent[0] != -1 || exponent[1] != 1 ||
+        !open_part(c, (struct scaled){inverse->of, SCALE_ONE}, &inverse->view, 0, &sum) ||
+        term_kind(&c->terms, sum.of) != NODE_SUM || term_node(&c->terms, sum.of)->n_parts != 2)
+        return false;
+    bool has[2] = {false, false};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!open_part(c, (struct scaled){sum.of, SCALE_ONE}, &sum.view, i, &part))
+            return false;
+        part.scale = scale_product(&c->terms, part.scale, sum.scale);
+        struct viewed value = value_of_operand(c, &part);
+        const struct scale *scale = scale_get(&c->terms, value.of.scale);
+        if (value_number(c, value, &a[0], &a[1])) {
+            has[0] = true;
+            continue;
+        }
+        b[0] = scale->numerator;
+        b[1] = scale->denominator;
+        has[1] = scale_is_fraction(scale) && term_equal(value.of.of, exponential.of.of) &&
+                 value.view == exponential.view;
+    }
+    return has[0] && has[1];
+}
+
+// An exponential over a sum with it, as what is left of a logistic function that is differentiated:
+//
+//   e / (a + b e) = (1 - a / (a + b e)) / b
+static bool divide_exponential(struct calculus *c, struct factors *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = 0; k < f->n; k++) {
+            struct viewed exponential = value_of_operand(c, &f->items[i]);
+            int64_t a[2], b[2];
+            if (i == k || !is_exponential(c, exponential) ||
+                !is_inverse_with(c, &f->items[k], exponential, a, b))
+                continue;
+            struct viewed inverse = value_of_operand(c, &f->items[k]);
+            struct viewed both[] = {value_fraction(c, 1, 1), value_scaled(c, inverse, -a[0], a[1])};
+            struct viewed rest = value_scaled(c, value_sum(c, both, 2, &f->all), b[1], b[0]);
+            f->items[i] = operand_of(c, rest);
+            f->items[k] = f->items[--f->n];
+            return true;
+        }
+    return false;
+}
+
 static struct viewed multiply(struct calculus *c, const struct viewed *values, uint32_t n,
                               uint64_t summed, const struct coordinates *all) {
     struct factors f;
@@ -551,7 +601,8 @@ static struct viewed multiply(struct calculus *c, const struct viewed *values, u
     for (uint32_t i = 0; i < n; i++)
         if (!collect(c, &f, values[i]))
             return value_unknown(c, &left);
-    while (!f.is_zero && (apply_law(c, &f) || join_exponentials(c, &f)))
+    while (!f.is_zero &&
+           (apply_law(c, &f) || join_exponentials(c, &f) || divide_exponential(c, &f)))
         if (!collect_again(c, &f))
             return value_unknown(c, &left);
     return f.is_zero ? value_zero(c) : finish(c, &f, &left);
