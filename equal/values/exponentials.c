@@ -36,9 +36,9 @@ static uint8_t doubt_of_node(const struct calculus *c, uint32_t node) {
         struct scaled part = term_part(&c->terms, term, i);
         doubt |= c->doubts[part.of.node] | doubt_of_scale(c, part.scale);
     }
-    if (kind == KIND_LARGEST || kind == KIND_LEAST)
-        return doubt & DOUBT_UNKNOWN;
-    if (kind == KIND_POINTWISE + PRIM_SELECT && doubt & DOUBT_INFINITE)
+    if (kind == KIND_LARGEST || kind == KIND_LEAST) // something is not masked
+        return doubt & ~MASKED_INFINITE;
+    if ((kind == KIND_POINTWISE + PRIM_SELECT || kind == KIND_JOINED) && doubt & DOUBT_INFINITE)
         return (doubt & ~DOUBT_INFINITE) | MASKED_INFINITE;
     return doubt;
 }

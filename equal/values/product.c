@@ -295,6 +295,33 @@ static bool split_tested(struct calculus *c, const struct factors *f, const stru
     return false;
 }
 
+// Of a sum whose summands in part lack what is summed over, each part by itself, as means are that are taken away:
+//
+//   sum(d: f (x + m)) = sum(d: f x) + m sum(d: f)                         where m lacks d
+static bool split_mixed(struct calculus *c, const struct factors *f, const struct joined *joined,
+                        struct viewed *made) {
+    struct joined_space space;
+    joined_coordinates(joined, &space);
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t d = 0; d < joined->space.n; d++) {
+            struct viewed split[2], factors[MAX_PRODUCT], summands[2];
+            if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
+                !operand_has(&f->items[i], d) || !split_sum(c, &f->items[i], d, &space.all, split))
+                continue;
+            for (int lacks = 0; lacks < 2; lacks++) {
+                for (uint32_t o = 0; o < f->n; o++)
+                    factors[o] = o == i ? split[lacks] : value_of_operand(c, &f->items[o]);
+                summands[lacks] = value_product(c, factors, f->n, space.folded, &space.all);
+            }
+            struct coordinates left = without(&space.all, space.folded);
+            struct viewed sum = value_sum(c, summands, 2, &left);
+            if (!value_move(c, sum, &space.back, made))
+                *made = value_unknown(c, &f->all);
+            return true;
+        }
+    return false;
+}
+
 // ---- sums of sums -----------------------------------------------------------------------------
 
 // Some places of a dimension, behind `base`: those of all digits that are left.
@@ -417,15 +444,17 @@ static bool sum_in_parts(struct calculus *c, const struct factors *f, const stru
 
 // ---- products of a sum ------------------------------------------------------------------------
 
-// The one factor that is a sum, of not too many summands. False: there is none, or more.
+// A factor that is a sum, where all of them together are not too many summands. False: there is none.
 static bool find_sum(const struct calculus *c, const struct factors *f, uint32_t *sum) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < f->n; i++)
+    uint64_t n = 1;
+    bool any = false;
+    for (uint32_t i = 0; i < f->n && n <= MOST_TURNS_OF; i++)
         if (term_kind(&c->terms, f->items[i].of) == NODE_SUM) {
+            n *= term_node(&c->terms, f->items[i].of)->n_parts;
             *sum = i;
-            n++;
+            any = true;
         }
-    return n == 1 && f->n > 1 && term_node(&c->terms, f->items[*sum].of)->n_parts <= MOST_TURNS_OF;
+    return any && f->n > 1 && n <= MOST_TURNS_OF;
 }
 
 // Multiplies each summand with the other factors, where nothing is summed over; but not with exponentials, which leave a
@@ -504,7 +533,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
         expand_square(c, f, &joined, &made) || split_tested(c, f, &joined, &made) ||
-        (c->distributes && multiply_summands(c, f, &joined, &made)))
+        (c->distributes &&
+         (split_mixed(c, f, &joined, &made) || multiply_summands(c, f, &joined, &made))))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)
