@@ -146,7 +146,7 @@ struct viewed value_pointwise(struct calculus *c, int kind, uint32_t attributes,
     CHECK(n <= MAX_POINTWISE);
     for (uint32_t i = 0; i < n; i++)
         operands[i] = operand_of(c, values[i]);
-    if (!join_operands(c, operands, n, 0, value_commutes(kind), &joined))
+    if (!join_flat(c, operands, n, 0, value_commutes(kind), &joined))
         return value_unknown(c, all);
     if (made_of_dissolved(c, &function, operands, n, &joined, &made) ||
         made_by_parts(c, &function, operands, n, &joined, &made))

@@ -139,9 +139,10 @@ static bool over_dimensions(const struct flattening *f, const struct affine *ind
     return affine_normal(made);
 }
 
-static bool make_flat(struct calculus *c, struct flattening *f, struct scaled of,
-                      struct viewed *made) {
-    const struct space *own = value_space(c, of.of);
+// The term, not yet read where it may be on digits of what it is of.
+static bool make_flat(struct calculus *c, struct flattening *f, struct term of,
+                      struct operand *made) {
+    const struct space *own = value_space(c, of);
     struct space space = {.n = f->n};
     struct view inner = {.n = f->view->n}, outer = {.n = f->n};
     for (uint32_t i = 0; i < f->n; i++) {
@@ -167,12 +168,65 @@ static bool make_flat(struct calculus *c, struct flattening *f, struct scaled of
     int64_t words[MAX_DIMENSIONS + 2] = {space.n};
     memcpy(words + 1, space.sizes, space.n * sizeof *words);
     words[1 + space.n] = view_intern(&c->views, &inner);
-    struct part part = part_of(of.of);
+    struct part part = part_of(of);
     struct term term =
         term_make(&c->builder, KIND_FLAT, 0, value_words(c, words, space.n + 2), &part, 1);
     value_set_space(c, term, &space);
-    *made = value_of_term(c, (struct scaled){term, of.scale}, &outer);
+    made->of = term;
+    view_copy(&made->view, &outer);
     return true;
+}
+
+// ---- operands ---------------------------------------------------------------------------------
+
+static struct coordinates coordinates_of_operands(const struct operand *operands, uint32_t n) {
+    struct coordinates all = {{0}};
+    for (uint32_t i = 0; i < n; i++) {
+        struct coordinates own = coordinates_of_view(&operands[i].view);
+        for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+            if (own.sizes[k] > all.sizes[k])
+                all.sizes[k] = own.sizes[k];
+    }
+    return all;
+}
+
+static bool has_digit(const struct affine *index, const struct coordinates *all) {
+    for (uint32_t i = 0; i < index->n; i++)
+        if (index->pieces[i].extent < all->sizes[index->pieces[i].coordinate])
+            return true;
+    return false;
+}
+
+// The operand along whole coordinates, if it reads one by digits.
+static bool flatten(struct calculus *c, struct operand *operand, const struct coordinates *all) {
+    static const struct substitution stays;
+    struct view view;
+    view_copy(&view, &operand->view);
+    struct flattening f = {.view = &view, .by = &stays, .all = *all};
+    for (uint32_t d = 0; d < view.n; d++)
+        if (has_digit(&view.of[d], all)) {
+            f.failing |= UINT64_C(1) << d;
+            if (!add_coordinates(&f, &view.of[d]))
+                return false;
+        }
+    return f.failing && make_flat(c, &f, operand->of, operand);
+}
+
+// Tests stay as they are as long as that suffices: laws read them.
+bool join_flat(struct calculus *c, struct operand *operands, uint32_t n, uint64_t folded,
+               bool order, struct joined *joined) {
+    if (join_operands(c, operands, n, folded, order, joined))
+        return true;
+    struct coordinates all = coordinates_of_operands(operands, n);
+    for (int tests = 0; tests < 2; tests++) {
+        bool any = false;
+        for (uint32_t i = 0; i < n; i++)
+            if (is_test_kind(term_kind(&c->terms, operands[i].of)) == tests)
+                any |= flatten(c, &operands[i], &all);
+        if (any && join_operands(c, operands, n, folded, order, joined))
+            return true;
+    }
+    return false;
 }
 
 // ---- moves ------------------------------------------------------------------------------------
@@ -180,7 +234,11 @@ static bool make_flat(struct calculus *c, struct flattening *f, struct scaled of
 static bool move_flat(struct calculus *c, struct viewed value, const struct view *view,
                       const struct substitution *by, struct viewed *moved) {
     struct flattening f = {.view = view, .by = by, .all = coordinates_of_view(view)};
-    return find_failing(&f) && make_flat(c, &f, value.of, moved);
+    struct operand flat;
+    if (!find_failing(&f) || !make_flat(c, &f, value.of.of, &flat))
+        return false;
+    *moved = value_of_term(c, (struct scaled){flat.of, value.of.scale}, &flat.view);
+    return true;
 }
 
 bool normal_move(struct calculus *c, struct viewed value, const struct substitution *by,

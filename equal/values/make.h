@@ -72,6 +72,10 @@ struct element_function {
     uint64_t folded; // of the coordinates
 };
 
+// The same as join_operands; where operands read coordinates by digits that do not fall on each other's, they are read along
+// whole ones.
+bool join_flat(struct calculus *, struct operand *, uint32_t n, uint64_t folded, bool order,
+               struct joined *);
 // What the function makes of operands that are joined, where some of them are read on digits of what they are of (flat.c).
 // False: none is.
 bool made_of_dissolved(struct calculus *, const struct element_function *, const struct operand *,

@@ -524,7 +524,7 @@ static bool multiply_dissolved(struct calculus *c, const struct factors *f,
 static struct viewed finish(struct calculus *c, struct factors *f, const struct coordinates *left) {
     struct joined joined;
     int64_t times;
-    if (!join_operands(c, f->items, f->n, f->summed, true, &joined) ||
+    if (!join_flat(c, f->items, f->n, f->summed, true, &joined) ||
         !count_all_unused(f, &joined, &times))
         return value_unknown(c, left);
     struct viewed made;

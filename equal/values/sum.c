@@ -282,7 +282,7 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
         return value_unknown(c, all);
     struct joined joined;
     struct operand *items = opened_items(s);
-    if (!join_operands(c, items, s->n, 0, true, &joined))
+    if (!join_flat(c, items, s->n, 0, true, &joined))
         return value_unknown(c, all);
     struct element_function sum = {.make = sum_of_part};
     if (made_of_dissolved(c, &sum, items, s->n, &joined, &pulled) ||
