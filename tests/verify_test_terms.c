@@ -90,8 +90,7 @@ static void numbers_that_do_not_fit_are_powers_of_primes(void **state) {
     assert_true(cancels);
     assert_false(scale_add(t, up, SCALE_ONE, &sum));
     int64_t high = INT64_C(1) << 40;
-    assert_true(scale_add(t, scale_rational(t, 1, high), scale_rational(t, 1, 3 * high), &sum));
-    assert_int_equal(sum, scale_rational(t, 1, 3 * (high / 4)));
+    assert_false(scale_add(t, scale_rational(t, 1, high), scale_rational(t, 1, 3 * high), &sum));
     // 2^62 * 2 = 2^63, which is no such integer, and less it is none that can be negated.
     scale_id top = scale_rational(t, INT64_C(1) << 62, 1), two = scale_rational(t, -2, 1);
     assert_int_equal(scale_multiply(t, scale_multiply(t, top, two), scale_invert(t, two)), top);

@@ -295,7 +295,7 @@ static bool split_tested(struct calculus *c, const struct factors *f, const stru
     return false;
 }
 
-// Of a sum whose summands in part lack what is summed over, each part by itself, as means are that are taken away:
+// Splits a sum of which some summands lack what is summed over, as means do that are taken away:
 //
 //   sum(d: f (x + m)) = sum(d: f x) + m sum(d: f)                         where m lacks d
 static bool split_mixed(struct calculus *c, const struct factors *f, const struct joined *joined,

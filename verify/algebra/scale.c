@@ -281,17 +281,15 @@ scale_id scale_invert(struct terms *terms, scale_id a) {
     return scale_intern(terms, scale);
 }
 
-// Adds the number of b to that of a; where products do not fit, as a (1 + b / a). False: that is not known.
+// Adds the number of b to that of a; what has primes as a (1 + b / a). False: that is not known.
 static bool add_numbers(struct terms *terms, struct scale *a, const struct scale *b) {
     struct scale inverse = *a, ratio, first = *a;
-    int64_t x, y, denominator;
-    if (!a->primes && !b->primes && !__builtin_mul_overflow(a->numerator, b->denominator, &x) &&
-        !__builtin_mul_overflow(b->numerator, a->denominator, &y) &&
-        !__builtin_add_overflow(x, y, &x) && x != INT64_MIN &&
-        !__builtin_mul_overflow(a->denominator, b->denominator, &denominator)) {
-        a->numerator = x;
-        a->denominator = denominator;
-        return true;
+    int64_t x, y;
+    if (!a->primes && !b->primes) {
+        bool fits = !__builtin_mul_overflow(a->numerator, b->denominator, &x) &&
+                    !__builtin_mul_overflow(b->numerator, a->denominator, &y) &&
+                    !__builtin_add_overflow(x, y, &a->numerator) && a->numerator != INT64_MIN;
+        return fits && !__builtin_mul_overflow(a->denominator, b->denominator, &a->denominator);
     }
     invert_number(terms, &inverse);
     if (!multiply_numbers(terms, b, &inverse, &ratio) || ratio.primes)
