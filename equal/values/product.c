@@ -9,7 +9,7 @@
 #include "equal/values/turns.h"
 #include "ir/check.h"
 
-enum { MOST_SCRATCH_BYTES = 256 << 20, MOST_DEPTH = 20 };
+enum { MOST_SCRATCH_BYTES = 256 << 20, MOST_DEPTH = 20, MOST_SPREAD = 16 };
 
 // ---- factors ----------------------------------------------------------------------------------
 
@@ -444,17 +444,17 @@ static bool sum_in_parts(struct calculus *c, const struct factors *f, const stru
 
 // ---- products of a sum ------------------------------------------------------------------------
 
-// A factor that is a sum, where all of them together are not too many summands. False: there is none.
+// A factor that is a sum of not too many summands; of several where all together make few. False: there is none.
 static bool find_sum(const struct calculus *c, const struct factors *f, uint32_t *sum) {
-    uint64_t n = 1;
-    bool any = false;
-    for (uint32_t i = 0; i < f->n && n <= MOST_TURNS_OF; i++)
+    uint64_t summands = 1;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->n && summands <= MOST_TURNS_OF; i++)
         if (term_kind(&c->terms, f->items[i].of) == NODE_SUM) {
-            n *= term_node(&c->terms, f->items[i].of)->n_parts;
+            summands *= term_node(&c->terms, f->items[i].of)->n_parts;
             *sum = i;
-            any = true;
+            n++;
         }
-    return any && f->n > 1 && n <= MOST_TURNS_OF;
+    return n > 0 && f->n > 1 && summands <= (n == 1 ? MOST_TURNS_OF : MOST_SPREAD);
 }
 
 // Multiplies each summand with the other factors, where nothing is summed over; but not with exponentials, which leave a

@@ -30,6 +30,39 @@ bool has_zero_test(const struct calculus *c, struct viewed value) {
 // Reads a test; `*into` says of which digit, if that matters.
 typedef bool read_test(struct calculus *, const struct operand *, void *into);
 
+static bool has_any(const struct operand *operand, uint64_t coordinates) {
+    for (uint32_t k = 0; k < MAX_COORDINATES; k++)
+        if (coordinates >> k & 1 && operand_has(operand, k))
+            return true;
+    return false;
+}
+
+// Whether a factor of a summand over which nothing is summed is such a test. Makes no terms.
+static bool find_test(struct calculus *c, struct viewed value, const struct coordinates *all,
+                      read_test *reads, void *into) {
+    struct operand part;
+    struct view view, whole;
+    struct coordinates with = *all;
+    uint64_t folded = 0;
+    if (!has_zero_test(c, value))
+        return false;
+    if (term_kind(&c->terms, value.of.of) == KIND_IS_ZERO) {
+        operand_set(c, value, &part);
+        return reads(c, &part, into);
+    }
+    const int64_t *flags = value_attributes(c, value.of.of);
+    uint32_t n = (uint32_t)*flags++;
+    view_get(&c->views, value.view, &view);
+    if (!unfold_view(flags, flags + n, n, &view, &with, &folded, &whole))
+        return false;
+    for (uint32_t i = 0; i < term_node(&c->terms, value.of.of)->n_parts; i++)
+        if (open_part(c, value.of, &whole, i, &part) &&
+            term_kind(&c->terms, part.of) == KIND_IS_ZERO && !has_any(&part, folded) &&
+            reads(c, &part, into))
+            return true;
+    return false;
+}
+
 // A summand as a test that is one of its factors, and the others. False: it has no such.
 static bool split_off(struct calculus *c, struct viewed value, const struct coordinates *all,
                       read_test *reads, void *into, struct viewed *rest) {
@@ -74,6 +107,17 @@ static bool reads_turn(struct calculus *c, const struct operand *test, void *int
     return read_turn_test(c, test, into);
 }
 
+// Whether there are tests of all turns of the same digits.
+static bool has_all_turns(const struct turn_test *tests, const bool *has, uint32_t n,
+                          const struct turn_test *of) {
+    uint64_t turns = 0;
+    for (uint32_t k = 0; k < n && of->digits[0].extent <= MOST_NUMBERS; k++)
+        if (has[k] && memcmp(tests[k].digits, of->digits, sizeof of->digits) == 0)
+            turns |= UINT64_C(1) << tests[k].turn;
+    return of->digits[0].extent <= MOST_NUMBERS &&
+           turns == UINT64_MAX >> (64 - of->digits[0].extent);
+}
+
 bool stand_at_turns(struct calculus *c, struct viewed *items, uint32_t *n,
                     const struct coordinates *all, struct viewed *made) {
     struct turn_test *tests = ARENA_ARRAY(&c->scratch, struct turn_test, *n + 1);
@@ -81,7 +125,10 @@ bool stand_at_turns(struct calculus *c, struct viewed *items, uint32_t *n,
     bool *has = ARENA_ARRAY(&c->scratch, bool, *n + 1),
          *same = ARENA_ARRAY(&c->scratch, bool, *n + 1);
     for (uint32_t i = 0; i < *n; i++)
-        has[i] = split_off(c, items[i], all, reads_turn, &tests[i], &rests[i]);
+        has[i] = find_test(c, items[i], all, reads_turn, &tests[i]);
+    for (uint32_t i = 0; i < *n; i++)
+        has[i] = has[i] && has_all_turns(tests, has, *n, &tests[i]) &&
+                 split_off(c, items[i], all, reads_turn, &tests[i], &rests[i]);
     for (uint32_t i = 0; i < *n; i++) {
         uint64_t turns = 0;
         int64_t extent = tests[i].digits[0].extent;
@@ -150,20 +197,33 @@ static bool together_along(struct calculus *c, const struct placed *placed, cons
     return value_move(c, stands, &by, made);
 }
 
+// Whether there is something at each place of the digit.
+static bool has_all_numbers(struct calculus *c, const struct viewed *items, uint32_t n,
+                            const struct piece *digit, const struct coordinates *all) {
+    uint64_t numbers = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct placed placed = {.only = digit};
+        if (find_test(c, items[k], all, reads_number, &placed))
+            numbers |= UINT64_C(1) << placed.test.number;
+    }
+    return numbers == UINT64_MAX >> (64 - digit->extent);
+}
+
 bool stand_at_places(struct calculus *c, struct viewed *items, uint32_t *n,
                      const struct coordinates *all, struct viewed *made) {
     struct placed *placed = ARENA_ARRAY(&c->scratch, struct placed, *n + 1);
     bool *is = ARENA_ARRAY(&c->scratch, bool, *n + 1);
     for (uint32_t i = 0; i < *n; i++) {
         struct placed first = {.only = NULL};
-        if (!split_off(c, items[i], all, reads_number, &first, &first.rest) ||
-            first.test.digit.extent > MOST_NUMBERS || first.test.digit.extent > *n)
+        const struct piece *digit = &first.test.digit;
+        if (!find_test(c, items[i], all, reads_number, &first) || digit->extent > MOST_NUMBERS ||
+            digit->extent > *n || !has_all_numbers(c, items, *n, digit, all))
             continue;
         for (uint32_t k = 0; k < *n; k++) {
-            placed[k].only = &first.test.digit;
+            placed[k].only = digit;
             is[k] = split_off(c, items[k], all, reads_number, &placed[k], &placed[k].rest);
         }
-        if (!together_along(c, placed, is, *n, &first.test.digit, all, made))
+        if (!together_along(c, placed, is, *n, digit, all, made))
             continue;
         keep(items, n, is);
         return true;

@@ -2,8 +2,6 @@
 from graph import (FLOAT, HALF, Node, compare, concatenate, convert, einsum, elementwise, hinted, iota, mean, pick,
                    reduce, reshape, select, slice_of, take, total, unary)
 
-LEAST = -1e30
-
 
 def rms_norm(x, weight):
     square = mean(x * x, [-1], keep=True)
@@ -59,7 +57,7 @@ def causal(scores, length, style):
         rows = iota((length, length), 0)
         columns = iota((length, length), 1)
         visible = compare(rows, columns, "GE")
-    return select(visible, scores, LEAST)
+    return select(visible, scores, style.least)
 
 
 def attention(q, k, v, is_causal, style):

@@ -52,6 +52,7 @@ class Style:
     loops: bool
     casts: bool
     lays_out_gradients: bool
+    least: float = -1e30  # what masks a score, in both programs
     slices_weights: bool = False  # what follows is of many devices alone
     rings: bool = False
     pipelines: bool = False

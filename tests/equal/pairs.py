@@ -93,6 +93,8 @@ class Pair:
         self.config = config = draw_config(draw, factor)
         style = draw_style(draw)
         other = dataclasses.replace(style) if is_plain else self.style_of_many(style)
+        if not other.rings and random.Random(f"{seed}/{number}/least").random() < 0.3:
+            style.least = other.least = float("-inf")  # where a ring's first blocks are masked it makes no number
         self.differs = [word for word, how in vars(other).items() if how != getattr(style, word)]
         self.one = build(random.Random(self.seed), self.of_one(config), style)
         self.many = build(random.Random(self.seed), config, other)

@@ -36,7 +36,7 @@ def value_text(value, dtype):
     if isinstance(value, str):
         return value
     if dtype in REALS:
-        return str(int(value)) if value == int(value) and abs(value) < 1e6 else f"{value:.9g}"
+        return str(int(value)) if abs(value) < 1e6 and value == int(value) else f"{value:.9g}"
     return str(int(value))
 
 
