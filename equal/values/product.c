@@ -461,7 +461,7 @@ static bool find_sum(const struct calculus *c, const struct factors *f, uint32_t
 // sum where all summands have them.
 static bool multiply_summands(struct calculus *c, const struct factors *f,
                               const struct joined *joined, struct viewed *made) {
-    uint32_t sum, n_others = 0, n_outside = 0;
+    uint32_t sum = 0, n_others = 0, n_outside = 0;
     struct joined_space space;
     struct viewed factors[MAX_PRODUCT], outside[MAX_PRODUCT];
     joined_coordinates(joined, &space);
