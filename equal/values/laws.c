@@ -474,21 +474,9 @@ static bool place_devices(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct place_test place;
         struct affine device;
-        struct substitution by = {0};
-        bool changed = false;
-        if (!read_place_test(c, &f->items[i], &place) ||
-            !placed_device(&place, f->all.sizes[COORDINATE_DEVICE], &device))
-            continue;
-        by.of[COORDINATE_DEVICE] = &device;
-        by.sizes[COORDINATE_DEVICE] = f->all.sizes[COORDINATE_DEVICE];
-        for (uint32_t k = 0; k < f->n; k++) {
-            struct viewed value = value_of_operand(c, &f->items[k]), moved;
-            if (k == i || !value_move(c, value, &by, &moved) || value_equal(value, moved))
-                continue;
-            f->items[k] = operand_of(c, moved);
-            changed = true;
-        }
-        if (changed)
+        if (read_place_test(c, &f->items[i], &place) &&
+            placed_device(&place, f->all.sizes[COORDINATE_DEVICE], &device) &&
+            place_others(c, f, i, COORDINATE_DEVICE, &device))
             return true;
     }
     return false;

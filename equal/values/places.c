@@ -5,13 +5,18 @@
 
 #include "equal/values/make.h"
 
-bool read_number_test(struct calculus *c, const struct operand *test, struct number_test *of) {
+// The index of which the test says whether it is zero. False: it is no such test.
+static bool open_index(struct calculus *c, const struct operand *test, struct affine *index) {
     struct operand tested;
-    struct affine index;
     int64_t denominator;
-    if (term_kind(&c->terms, test->of) != KIND_IS_ZERO ||
-        !open_part(c, (struct scaled){test->of, SCALE_ONE}, &test->view, 0, &tested) ||
-        !value_as_index(c, value_of_operand(c, &tested), &index, &denominator) || index.n != 1)
+    return term_kind(&c->terms, test->of) == KIND_IS_ZERO &&
+           open_part(c, (struct scaled){test->of, SCALE_ONE}, &test->view, 0, &tested) &&
+           value_as_index(c, value_of_operand(c, &tested), index, &denominator);
+}
+
+bool read_number_test(struct calculus *c, const struct operand *test, struct number_test *of) {
+    struct affine index;
+    if (!open_index(c, test, &index) || index.n != 1)
         return false;
     of->digit = index.pieces[0];
     if (of->digit.coefficient != 1 || of->digit.shift != 0)
@@ -26,13 +31,9 @@ static bool piece_before(const struct piece *a, const struct piece *b) {
 }
 
 bool read_turn_test(struct calculus *c, const struct operand *test, struct turn_test *of) {
-    struct operand tested;
     struct affine index;
-    int64_t denominator;
-    if (term_kind(&c->terms, test->of) != KIND_IS_ZERO ||
-        !open_part(c, (struct scaled){test->of, SCALE_ONE}, &test->view, 0, &tested) ||
-        !value_as_index(c, value_of_operand(c, &tested), &index, &denominator) || index.n != 2 ||
-        index.base != 0 || index.pieces[0].coefficient != -index.pieces[1].coefficient ||
+    if (!open_index(c, test, &index) || index.n != 2 || index.base != 0 ||
+        index.pieces[0].coefficient != -index.pieces[1].coefficient ||
         index.pieces[0].extent != index.pieces[1].extent)
         return false;
     bool turned = piece_before(&index.pieces[1], &index.pieces[0]);
@@ -57,28 +58,32 @@ static bool placed_coordinate(const struct number_test *test, int64_t size, stru
            affine_normal(made);
 }
 
+bool place_others(struct calculus *c, struct factors *f, uint32_t test, uint32_t coordinate,
+                  const struct affine *is) {
+    struct substitution by = {0};
+    bool changed = false;
+    by.of[coordinate] = is;
+    by.sizes[coordinate] = f->all.sizes[coordinate];
+    for (uint32_t k = 0; k < f->n; k++) {
+        struct viewed value = value_of_operand(c, &f->items[k]), moved;
+        if (k == test || !value_move(c, value, &by, &moved) || value_equal(value, moved))
+            continue;
+        f->items[k] = operand_of(c, moved);
+        changed = true;
+    }
+    return changed;
+}
+
 bool place_numbers(struct calculus *c, struct factors *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct number_test test;
         struct affine place;
-        struct substitution by = {0};
-        bool changed = false;
         if (!read_number_test(c, &f->items[i], &test))
             continue;
         uint32_t coordinate = (uint32_t)test.digit.coordinate;
-        if (f->summed >> coordinate & 1 ||
-            !placed_coordinate(&test, f->all.sizes[coordinate], &place))
-            continue;
-        by.of[coordinate] = &place;
-        by.sizes[coordinate] = f->all.sizes[coordinate];
-        for (uint32_t k = 0; k < f->n; k++) {
-            struct viewed value = value_of_operand(c, &f->items[k]), moved;
-            if (k == i || !value_move(c, value, &by, &moved) || value_equal(value, moved))
-                continue;
-            f->items[k] = operand_of(c, moved);
-            changed = true;
-        }
-        if (changed)
+        if (!(f->summed >> coordinate & 1) &&
+            placed_coordinate(&test, f->all.sizes[coordinate], &place) &&
+            place_others(c, f, i, coordinate, &place))
             return true;
     }
     return false;

@@ -17,6 +17,9 @@ struct turn_test {
 };
 bool read_turn_test(struct calculus *, const struct operand *, struct turn_test *);
 
+// Other factors than the test say the coordinate as what it is where the test holds. False: they do already.
+bool place_others(struct calculus *, struct factors *, uint32_t test, uint32_t coordinate,
+                  const struct affine *is);
 // Other factors than a test say the number. False: none does otherwise.
 bool place_numbers(struct calculus *, struct factors *);
 #endif

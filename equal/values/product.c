@@ -267,58 +267,41 @@ static bool is_tested_alone(const struct calculus *c, const struct factors *f, u
     return any;
 }
 
-// What is picked out of a sum by tests is picked out of its summands, of which some may be the same everywhere:
-//
-//   sum(d: t (x + m)) = sum(d: t x) + m sum(d: t)                         where m lacks d
-static bool split_tested(struct calculus *c, const struct factors *f, const struct joined *joined,
-                         struct viewed *made) {
+// The product as two, in which factor i is its summands that have the dimension, and the others. False: all have it, or none,
+// or the factor is no sum.
+static bool split_factor(struct calculus *c, const struct factors *f, const struct joined *joined,
+                         uint32_t i, uint32_t d, struct viewed *made) {
     struct joined_space space;
+    struct viewed split[2], factors[MAX_PRODUCT], summands[2];
     joined_coordinates(joined, &space);
-    for (uint32_t i = 0; i < f->n; i++)
-        for (uint32_t d = 0; d < joined->space.n; d++) {
-            struct viewed split[2], factors[MAX_PRODUCT], summands[2];
-            if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
-                !operand_has(&f->items[i], d) || !is_tested_alone(c, f, i, d) ||
-                !split_sum(c, &f->items[i], d, &space.all, split))
-                continue;
-            for (int lacks = 0; lacks < 2; lacks++) {
-                for (uint32_t o = 0; o < f->n; o++)
-                    factors[o] = o == i ? split[lacks] : value_of_operand(c, &f->items[o]);
-                summands[lacks] = value_product(c, factors, f->n, space.folded, &space.all);
-            }
-            struct coordinates left = without(&space.all, space.folded);
-            struct viewed sum = value_sum(c, summands, 2, &left);
-            if (!value_move(c, sum, &space.back, made))
-                *made = value_unknown(c, &f->all);
-            return true;
-        }
-    return false;
+    if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
+        !operand_has(&f->items[i], d) || !split_sum(c, &f->items[i], d, &space.all, split))
+        return false;
+    for (int lacks = 0; lacks < 2; lacks++) {
+        for (uint32_t o = 0; o < f->n; o++)
+            factors[o] = o == i ? split[lacks] : value_of_operand(c, &f->items[o]);
+        summands[lacks] = value_product(c, factors, f->n, space.folded, &space.all);
+    }
+    struct coordinates left = without(&space.all, space.folded);
+    struct viewed sum = value_sum(c, summands, 2, &left);
+    if (!value_move(c, sum, &space.back, made))
+        *made = value_unknown(c, &f->all);
+    return true;
 }
 
-// Splits a sum of which some summands lack what is summed over, as means do that are taken away:
+// Splits a sum of which some summands lack what is summed over: what is picked out of it by tests is picked out of its
+// summands, of which some may be the same everywhere.
 //
-//   sum(d: f (x + m)) = sum(d: f x) + m sum(d: f)                         where m lacks d
+//   sum(d: t (x + m)) = sum(d: t x) + m sum(d: t)                         where m lacks d
+//
+// Where products are spread over sums so is any such, as one from which a mean is taken away.
 static bool split_mixed(struct calculus *c, const struct factors *f, const struct joined *joined,
                         struct viewed *made) {
-    struct joined_space space;
-    joined_coordinates(joined, &space);
     for (uint32_t i = 0; i < f->n; i++)
-        for (uint32_t d = 0; d < joined->space.n; d++) {
-            struct viewed split[2], factors[MAX_PRODUCT], summands[2];
-            if (!joined->folded[d] || term_kind(&c->terms, f->items[i].of) != NODE_SUM ||
-                !operand_has(&f->items[i], d) || !split_sum(c, &f->items[i], d, &space.all, split))
-                continue;
-            for (int lacks = 0; lacks < 2; lacks++) {
-                for (uint32_t o = 0; o < f->n; o++)
-                    factors[o] = o == i ? split[lacks] : value_of_operand(c, &f->items[o]);
-                summands[lacks] = value_product(c, factors, f->n, space.folded, &space.all);
-            }
-            struct coordinates left = without(&space.all, space.folded);
-            struct viewed sum = value_sum(c, summands, 2, &left);
-            if (!value_move(c, sum, &space.back, made))
-                *made = value_unknown(c, &f->all);
-            return true;
-        }
+        for (uint32_t d = 0; d < joined->space.n; d++)
+            if ((c->distributes || is_tested_alone(c, f, i, d)) &&
+                split_factor(c, f, joined, i, d, made))
+                return true;
     return false;
 }
 
@@ -532,9 +515,8 @@ static struct viewed finish(struct calculus *c, struct factors *f, const struct 
         (c->turns && sum_in_turns(c, f, &joined, &made)) || sum_in_parts(c, f, &joined, &made))
         return scaled_by(c, made, f->scale, times);
     if (push_private(c, f, &joined, &made) || multiply_parts(c, f, &joined, &made) ||
-        expand_square(c, f, &joined, &made) || split_tested(c, f, &joined, &made) ||
-        (c->distributes &&
-         (split_mixed(c, f, &joined, &made) || multiply_summands(c, f, &joined, &made))))
+        expand_square(c, f, &joined, &made) || split_mixed(c, f, &joined, &made) ||
+        (c->distributes && multiply_summands(c, f, &joined, &made)))
         return scaled_by(c, made, f->scale, times);
     bool folds = false;
     for (uint32_t d = 0; d < joined.space.n; d++)
