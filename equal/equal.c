@@ -422,11 +422,11 @@ static void contradict(struct proof *p, const struct witness *witness,
                                  .expected = result_value(&p->of_one, result),
                                  .found = result_value(&p->of_many, result)};
     answer->is_contradicted = true;
-    for (uint32_t i = 0; i < answer->n_results; i++)
-        answer->results[i].is_proved = witness->relative[i] <= LEAST_DIFFERENCE;
     answer->n_proved = 0;
-    for (uint32_t i = 0; i < answer->n_results; i++)
+    for (uint32_t i = 0; i < answer->n_results; i++) {
+        answer->results[i].is_proved = witness->relative[i] <= LEAST_DIFFERENCE;
         answer->n_proved += answer->results[i].is_proved;
+    }
     p->first.n_unproved = answer->n_results - answer->n_proved;
     p->first.is_contradicted = true;
 }
