@@ -137,10 +137,19 @@ static double magnitude(const struct array *array) {
 // cancel, as the gradient of a bias of keys does, and what is left is rounding.
 static const double LEAST_MAGNITUDE = 1e-6;
 
-static double relative_difference(double a, double b, double magnitude) {
-    if (a == b || (isnan(a) && isnan(b)))
+// What differs by less, of the largest number of all inputs, is rounding where numbers of their size cancel, so that a whole
+// result should be zero.
+static const double ROUNDING = 1e-14, LEAST_OF_INPUT = 1e-8;
+
+// The largest number of a result, at least what it is compared with, and below what nothing counts.
+struct result_scale {
+    double largest, rounding;
+};
+
+static double relative_difference(double a, double b, struct result_scale scale) {
+    if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= scale.rounding)
         return 0;
-    double difference = fabs(a - b) / magnitude;
+    double difference = fabs(a - b) / scale.largest;
     return isfinite(difference) ? difference : INFINITY;
 }
 
@@ -153,14 +162,14 @@ static const int64_t *index_in_whole(const struct walk *walk, const struct part 
 }
 
 static void compare_part(const struct array *whole, const struct array *of_device,
-                         const struct part *part, struct difference at, double least,
+                         const struct part *part, struct difference at, struct result_scale scale,
                          struct arena *arena, double *relative, struct difference *greatest) {
-    double largest = fmax(magnitude(whole), least);
+    scale.largest = fmax(magnitude(whole), scale.largest);
     struct walk walk = walk_over(of_device->shape);
     for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
         at.one = number_at(whole, place_in_whole(&walk, part, whole->shape));
         at.many = number_at(of_device, walk.at[0]);
-        at.relative = relative_difference(at.one, at.many, largest);
+        at.relative = relative_difference(at.one, at.many, scale);
         if (at.relative > *relative)
             *relative = at.relative;
         if (at.relative <= greatest->relative)
@@ -170,14 +179,24 @@ static void compare_part(const struct array *whole, const struct array *of_devic
     }
 }
 
+static double largest_input(const struct pairing *pairing, const struct array *const *wholes) {
+    double largest = 0;
+    for (uint32_t i = 0; i < pairing->n_parameters; i++)
+        if (wholes[i]->reals)
+            largest = fmax(largest, magnitude(wholes[i]));
+    return largest;
+}
+
 static void compare_results(const struct pairing *pairing, const struct graph *one,
-                            const struct graph *many, struct arena *arena,
-                            struct comparison *comparison) {
+                            const struct graph *many, const struct array *const *wholes,
+                            struct arena *arena, struct comparison *comparison) {
     double *relative = ARENA_ARRAY(arena, double, pairing->n_results + 1);
     comparison->relative = relative;
-    double least = 0;
+    double input = largest_input(pairing, wholes);
+    struct result_scale scale = {LEAST_OF_INPUT * input, ROUNDING * input};
     for (uint32_t i = 0; i < pairing->n_results; i++)
-        least = fmax(least, LEAST_MAGNITUDE * magnitude(result_of(one, comparison->one, 0, i)));
+        scale.largest =
+            fmax(scale.largest, LEAST_MAGNITUDE * magnitude(result_of(one, comparison->one, 0, i)));
     for (uint32_t i = 0; i < pairing->n_results; i++)
         for (uint32_t device = 0; device < pairing->mesh.n_devices; device++) {
             const struct array *whole = result_of(one, comparison->one, 0, i);
@@ -185,7 +204,7 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
             struct part part =
                 part_of(&pairing->results[i], &pairing->mesh, device, of_device->shape, arena);
             struct difference at = {.result = i, .device = device};
-            compare_part(whole, of_device, &part, at, least, arena, &relative[i],
+            compare_part(whole, of_device, &part, at, scale, arena, &relative[i],
                          &comparison->greatest);
         }
 }
@@ -229,6 +248,6 @@ bool compare_programs(const struct pairing *pairing, const struct graph *one,
         execute_program(many, parts, observers ? observers[1] : NULL, arena, comparison);
     if (!comparison->many)
         return false;
-    compare_results(pairing, one, many, arena, comparison);
+    compare_results(pairing, one, many, wholes, arena, comparison);
     return true;
 }
