@@ -186,16 +186,17 @@ static bool read_pad(const struct at *at, struct viewed *made) {
 
 // ---- places that are computed -----------------------------------------------------------------
 
-// A start as an index that stays inside, as such starts are made to. False: it is not known, or another one for each
-// device that does not.
+// A start as an index that stays inside, as such starts are made to. False: it is not known, or known not to stay there
+// on all devices, where these numbers are no digits.
 static bool read_start(const struct at *at, uint32_t operand, int64_t most, struct affine *start) {
     int64_t denominator;
-    if (!value_as_index(at->r->c, operand_value(at, operand), start, &denominator) ||
-        denominator != 1)
-        return false;
-    if (start->n == 0)
+    struct viewed value = operand_value(at, operand);
+    bool known = value_as_index(at->r->c, value, start, &denominator) && denominator == 1;
+    if (known && start->n == 0)
         start->base = start->base < 0 ? 0 : start->base > most ? most : start->base;
-    return affine_least(start) >= 0 && affine_largest(start) <= most;
+    if (known && affine_least(start) >= 0 && affine_largest(start) <= most)
+        return true;
+    return clamped_on_devices(at, value, most, start);
 }
 
 static bool read_dynamic_slice(const struct at *at, struct viewed *made) {

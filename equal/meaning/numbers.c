@@ -29,21 +29,41 @@ static bool number_on(struct calculus *c, struct viewed value, int64_t device, i
            denominator == 1;
 }
 
-struct viewed in_device_digits(const struct at *at, struct viewed value) {
+// What an integer that depends on the device's number alone is on each device. NULL: it is none, or not known.
+static int64_t *numbers_on_devices(const struct at *at, struct viewed value) {
     struct calculus *c = at->r->c;
-    int64_t n = at->r->graph->n_devices, denominator;
-    struct affine index;
-    enum number_kind kind = at->by->shape->is_tuple ? NUMBER_OTHER : shape_kind(at->by->shape);
-    if (n == 1 || n > MOST_DEVICES_EVALUATED ||
-        (kind != NUMBER_INTEGER && kind != NUMBER_UNSIGNED) ||
-        value_as_index(c, value, &index, &denominator) || !depends_on_device_alone(c, value))
-        return value;
+    int64_t n = at->r->graph->n_devices;
+    if (n == 1 || n > MOST_DEVICES_EVALUATED || !depends_on_device_alone(c, value))
+        return NULL;
     int64_t *numbers = ARENA_ARRAY(&c->scratch, int64_t, (size_t)n);
     for (int64_t d = 0; d < n; d++)
         if (!number_on(c, value, d, n, &numbers[d]))
-            return value;
-    index = affine_constant(numbers[0]);
-    if (!affine_add_numbers(&index, numbers, 1, n, COORDINATE_DEVICE) || !affine_normal(&index))
+            return NULL;
+    return numbers;
+}
+
+static bool as_digits(const struct at *at, const int64_t *numbers, struct affine *index) {
+    *index = affine_constant(numbers[0]);
+    return affine_add_numbers(index, numbers, 1, at->r->graph->n_devices, COORDINATE_DEVICE) &&
+           affine_normal(index);
+}
+
+struct viewed in_device_digits(const struct at *at, struct viewed value) {
+    struct calculus *c = at->r->c;
+    struct affine index;
+    int64_t denominator;
+    enum number_kind kind = at->by->shape->is_tuple ? NUMBER_OTHER : shape_kind(at->by->shape);
+    if ((kind != NUMBER_INTEGER && kind != NUMBER_UNSIGNED) ||
+        value_as_index(c, value, &index, &denominator))
         return value;
-    return value_index(c, &index);
+    const int64_t *numbers = numbers_on_devices(at, value);
+    return numbers && as_digits(at, numbers, &index) ? value_index(c, &index) : value;
+}
+
+bool clamped_on_devices(const struct at *at, struct viewed value, int64_t most,
+                        struct affine *index) {
+    int64_t *numbers = numbers_on_devices(at, value);
+    for (int64_t d = 0; numbers && d < at->r->graph->n_devices; d++)
+        numbers[d] = numbers[d] < 0 ? 0 : numbers[d] > most ? most : numbers[d];
+    return numbers && as_digits(at, numbers, index);
 }

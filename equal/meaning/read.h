@@ -62,5 +62,7 @@ bool read_collective(const struct at *, uint32_t operand, const struct array_sha
 bool read_permutation(const struct at *, struct viewed, struct viewed *);
 // The value of an array of integers that depends on the device's number alone as digits of that, if it is such.
 struct viewed in_device_digits(const struct at *, struct viewed);
+// Such a value that is made to stay between zero and the largest, as starts of slices are. False: it is none.
+bool clamped_on_devices(const struct at *, struct viewed, int64_t most, struct affine *);
 
 #endif
