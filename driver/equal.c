@@ -41,7 +41,7 @@ static double seconds(void) {
 static const char *const verdicts[] = {"equal", "different", "unproved"};
 
 static void print_answer(struct asking *a, const struct equal_answer *answer, double took) {
-    const char *over = "", *assuming = "";
+    const char *over = "", *assuming = "", *evaluated = "";
     // XLA gives its own meshes axes of one device, over which nothing is shared.
     for (uint32_t i = 0; i < answer->n_axes; i++)
         if (answer->axes[i].size > 1)
@@ -49,10 +49,12 @@ static void print_answer(struct asking *a, const struct equal_answer *answer, do
     for (uint32_t i = 0; i < answer->n_assumptions; i++)
         assuming = arena_format(&a->arena, "%s%s%s", assuming, i ? ", " : "; assuming ",
                                 answer->assumptions[i]);
+    if (answer->n_evaluated)
+        evaluated = arena_format(&a->arena, ", %u of them in finite fields", answer->n_evaluated);
     const char *line = arena_format(
-        &a->arena, "%s: %u of %u result%s over %s; %u and %u instructions; %.2f s%s%s%s",
+        &a->arena, "%s: %u of %u result%s over %s%s; %u and %u instructions; %.2f s%s%s%s",
         verdicts[answer->verdict], answer->n_proved, answer->n_results, plural_s(answer->n_results),
-        *over ? over : "one device", answer->n_one, answer->n_many, took,
+        *over ? over : "one device", evaluated, answer->n_one, answer->n_many, took,
         answer->by_order ? "; parameters by order" : "",
         answer->by_shape ? "; layouts by shape" : "", assuming);
     print_words(stdout, line, 0);
@@ -72,9 +74,10 @@ static json_t *mesh_json(const struct equal_answer *answer) {
 static json_t *results_json(const struct equal_answer *answer) {
     json_t *array = json_array();
     for (uint32_t i = 0; i < answer->n_results; i++)
-        json_array_append_new(array,
-                              json_pack("{s:o, s:b}", "name", text_json(answer->results[i].name),
-                                        "proved", answer->results[i].is_proved));
+        json_array_append_new(array, json_pack("{s:o, s:b, s:b}", "name",
+                                               text_json(answer->results[i].name), "proved",
+                                               answer->results[i].is_proved, "evaluated",
+                                               answer->results[i].is_evaluated));
     return array;
 }
 

@@ -5,6 +5,7 @@
 #include "equal/fx/read.h"
 #include "equal/hlo/read.h"
 #include "equal/meaning/meaning.h"
+#include "equal/residues/residues.h"
 #include "equal/values/together.h"
 #include "equal/values/turns.h"
 #include "ir/check.h"
@@ -17,6 +18,11 @@ enum {
     MOST_PRODUCTS_OF_WAYS = 500 * 1000,
 };
 
+struct claims {
+    struct claim *of;
+    uint32_t n, cap;
+};
+
 struct proof {
     const struct graph *one, *many;
     const struct pairing *pairing;
@@ -26,6 +32,7 @@ struct proof {
     uint32_t n_known;      // terms that the program of one device has made
     struct unproved first; // of the results that are not proved
     bool each_device;      // results are compared on each device, too
+    struct claims claims;  // of results that are evaluated
     struct arena *arena;
 };
 
@@ -179,8 +186,9 @@ struct comparing {
     struct viewed one, many;
     struct affine of_one[MAX_GRAPH_RANK], of_many[MAX_GRAPH_RANK];
     int64_t sizes[MAX_GRAPH_RANK]; // of a device's block
-    struct viewed expected, found; // of the block that was compared last
-    bool can;                      // they can be said
+    struct claim block;            // that was compared last
+    bool can;                      // it can be said
+    bool (*compare)(struct comparing *);
 };
 
 static bool on_device(struct proof *p, struct viewed value, int64_t device, struct viewed *made) {
@@ -213,9 +221,10 @@ static bool same_on_each(struct proof *p, struct viewed expected, struct viewed 
     return true;
 }
 
-static bool same_block(struct comparing *x) {
+// False: what stands there cannot be said.
+static bool say_block(struct comparing *x) {
     struct substitution one = {0}, many = {0};
-    struct coordinates all = {{0}};
+    x->block = (struct claim){.holds = false};
     for (uint32_t k = 0; k < x->layout->shape->rank; k++) {
         int64_t part = 0;
         for (uint32_t s = 0; s < x->layout->dimensions[k].n_segments; s++)
@@ -224,18 +233,30 @@ static bool same_block(struct comparing *x) {
         one.sizes[k] = x->layout->shape->sizes[k];
         many.of[k] = &x->of_many[k];
         many.sizes[k] = part;
-        all.sizes[k] = x->sizes[k];
+        x->block.all.sizes[k] = x->sizes[k];
     }
-    all.sizes[COORDINATE_DEVICE] = x->p->pairing->mesh.n_devices;
-    x->can = value_move(&x->p->calculus, x->one, &one, &x->expected) &&
-             value_move(&x->p->calculus, x->many, &many, &x->found);
-    return x->can && (same_value(x->p, x->expected, x->found, &all) ||
-                      (x->p->each_device && same_on_each(x->p, x->expected, x->found, &all)));
+    x->block.all.sizes[COORDINATE_DEVICE] = x->p->pairing->mesh.n_devices;
+    x->can = value_move(&x->p->calculus, x->one, &one, &x->block.expected) &&
+             value_move(&x->p->calculus, x->many, &many, &x->block.found);
+    return x->can;
 }
 
-static bool same_from(struct comparing *x, uint32_t k) {
+static bool same_block(struct comparing *x) {
+    const struct claim *block = &x->block;
+    return same_value(x->p, block->expected, block->found, &block->all) ||
+           (x->p->each_device && same_on_each(x->p, block->expected, block->found, &block->all));
+}
+
+static bool claim_block(struct comparing *x) {
+    struct claims *to = &x->p->claims;
+    ARENA_PUSH(x->p->arena, to->of, to->n, to->cap, x->block);
+    return true;
+}
+
+// Whether all blocks from dimension k on compare well.
+static bool blocks_from(struct comparing *x, uint32_t k) {
     if (k == x->layout->shape->rank)
-        return same_block(x);
+        return say_block(x) && x->compare(x);
     const struct dimension_layout *dimension = &x->layout->dimensions[k];
     int64_t of_one = 0, of_many = 0;
     bool same = true;
@@ -247,7 +268,7 @@ static bool same_from(struct comparing *x, uint32_t k) {
         x->sizes[k] = size;
         x->of_many[k] = affine_coordinate(k, size);
         x->of_many[k].base += of_many;
-        same = same_from(x, k + 1);
+        same = blocks_from(x, k + 1);
         of_one += segment->size;
         of_many += size;
     }
@@ -256,8 +277,8 @@ static bool same_from(struct comparing *x, uint32_t k) {
 
 static void note_unproved(struct proof *p, const struct comparing *x, uint32_t i) {
     p->first.result = i;
-    p->first.expected = x->can ? x->expected : x->one;
-    p->first.found = x->can ? x->found : x->many;
+    p->first.expected = x->can ? x->block.expected : x->one;
+    p->first.found = x->can ? x->block.found : x->many;
     for (uint32_t k = 0; k < x->layout->shape->rank; k++)
         p->first.all.sizes[k] = x->layout->shape->sizes[k];
     p->first.all.sizes[COORDINATE_DEVICE] = p->pairing->mesh.n_devices;
@@ -272,23 +293,55 @@ static struct equal_answer *new_answer(const struct pairing *pairing, struct are
     return answer;
 }
 
+static struct comparing comparing_result(struct proof *p, uint32_t i,
+                                         bool (*compare)(struct comparing *)) {
+    return (struct comparing){.p = p,
+                              .layout = &p->pairing->results[i],
+                              .one = result_value(&p->of_one, i),
+                              .many = result_value(&p->of_many, i),
+                              .compare = compare};
+}
+
 // Those that are not proved so far. What is proved in one way is proved.
 static void compare_results(struct proof *p, struct equal_answer *answer) {
     p->first = (struct unproved){0};
     for (uint32_t i = 0; i < answer->n_results; i++) {
-        struct comparing x = {.p = p,
-                              .layout = &p->pairing->results[i],
-                              .one = result_value(&p->of_one, i),
-                              .many = result_value(&p->of_many, i)};
+        struct comparing x = comparing_result(p, i, same_block);
         if (answer->results[i].is_proved)
             continue;
-        answer->results[i].is_proved = same_from(&x, 0);
+        answer->results[i].is_proved = blocks_from(&x, 0);
         answer->n_proved += answer->results[i].is_proved;
         if (!answer->results[i].is_proved && p->first.n_unproved++ == 0)
             note_unproved(p, &x, i);
         arena_reuse(&p->calculus.scratch);
     }
     answer->verdict = answer->n_proved == answer->n_results ? EQUAL_PROVED : EQUAL_UNPROVED;
+}
+
+// What is equal as no normal form shows: claims of all results that are not proved, evaluated in fields (residues.h).
+static void evaluate_results(struct proof *p, struct equal_answer *answer) {
+    uint32_t *first = ARENA_ARRAY(p->arena, uint32_t, answer->n_results + 1);
+    bool *can = ARENA_ARRAY(p->arena, bool, answer->n_results + 1);
+    p->claims = (struct claims){.n = 0};
+    for (uint32_t i = 0; i < answer->n_results; i++) {
+        struct comparing x = comparing_result(p, i, claim_block);
+        first[i] = p->claims.n;
+        can[i] = !answer->results[i].is_proved && blocks_from(&x, 0);
+        arena_reuse(&p->calculus.scratch);
+    }
+    first[answer->n_results] = p->claims.n;
+    claims_evaluate(&p->calculus, p->claims.of, p->claims.n);
+    for (uint32_t i = 0; i < answer->n_results; i++) {
+        bool holds = can[i];
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            holds &= p->claims.of[k].holds;
+        answer->results[i].is_evaluated = holds;
+        answer->results[i].is_proved |= holds;
+        answer->n_evaluated += holds;
+        answer->n_proved += holds;
+    }
+    if (answer->n_proved == answer->n_results)
+        answer->verdict = EQUAL_PROVED;
 }
 
 static void say_layouts(const struct proof *p, struct equal_answer *answer) {
@@ -444,7 +497,9 @@ static void judge_executed(struct proof *p, struct equal_answer *answer,
         find_witness(p->pairing, p->one, p->many, &p->assumptions, observers, &arena);
     if (witness.kind == WITNESS_DIFFERENT && answer->verdict == EQUAL_PROVED)
         contradict(p, &witness, answer);
-    else if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
+    if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
+        evaluate_results(p, answer);
+    if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
         prove_otherwise(p, answer);
     if (answer->verdict == EQUAL_PROVED && !answer->is_contradicted) {
         arena_free(&arena);

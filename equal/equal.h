@@ -23,6 +23,7 @@ enum equal_verdict { EQUAL_PROVED, EQUAL_REFUTED, EQUAL_UNPROVED };
 struct equal_result {
     const char *name;
     bool is_proved;
+    bool is_evaluated; // it was proved by values in fields, as no normal form shows it
 };
 struct equal_axis {
     const char *name;
@@ -31,7 +32,7 @@ struct equal_axis {
 struct equal_answer {
     enum equal_verdict verdict;
     struct equal_result *results;
-    uint32_t n_results, n_proved;
+    uint32_t n_results, n_proved, n_evaluated;
     bool is_contradicted;    // it was proved, but executed, they differ: laws hold of numbers only
     uint32_t n_one, n_many;  // instructions of the texts
     struct equal_axis *axes; // of the mesh

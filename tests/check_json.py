@@ -59,7 +59,7 @@ REPORT = {
 
 EQUAL_REPORT = {
     "schema": int, "one": str, "many": str, "verdict": Maybe(str), "mesh": Maybe([{"axis": str, "size": int}]),
-    "results": Maybe([{"name": str, "proved": bool}]), "by_order": Maybe(bool), "by_shape": Maybe(bool), "assuming": Maybe([str]),
+    "results": Maybe([{"name": str, "proved": bool, "evaluated": bool}]), "by_order": Maybe(bool), "by_shape": Maybe(bool), "assuming": Maybe([str]),
     "instructions": Maybe({"one": int, "many": int}), "diagnostics": DIAGNOSTICS,
 }
 

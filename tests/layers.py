@@ -58,7 +58,7 @@ INSIDE = {"grammar": {"frontend"}, "bench": {"runtime", "equal"}, "tests/backend
 FLOORS = {
     "passes": ["reference", "routes", "pipeline", "placement", "layers", "partition", "stages", "schedule", "account", "price"],
     "verify": ["algebra", "proof", "rules", "rewriting", "machine", "diagnosis", "obligations"],
-    "equal": ["graph", "text", "hlo", "layout", "fx", "interpreter", "values", "meaning", "diagnosis"],
+    "equal": ["graph", "text", "hlo", "layout", "fx", "interpreter", "values", "residues", "meaning", "diagnosis"],
 }
 # What prints the tables for shells and editors reads all of them, and nothing else of a folder.
 READS_TABLES = "driver/interface/"

@@ -44,10 +44,6 @@ struct scaled open_flat(const struct calculus *, struct term, const struct view 
 bool is_told_by_digits(const struct calculus *, struct term);
 // Coordinates, as large as the view needs them.
 struct coordinates coordinates_of_view(const struct view *);
-static inline bool is_test_kind(int kind) {
-    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
-}
-bool value_commutes(int kind); // a function of elements in its operands
 struct operand operand_of(const struct calculus *, struct viewed);
 // The same in place, where there are many.
 void operand_set(const struct calculus *, struct viewed, struct operand *);
@@ -83,7 +79,6 @@ bool made_of_dissolved(struct calculus *, const struct element_function *, const
 // A scalar with others as its scale in normal form.
 struct viewed value_normal_scalar(struct calculus *, struct viewed);
 
-enum { KIND_EXPONENTIAL = KIND_POINTWISE + PRIM_EXPONENTIAL };
 bool is_exponential(const struct calculus *, struct viewed);
 // What an exponential is of, its scale aside. False: it is none.
 bool exponent_of(struct calculus *, struct viewed, struct viewed *exponent);

@@ -45,6 +45,11 @@ enum value_kind {                  // of terms, beside those of the algebra
     KIND_OPAQUE,    // attributes: what
     KIND_POINTWISE, // and a primitive
 };
+enum { KIND_EXPONENTIAL = KIND_POINTWISE + PRIM_EXPONENTIAL };
+static inline bool is_test_kind(int kind) {
+    return kind == KIND_AT_LEAST || kind == KIND_ABOVE || kind == KIND_IS_ZERO;
+}
+bool value_commutes(int kind); // a function of elements in its operands
 
 struct coordinates {
     int64_t sizes[MAX_COORDINATES]; // 0: there is no such coordinate

@@ -13,9 +13,6 @@
 // So many primes are tried that a number below LARGEST_TRIED squared is always taken apart, as those are that people write.
 enum { MOST_PRIMES = 24, MOST_POWER = 1 << 20, LARGEST_TRIED = 1 << 12 };
 
-struct prime_power {
-    int64_t prime, power;
-};
 struct factored {
     uint32_t n;
     bool negative;
@@ -53,8 +50,11 @@ static bool add_number(struct factored *to, int64_t number, int64_t power) {
     return number == 1 || (is_prime && add_prime(to, number, power));
 }
 
-static const struct prime_power *primes_of(const struct terms *terms, const struct scale *scale,
-                                           uint32_t *n) {
+const struct prime_power *scale_primes(const struct terms *terms, const struct scale *scale,
+                                       uint32_t *n) {
+    *n = 0;
+    if (!scale->primes)
+        return NULL;
     const int64_t *words = interned(&terms->attributes, scale->primes - 1);
     *n = (uint32_t)*words;
     return (const struct prime_power *)(words + 1);
@@ -66,7 +66,7 @@ static bool add_scale(const struct terms *terms, struct factored *to, const stru
     if (!scale->primes)
         return add_number(to, llabs(scale->numerator), 1) && add_number(to, scale->denominator, -1);
     uint32_t n;
-    const struct prime_power *primes = primes_of(terms, scale, &n);
+    const struct prime_power *primes = scale_primes(terms, scale, &n);
     for (uint32_t i = 0; i < n; i++)
         if (!add_prime(to, primes[i].prime, primes[i].power))
             return false;
@@ -125,7 +125,7 @@ static void invert_number(struct terms *terms, struct scale *scale) {
     if (!scale->primes)
         return;
     struct factored number = {.negative = numerator < 0};
-    const struct prime_power *primes = primes_of(terms, scale, &number.n);
+    const struct prime_power *primes = scale_primes(terms, scale, &number.n);
     for (uint32_t i = 0; i < number.n; i++)
         number.of[i] = (struct prime_power){primes[i].prime, -primes[i].power};
     set_number(terms, &number, scale);
@@ -133,8 +133,8 @@ static void invert_number(struct terms *terms, struct scale *scale) {
 
 double scale_number_value(const struct terms *terms, const struct scale *scale) {
     double value = (double)scale->numerator / (double)scale->denominator;
-    uint32_t n = 0;
-    const struct prime_power *primes = scale->primes ? primes_of(terms, scale, &n) : NULL;
+    uint32_t n;
+    const struct prime_power *primes = scale_primes(terms, scale, &n);
     for (uint32_t i = 0; i < n; i++)
         value *= pow((double)primes[i].prime, (double)primes[i].power);
     return value;

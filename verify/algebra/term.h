@@ -219,6 +219,12 @@ static inline bool scale_is_fraction(const struct scale *scale) {
 // The number of the scale, without its scalars.
 scale_id scale_number(struct terms *terms, scale_id scale);
 double scale_number_value(const struct terms *terms, const struct scale *scale);
+struct prime_power {
+    int64_t prime, power;
+};
+// The powers of primes with which its fraction is multiplied; `*n` is zero where that is the number.
+const struct prime_power *scale_primes(const struct terms *terms, const struct scale *scale,
+                                       uint32_t *n);
 
 // ---- sums (sum.c) -----------------------------------------------------------------------------
 struct summand { // with absolute indices

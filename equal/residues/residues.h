@@ -1,0 +1,33 @@
+// Values modulo primes: what no normal form shows to be equal is evaluated, term by term, at random points of fields.
+//
+// Sums, products and quotients are those of the field. Whatever is not made of them is any function of its operands'
+// values: drawn at random, the same for the same values. Then two sides that are no identity are equal at a point with a
+// chance of at most their degree over the prime (Schwartz 1980, Zippel 1979), which is below one in a thousand million
+// here, at each element of a result. Exponentials turn sums into products; in no field are they functions of its own
+// numbers. So there is a chain of fields, each element has a value in each of them, and
+//
+//   exp(x) = base ^ x        in the field i, of the value x in the field i - 1, whose prime is the order of the base
+//
+// as Mirage does for programs in which none is inside of another (Wu et al., "Mirage: A Multi-Level Superoptimizer for
+// Tensor Programs", OSDI 2025). In the first field, and so inside of as many exponentials as there are fields, they are
+// any function. A verdict in one of the fields is one: a law that is not known there shows less, and nothing wrong.
+//
+// What is infinite is none of a field: an element that stands for it, of which exponentials are zero, is all there is.
+// What is divided by is taken not to be zero.
+#ifndef PLACE_EQUAL_RESIDUES_RESIDUES_H
+#define PLACE_EQUAL_RESIDUES_RESIDUES_H
+
+#include "equal/values/value.h"
+
+// Two values over the same coordinates.
+struct claim {
+    struct viewed expected, found;
+    struct coordinates all;
+    bool holds;
+};
+
+// Sets `holds` of those that are equal at every place. Where all of them together take more than a bounded number of steps,
+// none is looked at.
+void claims_evaluate(const struct calculus *, struct claim *, uint32_t n);
+
+#endif
