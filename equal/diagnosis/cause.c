@@ -40,14 +40,36 @@ static struct seen say(const struct search *s, const struct traced *traced) {
     return by_terms.state == STATE_WRONG && s->f->numbers ? seen : by_terms;
 }
 
+// Whether it is none of the arrays, nor a part of one, that one device makes at the same place of the user's program, even
+// if all its numbers are: integers and masks say nothing else, and what is moved or masked has the right numbers.
+static bool is_misplaced(const struct search *s, uint32_t i) {
+    return s->f->numbers && array_at(s, i)->by->primitive != PRIM_PARAMETER &&
+           reference_lacks(&s->reference, i);
+}
+
 static struct seen see(struct search *s, uint32_t i) {
-    if (s->seen[i].state == STATE_UNSEEN)
-        s->seen[i] = say(s, array_at(s, i));
-    return s->seen[i];
+    if (s->seen[i].state != STATE_UNSEEN)
+        return s->seen[i];
+    struct seen seen = say(s, array_at(s, i));
+    if ((seen.state == STATE_OPEN || seen.state == STATE_KNOWN) && is_misplaced(s, i))
+        seen.state = STATE_WRONG;
+    s->seen[i] = seen;
+    return seen;
 }
 
 static bool is_wrong(struct search *s, uint32_t i) {
     return see(s, i).state == STATE_WRONG && !s->healed[i];
+}
+
+// Whether it tells of few elements of its operands what they are: the largest stays where others change.
+static bool is_extreme(const struct search *s, const struct traced *traced) {
+    const struct instruction_attributes *attributes = traced->by->attributes;
+    if (attributes->n_called == 0 ||
+        (traced->by->primitive != PRIM_REDUCE && traced->by->primitive != PRIM_ALL_REDUCE))
+        return false;
+    const struct computation *region = &s->f->many->graph->computations[attributes->called[0]];
+    enum primitive by = region->instructions[region->root].primitive;
+    return by == PRIM_MAXIMUM || by == PRIM_MINIMUM;
 }
 
 // Marks of what something sound is made. Terms are not asked for it, of which there may be very many.
@@ -55,7 +77,9 @@ static void mark_healed(struct search *s) {
     for (uint32_t i = s->f->many->n; s->f->numbers && i-- > 0;) {
         const struct traced *traced = array_at(s, i);
         enum soundness state = numbers_say(s->f->numbers, traced).state;
-        bool heals = s->healed[i] || state == STATE_KNOWN || state == STATE_SUMMAND;
+        bool is_sound = state == STATE_KNOWN || state == STATE_SUMMAND || state == STATE_TURN;
+        is_sound = is_sound && !is_misplaced(s, i);
+        bool heals = (s->healed[i] || is_sound) && !is_extreme(s, traced);
         for (uint32_t k = 0; heals && k < traced->n_operands; k++)
             s->healed[traced->operands[k]] = true;
     }
@@ -75,7 +99,8 @@ static uint64_t mark_reaching(struct search *s) {
     }
     for (uint32_t i = s->f->many->n; i-- > 0;) {
         const struct traced *traced = array_at(s, i);
-        if (!s->reaches[i] || (!is_wrong(s, i) && see(s, i).state != STATE_SHARE))
+        bool is_open = see(s, i).state == STATE_OPEN && !s->healed[i] && s->f->numbers;
+        if (!s->reaches[i] || (!is_wrong(s, i) && !is_open && see(s, i).state != STATE_SHARE))
             continue;
         for (uint32_t k = 0; k < traced->n_operands; k++)
             s->reaches[traced->operands[k]] |= s->reaches[i];

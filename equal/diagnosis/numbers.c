@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "verify/algebra/intern.h"
+
 struct number_slot {
     double number; // zero: free
     uint32_t array;
@@ -113,10 +115,25 @@ static int64_t count_elements(const struct trace *trace) {
     return n;
 }
 
+uint32_t *turns_of(const struct trace *trace, struct arena *arena) {
+    uint32_t *next = ARENA_ARRAY(arena, uint32_t, trace->n + 1);
+    uint32_t *last = ARENA_ARRAY(arena, uint32_t, trace->n + 1);
+    struct intern makers = {.arena = arena};
+    for (uint32_t i = 0; i < trace->n; i++) {
+        bool added;
+        uint32_t maker = intern(&makers, &trace->arrays[i].by, sizeof trace->arrays[i].by, &added);
+        next[i] = added ? i : next[last[maker]];
+        next[added ? i : last[maker]] = i;
+        last[maker] = i;
+    }
+    return next;
+}
+
 bool numbers_init(struct numbers *s, const struct trace *one, const struct trace *many,
                   const struct device_mesh *mesh, struct arena *arena) {
     *s = (struct numbers){.one = one, .many = many, .mesh = mesh, .arena = arena};
     s->devices = ARENA_ARRAY(arena, uint32_t, mesh->n_devices);
+    s->turns = turns_of(many, arena);
     int64_t n = count_elements(one);
     uint32_t cap = 0;
     if (n > MOST_NUMBERS)
@@ -172,6 +189,40 @@ static double sum_at(const struct traced *traced, const struct group *group, int
     double sum = 0;
     for (uint32_t i = 0; i < group->n; i++)
         sum += traced->values[group->of[i]]->reals[at];
+    return sum;
+}
+
+// Whether all turns of the loop that makes the array have made it, on devices where one has.
+static bool has_turns(const struct numbers *s, const struct traced *traced) {
+    uint32_t at = (uint32_t)(traced - s->many->arrays);
+    for (uint32_t turn = s->turns[at]; turn != at; turn = s->turns[turn]) {
+        const struct traced *other = &s->many->arrays[turn];
+        for (uint32_t d = 0; d < s->mesh->n_devices; d++)
+            if (!other->values || !traced->values || !other->values[d] != !traced->values[d])
+                return false;
+    }
+    return s->turns[at] != at;
+}
+
+// What a device has made at all turns of a loop is their sum: as an array like that of one turn.
+static struct traced summed_over_turns(const struct numbers *s, const struct traced *traced,
+                                       struct arena *arena) {
+    uint32_t at = (uint32_t)(traced - s->many->arrays);
+    struct traced sum = *traced;
+    const struct array **values = ARENA_ARRAY(arena, const struct array *, s->mesh->n_devices);
+    for (uint32_t d = 0; d < s->mesh->n_devices; d++) {
+        const struct array *own = traced->values[d];
+        if (!own || !own->reals)
+            continue;
+        struct array *made = arena_copy(arena, own, sizeof *own);
+        made->reals =
+            arena_copy(arena, own->reals, (size_t)own->shape->n_elements * sizeof(double));
+        for (uint32_t turn = s->turns[at]; turn != at; turn = s->turns[turn])
+            for (int64_t i = 0; i < own->shape->n_elements; i++)
+                made->reals[i] += s->many->arrays[turn].values[d]->reals[i];
+        values[d] = made;
+    }
+    sum.values = values;
     return sum;
 }
 
@@ -241,6 +292,30 @@ static bool is_share(const struct numbers *s, const struct traced *traced, uint6
     return false;
 }
 
+// Whether the sum over the turns of its loop, and over axes, is one of the one device's, or, as of means, so many times one.
+static bool is_turn(const struct numbers *s, const struct traced *traced) {
+    struct arena arena = {0};
+    bool is = false;
+    if (!traced->values || traced->by->shape->is_tuple || !has_turns(s, traced))
+        return false;
+    struct traced sum = summed_over_turns(s, traced, &arena);
+    double n_turns = 1;
+    uint32_t at = (uint32_t)(traced - s->many->arrays);
+    for (uint32_t turn = s->turns[at]; turn != at; turn = s->turns[turn])
+        n_turns++;
+    for (uint64_t axes = 0; axes < UINT64_C(1) << s->mesh->n_axes && !is; axes++) {
+        double size = 1;
+        for (uint32_t a = 0; a < s->mesh->n_axes; a++)
+            size *= axes >> a & 1 ? (double)s->mesh->axes[a].size : 1;
+        is = say_scaled(s, &sum, axes, 1) == STATE_KNOWN ||
+             say_scaled(s, &sum, axes, 1 / n_turns) == STATE_KNOWN ||
+             say_scaled(s, &sum, axes, 1 / size) == STATE_KNOWN ||
+             say_scaled(s, &sum, axes, 1 / (size * n_turns)) == STATE_KNOWN;
+    }
+    arena_free(&arena);
+    return is;
+}
+
 struct seen numbers_say(const struct numbers *s, const struct traced *traced) {
     enum soundness own = say_scaled(s, traced, 0, 1);
     if (own != STATE_WRONG)
@@ -248,7 +323,7 @@ struct seen numbers_say(const struct numbers *s, const struct traced *traced) {
     for (uint64_t axes = 1; axes < UINT64_C(1) << s->mesh->n_axes; axes++)
         if (say_scaled(s, traced, axes, 1) == STATE_KNOWN)
             return (struct seen){is_share(s, traced, axes) ? STATE_SHARE : STATE_SUMMAND, axes};
-    return (struct seen){STATE_WRONG, 0};
+    return (struct seen){is_turn(s, traced) ? STATE_TURN : STATE_WRONG, 0};
 }
 
 // ---- factors ----------------------------------------------------------------------------------

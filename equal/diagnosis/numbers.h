@@ -26,6 +26,7 @@ struct numbers {
     uint32_t n_common;
     bool has_none;     // one device has made something that is no number
     uint32_t *devices; // room for those of a group
+    uint32_t *turns;   // by array of the many's trace the next that the instruction makes, round
     struct arena *arena;
 };
 
@@ -44,6 +45,8 @@ bool numbers_tell(const struct numbers *, double number);
 static inline bool numbers_alike(double a, double b) {
     return fabs(a - b) <= 1e-9 * fabs(a);
 }
+// Arrays that one instruction makes, as a ring: for each the next.
+uint32_t *turns_of(const struct trace *, struct arena *);
 int compare_numbers(const void *, const void *); // of doubles, for qsort
 struct origin numbers_origin(const struct numbers *, double number);
 // Whether the array is one of the one device times a number.

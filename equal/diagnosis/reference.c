@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "equal/interpreter/walk.h"
+
 enum { OF_ONE, OF_MANY };
 enum { SAME_LINE = 4, SAME_ROUTE = 10, SAME_TURN = 13 };
 enum { MOST_STEPS = 64, MOST_LOOKED_FOR = 16, MOST_ALIKE = 24 };
@@ -566,21 +568,101 @@ struct mismatch reference_operands(struct counterparts *r, uint32_t at) {
     return (struct mismatch){MISMATCH_MOVED, last, last, operand_of(one, of, m.turned)};
 }
 
+// ---- the same place ---------------------------------------------------------------------------
+
+static bool is_alike_at(const struct array *a, int64_t i, const struct array *b, int64_t k) {
+    if (a->integers)
+        return a->integers[i] == b->integers[k];
+    double x = a->reals[i], y = b->reals[k];
+    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-9 * fabs(x) + 1e-14;
+}
+
+// Whether the part lies in the whole from there on, in units of its own sizes.
+static bool is_block_at(const struct array *part, const struct array *whole, const int64_t *begin) {
+    struct walk walk = walk_over(part->shape);
+    for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
+        int64_t at = 0;
+        for (uint32_t k = 0; k < walk.rank; k++)
+            at = at * whole->shape->sizes[k] + begin[k] * part->shape->sizes[k] + walk.index[k];
+        if (!is_alike_at(part, walk.at[0], whole, at))
+            return false;
+    }
+    return true;
+}
+
+// The next block in row-major order. False: that was the last.
+static bool next_block(const struct array *part, const struct array *whole, int64_t *begin) {
+    for (uint32_t k = part->shape->rank; k-- > 0;) {
+        if (++begin[k] < whole->shape->sizes[k] / part->shape->sizes[k])
+            return true;
+        begin[k] = 0;
+    }
+    return false;
+}
+
+static bool is_block(const struct array *part, const struct array *whole) {
+    int64_t begin[MAX_GRAPH_RANK] = {0};
+    do
+        if (is_block_at(part, whole, begin))
+            return true;
+    while (next_block(part, whole, begin));
+    return false;
+}
+
+static bool is_divisible(const struct array *part, const struct array *whole) {
+    if (part->shape->rank != whole->shape->rank || part->shape->n_elements == 0 ||
+        !part->integers != !whole->integers)
+        return false;
+    for (uint32_t k = 0; k < part->shape->rank; k++)
+        if (whole->shape->sizes[k] % part->shape->sizes[k] != 0)
+            return false;
+    return true;
+}
+
+static bool has_array(const struct traced *traced, uint32_t device) {
+    return traced->values && traced->values[device] && !traced->values[device]->shape->is_tuple;
+}
+
+// Whether one device makes arrays of the rank at this place, and the device's is a part of none.
+static bool lacks_on(const struct counterparts *r, uint32_t at, uint32_t device) {
+    const struct array *part = of_many(r, at)->values[device];
+    uint32_t line = r->places[OF_MANY][at].line;
+    bool any = false;
+    for (uint32_t i = r->first_on_line[line]; i != NOWHERE; i = r->next_on_line[i]) {
+        const struct traced *one = of_one(r, i);
+        if (one->by->primitive != of_many(r, at)->by->primitive || !has_array(one, 0) ||
+            !is_divisible(part, one->values[0]))
+            continue;
+        any = true;
+        if (is_block(part, one->values[0]))
+            return false;
+    }
+    return any;
+}
+
+bool reference_lacks(const struct counterparts *r, uint32_t at) {
+    if (r->places[OF_MANY][at].line == 0)
+        return false;
+    for (uint32_t d = 0; d < r->numbers->mesh->n_devices; d++)
+        if (has_array(of_many(r, at), d) && lacks_on(r, at, d))
+            return true;
+    return false;
+}
+
 // ---- all of it --------------------------------------------------------------------------------
 
-// Arrays that one instruction makes, as a ring.
-static uint32_t *rings_of(const struct trace *trace, struct arena *arena) {
-    uint32_t *next = ARENA_ARRAY(arena, uint32_t, trace->n + 1);
-    uint32_t *last = ARENA_ARRAY(arena, uint32_t, trace->n + 1);
-    struct intern makers = {.arena = arena};
-    for (uint32_t i = 0; i < trace->n; i++) {
-        bool added;
-        uint32_t maker = intern(&makers, &trace->arrays[i].by, sizeof trace->arrays[i].by, &added);
-        next[i] = added ? i : next[last[maker]];
-        next[added ? i : last[maker]] = i;
-        last[maker] = i;
+// Lists what one device makes by lines of the user's program.
+static void list_lines(struct counterparts *r) {
+    uint32_t n_one = r->numbers->one->n;
+    r->first_on_line = ARENA_ARRAY(r->arena, uint32_t, r->lines.n + 1);
+    r->next_on_line = ARENA_ARRAY(r->arena, uint32_t, n_one + 1);
+    for (uint32_t line = 0; line <= r->lines.n; line++)
+        r->first_on_line[line] = NOWHERE;
+    for (uint32_t i = n_one; i-- > 0;) {
+        uint32_t *first = &r->first_on_line[r->places[OF_ONE][i].line];
+        r->next_on_line[i] = *first;
+        *first = i;
     }
-    return next;
 }
 
 struct counterparts reference_new(const struct numbers *numbers, struct arena *arena) {
@@ -593,12 +675,13 @@ struct counterparts reference_new(const struct numbers *numbers, struct arena *a
     for (int t = 0; t < 2; t++) {
         r.means[t] = ARENA_ARRAY(arena, struct element_mean, traces[t]->n + 1);
         r.turns[t] = ARENA_ARRAY(arena, struct element_mean, traces[t]->n + 1);
-        r.next[t] = rings_of(traces[t], arena);
+        r.next[t] = turns_of(traces[t], arena);
         r.places[t] = ARENA_ARRAY(arena, struct array_place, traces[t]->n + 1);
     }
     r.routes.arena = r.lines.arena = arena;
     find_places(&r, OF_ONE);
     find_places(&r, OF_MANY);
+    list_lines(&r);
     return r;
 }
 

@@ -24,15 +24,19 @@ struct counterparts {
     struct seen *seen;  // by array of the many's trace
     double **sorted;    // by array of the one's: its numbers that tell; NULL: not asked for
     uint32_t *n_sorted; // how many
-    struct element_mean *means[2]; // by array of the one's and of the many's trace
-    struct element_mean *turns[2]; // the same, of all that is made by the instruction
-    uint32_t *next[2];             // by array the next that the instruction makes, round
-    struct array_place *places[2]; // by array, in the user's program
-    struct intern lines, routes;   // of calls
-    struct arena scratch;          // of one question
+    struct element_mean *means[2];          // by array of the one's and of the many's trace
+    struct element_mean *turns[2];          // the same, of all that is made by the instruction
+    uint32_t *next[2];                      // by array the next that the instruction makes, round
+    struct array_place *places[2];          // by array, in the user's program
+    uint32_t *first_on_line, *next_on_line; // arrays of the one's trace; NOWHERE: none is left
+    struct intern lines, routes;            // of calls
+    struct arena scratch;                   // of one question
     struct arena *arena;
 };
 
+// Whether an array of integers or truths is on some device no part of those that one device makes at this place of the
+// user's program. False also where it makes none there.
+bool reference_lacks(const struct counterparts *, uint32_t at);
 struct counterparts reference_new(const struct numbers *, struct arena *);
 void reference_free(struct counterparts *);
 // What is wrong about an array all of whose operands are sound.

@@ -10,6 +10,7 @@ enum soundness {
     STATE_SUMMAND, // it would be, were it summed over axes of the mesh
     STATE_SHARE,   // the same of summands that are equal along an axis
     STATE_PART,    // the same of the largest
+    STATE_TURN,    // it would be, were it summed over the turns of its loop, and over axes
     STATE_OPEN,    // nothing is said
     STATE_WRONG,   // none of its own, at least in part
 };
