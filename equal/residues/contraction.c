@@ -130,7 +130,7 @@ static struct reader reader_along(const struct reader *reader, const struct part
 static void multiply_along(const struct part_walked *part, uint32_t n_summed,
                            const struct field *field, const struct reader *factors, uint32_t n,
                            uint64_t *made, struct arena *arena) {
-    struct places at;
+    struct places_read at;
     int64_t n_each = 1, left = 0, place = -1;
     for (uint32_t d = part->walked.n - n_summed; d < part->walked.n; d++)
         n_each *= part->walked.sizes[d];

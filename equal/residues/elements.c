@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 uint64_t element_sum(const struct field *field, uint64_t a, uint64_t b) {
     if (is_element(a) && is_element(b))
         return field_add(field, a, b);
@@ -16,6 +15,20 @@ uint64_t element_sum(const struct field *field, uint64_t a, uint64_t b) {
 
 uint64_t element_product(const struct field *field, uint64_t a, uint64_t b) {
     return is_element(a) && is_element(b) ? field_multiply(field, a, b) : UNDEFINED;
+}
+
+static uint64_t element_opposite(const struct field *field, uint64_t value) {
+    return is_element(value)    ? field_negate(field, value)
+           : value == ABOVE_ALL ? BELOW_ALL
+           : value == BELOW_ALL ? ABOVE_ALL
+                                : UNDEFINED;
+}
+
+uint64_t element_power(const struct field *field, uint64_t value, int64_t power) {
+    if (!is_element(value) || (value == 0 && power < 0))
+        return UNDEFINED;
+    return power < 0 ? field_power(field, field_inverse(field, value), (uint64_t)-power)
+                     : field_power(field, value, (uint64_t)power);
 }
 
 static uint64_t drawn(const struct field *field, int kind, uint32_t attributes,
@@ -48,8 +61,8 @@ static uint64_t test_of(const struct field *field, const struct element_kind *of
         uint64_t either = value < opposite ? value : opposite;
         return drawn(field, KIND_IS_ZERO, 0, &either, 1);
     }
-    if (of->kind ==
-        KIND_AT_LEAST) { // it is not so that -x > 0, nor of integers that -x - 1 >= 0, which is x < 0
+    // x >= 0 is that -x > 0 is not so, or, of integers, that -x - 1 >= 0 is not.
+    if (of->kind == KIND_AT_LEAST) {
         uint64_t opposite = field_negate(field, integers ? field_add(field, value, 1) : value);
         uint64_t least = value < opposite ? value : opposite;
         if (!integers)
@@ -72,24 +85,20 @@ static uint64_t chosen(const struct field *field, const uint64_t *values) {
                        element_product(field, is_not, values[2]));
 }
 
-static uint64_t whole_power(const struct field *field, uint64_t value, int64_t power) {
-    return power < 0 ? field_power(field, field_inverse(field, value), (uint64_t)-power)
-                     : field_power(field, value, (uint64_t)power);
-}
-
 //   value ^ (k / 2) = value ^ ((k - 1) / 2) root(value)        k odd
 //
-// so that the root's square, which may be the opposite of the value, is not in it.
+// The root is any function of the value. A field has roots of its own, but laws with them that the reals lack: root(-x) is
+// root(x) or its opposite, and half of all y are root(y y).
 static uint64_t raised(const struct field *field, const struct element_kind *of, uint64_t value) {
     int64_t numerator = of->words[0], denominator = of->words[1];
-    if (denominator > 2)
-        return drawn(field, of->kind, of->attributes, &value, 1);
     if (value == 0)
         return numerator < 0 ? UNDEFINED : 0;
     if (denominator == 1)
-        return whole_power(field, value, numerator);
-    return field_multiply(field, whole_power(field, value, (numerator - 1) / 2),
-                          field_root(field, value));
+        return element_power(field, value, numerator);
+    if (denominator != 2)
+        return drawn(field, of->kind, of->attributes, &value, 1);
+    return field_multiply(field, element_power(field, value, (numerator - 1) / 2),
+                          drawn(field, of->kind, 0, &value, 1));
 }
 
 static int by_value(const void *a, const void *b) {
@@ -102,9 +111,9 @@ uint64_t element_of(const struct field *field, const struct element_kind *of, ui
     if (of->kind == KIND_POINTWISE + PRIM_SELECT)
         return chosen(field, values);
     for (uint32_t i = 0; i < n; i++) {
-        if (values[i] == MINUS_INFINITY && is_test_kind(of->kind))
+        if (values[i] == BELOW_ALL && is_test_kind(of->kind))
             return 0;
-        if (values[i] == PLUS_INFINITY && is_test_kind(of->kind))
+        if (values[i] == ABOVE_ALL && is_test_kind(of->kind))
             return of->kind != KIND_IS_ZERO;
         if (!is_element(values[i]))
             return UNDEFINED;
@@ -121,18 +130,24 @@ uint64_t element_of(const struct field *field, const struct element_kind *of, ui
     return drawn(field, of->kind, of->attributes, values, n);
 }
 
-// What is folded is a set: the largest of two that are equal is that of one.
+// What is folded is a set: the largest of two that are equal is that of one. The least is the opposite of the largest of
+// all opposites.
 uint64_t element_folded(const struct field *field, int kind, uint64_t *values, int64_t n) {
+    if (kind == KIND_LEAST) {
+        for (int64_t i = 0; i < n; i++)
+            values[i] = element_opposite(field, values[i]);
+        return element_opposite(field, element_folded(field, KIND_LARGEST, values, n));
+    }
     int64_t n_different = 0;
     qsort(values, (size_t)n, sizeof *values, by_value);
     for (int64_t i = 0; i < n; i++) {
-        if (!is_element(values[i]) && (values[i] != MINUS_INFINITY || kind != KIND_LARGEST))
+        if (!is_element(values[i]) && (values[i] != BELOW_ALL || kind != KIND_LARGEST))
             return UNDEFINED;
-        if (values[i] != MINUS_INFINITY && (i == 0 || values[i] != values[i - 1]))
+        if (values[i] != BELOW_ALL && (i == 0 || values[i] != values[i - 1]))
             values[n_different++] = values[i];
     }
     if (n_different <= 1)
-        return n_different ? values[0] : MINUS_INFINITY;
+        return n_different ? values[0] : BELOW_ALL;
     return drawn(field, kind, 0, values, n_different);
 }
 
@@ -141,7 +156,7 @@ uint64_t element_of_real(const struct field *field, double number) {
     enum { DIGITS = 20 };
     double multiple = ldexp(number, DIGITS);
     if (isinf(number))
-        return number < 0 ? MINUS_INFINITY : PLUS_INFINITY;
+        return number < 0 ? BELOW_ALL : ABOVE_ALL;
     if (isnan(number))
         return UNDEFINED;
     if (multiple == floor(multiple) && fabs(multiple) < 0x1p60)

@@ -9,12 +9,13 @@
 struct element_kind {
     int kind;
     uint32_t attributes;
-    const int64_t *words; // of attributes that are words
+    const int64_t *words; // of KIND_POWER the exponent
     bool is_concrete;     // its operands are numbers that no parameter decides
 };
 
 uint64_t element_sum(const struct field *, uint64_t, uint64_t);
 uint64_t element_product(const struct field *, uint64_t, uint64_t);
+uint64_t element_power(const struct field *, uint64_t, int64_t power); // not drawn
 // `values` is changed.
 uint64_t element_of(const struct field *, const struct element_kind *, uint64_t *values,
                     uint32_t n);

@@ -13,12 +13,12 @@ enum { N_FIELDS = 8 };
 extern const struct field fields[N_FIELDS];
 
 // Elements are below the prime. These are none of a field.
-#define UNDEFINED      UINT64_MAX // nothing is known of it
-#define PLUS_INFINITY  (UINT64_MAX - 1)
-#define MINUS_INFINITY (UINT64_MAX - 2)
+#define UNDEFINED UINT64_MAX // nothing is known of it
+#define ABOVE_ALL (UINT64_MAX - 1)
+#define BELOW_ALL (UINT64_MAX - 2)
 
 static inline bool is_element(uint64_t value) {
-    return value < MINUS_INFINITY;
+    return value < BELOW_ALL;
 }
 static inline uint64_t field_add(const struct field *field, uint64_t a, uint64_t b) {
     uint64_t sum = a + b;
@@ -32,9 +32,6 @@ static inline uint64_t field_multiply(const struct field *field, uint64_t a, uin
 }
 uint64_t field_power(const struct field *, uint64_t, uint64_t exponent);
 uint64_t field_inverse(const struct field *, uint64_t); // not of zero
-// What squared is the number or its opposite: primes are three more than a multiple of four. It is a product's that the
-// factors' are multiplied.
-uint64_t field_root(const struct field *, uint64_t);
 uint64_t field_of_integer(const struct field *, int64_t);
 // Finds the integers of which it is the quotient, if there are small ones: the first has its sign. Of the last field.
 bool field_as_fraction(const struct field *, uint64_t, int64_t *numerator, int64_t *denominator);

@@ -31,7 +31,7 @@ void reader_places(struct reader *r, const struct walked *of, const struct space
 }
 
 // Places behind dimension d and those that follow it.
-static void place_from(struct places *w, uint32_t d) {
+static void place_from(struct places_read *w, uint32_t d) {
     for (; d < w->of->n; d++) {
         const int64_t *before = &w->places[(size_t)d * w->n_readers];
         int64_t *behind = &w->places[(size_t)(d + 1) * w->n_readers];
@@ -42,16 +42,16 @@ static void place_from(struct places *w, uint32_t d) {
     }
 }
 
-void places_begin(struct places *w, const struct walked *of, const struct reader *readers,
+void places_begin(struct places_read *w, const struct walked *of, const struct reader *readers,
                   uint32_t n_readers, struct arena *arena) {
-    *w = (struct places){.of = of, .readers = readers, .n_readers = n_readers};
+    *w = (struct places_read){.of = of, .readers = readers, .n_readers = n_readers};
     w->places = ARENA_ARRAY(arena, int64_t, (size_t)(of->n + 1) * n_readers + 1);
     for (uint32_t i = 0; i < n_readers; i++)
         w->places[i] = readers[i].base;
     place_from(w, 0);
 }
 
-bool places_next(struct places *w) {
+bool places_next(struct places_read *w) {
     for (uint32_t d = w->of->n; d-- > 0;) {
         if (++w->at[d] < w->of->sizes[d]) {
             place_from(w, d);
@@ -62,7 +62,7 @@ bool places_next(struct places *w) {
     return false;
 }
 
-int64_t places_at(const struct places *w, uint32_t reader) {
+int64_t places_at(const struct places_read *w, uint32_t reader) {
     return w->places[(size_t)w->of->n * w->n_readers + reader];
 }
 
@@ -73,10 +73,10 @@ uint64_t reader_value(const struct reader *r, const struct field *field, int64_t
     if (value == UNDEFINED || (!is_element(value) && !r->sign))
         return UNDEFINED;
     if (!is_element(value))
-        return (value == PLUS_INFINITY) == (r->sign > 0) ? PLUS_INFINITY : MINUS_INFINITY;
+        return (value == ABOVE_ALL) == (r->sign > 0) ? ABOVE_ALL : BELOW_ALL;
     return r->scale == 1 ? value : field_multiply(field, value, r->scale);
 }
 
-uint64_t places_value(const struct places *w, const struct field *field, uint32_t reader) {
+uint64_t places_value(const struct places_read *w, const struct field *field, uint32_t reader) {
     return reader_value(&w->readers[reader], field, places_at(w, reader));
 }

@@ -21,7 +21,7 @@ struct reader {
     int sign;                       // of the scale, if it is a number; else zero
 };
 
-struct places {
+struct places_read {
     const struct walked *of;
     const struct reader *readers;
     uint32_t n_readers;
@@ -32,12 +32,12 @@ struct places {
 // What a view reads of a term with that space, as places in row-major order.
 void reader_places(struct reader *, const struct walked *, const struct space *,
                    const struct view *, struct arena *);
-void places_begin(struct places *, const struct walked *, const struct reader *, uint32_t n_readers,
-                  struct arena *);
+void places_begin(struct places_read *, const struct walked *, const struct reader *,
+                  uint32_t n_readers, struct arena *);
 // False: all places have been walked through.
-bool places_next(struct places *);
-int64_t places_at(const struct places *, uint32_t reader);
-uint64_t places_value(const struct places *, const struct field *, uint32_t reader);
+bool places_next(struct places_read *);
+int64_t places_at(const struct places_read *, uint32_t reader);
+uint64_t places_value(const struct places_read *, const struct field *, uint32_t reader);
 // The value at a place, times the scale.
 uint64_t reader_value(const struct reader *, const struct field *, int64_t place);
 
