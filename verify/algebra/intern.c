@@ -4,16 +4,34 @@
 
 #include <string.h>
 
+enum { LANES = 4 };
+
+static uint64_t word_at(const unsigned char *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
 static uint32_t hash_bytes(const void *bytes, uint32_t size) {
-    // FNV-1a over words of eight bytes, then a final mix: keys are short and their low bits alike.
+    // FNV-1a over words of eight bytes, then a final mix: keys' low bits are alike. Long keys, which sums of many are, go
+    // by four words at once, since each step waits for the one before.
     const unsigned char *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ size;
-    for (; size >= 8; size -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+    if (size >= 8 * LANES) {
+        uint64_t lanes[LANES] = {hash, hash + 1, hash + 2, hash + 3};
+        for (; size >= 8 * LANES; size -= 8 * LANES, at += 8 * LANES)
+            for (int i = 0; i < LANES; i++)
+                lanes[i] = mix(lanes[i], word_at(at + 8 * i));
+        for (int i = 0; i < LANES; i++)
+            hash = mix(hash, lanes[i]);
     }
+    for (; size >= 8; size -= 8, at += 8)
+        hash = mix(hash, word_at(at));
     for (; size > 0; size--, at++)
         hash = (hash ^ *at) * UINT64_C(0x100000001b3);
     hash ^= hash >> 32;
