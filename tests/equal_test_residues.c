@@ -138,10 +138,20 @@ static void exponentials_turn_sums_into_products(void **state) {
     struct viewed one = value_fraction(&f->c, 1, 1);
     for (int64_t number = 1; number < 5000; number++)
         assert_false(holds(f, exponential(f, one), value_fraction(&f->c, number, 1)));
-    struct viewed canceled =
-        times(f, exponential(f, f->x), exponential(f, value_scaled(&f->c, f->x, -1, 1)), 0);
+    struct viewed inverse = times(f, exponential(f, value_scaled(&f->c, f->x, -1, 1)),
+                                  exponential(f, value_scaled(&f->c, f->y, -1, 1)), 0);
+    struct viewed canceled = times(f, exponential(f, sum), inverse, 0);
     assert_true(holds(f, canceled, one));
     assert_true(holds(f, one, canceled));
+    // As scalars they are factors of scales.
+    uint64_t all = UINT64_C(1) << ROW | UINT64_C(1) << COLUMN;
+    struct viewed a = times(f, f->x, one, all), b = times(f, f->y, one, all);
+    struct viewed scalar = exponential(f, plus(f, a, b, 1)),
+                  factors[] = {exponential(f, a), exponential(f, b)};
+    struct viewed scaled = times(f, times(f, factors[0], factors[1], 0), f->x, 0);
+    assert_true(holds(f, times(f, scalar, f->x, 0), scaled));
+    assert_true(holds(f, scaled, times(f, scalar, f->x, 0)));
+    assert_false(holds(f, times(f, scalar, f->y, 0), scaled));
     sum = exponential(f, sum);
     wrong = exponential(f, wrong);
     for (int i = 2; i < N_FIELDS; i++) {
@@ -237,13 +247,13 @@ static void functions_are_of_their_values(void **state) {
     struct viewed least = value_fold(&f->c, KIND_LEAST, opposite, columns, &f->all);
     assert_true(holds(f, largest, value_scaled(&f->c, least, -1, 1)));
     // The largest of two rows that are equal is that of one.
-    struct viewed of_row = plus(f, f->row, f->row, 1), product = times(f, f->row, f->x, 0);
-    struct viewed repeated = plus(f, times(f, of_row, f->x, 0), product, -2);
-    repeated = plus(f, repeated, times(f, of_row, f->row, 0), 1);
+    struct viewed repeated =
+        plus(f, times(f, plus(f, f->row, f->x, 1), plus(f, f->row, f->x, -1), 0),
+             times(f, f->x, f->x, 0), 1);
     uint64_t all = columns | UINT64_C(1) << ROW;
     assert_true(
         holds(f, value_fold(&f->c, KIND_LARGEST, repeated, all, &f->all),
-              value_fold(&f->c, KIND_LARGEST, times(f, of_row, f->row, 0), columns, &f->all)));
+              value_fold(&f->c, KIND_LARGEST, times(f, f->row, f->row, 0), columns, &f->all)));
     assert_false(holds(f, largest, value_fold(&f->c, KIND_LARGEST, sum, columns, &f->all)));
 }
 
@@ -411,6 +421,8 @@ static void what_is_not_known_is_itself_alone(void **state) {
                               plus(f, times(f, f->x, f->x, 0), times(f, f->x, f->y, 0), 1), -1);
     struct viewed inverse = value_power(&f->c, zero, -1, 1, &f->all);
     assert_false(holds(f, inverse, inverse));
+    // Nothing is known of it where something else is zero, either.
+    assert_false(holds(f, times(f, zero, inverse, 0), value_zero(&f->c)));
 }
 
 // Numbers are whole, of few digits, or any; places are told from each other, and tests of them decided at zero.
