@@ -158,8 +158,8 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
         }
         witness.difference = comparison.greatest;
         witness.relative = comparison.relative;
-        // What is no number because others became too large or too small shows nothing.
-        if (isinf(comparison.greatest.relative) &&
+        // What is no number because others became too large, or were negative, shows nothing.
+        if (isinf(comparison.greatest.relative) && !manners[manner].positive &&
             (!witness.infinities || manners[manner].size > 1))
             continue;
         witness.kind =

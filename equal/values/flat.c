@@ -61,6 +61,9 @@ bool is_told_by_digits(const struct calculus *c, struct term term) {
     return false;
 }
 
+// What is made of dissolved operands may have to be flattened again, and is then left so.
+enum { MOST_DISSOLVING = 4 };
+
 bool made_of_dissolved(struct calculus *c, const struct element_function *function,
                        const struct operand *operands, uint32_t n, const struct joined *joined,
                        struct viewed *made) {
@@ -74,11 +77,13 @@ bool made_of_dissolved(struct calculus *c, const struct element_function *functi
         else
             values[i] = value_of_operand(c, &operands[i]);
     }
-    if (!any)
+    if (!any || c->dissolving == MOST_DISSOLVING)
         return false;
     struct joined_space space;
     joined_coordinates(joined, &space);
+    c->dissolving++;
     struct viewed all = function->make(c, function, values, n, &space.all);
+    c->dissolving--;
     return value_move(c, all, &space.back, made);
 }
 

@@ -8,7 +8,7 @@
 #include "equal/values/standing.h"
 #include "ir/check.h"
 
-enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64 };
+enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64, COMPARED_OF_PRODUCT = 1024 };
 
 struct summing {
     struct calculus *c;
@@ -33,7 +33,8 @@ static bool add_index(struct summing *s, const struct affine *index, int64_t den
 }
 
 static void add_item(struct summing *s, struct viewed item) {
-    for (uint32_t i = 0; i < s->n; i++) {
+    s->failed |= s->n > MOST_SUMMANDS;
+    for (uint32_t i = 0; i < s->n && !s->failed; i++) {
         struct viewed *old = &s->items[i];
         bool cancels;
         if (!term_equal(old->of.of, item.of.of) || old->view != item.view ||
@@ -312,5 +313,6 @@ struct viewed normal_sum(struct calculus *c, const struct viewed *values, uint32
     for (uint32_t i = 0; i < n; i++)
         if (!value_is_zero(c, values[i]))
             collect(&s, values[i]);
+    c->products_left -= (int64_t)s.n * s.n / COMPARED_OF_PRODUCT; // each with those before it
     return s.failed ? value_unknown(c, all) : finish(&s, all);
 }

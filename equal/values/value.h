@@ -104,6 +104,7 @@ struct calculus {
     bool outside_of_turns;   // factors that lack what is summed over in turns stay outside
     int64_t products_left;   // that may be made; behind them all is unknown
     uint32_t depth;          // of those that are being made inside of each other
+    uint32_t dissolving;     // of these made of what was dissolved (flat.c)
     uint32_t serial;
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
