@@ -187,9 +187,14 @@ static void decide_tests(struct evaluation *e) {
         }
 }
 
+// A claim holds where it does so in two fields, one behind the other: numbers of a text may be multiples of a prime.
+struct followed {
+    bool is_taken, held_before;
+};
+
 // The steps of a field.
 static int64_t begin_evaluation(struct evaluation *e, const struct claim *claims, uint32_t n,
-                                bool *is_taken) {
+                                struct followed *of) {
     int64_t steps = 0;
     e->n_nodes = e->c->terms.n_nodes;
     e->is_needed = ARENA_ARRAY(&e->lasting, bool, e->n_nodes + 1);
@@ -200,33 +205,39 @@ static int64_t begin_evaluation(struct evaluation *e, const struct claim *claims
     e->decided = ARENA_ARRAY(&e->lasting, uint64_t *, e->n_nodes + 1);
     e->squares = ARENA_ARRAY(&e->lasting, uint64_t *, e->n_nodes + 1);
     for (uint32_t i = 0; i < n; i++)
-        is_taken[i] = take_claim(e, &claims[i], &steps);
+        of[i].is_taken = take_claim(e, &claims[i], &steps);
     for (uint32_t node = 0; node < e->n_nodes; node++)
         if (e->is_needed[node])
             look_inside(e, (struct term){node, 0});
     return steps;
 }
 
+static void look_at(struct evaluation *e, struct claim *claim, struct followed *of) {
+    bool holds = of->is_taken && !claim->holds && is_equal_here(e, claim);
+    claim->holds |= holds && of->held_before;
+    of->held_before = holds;
+}
+
 // Whether another field may show it.
-static bool is_open(const struct evaluation *e, const struct claim *claim, uint32_t level) {
-    return !claim->holds &&
-           level < larger_level(level_of(e, claim->expected.of), level_of(e, claim->found.of));
+static bool is_open(const struct evaluation *e, const struct claim *claim,
+                    const struct followed *of, uint32_t level) {
+    uint8_t deepest = larger_level(level_of(e, claim->expected.of), level_of(e, claim->found.of));
+    return of->is_taken && !claim->holds && (of->held_before || level < deepest);
 }
 
 void claims_evaluate(const struct calculus *c, struct claim *claims, uint32_t n) {
     struct evaluation e = {.c = c};
-    bool *is_taken = ARENA_ARRAY(&e.lasting, bool, n + 1), goes_on = n > 0;
-    int64_t steps = begin_evaluation(&e, claims, n, is_taken), left = MOST_STEPS_OF_ALL;
+    struct followed *of = ARENA_ARRAY(&e.lasting, struct followed, n + 1);
+    int64_t steps = begin_evaluation(&e, claims, n, of), left = MOST_STEPS_OF_ALL;
+    bool goes_on = n > 0;
     decide_tests(&e);
     for (uint32_t level = 0; level < N_FIELDS && goes_on && left >= steps; level++, left -= steps) {
         goes_on = false;
         e.field = &fields[level];
         evaluate_in_field(&e, false);
         for (uint32_t i = 0; i < n; i++) {
-            if (!is_taken[i])
-                continue;
-            claims[i].holds = claims[i].holds || is_equal_here(&e, &claims[i]);
-            goes_on |= is_open(&e, &claims[i], level);
+            look_at(&e, &claims[i], &of[i]);
+            goes_on |= is_open(&e, &claims[i], &of[i], level);
         }
     }
     arena_free(&e.lasting);

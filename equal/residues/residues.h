@@ -11,7 +11,8 @@
 //
 // as Mirage does for programs in which none is inside of another (Wu et al., "Mirage: A Multi-Level Superoptimizer for
 // Tensor Programs", OSDI 2025). In the first field, and so inside of as many exponentials as there are fields, they are
-// any function. A verdict in one of the fields is one: a law that is not known there shows less, and nothing wrong.
+// any function: a law that is not known there shows less, and nothing wrong. A claim holds that holds in two fields, one
+// behind the other, as a number of a text may be a multiple of a prime.
 //
 // What is infinite is none of a field: what stands for minus infinity has zero as its exponential, and with numbers sums,
 // and that is all. What is divided by is taken not to be zero, and what roots are taken of not to be negative.

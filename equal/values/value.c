@@ -49,9 +49,18 @@ bool value_is_zero(const struct calculus *c, struct viewed value) {
     return term_kind(&c->terms, value.of.of) == NODE_ZERO;
 }
 
+static struct viewed odd_number(struct calculus *c, double number) {
+    int64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    struct term term = term_leaf(&c->builder, KIND_NUMBER, value_words(c, &bits, 1), false, 0);
+    return (struct viewed){{term, SCALE_ONE}, VIEW_SCALAR};
+}
+
 struct viewed value_fraction(struct calculus *c, int64_t numerator, int64_t denominator) {
     if (numerator == 0)
         return value_zero(c);
+    if (numerator == INT64_MIN) // whose opposite is no such integer
+        return value_scaled(c, odd_number(c, 0x1p63), -1, denominator);
     struct term one = term_constant(&c->builder, NODE_ONE);
     return (struct viewed){{one, scale_rational(&c->terms, numerator, denominator)}, VIEW_SCALAR};
 }
@@ -94,13 +103,6 @@ static bool simplest(long double low, long double high, struct fraction *of) {
         low = next;
     }
     return false;
-}
-
-static struct viewed odd_number(struct calculus *c, double number) {
-    int64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    struct term term = term_leaf(&c->builder, KIND_NUMBER, value_words(c, &bits, 1), false, 0);
-    return (struct viewed){{term, SCALE_ONE}, VIEW_SCALAR};
 }
 
 bool value_is_infinite(const struct calculus *c, struct term term) {
@@ -236,6 +238,9 @@ static bool is_affine(const struct literal *literal, const struct coordinates *a
     int64_t stride = 1, at[MAX_COORDINATES] = {0};
     if (!literal->integers)
         return false;
+    for (int64_t i = 0; i < literal->n; i++)
+        if (literal->integers[i] == INT64_MIN)
+            return false;
     *index = affine_constant(literal->integers[0]);
     for (uint32_t k = COORDINATE_DEVICE; k-- > 0; stride *= all->sizes[k] > 1 ? all->sizes[k] : 1)
         if (all->sizes[k] > 1 &&
