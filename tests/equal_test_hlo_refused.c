@@ -127,6 +127,23 @@ static void hostile_sizes(void **state) {
                             E902, "expected `,`");
 }
 
+// Each calls the one before it twice, so that few lines are very many instructions.
+static void what_calls_execute_is_bounded(void **state) {
+    char *text = NULL;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    assert_non_null(to);
+    fprintf(to, "HloModule m\nc0 { ROOT p = f32[] parameter(0) }\n");
+    for (int i = 1; i <= 40; i++)
+        fprintf(to,
+                "%sc%d { p = f32[] parameter(0)\n a = f32[] call(p), to_apply=c%d\n ROOT b = f32[] "
+                "call(a), to_apply=c%d }\n",
+                i == 40 ? "ENTRY " : "", i, i - 1, i - 1);
+    fclose(to);
+    assert_refused(text, length, E907, "which are 262141 instructions of 49");
+    free(text);
+}
+
 static void calls_are_bounded(void **state) {
     char *text = NULL;
     size_t length;
@@ -224,6 +241,7 @@ int main(void) {
         cmocka_unit_test(needed_attributes),
         cmocka_unit_test(hostile_sizes),
         cmocka_unit_test(calls_are_bounded),
+        cmocka_unit_test(what_calls_execute_is_bounded),
         cmocka_unit_test(short_groups_of_many_devices_are_bounded),
         cmocka_unit_test(pairs_of_all_devices_are_made_once),
         cmocka_unit_test(every_beginning_is_refused),

@@ -3,6 +3,7 @@
 
 #include "equal/hlo/instructions.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // `(a: f32[], b: f32[]) -> f32[]`: the instructions say it again.
@@ -76,21 +77,28 @@ bool read_computation(struct reader *r, struct word name) {
     struct scanner *s = &r->s;
     struct computation computation = {.n = 0};
     r->name = name;
-    r->n = r->depth = 0;
+    r->n = 0;
+    r->size = (struct called_size){0};
     if (words_find(&r->computation_names, name) != UINT32_MAX)
         return scan_fail(s, E902, name, "a second computation `%.*s`", WORD(name));
     if (!skip_signature(s) || !scan_need(s, '{') || !read_body(r, &computation.root) ||
         !skip_behind(s) || !find_parameters(r, &computation))
         return false;
-    if (r->depth > MAX_CALL_DEPTH)
+    r->size.n_executed += r->n;
+    r->n_read += r->n;
+    if (r->size.depth > MAX_CALL_DEPTH)
         return scan_fail(s, E907, name, "calls inside of calls, more than %d deep", MAX_CALL_DEPTH);
+    if (r->size.n_executed > MAX_CALLED + MAX_CALLED_TIMES * r->n_read)
+        return scan_fail(s, E907, name,
+                         "calls inside of calls, which are %" PRIu64 " instructions of %" PRIu64,
+                         r->size.n_executed, r->n_read);
     computation.name =
         words_string(&r->computation_names, words_number(&r->computation_names, name), s->arena);
     computation.instructions =
         arena_copy(s->arena, r->instructions, r->n * sizeof *r->instructions);
     computation.n = r->n;
-    uint32_t n_depths = r->n_computations;
-    ARENA_PUSH(s->scratch, r->depths, n_depths, r->depths_cap, r->depth);
+    uint32_t n_sizes = r->n_computations;
+    ARENA_PUSH(s->scratch, r->sizes, n_sizes, r->sizes_cap, r->size);
     ARENA_PUSH(s->scratch, r->computations, r->n_computations, r->computations_cap, computation);
     return true;
 }

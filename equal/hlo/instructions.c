@@ -237,9 +237,12 @@ static void keep_called(struct reader *r, struct draft *draft) {
         for (uint32_t i = 0; has_attribute(draft, attribute) && i < called->n; i++)
             if (called->of[i].attribute == (enum attribute)attribute)
                 kept[n++] = called->of[i].computation;
-    for (uint32_t i = 0; i < n; i++)
-        if (r->depths[kept[i]] + 1 > r->depth)
-            r->depth = r->depths[kept[i]] + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct called_size *size = &r->sizes[kept[i]];
+        if (size->depth + 1 > r->size.depth)
+            r->size.depth = size->depth + 1;
+        r->size.n_executed += size->n_executed;
+    }
     draft->to.called = kept;
     draft->to.n_called = n;
 }

@@ -29,6 +29,14 @@ struct named_instruction {
     uint32_t computation, instruction;
 };
 
+// What a computation executes, with what it calls.
+struct called_size {
+    uint32_t depth; // calls of calls inside of it
+    uint64_t n_executed;
+};
+// Instructions that may be executed, turns of loops aside: so many, and so many times those of the text.
+enum { MAX_CALLED = 1 << 17, MAX_CALLED_TIMES = 8 };
+
 struct reader {
     struct scanner s;
     struct shapes shapes;
@@ -41,13 +49,14 @@ struct reader {
     uint32_t n_named, named_cap;
     struct words computation_names; // numbers are those of computations
     struct computation *computations;
-    uint32_t *depths; // by computation: calls of calls inside of it
-    uint32_t n_computations, computations_cap, depths_cap;
+    struct called_size *sizes; // by computation
+    uint32_t n_computations, computations_cap, sizes_cap;
     struct word name; // of the computation that is read
     struct instruction *instructions;
     struct as_written *written;
     uint32_t n, cap, written_cap;
-    uint32_t depth; // so far, of the computation that is read
+    struct called_size size; // so far, of the computation that is read
+    uint64_t n_read;         // instructions of those before it
     const struct instruction_attributes *no_attributes;
     bool has_shardings; // or something else that is said to the pass that partitions
 };
