@@ -497,10 +497,10 @@ static void judge_executed(struct proof *p, struct equal_answer *answer,
         find_witness(p->pairing, p->one, p->many, &p->assumptions, observers, &arena);
     if (witness.kind == WITNESS_DIFFERENT && answer->verdict == EQUAL_PROVED)
         contradict(p, &witness, answer);
-    if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
+    if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED) {
         evaluate_results(p, answer);
-    if (witness.kind != WITNESS_DIFFERENT && answer->verdict != EQUAL_PROVED)
         prove_otherwise(p, answer);
+    }
     if (answer->verdict == EQUAL_PROVED && !answer->is_contradicted) {
         arena_free(&arena);
         return;

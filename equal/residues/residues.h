@@ -4,8 +4,10 @@
 // its operands' values: drawn as if at random, the same for the same values. Then two sides that are no identity are equal
 // at a point with a chance of at most their degree over the prime (Schwartz 1980, Zippel 1979), which is below one in a
 // thousand million here, at each element of a result. Points are no others from one run to the next: parameters have
-// numbers that their own number and the place decide. Exponentials turn sums into products; in no field are they functions of its own
-// numbers. So there is a chain of fields, each element has a value in each of them, and
+// numbers that their own number and the place decide.
+//
+// Exponentials turn sums into products; in no field are they functions of its own numbers. So there is a chain of fields,
+// each element has a value in each of them, and
 //
 //   exp(x) = base ^ x        in the field i, of the value x in the field i - 1, whose prime is the order of the base
 //
@@ -28,8 +30,8 @@ struct claim {
     bool holds;
 };
 
-// Sets `holds` of those that are equal at every place. Where all of them together take more than a bounded number of steps,
-// none is looked at.
+// Sets `holds` of those that are equal at every place. Those that take more than what is left of a bounded number of steps
+// are not looked at.
 void claims_evaluate(const struct calculus *, struct claim *, uint32_t n);
 
 #endif
