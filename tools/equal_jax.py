@@ -3,7 +3,7 @@
 asks `placec equal` about what XLA made of them, and prints the table of the page.
 
 usage: equal_jax.py PLACEC [--texts FOLDER] [--found]
-    --texts FOLDER   leave the four texts of the page there (tests/inputs/hlo/train)
+    --texts FOLDER   leave the texts of the page and of its tests there (tests/inputs/hlo/train)
     --found          exit with 77 where no Python here has JAX, instead of installing it from PyPI
 
 Exit status 1: a verdict is not the one that is expected, or the page has another table."""
@@ -48,6 +48,7 @@ MISTAKES = [
     ("no mean over `dp`", 'jax.lax.pmean(loss_of_part(w, tokens, targets), "dp")', "loss_of_part(w, tokens, targets)"),
 ]
 REFUSED = ["no mean over `dp`"]
+KEPT = {"no sum behind the MLP": "wrong", "gradients averaged, as with `pmap`, not the loss": "averaged"}
 
 
 class Failed(Exception):
@@ -90,7 +91,7 @@ def expect(name, verdict, expected, message):
 
 
 def rows(python, placec, texts, program, folder):
-    """A row of the table for each mistake; keeps the texts of the first."""
+    """A row of the table for each mistake; the texts of those of KEPT come to the others."""
     for i, (name, old, new) in enumerate(MISTAKES):
         if program.count(old) != 1:
             raise Failed(f"{PROGRAM} has {program.count(old)} times: {old}")
@@ -105,8 +106,8 @@ def rows(python, placec, texts, program, folder):
         verdict, message = asked(placec, texts["one"], made["many"])
         expect(name, verdict, "different", message)
         yield f"| {name} | compiles it | {message} |"
-        if i == 0:
-            texts["wrong"] = made["many"]
+        if name in KEPT:
+            texts[KEPT[name]] = made["many"]
 
 
 def check(placec, python, options, folder):

@@ -47,11 +47,32 @@ static bool is_misplaced(const struct search *s, uint32_t i) {
            reference_lacks(&s->reference, i);
 }
 
+static bool has_factor(const struct search *s, uint32_t at, struct cause *cause) {
+    return numbers_factor(s->f->numbers, array_at(s, at), &cause->numerator, &cause->denominator);
+}
+
+// Whether it is so many times what one device makes at the same place of the user's program, as an operand is of what it
+// should be: that it is also another value of the one device is a chance, as where a factor of 2 meets the 1/2 of a gelu.
+static bool stays_multiple(struct search *s, uint32_t i) {
+    struct cause of;
+    for (uint32_t k = 0; k < array_at(s, i)->n_operands; k++) {
+        uint32_t operand = array_at(s, i)->operands[k];
+        if (numbers_say(s->f->numbers, array_at(s, operand)).state == STATE_WRONG &&
+            has_factor(s, operand, &of) &&
+            reference_makes_multiple(&s->reference, i,
+                                     (double)of.numerator / (double)of.denominator))
+            return true;
+    }
+    return false;
+}
+
 static struct seen see(struct search *s, uint32_t i) {
     if (s->seen[i].state != STATE_UNSEEN)
         return s->seen[i];
     struct seen seen = say(s, array_at(s, i));
     if ((seen.state == STATE_OPEN || seen.state == STATE_KNOWN) && is_misplaced(s, i))
+        seen.state = STATE_WRONG;
+    if (seen.state == STATE_KNOWN && s->f->numbers && stays_multiple(s, i))
         seen.state = STATE_WRONG;
     s->seen[i] = seen;
     return seen;
@@ -78,7 +99,7 @@ static void mark_healed(struct search *s) {
         const struct traced *traced = array_at(s, i);
         enum soundness state = numbers_say(s->f->numbers, traced).state;
         bool is_sound = state == STATE_KNOWN || state == STATE_SUMMAND || state == STATE_TURN;
-        is_sound = is_sound && !is_misplaced(s, i);
+        is_sound = is_sound && !is_misplaced(s, i) && !stays_multiple(s, i);
         bool heals = (s->healed[i] || is_sound) && !is_extreme(s, traced);
         for (uint32_t k = 0; heals && k < traced->n_operands; k++)
             s->healed[traced->operands[k]] = true;
@@ -204,11 +225,40 @@ static bool find_summand(struct search *s, const struct traced *traced, uint32_t
     return false;
 }
 
+// Whether a mask, or what has one number, is the one's times a number: where it first is, for it may have been moved.
+static bool find_multiple(const struct search *s, uint32_t at, uint32_t expected,
+                          struct cause *cause) {
+    const struct traced *one = &s->f->numbers->one->arrays[expected];
+    struct cause own = *cause, of = *cause;
+    if (!numbers_factor_of(s->f->numbers, array_at(s, at), one, &own.numerator, &own.denominator))
+        return false;
+    for (uint32_t k = 0; k < array_at(s, at)->n_operands; k++) {
+        uint32_t operand = array_at(s, at)->operands[k];
+        if (array_at(s, operand)->by->primitive == PRIM_CONSTANT ||
+            (array_at(s, at)->by->frame && !array_at(s, operand)->by->frame) ||
+            !numbers_factor_of(s->f->numbers, array_at(s, operand), one, &of.numerator,
+                               &of.denominator) ||
+            of.numerator != own.numerator || of.denominator != own.denominator)
+            continue;
+        at = operand;
+        k = UINT32_MAX;
+    }
+    own.kind = CAUSE_FACTOR;
+    own.at = array_at(s, at)->by;
+    *cause = own;
+    return true;
+}
+
 // Whether one device reads other values there, or the same elsewhere.
 static bool find_mismatch(struct search *s, struct mismatch mismatch, struct cause *cause) {
     static const enum cause_kind kinds[] = {CAUSE_OTHER, CAUSE_OTHER, CAUSE_MOVED, CAUSE_READ};
     if (mismatch.kind == MISMATCH_NONE)
         return false;
+    bool has_line =
+        array_at(s, mismatch.instead)->by->frame || !array_at(s, mismatch.at)->by->frame;
+    if (mismatch.kind == MISMATCH_READ && mismatch.expected != NOWHERE && has_line &&
+        find_multiple(s, mismatch.instead, mismatch.expected, cause))
+        return true;
     cause->kind = kinds[mismatch.kind];
     cause->at = array_at(s, mismatch.at)->by;
     cause->operand = array_at(s, mismatch.instead)->by;
@@ -258,10 +308,6 @@ static bool find_share(struct search *s, const struct traced *traced, struct cau
             explain_share(s, traced->operands[k], cause))
             return true;
     return false;
-}
-
-static bool has_factor(const struct search *s, uint32_t at, struct cause *cause) {
-    return numbers_factor(s->f->numbers, array_at(s, at), &cause->numerator, &cause->denominator);
 }
 
 // An operand that is a value of the one device times a number, and was healed where the number did not matter: where

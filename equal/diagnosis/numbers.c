@@ -17,6 +17,7 @@ enum {
     DIGITS = 30,            // binary ones that are compared
     MOST_NUMBERS = 1 << 23, // of the one device that are kept
     MOST_FACTORS = 64,      // that are tried
+    MOST_FEW = 8,           // different numbers of a mask
     DYADIC = 1024,          // what times this is whole has been made of small numbers
 };
 static const double LARGEST_TELLING = 1e7, SMALL = 1e-6, EDGE = 0x1p-6;
@@ -358,6 +359,69 @@ bool numbers_factor(const struct numbers *s, const struct traced *traced, int64_
     for (uint32_t i = 0; i < n; i++) {
         double inverse = (double)factors[i].denominator / (double)factors[i].numerator;
         if (say_scaled(s, traced, 0, inverse) != STATE_KNOWN)
+            continue;
+        *numerator = factors[i].numerator;
+        *denominator = factors[i].denominator;
+        return true;
+    }
+    return false;
+}
+
+// The different numbers of an array that has few of them, zero aside.
+struct few_numbers {
+    double of[MOST_FEW];
+    uint32_t n;
+};
+
+static bool has_few(const struct few_numbers *few, double number, double factor) {
+    for (uint32_t i = 0; i < few->n; i++)
+        if (numbers_alike(few->of[i] * factor, number))
+            return true;
+    return false;
+}
+
+// False: it has more, or some that are infinite or none.
+static bool list_few(const struct array *array, struct few_numbers *few) {
+    for (int64_t i = 0; i < array->shape->n_elements; i++) {
+        double number = array->reals[i];
+        if (number == 0 || has_few(few, number, 1))
+            continue;
+        if (!isfinite(number) || few->n == MOST_FEW)
+            return false;
+        few->of[few->n++] = number;
+    }
+    return true;
+}
+
+static bool list_few_of_all(const struct traced *traced, uint32_t n_devices,
+                            struct few_numbers *few) {
+    for (uint32_t d = 0; traced->values && d < n_devices; d++)
+        if (traced->values[d] && (!traced->values[d]->reals || !list_few(traced->values[d], few)))
+            return false;
+    return few->n > 0;
+}
+
+static bool is_multiple(const struct few_numbers *found, const struct few_numbers *expected,
+                        double factor) {
+    if (found->n != expected->n)
+        return false;
+    for (uint32_t i = 0; i < found->n; i++)
+        if (!has_few(expected, found->of[i], factor))
+            return false;
+    return true;
+}
+
+bool numbers_factor_of(const struct numbers *s, const struct traced *many, const struct traced *one,
+                       int64_t *numerator, int64_t *denominator) {
+    struct quotient factors[MOST_FACTORS];
+    struct few_numbers found = {.n = 0}, expected = {.n = 0};
+    if (!list_few_of_all(many, s->mesh->n_devices, &found) || !list_few_of_all(one, 1, &expected) ||
+        is_multiple(&found, &expected, 1))
+        return false;
+    uint32_t n = list_factors(s, factors);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_multiple(&found, &expected,
+                         (double)factors[i].numerator / (double)factors[i].denominator))
             continue;
         *numerator = factors[i].numerator;
         *denominator = factors[i].denominator;

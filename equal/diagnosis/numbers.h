@@ -52,5 +52,9 @@ struct origin numbers_origin(const struct numbers *, double number);
 // Whether the array is one of the one device times a number.
 bool numbers_factor(const struct numbers *, const struct traced *of_many, int64_t *numerator,
                     int64_t *denominator);
+// The same of masks and constants, whose numbers do not tell: whether those of the many's array are those of this array
+// of the one device, times a number other than one.
+bool numbers_factor_of(const struct numbers *, const struct traced *of_many,
+                       const struct traced *of_one, int64_t *numerator, int64_t *denominator);
 
 #endif

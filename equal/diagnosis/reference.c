@@ -527,6 +527,17 @@ static bool step_to_alike(struct counterparts *r, struct following *f) {
     return like == LIKE_NOTHING || like == LIKE_PART;
 }
 
+// Whether it is what the one device makes the expected of: then that was not made.
+static bool is_unfinished(struct counterparts *r, uint32_t found, uint32_t expected) {
+    const struct traced *one = of_one(r, expected);
+    if (moves(one))
+        return false;
+    for (uint32_t k = 0; k < one->n_operands; k++)
+        if (likeness_of(r, found, skip(r->numbers->one, one->operands[k])) == LIKE_WHOLE)
+            return true;
+    return false;
+}
+
 struct mismatch reference_instead(struct counterparts *r, uint32_t reader, uint32_t found,
                                   uint32_t expected) {
     struct following f = {.reader = reader, .found = found, .expected = expected};
@@ -534,6 +545,8 @@ struct mismatch reference_instead(struct counterparts *r, uint32_t reader, uint3
         f.found = skip(r->numbers->many, f.found);
         f.expected = skip(r->numbers->one, f.expected);
         f.mismatch = (struct mismatch){MISMATCH_READ, f.reader, f.found, f.expected};
+        if (is_unfinished(r, f.found, f.expected))
+            break;
         bool goes_on = is_comparable(of_many(r, f.found), of_one(r, f.expected))
                            ? step_to_operand(r, &f)
                            : step_over_move(r, &f);
@@ -623,6 +636,14 @@ static bool has_array(const struct traced *traced, uint32_t device) {
     return traced->values && traced->values[device] && !traced->values[device]->shape->is_tuple;
 }
 
+// One real number everywhere: where other devices have several nothing has come yet to this one, a stage of a pipeline.
+static bool is_one_number(const struct array *array) {
+    for (int64_t i = 1; array->reals && i < array->shape->n_elements; i++)
+        if (array->reals[i] != array->reals[0])
+            return false;
+    return array->reals;
+}
+
 // Whether one device makes arrays of the rank at this place, and the device's is a part of none.
 static bool lacks_on(const struct counterparts *r, uint32_t at, uint32_t device) {
     const struct array *part = of_many(r, at)->values[device];
@@ -641,11 +662,39 @@ static bool lacks_on(const struct counterparts *r, uint32_t at, uint32_t device)
 }
 
 bool reference_lacks(const struct counterparts *r, uint32_t at) {
+    const struct traced *many = of_many(r, at);
+    bool lacks = false, is_varied = false;
     if (r->places[OF_MANY][at].line == 0)
         return false;
     for (uint32_t d = 0; d < r->numbers->mesh->n_devices; d++)
-        if (has_array(of_many(r, at), d) && lacks_on(r, at, d))
+        is_varied |= has_array(many, d) && !is_one_number(many->values[d]);
+    for (uint32_t d = 0; d < r->numbers->mesh->n_devices && !lacks; d++)
+        lacks = has_array(many, d) && !(is_varied && is_one_number(many->values[d])) &&
+                lacks_on(r, at, d);
+    return lacks;
+}
+
+// A number of an array of the one device, times a factor.
+struct multiple_asked {
+    struct place_asked of;
+    double factor;
+};
+
+static bool is_multiple_there(void *with, double number) {
+    const struct multiple_asked *multiple = with;
+    return has_number(multiple->of.r, multiple->of.one, number / multiple->factor);
+}
+
+bool reference_makes_multiple(struct counterparts *r, uint32_t at, double factor) {
+    uint32_t line = r->places[OF_MANY][at].line;
+    if (line == 0)
+        return false;
+    for (uint32_t i = r->first_on_line[line]; i != NOWHERE; i = r->next_on_line[i]) {
+        struct multiple_asked multiple = {{r, i}, factor};
+        if (does_same(of_many(r, at), of_one(r, i)) && has_array(of_one(r, i), 0) &&
+            numbers_ask(r->numbers, of_many(r, at), 0, is_multiple_there, &multiple) == STATE_KNOWN)
             return true;
+    }
     return false;
 }
 

@@ -37,6 +37,8 @@ struct counterparts {
 // Whether an array of integers or truths is on some device no part of those that one device makes at this place of the
 // user's program. False also where it makes none there.
 bool reference_lacks(const struct counterparts *, uint32_t at);
+// Whether all that devices have of an array is `factor` times what one device makes at this place of the user's program.
+bool reference_makes_multiple(struct counterparts *, uint32_t at, double factor);
 struct counterparts reference_new(const struct numbers *, struct arena *);
 void reference_free(struct counterparts *);
 // What is wrong about an array all of whose operands are sound.

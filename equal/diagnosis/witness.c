@@ -156,7 +156,10 @@ struct witness find_witness(const struct pairing *pairing, const struct graph *o
             witness.why = comparison.why;
             return witness;
         }
-        witness.difference = comparison.greatest;
+        // Two numbers show more than a number and none.
+        witness.difference = comparison.greatest_finite.relative > LEAST_DIFFERENCE
+                                 ? comparison.greatest_finite
+                                 : comparison.greatest;
         witness.relative = comparison.relative;
         // What is no number because others became too large, or were negative, shows nothing.
         if (isinf(comparison.greatest.relative) && !manners[manner].positive &&

@@ -163,7 +163,7 @@ static const int64_t *index_in_whole(const struct walk *walk, const struct part 
 
 static void compare_part(const struct array *whole, const struct array *of_device,
                          const struct part *part, struct difference at, struct result_scale scale,
-                         struct arena *arena, double *relative, struct difference *greatest) {
+                         struct arena *arena, struct comparison *comparison, double *relative) {
     scale.largest = fmax(magnitude(whole), scale.largest);
     struct walk walk = walk_over(of_device->shape);
     for (bool on = walk_begin(&walk); on; on = walk_step(&walk)) {
@@ -172,10 +172,15 @@ static void compare_part(const struct array *whole, const struct array *of_devic
         at.relative = relative_difference(at.one, at.many, scale);
         if (at.relative > *relative)
             *relative = at.relative;
-        if (at.relative <= greatest->relative)
-            continue;
-        *greatest = at;
-        greatest->index = index_in_whole(&walk, part, arena);
+        bool is_greatest = at.relative > comparison->greatest.relative;
+        bool is_finite =
+            isfinite(at.relative) && at.relative > comparison->greatest_finite.relative;
+        if (is_greatest || is_finite)
+            at.index = index_in_whole(&walk, part, arena);
+        if (is_greatest)
+            comparison->greatest = at;
+        if (is_finite)
+            comparison->greatest_finite = at;
     }
 }
 
@@ -204,8 +209,7 @@ static void compare_results(const struct pairing *pairing, const struct graph *o
             struct part part =
                 part_of(&pairing->results[i], &pairing->mesh, device, of_device->shape, arena);
             struct difference at = {.result = i, .device = device};
-            compare_part(whole, of_device, &part, at, scale, arena, &relative[i],
-                         &comparison->greatest);
+            compare_part(whole, of_device, &part, at, scale, arena, comparison, &relative[i]);
         }
 }
 

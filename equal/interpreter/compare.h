@@ -19,7 +19,8 @@ struct difference {
 struct comparison {
     const struct execution *one, *many;
     struct difference greatest;
-    const double *relative; // by result: how much it differs at most
+    struct difference greatest_finite; // of those that are not infinite
+    const double *relative;            // by result: how much it differs at most
     // Where one cannot be executed: which, why, and at which instruction, if there is one.
     const struct graph *refused;
     const char *why;

@@ -60,8 +60,9 @@ class Editor:
 
     def first_that_differs(self, site, changed):
         """Where another value stands for the site's, the first that reads it; else what was changed."""
-        is_older = changed is not site and any(changed is node for node in self.nodes)
-        readers = [user for user in self.users.get(id(site), ()) if changed in user.operands]
+        users = self.users.get(id(site), ())
+        is_older = changed is not site and changed not in users and any(changed is node for node in self.nodes)
+        readers = [user for user in users if changed in user.operands]
         return readers[0] if is_older and readers else changed
 
     def set_operand(self, node, place, new):
