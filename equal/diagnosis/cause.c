@@ -93,6 +93,11 @@ static bool is_extreme(const struct search *s, const struct traced *traced) {
     return by == PRIM_MAXIMUM || by == PRIM_MINIMUM;
 }
 
+// Whether it is a part of its first operand, of the rest of which it tells nothing.
+static bool reads_part(const struct traced *traced) {
+    return traced->by->primitive == PRIM_DYNAMIC_SLICE;
+}
+
 // Marks of what something sound is made. Terms are not asked for it, of which there may be very many.
 static void mark_healed(struct search *s) {
     for (uint32_t i = s->f->many->n; s->f->numbers && i-- > 0;) {
@@ -101,7 +106,7 @@ static void mark_healed(struct search *s) {
         bool is_sound = state == STATE_KNOWN || state == STATE_SUMMAND || state == STATE_TURN;
         is_sound = is_sound && !is_misplaced(s, i) && !stays_multiple(s, i);
         bool heals = (s->healed[i] || is_sound) && !is_extreme(s, traced);
-        for (uint32_t k = 0; heals && k < traced->n_operands; k++)
+        for (uint32_t k = reads_part(traced) ? 1 : 0; heals && k < traced->n_operands; k++)
             s->healed[traced->operands[k]] = true;
     }
 }
@@ -260,6 +265,8 @@ static bool find_mismatch(struct search *s, struct mismatch mismatch, struct cau
         find_multiple(s, mismatch.instead, mismatch.expected, cause))
         return true;
     cause->kind = kinds[mismatch.kind];
+    if (mismatch.kind == MISMATCH_MADE && has_factor(s, mismatch.at, cause))
+        cause->kind = CAUSE_FACTOR;
     cause->at = array_at(s, mismatch.at)->by;
     cause->operand = array_at(s, mismatch.instead)->by;
     if (mismatch.expected != NOWHERE)

@@ -556,10 +556,40 @@ struct mismatch reference_instead(struct counterparts *r, uint32_t reader, uint3
     return f.mismatch;
 }
 
+static bool reads_the_same(struct counterparts *r, const struct traced *many,
+                           const struct traced *one, bool turned) {
+    struct matching_operands m = match_in_order(r, many, one, turned);
+    return m.other == NOWHERE && m.n_same == many->n_operands;
+}
+
+// What one device makes of the same operands by the same line, but by another function, or with the two the other way
+// around; NOWHERE: nothing.
+static uint32_t find_made_otherwise(struct counterparts *r, uint32_t at) {
+    const struct traced *many = of_many(r, at);
+    uint32_t line = r->places[OF_MANY][at].line;
+    if (line == 0 || !is_pointwise(many))
+        return NOWHERE;
+    for (uint32_t i = r->first_on_line[line]; i != NOWHERE; i = r->next_on_line[i]) {
+        const struct traced *one = of_one(r, i);
+        if (!is_comparable(many, one))
+            continue;
+        bool turns = many->n_operands == 2 && !is_commutative(many->by->primitive);
+        if (does_same(many, one) ? turns && reads_the_same(r, many, one, true)
+                                 : reads_the_same(r, many, one, false))
+            return i;
+    }
+    return NOWHERE;
+}
+
 struct mismatch reference_operands(struct counterparts *r, uint32_t at) {
     struct matching_operands m;
     struct mismatch none = {MISMATCH_NONE, at, at, NOWHERE};
     uint32_t partner = find_partner(r, at, &m);
+    if (partner == NOWHERE || m.other != NOWHERE) {
+        uint32_t otherwise = find_made_otherwise(r, at);
+        if (otherwise != NOWHERE)
+            return (struct mismatch){MISMATCH_MADE, at, at, otherwise};
+    }
     if (partner == NOWHERE || (m.n_same == 0 && !place_weight(r, at, partner)))
         return none;
     const struct traced *many = of_many(r, at), *one = of_one(r, partner);
