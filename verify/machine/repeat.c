@@ -51,7 +51,9 @@ struct repetition {
     uint32_t *at; // of the task that is come by: its cells
     int32_t *numbers;
     struct readers readers;
-    const struct task_end *awaits; // in front of a task: the end that is not there yet
+    const struct lemma
+        *waiting;     // in front of the task of which this is known; NULL: it does not wait
+    uint32_t n_there; // of its ends, from the first on; what is there stays
     bool urged;
 };
 
@@ -69,7 +71,7 @@ struct repetition *repetition_new(struct abstract_machine *m) {
     struct arena *arena = m->world->arena;
     struct repetition *r = ARENA_NEW(arena, struct repetition);
     r->texts = task_texts_of(m);
-    sends_init(&r->sends, r->texts, arena);
+    sends_init(&r->sends, m, r->texts);
     r->contents = m->sides->contents;
     r->cells = ARENA_ARRAY(arena, struct known, r->texts->n_cells + 1);
     r->version = 1;
@@ -220,22 +222,11 @@ static const struct lemma *find_lemma(struct abstract_machine *m, const struct t
     return lemma;
 }
 
-// How many of the ends from `first` on, before `behind`, receive from the same part as this end.
-static int32_t n_received(const struct task_text *text, uint32_t end, uint32_t first,
-                          uint32_t behind) {
-    int64_t peer = text->ends[end].statement->start.exchange.peer;
-    int32_t n = 0;
-    for (uint32_t i = first; i < behind; i++)
-        n += text->ends[i].kind == END_RECEIVES &&
-             text->ends[i].statement->start.exchange.peer == peer;
-    return n;
-}
-
 // Whether others have done what an end of the task waits for.
 static bool is_there(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
     const struct statement *statement = text->ends[i].statement;
     if (text->ends[i].kind == END_RECEIVES) {
-        const struct message *message = sides_message(m, statement, n_received(text, i, 0, i));
+        const struct message *message = sides_message(m, statement, text->ends[i].ahead);
         return message && message->send;
     }
     if (text->ends[i].kind != END_SENT)
@@ -245,12 +236,12 @@ static bool is_there(struct abstract_machine *m, const struct task_text *text, u
     return end && sides_are_there(m, end);
 }
 
-// The first end that is not there; NULL: all are.
-static const struct task_end *awaited(struct abstract_machine *m, const struct task_text *text) {
-    for (uint32_t i = 0; i < text->n_ends; i++)
-        if (!is_there(m, text, i))
-            return &text->ends[i];
-    return NULL;
+// Whether all ends are there, of which the first n_there are.
+static bool all_are_there(struct abstract_machine *m, const struct task_text *text) {
+    struct repetition *r = m->repetition;
+    while (r->n_there < text->n_ends && is_there(m, text, r->n_there))
+        r->n_there++;
+    return r->n_there == text->n_ends;
 }
 
 // Whether what others sent is what it once was.
@@ -260,7 +251,7 @@ static bool messages_fit(struct abstract_machine *m, const struct task_text *tex
         const struct statement *start = text->ends[i].statement;
         if (text->ends[i].kind != END_RECEIVES)
             continue;
-        struct message *message = sides_message(m, start, n_received(text, i, 0, i));
+        struct message *message = sides_message(m, start, text->ends[i].ahead);
         struct token sent = sides_token(m, message);
         if (sent.content != lemma->values[i].content ||
             from_base(m->repetition, sent, microbatch) != lemma->values[i].base ||
@@ -370,6 +361,16 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
             w->sent[i] = sends_describe(m, &r->sends, text, r->at, &text->ends[i]);
 }
 
+// How many of the task's receives from the same part come before its end, from this one on.
+static int32_t n_received_since(const struct task_text *text, uint32_t end) {
+    int64_t peer = text->ends[end].statement->start.exchange.peer;
+    int32_t n = 0;
+    for (uint32_t i = end; i < text->n_ends; i++)
+        n += text->ends[i].kind == END_RECEIVES &&
+             text->ends[i].statement->start.exchange.peer == peer;
+    return n;
+}
+
 // What a message of the task that has just ended carried.
 static struct token carried(struct abstract_machine *m, const struct task_text *text, uint32_t i) {
     const struct statement *start = text->ends[i].statement;
@@ -379,7 +380,7 @@ static struct token carried(struct abstract_machine *m, const struct task_text *
             sides_end(m, start->start.handle, number_of(m, start->start.handle_index));
         message = end ? sides_sent(m, end) : NULL;
     } else {
-        message = sides_message(m, start, -n_received(text, i, i, text->n_ends));
+        message = sides_message(m, start, -n_received_since(text, i));
     }
     return message ? sides_token(m, message) : (struct token){0};
 }
@@ -485,41 +486,50 @@ static bool is_refused(const struct abstract_machine *m) {
     return m->proof->insisted.n > 0 || m->sides->lenient;
 }
 
+// Which cells the task names. False: it is none that is followed.
+static bool look_at_cells(struct abstract_machine *m, const struct task_text *text) {
+    return text && text->form != NO_ID && !is_refused(m) && locate(m, text);
+}
+
 enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame) {
     struct repetition *r = m->repetition;
     const struct statement *label = &frame->block->statements[frame->next];
     const struct task_text *text = task_text_find(r->texts, label);
-    bool urged = r->urged;
-    // This saves time: nothing has changed here since.
-    if (r->awaits && !urged && !is_there(m, text, (uint32_t)(r->awaits - text->ends)))
-        return TO_COME;
-    r->awaits = NULL;
+    // While the part waits nothing of its own changes, so it is asked for the rest alone.
+    const struct lemma *lemma = is_refused(m) ? NULL : r->waiting;
+    bool waited = lemma, urged = r->urged, learns = true;
+    r->waiting = NULL;
     r->urged = false;
-    sends_find(m, &r->sends);
-    if (!text || text->form == NO_ID || is_refused(m) || !locate(m, text)) {
-        repetition_leave(m);
-        return TO_EXECUTE;
+    if (!waited) {
+        sends_find(m, &r->sends);
+        if (!look_at_cells(m, text)) {
+            repetition_leave(m);
+            return TO_EXECUTE;
+        }
     }
     int32_t microbatch = number_of(m, label->task.microbatch);
-    if (!is_undisturbed(m, text) || !sends_find_readers(m, &r->sends, text, r->at, &r->readers)) {
-        watch(m, text, microbatch, false);
-        return TO_EXECUTE;
+    if (!waited) {
+        r->n_there = 0;
+        learns =
+            is_undisturbed(m, text) && sends_find_readers(m, &r->sends, text, r->at, &r->readers);
+        lemma = learns ? find_lemma(m, text, microbatch) : NULL;
     }
-    const struct lemma *lemma = find_lemma(m, text, microbatch);
-    r->awaits = lemma && !urged ? awaited(m, text) : NULL;
-    if (r->awaits)
+    bool there = lemma && all_are_there(m, text);
+    if (lemma && !there && !urged) {
+        r->waiting = lemma;
         return TO_COME;
-    if (lemma && !awaited(m, text) && messages_fit(m, text, lemma, microbatch)) {
+    }
+    if (there && messages_fit(m, text, lemma, microbatch)) {
         repeat(m, text, lemma, microbatch);
         frame->next = text->end;
         return REPEATED;
     }
-    watch(m, text, microbatch, true);
+    watch(m, text, microbatch, learns);
     return TO_EXECUTE;
 }
 
 bool repetition_urge(struct abstract_machine *m) {
-    bool waits = m->repetition && m->repetition->awaits;
+    bool waits = m->repetition && m->repetition->waiting;
     if (waits)
         m->repetition->urged = true;
     return waits;

@@ -3,30 +3,57 @@
 
 #include "verify/machine/sides.h"
 
-void sends_init(struct sends *s, const struct task_texts *texts, struct arena *arena) {
-    *s = (struct sends){.texts = texts, .n_read = ARENA_ARRAY(arena, uint32_t, texts->n_cells + 1)};
+void sends_init(struct sends *s, const struct abstract_machine *m, const struct task_texts *texts) {
+    struct arena *arena = m->world->arena;
+    uint32_t n = m->store.n_handles;
+    *s = (struct sends){.texts = texts,
+                        .of_handle = ARENA_ARRAY(arena, struct handle_sends, n + 1),
+                        .n_handles = n,
+                        .pins = ARENA_ARRAY(arena, struct pins, texts->n_cells + 1)};
 }
 
 // ---- what is under way ------------------------------------------------------------------------
 
 void sends_add(struct abstract_machine *m, struct sends *s, struct send send) {
+    struct handle_sends *all = &s->of_handle[send.handle];
     for (uint32_t i = 0; i < send.start->start.n_pieces; i++) {
         send.cells[i] = task_cell_of(m, s->texts, send.from[i]);
-        s->n_read[send.cells[i]]++;
+        struct pins *pins = &s->pins[send.cells[i]];
+        struct pin pin = {send.handle, send.slot, send.from[i]};
+        ARENA_PUSH(m->world->arena, pins->list, pins->n, pins->cap, pin);
     }
-    ARENA_PUSH(m->world->arena, s->list, s->n, s->cap, send);
+    ARENA_PUSH(m->world->arena, all->list, all->n, all->cap, send);
+}
+
+static bool is_of(const struct pin *pin, uint32_t handle, int32_t slot) {
+    return pin->handle == handle && pin->slot == slot;
 }
 
 static void release_cells(struct sends *s, const struct send *send) {
-    for (uint32_t i = 0; i < send->start->start.n_pieces; i++)
-        s->n_read[send->cells[i]]--;
+    for (uint32_t i = 0; i < send->start->start.n_pieces; i++) {
+        struct pins *pins = &s->pins[send->cells[i]];
+        uint32_t k = 0;
+        while (!is_of(&pins->list[k], send->handle, send->slot))
+            k++;
+        pins->list[k] = pins->list[--pins->n];
+    }
 }
 
 void sends_remove(struct abstract_machine *m, struct sends *s, struct send *send) {
+    struct handle_sends *all = &s->of_handle[send->handle];
     release_cells(s, send);
     if (send->in_store)
         ARENA_PUSH(m->world->arena, s->gone, s->n_gone, s->cap_gone, *send);
-    *send = s->list[--s->n];
+    *send = all->list[--all->n];
+}
+
+static void forget_all(struct sends *s) {
+    for (uint32_t h = 0; h < s->n_handles; h++) {
+        struct handle_sends *all = &s->of_handle[h];
+        for (uint32_t i = 0; i < all->n; i++)
+            release_cells(s, &all->list[i]);
+        all->n = 0;
+    }
 }
 
 static void note_flight(struct abstract_machine *m, struct sends *s, uint32_t handle,
@@ -50,9 +77,7 @@ static void note_flight(struct abstract_machine *m, struct sends *s, uint32_t ha
 void sends_find(struct abstract_machine *m, struct sends *s) {
     if (s->known)
         return;
-    for (uint32_t i = 0; i < s->n; i++)
-        release_cells(s, &s->list[i]);
-    s->n = 0;
+    forget_all(s);
     s->others_fly = false;
     for (uint32_t h = 0; h < m->store.n_handles; h++) {
         const struct series *flights = flights_of(&m->store, h);
@@ -65,9 +90,10 @@ void sends_find(struct abstract_machine *m, struct sends *s) {
 }
 
 static struct send *find(struct sends *s, uint32_t handle, int32_t slot) {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->list[i].handle == handle && s->list[i].slot == slot)
-            return &s->list[i];
+    struct handle_sends *all = &s->of_handle[handle];
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->list[i].slot == slot)
+            return &all->list[i];
     return NULL;
 }
 
@@ -112,9 +138,10 @@ void sends_put(struct abstract_machine *m, struct sends *s) {
         put_flights(m, s->gone[i].handle,
                     (struct run){.begin = s->gone[i].slot, .end = s->gone[i].slot + 1});
     s->n_gone = 0;
-    for (uint32_t i = 0; i < s->n; i++)
-        if (!s->list[i].in_store)
-            put(m, &s->list[i]);
+    for (uint32_t h = 0; h < s->n_handles; h++)
+        for (uint32_t i = 0; i < s->of_handle[h].n; i++)
+            if (!s->of_handle[h].list[i].in_store)
+                put(m, &s->of_handle[h].list[i]);
 }
 
 // ---- what a task finds ------------------------------------------------------------------------
@@ -154,11 +181,14 @@ bool sent_equal(const struct sent *a, const struct sent *b) {
     return same;
 }
 
-static bool is_awaited(struct abstract_machine *m, struct sends *s, const struct task_text *text,
-                       const struct send *send) {
-    for (uint32_t i = 0; i < text->n_ends; i++)
-        if (text->ends[i].kind == END_SENT && sends_awaited(m, s, &text->ends[i]) == send)
+static bool is_awaited(struct abstract_machine *m, const struct task_text *text,
+                       const struct pin *pin) {
+    for (uint32_t i = 0; i < text->n_ends; i++) {
+        const struct statement *at = text->ends[i].statement;
+        if (text->ends[i].kind == END_SENT &&
+            is_of(pin, at->wait.handle, number_of(m, at->wait.index)))
             return true;
+    }
     return false;
 }
 
@@ -166,18 +196,16 @@ bool sends_find_readers(struct abstract_machine *m, struct sends *s, const struc
                         const uint32_t *at, struct readers *readers) {
     readers->n = 0;
     for (uint32_t i = 0; i < text->n_rows; i++) {
-        if (s->n_read[at[i]] == 0) // this saves time: most have none
-            continue;
-        for (uint32_t k = 0; k < s->n; k++)
-            for (uint32_t p = 0; p < s->list[k].start->start.n_pieces; p++) {
-                const struct send *send = &s->list[k];
-                if (send->cells[p] != at[i] || is_awaited(m, s, text, send))
-                    continue;
-                if (readers->n == MAX_READERS)
-                    return false;
-                readers->list[readers->n++] = (struct reader){
-                    i, send->from[p].buffer, in_cell(m, s, send->cells[p], send->from[p])};
-            }
+        const struct pins *pins = &s->pins[at[i]];
+        for (uint32_t k = 0; k < pins->n; k++) {
+            const struct pin *pin = &pins->list[k];
+            if (is_awaited(m, text, pin))
+                continue;
+            if (readers->n == MAX_READERS)
+                return false;
+            readers->list[readers->n++] =
+                (struct reader){i, pin->from.buffer, in_cell(m, s, at[i], pin->from)};
+        }
     }
     return true;
 }

@@ -14,18 +14,31 @@ struct send {
     struct token values;
     bool in_store; // it says so
 };
-struct sends { // of a part
-    const struct task_texts *texts;
+struct handle_sends {
     struct send *list;
     uint32_t n, cap;
+};
+struct pin { // of a cell: what is in the handle's slot is read from there
+    uint32_t handle;
+    int32_t slot;
+    struct place from;
+};
+struct pins {
+    struct pin *list;
+    uint32_t n, cap;
+};
+struct sends { // of a part
+    const struct task_texts *texts;
+    struct handle_sends *of_handle; // of every handle of the step
+    uint32_t n_handles;
+    struct pins *pins; // of every cell
     struct send *gone; // which the store has still
     uint32_t n_gone, cap_gone;
-    uint32_t *n_read; // of every cell: by so many
-    bool known;       // else the store says what is under way
-    bool others_fly;  // which are not followed
+    bool known;      // else the store says what is under way
+    bool others_fly; // which are not followed
 };
 
-void sends_init(struct sends *, const struct task_texts *, struct arena *);
+void sends_init(struct sends *, const struct abstract_machine *, const struct task_texts *);
 void sends_find(struct abstract_machine *, struct sends *); // if it is not known
 // It has been started; its cells are found here.
 void sends_add(struct abstract_machine *, struct sends *, struct send);

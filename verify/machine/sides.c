@@ -45,6 +45,14 @@ void sides_free(struct sides *sides) {
         arena_free(&sides->states[i]);
 }
 
+// The most handles that any of its steps has.
+static uint32_t most_handles(const struct program *program) {
+    uint32_t n = 0;
+    for (int s = 0; s < N_STEPS; s++)
+        n = program->steps[s].n_handles > n ? program->steps[s].n_handles : n;
+    return n;
+}
+
 void sides_begin(struct sides *sides) {
     if (sides->n > 1) {
         sides_free(sides);
@@ -52,7 +60,10 @@ void sides_begin(struct sides *sides) {
         sides->in_use = 0;
     }
     sides->channels = ARENA_ARRAY(sides->arena, struct channels, n_devices(sides) + 1);
-    sides->ends = ARENA_ARRAY(sides->arena, struct ends, sides->n);
+    sides->ends = ARENA_ARRAY(sides->arena, struct ends *, sides->n);
+    for (uint32_t i = 0; i < sides->n; i++)
+        sides->ends[i] =
+            ARENA_ARRAY(sides->arena, struct ends, most_handles(sides->machines[i].program) + 1);
     sides->n_open = sides->n_groups = 0;
     sides->lenient = false;
 }
@@ -95,13 +106,17 @@ static struct message *message_of(struct sides *sides, struct channel *channel, 
 
 enum { MOST_ENDED = 64 }; // what a task has just received may still be asked for (repeat.c)
 
+static bool is_over(const struct message *message) {
+    return message->taken && message->left;
+}
+
 static void drop_ended(struct channel *channel) {
-    uint32_t n = 0;
-    while (n < channel->n && channel->list[n].taken && channel->list[n].left)
-        n++;
-    if (n <= MOST_ENDED)
+    while (channel->n_over < channel->n && is_over(&channel->list[channel->n_over]))
+        channel->n_over++;
+    if (channel->n_over <= MOST_ENDED)
         return;
-    n -= MOST_ENDED / 2;
+    uint32_t n = channel->n_over - MOST_ENDED / 2;
+    channel->n_over -= n;
     channel->n_ended += n;
     channel->n -= n;
     memmove(channel->list, channel->list + n, channel->n * sizeof *channel->list);
@@ -367,6 +382,8 @@ static void start_meeting(struct abstract_machine *m, const struct statement *st
     meeting->starts[m->side] = start;
     meeting->slots[m->side] = slot;
     meeting->given[m->side] = given;
+    if (!meeting->brought)
+        meeting->brought = ARENA_ARRAY(sides->arena, struct brought, start->start.n_pieces);
     meeting->members[m->side] = members_of(m, &start->start.exchange);
     for (uint32_t i = 0; i < sides->n && !meeting->wrong; i++) {
         const struct statement *theirs = meeting->starts[i];
@@ -380,7 +397,24 @@ static void start_meeting(struct abstract_machine *m, const struct statement *st
     end->meeting = meeting;
 }
 
-static struct judgement met(struct abstract_machine *m, const struct end *end, struct given given) {
+// What one part gets of a piece is what all do that have the same members. A fault is told at each part's own start.
+static struct judgement meet(struct abstract_machine *m, const struct end *end, uint32_t i,
+                             struct given given, const int64_t *members) {
+    const struct exchange *exchange = &end->start->start.exchange;
+    struct brought *brought = &end->meeting->brought[i];
+    uint32_t axes = (uint32_t)axis_list_mask(&part_of_side(m)->axes);
+    if (brought->members && brought->axes == axes && !brought->value.fault && !m->proof->history &&
+        memcmp(brought->members, members, given.n * sizeof *members) == 0)
+        return brought->value;
+    struct builder builder = statement_builder(m);
+    struct judgement value = meeting_apply(m->proof, &builder, exchange, axes, given.list, members,
+                                           given.n, end->start->span);
+    *brought = (struct brought){members, axes, value};
+    return value;
+}
+
+static struct judgement met(struct abstract_machine *m, const struct end *end, uint32_t i,
+                            struct given given) {
     const struct meeting *meeting = end->meeting;
     const struct exchange *exchange = &end->start->start.exchange;
     const struct mesh_part *part = part_of_side(m);
@@ -397,16 +431,14 @@ static struct judgement met(struct abstract_machine *m, const struct end *end, s
                                               "devices of part `%s` are in groups of other parts",
                                               part->name));
     }
-    struct builder builder = statement_builder(m);
-    return meeting_apply(m->proof, &builder, exchange, (uint32_t)axis_list_mask(&part->axes),
-                         given.list, members, n, end->start->span);
+    return meet(m, end, i, given, members);
 }
 
 // ---- ends -------------------------------------------------------------------------------------
 
 void sides_start(struct abstract_machine *m, const struct statement *start, int32_t slot,
                  const struct judgement *given, struct token token) {
-    struct ends *ends = &m->sides->ends[m->side];
+    struct ends *ends = &m->sides->ends[m->side][start->start.handle];
     struct end end = {.handle = start->start.handle, .slot = slot, .start = start};
     struct end *left = sides_end(m, end.handle, slot);
     if (left) // in vain, as was told
@@ -419,9 +451,9 @@ void sides_start(struct abstract_machine *m, const struct statement *start, int3
 }
 
 struct end *sides_end(const struct abstract_machine *m, uint32_t handle, int32_t slot) {
-    struct ends *ends = m->sides ? &m->sides->ends[m->side] : NULL;
+    const struct ends *ends = m->sides ? &m->sides->ends[m->side][handle] : NULL;
     for (uint32_t i = 0; ends && i < ends->n; i++)
-        if (ends->list[i].handle == handle && ends->list[i].slot == slot)
+        if (ends->list[i].slot == slot)
             return &ends->list[i];
     return NULL;
 }
@@ -462,12 +494,12 @@ struct given sides_given(const struct abstract_machine *m, const struct end *end
 
 struct judgement sides_arrived(struct abstract_machine *m, const struct end *end, uint32_t i,
                                struct given given) {
-    return end->meeting ? met(m, end, given) : received(m, end, i);
+    return end->meeting ? met(m, end, i, given) : received(m, end, i);
 }
 
 void sides_close(struct abstract_machine *m, struct end *end) {
     const struct mesh_part *part = part_of_side(m);
-    struct ends *ends = &m->sides->ends[m->side];
+    struct ends *ends = &m->sides->ends[m->side][end->handle];
     for (int64_t device = part->begin; !end->meeting && device < part->end; device++) {
         struct message *message = message_at(m, end, device);
         bool sends = is_send(end->start);

@@ -29,6 +29,7 @@ struct channel {          // from one device to another
     uint32_t to;          // its number along the parts' axis
     struct message *list; // behind the first n_ended, of which nobody asks any more
     uint32_t n, cap, n_ended;
+    uint32_t n_over; // of the list, from its first on: both ends were waited for
     uint32_t n_sent, n_received;
 };
 struct channels { // of one device that sends
@@ -36,6 +37,11 @@ struct channels { // of one device that sends
     uint32_t n, cap;
 };
 
+struct brought {            // of a piece
+    const int64_t *members; // how many devices of each part were asked; NULL: none were
+    uint32_t axes;          // of the parts
+    struct judgement value;
+};
 struct meeting {
     const struct group *group;
     uint32_t number;                 // among those of the group
@@ -46,6 +52,7 @@ struct meeting {
     const bool **members;      // of every part: those with which its devices are in groups
     bool *waits;               // of every part: it has come to its wait
     const struct fault *wrong; // why parts do not meet in one collective; NULL: they do
+    struct brought *brought;   // of every piece: what the last part got, and from whom
 };
 
 struct group { // collectives over equal axes
@@ -60,7 +67,7 @@ struct end { // of a message or a meeting, from its start to its wait
     uint32_t number;         // of a message, among those of its channel
     struct meeting *meeting; // NULL: it is a message
 };
-struct ends { // of a part
+struct ends { // of a handle
     struct end *list;
     uint32_t n, cap;
 };
@@ -74,7 +81,7 @@ struct sides {
     uint32_t n_open, cap_open;
     struct group **groups;
     uint32_t n_groups, cap_groups;
-    struct ends *ends;         // of every part
+    struct ends **ends;        // of every part, of every handle of the step
     struct contents *contents; // by which tasks are repeated (repeat.c)
     struct memo memo;          // of calls of all parts
     bool lenient;              // a send may be waited for once the receive is started (abreast.c)

@@ -96,9 +96,19 @@ static bool is_between(const struct finder *f, uint32_t handle) {
     return f->machine->between[handle];
 }
 
+static int32_t count_receives(const struct task_text *text, int64_t peer) {
+    int32_t n = 0;
+    for (uint32_t i = 0; i < text->n_ends; i++)
+        n += text->ends[i].kind == END_RECEIVES &&
+             text->ends[i].statement->start.exchange.peer == peer;
+    return n;
+}
+
 static void add_end(struct finder *f, struct task_text *text, enum task_end_kind kind,
                     const struct statement *statement) {
-    struct task_end end = {kind, statement};
+    struct task_end end = {kind, statement, 0};
+    if (kind == END_RECEIVES)
+        end.ahead = count_receives(text, statement->start.exchange.peer);
     ARENA_PUSH(f->arena, text->ends, text->n_ends, text->cap_ends, end);
 }
 
