@@ -32,8 +32,7 @@ struct address bytes_begin(const struct abstract_machine *m, buffer_id id, int32
 bool buffers_meet(const struct abstract_machine *m, buffer_id a, buffer_id b) {
     if (a == b)
         return true;
-    return m->region_of[a] != NO_ID && m->region_of[a] == m->region_of[b] &&
-           byte_ranges_meet(bytes_of(m, a), bytes_of(m, b));
+    return share_region(m, a, b) && byte_ranges_meet(bytes_of(m, a), bytes_of(m, b));
 }
 
 // ---- regions ----------------------------------------------------------------------------------

@@ -154,13 +154,16 @@ static bool holds_nothing(enum item_state state) {
     return state != ITEM_READY && state != ITEM_WINDOW && state != ITEM_IN_FLIGHT;
 }
 
-// Runs of the items, the first from 0 on: what they hold is of the first item of each.
-static struct series runs_of(struct abstract_machine *m, const struct cell *cell, uint32_t i) {
+// Runs of the items, the first from 0 on: what they hold is of the first item of each. Where they stand the
+// next such runs will.
+static struct series runs_of(struct contents *contents, struct abstract_machine *m,
+                             const struct cell *cell, uint32_t i) {
     buffer_id id = cell->table->buffers[i];
     const struct series *all = &m->store.items[id];
     int32_t begin = cell_begin(m, cell, id), end = cell_end(m, cell, id);
-    struct series own = {0};
+    struct series *own = &contents->runs;
     const struct run *run = series_find(m->world, all, begin);
+    own->n = 0;
     for (; run < all->runs + all->n && run->begin < end; run++) {
         int32_t from = run->begin > begin ? run->begin : begin;
         struct run part = run_part(m->world, run, from, run->end < end ? run->end : end);
@@ -168,12 +171,12 @@ static struct series runs_of(struct abstract_machine *m, const struct cell *cell
         part.end -= begin;
         if (holds_nothing(part.state))
             part.state = ITEM_EMPTY;
-        if (part.state == ITEM_EMPTY && own.n && own.runs[own.n - 1].state == ITEM_EMPTY)
-            own.runs[own.n - 1].end = part.end;
+        if (part.state == ITEM_EMPTY && own->n && own->runs[own->n - 1].state == ITEM_EMPTY)
+            own->runs[own->n - 1].end = part.end;
         else
-            ARENA_PUSH(m->world->states, own.runs, own.n, own.cap, part);
+            ARENA_PUSH(contents->arena, own->runs, own->n, own->cap, part);
     }
-    return own;
+    return *own;
 }
 
 static void read_run(struct key_reader *r, const struct run *run) {
@@ -201,26 +204,37 @@ static struct bytes_shared shared_of(const struct abstract_machine *m, const str
 }
 
 // What is said of all of the row's own items is said of row 0; of what is whole, borders may be of whatever
-// buffer.
-static struct stretches read_stretches(struct key_reader *r, struct abstract_machine *m,
-                                       const struct cell *cell, uint32_t i) {
+// buffer. Where they stand the next such stretches will.
+static struct stretches stretches_of(struct contents *contents, struct abstract_machine *m,
+                                     const struct cell *cell, uint32_t i) {
     struct bytes_shared bytes = shared_of(m, cell, i);
     const struct stretch *found = NULL;
-    struct stretches made = {.n = bytes_stretches(m, bytes.from, bytes.to, &found)};
-    made.list = arena_copy(m->world->states, found, made.n * sizeof *found);
-    made.list[0].buffer = bytes.from.buffer;
-    made.list[0].item = bytes.from.item;
-    push(r->contents, &made.n, sizeof made.n);
-    for (uint32_t k = 0; k < made.n; k++) {
-        struct stretch *stretch = &made.list[k];
-        if (stretch->buffer == bytes.from.buffer)
-            stretch->item -= cell_begin(m, cell, stretch->buffer);
-        else
-            r->fits = r->fits && cell->table->whole;
+    uint32_t n = bytes_stretches(m, bytes.from, bytes.to, &found);
+    contents->n_stretches = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        struct stretch stretch = found[k];
+        if (k == 0) {
+            stretch.buffer = bytes.from.buffer;
+            stretch.item = bytes.from.item;
+        }
+        if (stretch.buffer == bytes.from.buffer)
+            stretch.item -= cell_begin(m, cell, stretch.buffer);
+        ARENA_PUSH(contents->arena, contents->stretches, contents->n_stretches,
+                   contents->cap_stretches, stretch);
+    }
+    return (struct stretches){contents->stretches, n};
+}
+
+static void read_stretches(struct key_reader *r, const struct cell *cell, uint32_t i,
+                           struct stretches stretches) {
+    buffer_id own = cell->table->shared[i].from.buffer;
+    push(r->contents, &stretches.n, sizeof stretches.n);
+    for (uint32_t k = 0; k < stretches.n; k++) {
+        const struct stretch *stretch = &stretches.list[k];
         uint32_t words[] = {stretch->buffer, (uint32_t)stretch->item, stretch->owner};
+        r->fits = r->fits && (stretch->buffer == own || cell->table->whole);
         push(r->contents, words, sizeof words);
     }
-    return made;
 }
 
 // What is kept of a content does not change any more, and is of microbatch 0.
@@ -262,38 +276,41 @@ static struct token reading_end(struct key_reader *r, bool *added) {
 
 // What was read, kept.
 static void keep_cell(const struct key_reader *r, struct content *content,
-                      const struct table *table, const struct series *runs,
-                      const struct stretches *stretches) {
-    struct arena *arena = r->contents->arena;
+                      struct abstract_machine *m, const struct cell *cell) {
+    struct contents *contents = r->contents;
+    struct arena *arena = contents->arena;
+    const struct table *table = cell->table;
     content->items = ARENA_ARRAY(arena, struct series, table->n_buffers);
-    content->stretches = arena_copy(arena, stretches, table->n_shared * sizeof *stretches);
-    for (uint32_t i = 0; i < table->n_buffers; i++)
-        content->items[i] = keep_runs(r, &runs[i]);
-    for (uint32_t i = 0; i < table->n_shared; i++)
-        content->stretches[i].list =
-            arena_copy(arena, stretches[i].list, stretches[i].n * sizeof *stretches[i].list);
+    content->stretches = ARENA_ARRAY(arena, struct stretches, table->n_shared);
+    for (uint32_t i = 0; i < table->n_buffers; i++) {
+        struct series runs = runs_of(contents, m, cell, i);
+        content->items[i] = keep_runs(r, &runs);
+    }
+    for (uint32_t i = 0; i < table->n_shared; i++) {
+        struct stretches found = stretches_of(contents, m, cell, i);
+        content->stretches[i] = (struct stretches){
+            arena_copy(arena, found.list, found.n * sizeof *found.list), found.n};
+    }
 }
 
 struct token contents_of_cell(struct contents *contents, struct abstract_machine *m,
                               const struct cell *cell) {
     struct key_reader r = reading_begin(contents, m->world);
     const struct table *table = cell->table;
-    struct series *runs = ARENA_ARRAY(m->world->states, struct series, table->n_buffers);
-    struct stretches *stretches = ARENA_ARRAY(m->world->states, struct stretches, table->n_shared);
     uint32_t shape[] = {table->n_buffers, table->n_shared};
     push(contents, shape, sizeof shape);
     for (uint32_t i = 0; i < table->n_buffers; i++) {
-        runs[i] = runs_of(m, cell, i);
-        push(contents, &runs[i].n, sizeof runs[i].n);
-        for (uint32_t k = 0; k < runs[i].n; k++)
-            read_run(&r, &runs[i].runs[k]);
+        struct series runs = runs_of(contents, m, cell, i);
+        push(contents, &runs.n, sizeof runs.n);
+        for (uint32_t k = 0; k < runs.n; k++)
+            read_run(&r, &runs.runs[k]);
     }
     for (uint32_t i = 0; i < table->n_shared; i++)
-        stretches[i] = read_stretches(&r, m, cell, i);
+        read_stretches(&r, cell, i, stretches_of(contents, m, cell, i));
     bool added = false;
     struct token token = reading_end(&r, &added);
-    if (added)
-        keep_cell(&r, &contents->list[token.content], table, runs, stretches);
+    if (added) // this saves room: most cells hold what others have held
+        keep_cell(&r, &contents->list[token.content], m, cell);
     return token;
 }
 

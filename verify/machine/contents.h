@@ -63,6 +63,9 @@ struct contents {
     uint32_t n, cap;
     uint32_t *words; // of the key that is made
     uint32_t n_words, cap_words;
+    struct series runs;        // of the buffer of the cell that is looked at,
+    struct stretch *stretches; // and of the bytes
+    uint32_t n_stretches, cap_stretches;
 };
 
 struct contents *contents_new(struct arena *);

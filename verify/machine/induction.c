@@ -272,6 +272,23 @@ static bool labels_microbatches(const struct loop *loop, int variable) {
     return false;
 }
 
+static bool is_of_time(const struct abstract_machine *m, const struct loop *loop, int variable) {
+    return loop_counts_microbatches(m->program, loop, variable) ||
+           labels_microbatches(loop, variable);
+}
+
+// The same for the loop that is entered. This saves time: tasks enter their loops again and again.
+static bool is_known_of_time(struct abstract_machine *m, const struct statement *statement) {
+    uint32_t at = statement->id - m->first_id;
+    struct loop_known *known = at < m->n_ids ? &m->loops[at] : NULL;
+    if (known && known->loop == statement)
+        return known->is_of_time;
+    bool of_time = is_of_time(m, &statement->loop, m->cursor->depth);
+    if (known)
+        *known = (struct loop_known){statement, of_time};
+    return of_time;
+}
+
 // ---- the course of a loop -----------------------------------------------------------------------
 
 struct course *course_begin(struct abstract_machine *m, const struct statement *statement) {
@@ -292,9 +309,7 @@ struct course *course_begin(struct abstract_machine *m, const struct statement *
         c->trips > ROUNDS_TO_GAIN * c->period &&
         symbols_have_room(&m->world->terms->symbols, c->factor != 1))
         c->past = ARENA_ARRAY(&c->states, struct snapshot, c->period);
-    m->cursor->time_loop[m->cursor->depth] =
-        loop_counts_microbatches(m->program, loop, m->cursor->depth) ||
-        labels_microbatches(loop, m->cursor->depth);
+    m->cursor->time_loop[m->cursor->depth] = is_known_of_time(m, statement);
     return c;
 }
 

@@ -43,6 +43,11 @@ struct memo { // of calls
 struct sides;      // sides.h
 struct repetition; // repeat.h
 
+struct loop_known {
+    const struct statement *loop; // NULL: nothing is known
+    bool is_of_time;              // it counts microbatches
+};
+
 struct abstract_machine {
     struct world *world;
     struct cursor *cursor;
@@ -76,7 +81,14 @@ struct abstract_machine {
     bool waits;          // for another part
     struct repetition *repetition; // of tasks; NULL: each is executed
     bool *between; // handles of the step whose transfers are between parts; NULL: none is
+    struct loop_known *loops; // of the step's statements, by their ids from the first one's on
+    uint32_t first_id, n_ids;
 };
+
+// What does not shares no bytes.
+static inline bool share_region(const struct abstract_machine *m, buffer_id a, buffer_id b) {
+    return m->region_of[a] != NO_ID && m->region_of[a] == m->region_of[b];
+}
 
 // Makes terms of the statement that is executed, and notes nothing.
 static inline struct builder statement_builder(const struct abstract_machine *m) {

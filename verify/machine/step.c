@@ -296,14 +296,18 @@ void step_enter(struct abstract_machine *m, const struct block *block) {
 static void find_between(struct abstract_machine *m, const struct step *step) {
     struct statement_walk walk = walk_statements(&step->body);
     m->between = NULL;
+    m->n_ids = 0;
     while (walk_next(&walk)) {
         const struct statement *start = walk.statement;
+        m->n_ids++;
         if (start->kind != STATEMENT_START || !sides_exchange(m, &start->start.exchange))
             continue;
         if (!m->between)
             m->between = ARENA_ARRAY(m->world->arena, bool, step->n_handles);
         m->between[start->start.handle] = true;
     }
+    m->first_id = m->n_ids ? step->body.statements[0].id : 0;
+    m->loops = ARENA_ARRAY(m->world->arena, struct loop_known, m->n_ids);
 }
 
 void step_begin(struct abstract_machine *m, enum step_kind kind) {

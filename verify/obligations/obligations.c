@@ -9,6 +9,7 @@
 #include "verify/obligations/obligations.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "verify/diagnosis/diagnosis.h"
@@ -326,11 +327,21 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     }
 }
 
-struct holders { // of one state, in all parts
-    const struct buffer **list;
+struct holder {
+    const struct buffer *buffer;
+    int64_t first_layer;
+};
+struct holders {         // of one state, in all parts
+    struct holder *list; // by their first layers
     uint32_t n, cap;
     uint32_t next; // the one that is asked first
 };
+
+static int by_first_layer(const void *left, const void *right) {
+    int64_t a = ((const struct holder *)left)->first_layer;
+    int64_t b = ((const struct holder *)right)->first_layer;
+    return (a > b) - (a < b);
+}
 
 // A parameter of which one device has a master copy is that, rounded: so it is also held by who has the
 // copy. What reads it must have as many digits as on one device, of whatever it is made (precision.c).
@@ -345,9 +356,12 @@ static struct holders find_holders(struct check *c, const struct buffer *theirs)
         for (buffer_id id = 0; id < ours->n_buffers; id++)
             if (is_state(ours, &ours->buffers[id], theirs->class, tensor) ||
                 (is_rounded && is_state(ours, &ours->buffers[id], CLASS_MASTER, tensor)))
-                ARENA_PUSH(c->final->world->arena, holders.list, holders.n, holders.cap,
-                           &ours->buffers[id]);
+                ARENA_PUSH(
+                    c->final->world->arena, holders.list, holders.n, holders.cap,
+                    (struct holder){&ours->buffers[id], buffer_layer(&ours->buffers[id], 0)});
     }
+    if (holders.n)
+        qsort(holders.list, holders.n, sizeof *holders.list, by_first_layer);
     return holders;
 }
 
@@ -355,7 +369,7 @@ static struct holders find_holders(struct check *c, const struct buffer *theirs)
 static int64_t held_from(struct holders *holders, const struct buffer *theirs, int64_t item) {
     for (uint32_t i = 0; i < holders->n; i++) {
         uint32_t asked = (uint32_t)(((uint64_t)holders->next + i) % holders->n);
-        const struct buffer *holder = holders->list[asked];
+        const struct buffer *holder = holders->list[asked].buffer;
         int64_t at = item_of_layer(holder, theirs, item);
         if (at < 0)
             continue;
