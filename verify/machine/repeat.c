@@ -10,8 +10,9 @@ enum { MOST_OF_A_FORM = 16 }; // lemmas; what finds always something else is exe
 
 struct known { // of a cell
     struct token token;
-    uint32_t version; // of all: else it has to be looked at
-    bool changed;     // the store does not say so yet
+    struct token in_store; // what the store says
+    uint32_t version;      // of all: else it has to be looked at
+    bool changed;          // it was listed, since the store may not say so yet
 };
 
 // What a task does, with everything of its microbatch counted from there.
@@ -48,8 +49,7 @@ struct repetition {
     struct lemma **lemmas; // of each form
     uint32_t *n_watched;   // tasks of each form
     struct watched watched;
-    uint32_t *at; // of the task that is come by: its cells
-    int32_t *numbers;
+    struct task_at here; // the task that is come by
     struct readers readers;
     const struct lemma
         *waiting;     // in front of the task of which this is known; NULL: it does not wait
@@ -77,14 +77,16 @@ struct repetition *repetition_new(struct abstract_machine *m) {
     r->version = 1;
     r->lemmas = ARENA_ARRAY(arena, struct lemma *, r->texts->n_forms + 1);
     r->n_watched = ARENA_ARRAY(arena, uint32_t, r->texts->n_forms + 1);
-    uint32_t n_rows = 0, n_numbers = 0;
+    uint32_t n_rows = 0, n_numbers = 0, n_ends = 0;
     for (uint32_t i = 0; i < r->texts->n; i++) {
         const struct task_text *text = &r->texts->list[i];
         n_rows = text->n_rows > n_rows ? text->n_rows : n_rows;
         n_numbers = text->n_numbers > n_numbers ? text->n_numbers : n_numbers;
+        n_ends = text->n_ends > n_ends ? text->n_ends : n_ends;
     }
-    r->at = ARENA_ARRAY(arena, uint32_t, n_rows + 1);
-    r->numbers = ARENA_ARRAY(arena, int32_t, n_numbers + 1);
+    r->here.cells = ARENA_ARRAY(arena, uint32_t, n_rows + 1);
+    r->here.numbers = ARENA_ARRAY(arena, int32_t, n_numbers + 1);
+    r->here.slots = ARENA_ARRAY(arena, int32_t, n_ends + 1);
     return r;
 }
 
@@ -92,7 +94,7 @@ static struct token token_of(struct abstract_machine *m, uint32_t cell) {
     struct repetition *r = m->repetition;
     struct known *known = &r->cells[cell];
     if (known->version != r->version) {
-        known->token = contents_of_cell(r->contents, m, &r->texts->cells[cell]);
+        known->token = known->in_store = contents_of_cell(r->contents, m, &r->texts->cells[cell]);
         known->version = r->version;
     }
     return known->token;
@@ -100,11 +102,17 @@ static struct token token_of(struct abstract_machine *m, uint32_t cell) {
 
 // ---- the store says all again -----------------------------------------------------------------
 
+static bool same_token(struct token a, struct token b) {
+    return a.content == b.content && a.base == b.base && a.collected == b.collected;
+}
+
 static void put_cell(struct abstract_machine *m, uint32_t cell) {
     struct repetition *r = m->repetition;
     struct known *known = &r->cells[cell];
-    if (known->changed)
+    // Most cells are empty again behind the last task.
+    if (known->changed && !same_token(known->token, known->in_store))
         contents_put(r->contents, m, &r->texts->cells[cell], known->token);
+    known->in_store = known->token;
     known->changed = false;
 }
 
@@ -133,19 +141,26 @@ static bool slots_differ(struct abstract_machine *m, const struct task_text *tex
     return differ;
 }
 
+static struct index slot_of(const struct statement *end) {
+    return end->kind == STATEMENT_START ? end->start.handle_index : end->wait.index;
+}
+
 // Which cells its rows are. False: two are one, or there is no such row.
 static bool locate(struct abstract_machine *m, const struct task_text *text) {
     struct repetition *r = m->repetition;
+    r->here.text = text;
+    for (uint32_t i = 0; i < text->n_ends; i++)
+        r->here.slots[i] = number_of(m, slot_of(text->ends[i].statement));
     for (uint32_t i = 0; i < text->n_numbers; i++)
-        r->numbers[i] = number_of(m, text->numbers[i]);
+        r->here.numbers[i] = number_of(m, text->numbers[i]);
     for (uint32_t i = 0; i < text->n_rows; i++) {
         const struct task_row *row = &text->rows[i];
         int32_t number = row->whole ? 0 : number_of(m, row->row);
         if (number < 0 || number >= row->count)
             return false;
-        r->at[i] = row->first_cell + (uint32_t)number;
+        r->here.cells[i] = row->first_cell + (uint32_t)number;
         for (uint32_t k = row->before; k != NO_ID; k = text->rows[k].before)
-            if (r->at[k] == r->at[i])
+            if (r->here.cells[k] == r->here.cells[i])
                 return false;
     }
     return slots_differ(m, text);
@@ -180,7 +195,7 @@ static uint32_t with_own(struct abstract_machine *m, uint32_t set, int32_t micro
 static bool cell_fits(struct abstract_machine *m, const struct lemma *lemma, uint32_t i,
                       int32_t microbatch) {
     struct repetition *r = m->repetition;
-    struct token found = token_of(m, r->at[i]);
+    struct token found = token_of(m, r->here.cells[i]);
     return found.content == lemma->before[i].content &&
            from_base(r, found, microbatch) == lemma->before[i].base &&
            (found.collected != NO_MICROBATCHES) == (lemma->before[i].collected != NO_MICROBATCHES);
@@ -189,25 +204,25 @@ static bool cell_fits(struct abstract_machine *m, const struct lemma *lemma, uin
 static bool cells_fit(struct abstract_machine *m, const struct task_text *text,
                       const struct lemma *lemma, int32_t microbatch) {
     struct repetition *r = m->repetition;
-    if (memcmp(lemma->numbers, r->numbers, text->n_numbers * sizeof *lemma->numbers) != 0 ||
+    if (memcmp(lemma->numbers, r->here.numbers, text->n_numbers * sizeof *lemma->numbers) != 0 ||
         lemma->readers.n != r->readers.n ||
         memcmp(lemma->readers.list, r->readers.list, r->readers.n * sizeof *r->readers.list) != 0)
         return false;
     uint32_t common = NO_MICROBATCHES;
     for (uint32_t i = 0; i < text->n_rows; i++)
         if (!cell_fits(m, lemma, i, microbatch) ||
-            !is_common(token_of(m, r->at[i]).collected, &common))
+            !is_common(token_of(m, r->here.cells[i]).collected, &common))
             return false;
     if (common != NO_MICROBATCHES && with_own(m, common, microbatch) == NO_MICROBATCHES)
         return false;
     for (uint32_t i = 0; i < text->n_ends; i++) {
         enum task_end_kind kind = text->ends[i].kind;
         if ((kind == END_SENDS || kind == END_RECEIVES) &&
-            !sends_slot_is_free(m, &r->sends, text, i))
+            !sends_slot_is_free(&r->sends, &r->here, i))
             return false;
         if (kind != END_SENT)
             continue;
-        struct sent found = sends_describe(m, &r->sends, text, r->at, &text->ends[i]);
+        struct sent found = sends_describe(m, &r->sends, &r->here, i);
         if (!sent_equal(&found, &lemma->sent[i]))
             return false;
     }
@@ -231,8 +246,7 @@ static bool is_there(struct abstract_machine *m, const struct task_text *text, u
     }
     if (text->ends[i].kind != END_SENT)
         return true;
-    const struct end *end =
-        sides_end(m, statement->wait.handle, number_of(m, statement->wait.index));
+    const struct end *end = sides_end(m, statement->wait.handle, m->repetition->here.slots[i]);
     return end && sides_are_there(m, end);
 }
 
@@ -266,60 +280,57 @@ static void set_cell(struct abstract_machine *m, uint32_t cell, struct token tok
     struct known *known = &r->cells[cell];
     if (!known->changed)
         ARENA_PUSH(m->world->arena, r->changed, r->n_changed, r->cap_changed, cell);
-    *known = (struct known){token, r->version, true};
+    known->token = token;
+    known->changed = true;
 }
 
 static void repeat_cell(struct abstract_machine *m, const struct lemma *lemma, uint32_t i,
                         int32_t microbatch) {
     struct repetition *r = m->repetition;
-    struct token found = token_of(m, r->at[i]), token = lemma->after[i];
+    struct token found = token_of(m, r->here.cells[i]), token = lemma->after[i];
     if (contents_of_time(r->contents, token.content))
         token.base += microbatch;
     token.collected = found.collected;
     if (lemma->collects[i])
         token.collected = with_own(m, found.collected, microbatch);
-    if (token.content != found.content || token.base != found.base ||
-        token.collected != found.collected)
-        set_cell(m, r->at[i], token);
+    if (!same_token(token, found))
+        set_cell(m, r->here.cells[i], token);
 }
 
-static void repeat_sent(struct abstract_machine *m, const struct task_end *end) {
-    struct send *send = sends_awaited(m, &m->repetition->sends, end);
+static void repeat_sent(struct abstract_machine *m, uint32_t i) {
+    struct repetition *r = m->repetition;
+    struct send *send = sends_awaited(&r->sends, &r->here, i);
     sides_close(m, sides_end(m, send->handle, send->slot));
-    sends_remove(m, &m->repetition->sends, send);
+    sends_remove(m, &r->sends, send);
 }
 
-static void repeat_send(struct abstract_machine *m, const struct statement *start,
+static void repeat_send(struct abstract_machine *m, const struct statement *start, int32_t slot,
                         struct token values, int32_t microbatch) {
-    struct send send = {.handle = start->start.handle,
-                        .slot = number_of(m, start->start.handle_index),
-                        .start = start,
-                        .values = values};
+    struct send send = {
+        .handle = start->start.handle, .slot = slot, .start = start, .values = values};
     if (contents_of_time(m->repetition->contents, values.content))
         send.values.base += microbatch;
     for (uint32_t i = 0; i < start->start.n_pieces; i++)
         send.from[i] = place_of(m, start->start.pieces[i].from);
-    sides_start(m, start, send.slot, NULL, send.values);
+    sides_start(m, start, slot, NULL, send.values);
     sends_add(m, &m->repetition->sends, send);
 }
 
 static void repeat_ends(struct abstract_machine *m, const struct task_text *text,
                         const struct lemma *lemma, int32_t microbatch) {
-    const struct token nothing = {0};
     for (uint32_t i = 0; i < text->n_ends; i++) {
         const struct statement *at = text->ends[i].statement;
         switch (text->ends[i].kind) {
         case END_SENDS:
-            repeat_send(m, at, lemma->values[i], microbatch);
+            repeat_send(m, at, m->repetition->here.slots[i], lemma->values[i], microbatch);
             break;
         case END_SENT:
-            repeat_sent(m, &text->ends[i]);
+            repeat_sent(m, i);
             break;
         case END_RECEIVES:
-            sides_start(m, at, number_of(m, at->start.handle_index), NULL, nothing);
+            sides_take(m, at);
             break;
-        case END_RECEIVED:
-            sides_close(m, sides_end(m, at->wait.handle, number_of(m, at->wait.index)));
+        case END_RECEIVED: // it was taken
             break;
         }
     }
@@ -342,23 +353,23 @@ static void watch(struct abstract_machine *m, const struct task_text *text, int3
     struct arena *arena = m->world->arena;
     struct watched *w = &r->watched;
     for (uint32_t i = 0; i < text->n_rows; i++) // it comes by no other
-        put_cell(m, r->at[i]);
+        put_cell(m, r->here.cells[i]);
     sends_put(m, &r->sends);
-    *w = (struct watched){.text = text,
-                          .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
-                          .microbatch = microbatch,
-                          .readers = r->readers,
-                          .cells = arena_copy(arena, r->at, text->n_rows * sizeof *w->cells),
-                          .numbers =
-                              arena_copy(arena, r->numbers, text->n_numbers * sizeof *w->numbers),
-                          .before = ARENA_ARRAY(arena, struct token, text->n_rows),
-                          .sent = ARENA_ARRAY(arena, struct sent, text->n_ends),
-                          .serial = m->world->terms->serial};
+    *w = (struct watched){
+        .text = text,
+        .learns = learns && r->n_watched[text->form]++ < MOST_OF_A_FORM,
+        .microbatch = microbatch,
+        .readers = r->readers,
+        .cells = arena_copy(arena, r->here.cells, text->n_rows * sizeof *w->cells),
+        .numbers = arena_copy(arena, r->here.numbers, text->n_numbers * sizeof *w->numbers),
+        .before = ARENA_ARRAY(arena, struct token, text->n_rows),
+        .sent = ARENA_ARRAY(arena, struct sent, text->n_ends),
+        .serial = m->world->terms->serial};
     for (uint32_t i = 0; i < text->n_rows && w->learns; i++)
         w->before[i] = token_of(m, w->cells[i]);
     for (uint32_t i = 0; i < text->n_ends; i++)
         if (text->ends[i].kind == END_SENT)
-            w->sent[i] = sends_describe(m, &r->sends, text, r->at, &text->ends[i]);
+            w->sent[i] = sends_describe(m, &r->sends, &r->here, i);
 }
 
 // How many of the task's receives from the same part come before its end, from this one on.
@@ -510,8 +521,7 @@ enum repeated repetition_come_by(struct abstract_machine *m, struct frame *frame
     int32_t microbatch = number_of(m, label->task.microbatch);
     if (!waited) {
         r->n_there = 0;
-        learns =
-            is_undisturbed(m, text) && sends_find_readers(m, &r->sends, text, r->at, &r->readers);
+        learns = is_undisturbed(m, text) && sends_find_readers(m, &r->sends, &r->here, &r->readers);
         lemma = learns ? find_lemma(m, text, microbatch) : NULL;
     }
     bool there = lemma && all_are_there(m, text);

@@ -97,17 +97,15 @@ static struct send *find(struct sends *s, uint32_t handle, int32_t slot) {
     return NULL;
 }
 
-struct send *sends_awaited(struct abstract_machine *m, struct sends *s,
-                           const struct task_end *end) {
-    return find(s, end->statement->wait.handle, number_of(m, end->statement->wait.index));
+struct send *sends_awaited(struct sends *s, const struct task_at *task, uint32_t i) {
+    return find(s, task->text->ends[i].statement->wait.handle, task->slots[i]);
 }
 
-bool sends_slot_is_free(struct abstract_machine *m, struct sends *s, const struct task_text *text,
-                        uint32_t i) {
-    const struct transfer *start = &text->ends[i].statement->start;
-    const struct send *send = find(s, start->handle, number_of(m, start->handle_index));
+bool sends_slot_is_free(struct sends *s, const struct task_at *task, uint32_t i) {
+    const struct task_end *ends = task->text->ends;
+    const struct send *send = find(s, ends[i].statement->start.handle, task->slots[i]);
     for (uint32_t k = 0; k < i && send; k++)
-        if (text->ends[k].kind == END_SENT && sends_awaited(m, s, &text->ends[k]) == send)
+        if (ends[k].kind == END_SENT && sends_awaited(s, task, k) == send)
             send = NULL;
     return !send;
 }
@@ -151,21 +149,20 @@ static int32_t in_cell(const struct abstract_machine *m, const struct sends *s, 
     return place.item - cell_begin(m, &s->texts->cells[cell], place.buffer);
 }
 
-static uint32_t row_at(const struct task_text *text, const uint32_t *at, uint32_t cell) {
-    for (uint32_t i = 0; i < text->n_rows; i++)
-        if (at[i] == cell)
+static uint32_t row_at(const struct task_at *task, uint32_t cell) {
+    for (uint32_t i = 0; i < task->text->n_rows; i++)
+        if (task->cells[i] == cell)
             return i;
     return NO_ID;
 }
 
-struct sent sends_describe(struct abstract_machine *m, struct sends *s,
-                           const struct task_text *text, const uint32_t *at,
-                           const struct task_end *end) {
-    const struct send *send = sends_awaited(m, s, end);
+struct sent sends_describe(const struct abstract_machine *m, struct sends *s,
+                           const struct task_at *task, uint32_t i) {
+    const struct send *send = sends_awaited(s, task, i);
     struct sent sent = {.start = send ? send->start : NULL};
-    for (uint32_t i = 0; send && i < send->start->start.n_pieces; i++) {
-        sent.rows[i] = row_at(text, at, send->cells[i]);
-        sent.items[i] = in_cell(m, s, send->cells[i], send->from[i]);
+    for (uint32_t k = 0; send && k < send->start->start.n_pieces; k++) {
+        sent.rows[k] = row_at(task, send->cells[k]);
+        sent.items[k] = in_cell(m, s, send->cells[k], send->from[k]);
     }
     return sent;
 }
@@ -181,30 +178,28 @@ bool sent_equal(const struct sent *a, const struct sent *b) {
     return same;
 }
 
-static bool is_awaited(struct abstract_machine *m, const struct task_text *text,
-                       const struct pin *pin) {
-    for (uint32_t i = 0; i < text->n_ends; i++) {
-        const struct statement *at = text->ends[i].statement;
-        if (text->ends[i].kind == END_SENT &&
-            is_of(pin, at->wait.handle, number_of(m, at->wait.index)))
+static bool is_awaited(const struct task_at *task, const struct pin *pin) {
+    for (uint32_t i = 0; i < task->text->n_ends; i++) {
+        const struct task_end *end = &task->text->ends[i];
+        if (end->kind == END_SENT && is_of(pin, end->statement->wait.handle, task->slots[i]))
             return true;
     }
     return false;
 }
 
-bool sends_find_readers(struct abstract_machine *m, struct sends *s, const struct task_text *text,
-                        const uint32_t *at, struct readers *readers) {
+bool sends_find_readers(const struct abstract_machine *m, const struct sends *s,
+                        const struct task_at *task, struct readers *readers) {
     readers->n = 0;
-    for (uint32_t i = 0; i < text->n_rows; i++) {
-        const struct pins *pins = &s->pins[at[i]];
+    for (uint32_t i = 0; i < task->text->n_rows; i++) {
+        const struct pins *pins = &s->pins[task->cells[i]];
         for (uint32_t k = 0; k < pins->n; k++) {
             const struct pin *pin = &pins->list[k];
-            if (is_awaited(m, text, pin))
+            if (is_awaited(task, pin))
                 continue;
             if (readers->n == MAX_READERS)
                 return false;
             readers->list[readers->n++] =
-                (struct reader){i, pin->from.buffer, in_cell(m, s, at[i], pin->from)};
+                (struct reader){i, pin->from.buffer, in_cell(m, s, task->cells[i], pin->from)};
         }
     }
     return true;

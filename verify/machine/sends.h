@@ -44,21 +44,21 @@ void sends_find(struct abstract_machine *, struct sends *); // if it is not know
 void sends_add(struct abstract_machine *, struct sends *, struct send);
 void sends_remove(struct abstract_machine *, struct sends *, struct send *); // it was waited for
 void sends_put(struct abstract_machine *, struct sends *); // into the store, which says all then
-// What the end waits for; NULL: nothing is under way there.
-struct send *sends_awaited(struct abstract_machine *, struct sends *, const struct task_end *);
-// Whether a message may be started at end i of the task: nothing else has its slot then.
-bool sends_slot_is_free(struct abstract_machine *, struct sends *, const struct task_text *,
-                        uint32_t i);
 
-// ---- what a task finds, of whose rows the cells are `at` ----------------------------------------
+// ---- what a task finds ------------------------------------------------------------------------
+
+// What its end i waits for; NULL: nothing is under way there.
+struct send *sends_awaited(struct sends *, const struct task_at *, uint32_t i);
+// Whether a message may be started at its end i: nothing else has its slot then.
+bool sends_slot_is_free(struct sends *, const struct task_at *, uint32_t i);
 
 struct sent { // of what it waits for: which of its rows it is read from, and where in them
     const struct statement *start;
     uint32_t rows[MAX_PIECES]; // NO_ID: none of them
     int32_t items[MAX_PIECES];
 };
-struct sent sends_describe(struct abstract_machine *, struct sends *, const struct task_text *,
-                           const uint32_t *at, const struct task_end *);
+struct sent sends_describe(const struct abstract_machine *, struct sends *, const struct task_at *,
+                           uint32_t i);
 bool sent_equal(const struct sent *, const struct sent *);
 
 enum { MAX_READERS = 4 };
@@ -72,7 +72,7 @@ struct readers {
     uint32_t n;
 };
 // False: there are more than are followed.
-bool sends_find_readers(struct abstract_machine *, struct sends *, const struct task_text *,
-                        const uint32_t *at, struct readers *);
+bool sends_find_readers(const struct abstract_machine *, const struct sends *,
+                        const struct task_at *, struct readers *);
 
 #endif

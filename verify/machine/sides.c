@@ -91,11 +91,12 @@ static uint32_t side_of_device(const struct sides *sides, int64_t device) {
 static struct channel *channel_between(struct sides *sides, int64_t from, int64_t to) {
     struct channels *all = &sides->channels[from];
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->list[i].to == to)
-            return &all->list[i];
-    struct channel made = {.to = (uint32_t)to};
+        if (all->list[i]->to == to)
+            return all->list[i];
+    struct channel *made = ARENA_NEW(sides->arena, struct channel);
+    made->to = (uint32_t)to;
     ARENA_PUSH(sides->arena, all->list, all->n, all->cap, made);
-    return &all->list[all->n - 1];
+    return made;
 }
 
 static struct message *message_of(struct sides *sides, struct channel *channel, uint32_t number) {
@@ -113,7 +114,8 @@ static bool is_over(const struct message *message) {
 static void drop_ended(struct channel *channel) {
     while (channel->n_over < channel->n && is_over(&channel->list[channel->n_over]))
         channel->n_over++;
-    if (channel->n_over <= MOST_ENDED)
+    if (channel->n_over <= MOST_ENDED ||
+        channel->n_over <= channel->n / 2) // what is not over is moved seldom
         return;
     uint32_t n = channel->n_over - MOST_ENDED / 2;
     channel->n_over -= n;
@@ -171,6 +173,8 @@ static void start_message(struct abstract_machine *m, const struct statement *st
     const struct mesh_part *part = part_of_side(m);
     for (int64_t device = part->begin; device < part->end; device++) {
         struct channel *channel = channel_of(m, start, device);
+        if (device == part->begin)
+            end->channel = channel;
         end->number = is_send(start) ? channel->n_sent++ : channel->n_received++;
         struct message *message = message_of(m->sides, channel, end->number);
         if (is_send(start)) {
@@ -189,9 +193,14 @@ static void start_message(struct abstract_machine *m, const struct statement *st
     }
 }
 
+static struct channel *channel_at(const struct abstract_machine *m, const struct end *end,
+                                  int64_t device) {
+    return device == part_of_side(m)->begin ? end->channel : channel_of(m, end->start, device);
+}
+
 static struct message *message_at(const struct abstract_machine *m, const struct end *end,
                                   int64_t device) {
-    return message_of(m->sides, channel_of(m, end->start, device), end->number);
+    return message_of(m->sides, channel_at(m, end, device), end->number);
 }
 
 static struct judgement message_value(const struct abstract_machine *m,
@@ -450,6 +459,13 @@ void sides_start(struct abstract_machine *m, const struct statement *start, int3
     ARENA_PUSH(m->sides->arena, ends->list, ends->n, ends->cap, end);
 }
 
+void sides_take(struct abstract_machine *m, const struct statement *receive) {
+    const struct token nothing = {0};
+    struct end end = {.start = receive};
+    start_message(m, receive, NULL, nothing, &end);
+    message_at(m, &end, part_of_side(m)->begin)->taken = true;
+}
+
 struct end *sides_end(const struct abstract_machine *m, uint32_t handle, int32_t slot) {
     const struct ends *ends = m->sides ? &m->sides->ends[m->side][handle] : NULL;
     for (uint32_t i = 0; ends && i < ends->n; i++)
@@ -506,7 +522,7 @@ void sides_close(struct abstract_machine *m, struct end *end) {
         message->taken = message->taken || !sends;
         message->left = message->left || sends;
         if (sends)
-            drop_ended(channel_of(m, end->start, device));
+            drop_ended(channel_at(m, end, device));
     }
     *end = ends->list[--ends->n];
 }

@@ -33,7 +33,7 @@ struct channel {          // from one device to another
     uint32_t n_sent, n_received;
 };
 struct channels { // of one device that sends
-    struct channel *list;
+    struct channel **list;
     uint32_t n, cap;
 };
 
@@ -64,7 +64,8 @@ struct end { // of a message or a meeting, from its start to its wait
     uint32_t handle;
     int32_t slot;
     const struct statement *start;
-    uint32_t number;         // of a message, among those of its channel
+    struct channel *channel; // of a message: of the part's first device
+    uint32_t number;         // among those of the channel
     struct meeting *meeting; // NULL: it is a message
 };
 struct ends { // of a handle
@@ -105,6 +106,8 @@ struct exchange sides_own_exchange(const struct abstract_machine *, const struct
 // gives nothing.
 void sides_start(struct abstract_machine *, const struct statement *start, int32_t slot,
                  const struct judgement *given, struct token token);
+// What a receive would bring is taken at once: it was started, and has been waited for.
+void sides_take(struct abstract_machine *, const struct statement *receive);
 // The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
 // own.
 struct end *sides_end(const struct abstract_machine *, uint32_t handle, int32_t slot);

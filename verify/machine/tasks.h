@@ -48,6 +48,13 @@ struct task_text {
     uint32_t n_handles, cap_handles;
 };
 
+struct task_at { // one that is come by
+    const struct task_text *text;
+    uint32_t *cells;  // of its rows
+    int32_t *numbers; // those of its text
+    int32_t *slots;   // of its ends, in their handles
+};
+
 struct task_texts {
     struct task_text *list;
     uint32_t n, cap;
