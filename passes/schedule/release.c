@@ -36,13 +36,22 @@ struct end {
     unsigned tried; // forms in which those like it are not as many as the runs
 };
 
+// By which loops the items of a buffer that die at a spot may be named, whichever they are.
+struct naming {
+    buffer_id buffer;
+    bool is_named;
+    struct end_place places[MAX_STACKS]; // but for places and variables
+};
+
 struct releaser {
     struct program *program;
     const struct shortened *shortened;
-    struct arena *arena; // of the pass
-    struct uses uses;    // of the short step
-    struct spot *spots;  // by place
-    struct end *ends;    // of the buffer that is looked at
+    struct arena *arena;    // of the pass
+    struct uses uses;       // of the short step
+    struct spot *spots;     // by place
+    struct naming *namings; // of spots, each for the buffer that was looked at there last
+    uint32_t n_namings, cap_namings;
+    struct end *ends; // of the buffer that is looked at
     uint32_t n_ends;
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
@@ -158,32 +167,58 @@ static int64_t modulus_of(const struct releaser *r, buffer_id buffer, unsigned k
 // iteration of the one around it and does not name the buffer, by that one's. It is not named if
 // nothing else names items so: as many of them as there are runs may stand in a row by chance. A
 // stack of which that loop names no places may have those that the next one around names.
-static struct end end_of(const struct releaser *r, const struct life *life, uint32_t spot) {
-    const struct execution *last = &r->uses.executions[life->last];
-    const struct buffer *buffer = &r->shortened->program->buffers[life->buffer];
-    int64_t places[MAX_STACKS];
+static struct naming find_naming(const struct releaser *r, buffer_id id, uint32_t spot) {
+    const struct buffer *buffer = &r->shortened->program->buffers[id];
     int depth = r->spots[spot].depth;
     uint32_t loop = r->spots[spot].loop;
-    struct end end = {
-        .life = life, .spot = spot, .run = spot == last->place ? life->last : last->runs[depth]};
-    while (loop != NO_ID && r->spots[loop].is_once &&
-           !names_buffer(&r->spots[loop], life->buffer)) {
+    struct naming naming = {.buffer = id};
+    while (loop != NO_ID && r->spots[loop].is_once && !names_buffer(&r->spots[loop], id)) {
         loop = r->spots[loop].loop;
         depth--;
     }
-    end.is_named = loop != NO_ID && buffer_items(&r->program->buffers[life->buffer]) > 1 &&
-                   (r->spots[loop].is_fixed || names_buffer(&r->spots[loop], life->buffer));
-    buffer_places(buffer, life->item, places);
+    naming.is_named = loop != NO_ID && buffer_items(&r->program->buffers[id]) > 1 &&
+                      (r->spots[loop].is_fixed || names_buffer(&r->spots[loop], id));
     for (unsigned k = 0; k < MAX_STACKS; k++) {
-        struct end_place *place = &end.places[k];
-        *place = (struct end_place){.place = places[k], .loop = loop, .depth = depth};
+        struct end_place *place = &naming.places[k];
+        *place = (struct end_place){.loop = loop, .depth = depth};
         while (buffer->stacks.n > 1 && place->loop != NO_ID &&
-               !find_named(&r->spots[place->loop], life->buffer, k)) {
+               !find_named(&r->spots[place->loop], id, k)) {
             place->loop = r->spots[place->loop].loop;
             place->depth--;
         }
+        place->modulus = modulus_of(r, id, k, place->loop);
+    }
+    return naming;
+}
+
+// Hardly any item dies at a spot alone.
+static const struct naming *naming_at(struct releaser *r, buffer_id buffer, uint32_t spot) {
+    uint32_t *at = &r->spots[spot].naming;
+    if (*at == 0) {
+        ARENA_PUSH(r->arena, r->namings, r->n_namings, r->cap_namings,
+                   find_naming(r, buffer, spot));
+        *at = r->n_namings;
+    }
+    if (r->namings[*at - 1].buffer != buffer)
+        r->namings[*at - 1] = find_naming(r, buffer, spot);
+    return &r->namings[*at - 1];
+}
+
+static struct end end_of(struct releaser *r, const struct life *life, uint32_t spot) {
+    const struct execution *last = &r->uses.executions[life->last];
+    const struct naming *naming = naming_at(r, life->buffer, spot);
+    int64_t places[MAX_STACKS];
+    int depth = r->spots[spot].depth;
+    struct end end = {.life = life,
+                      .spot = spot,
+                      .run = spot == last->place ? life->last : last->runs[depth],
+                      .is_named = naming->is_named};
+    buffer_places(&r->shortened->program->buffers[life->buffer], life->item, places);
+    for (unsigned k = 0; k < MAX_STACKS; k++) {
+        struct end_place *place = &end.places[k];
+        *place = naming->places[k];
+        place->place = places[k];
         place->variable = place->depth ? last->variables[place->depth - 1] : 0;
-        place->modulus = modulus_of(r, life->buffer, k, place->loop);
     }
     return end;
 }

@@ -24,6 +24,7 @@ struct spot {
     bool is_once;            // it is executed once in each iteration of the loop that it goes with
     struct frees frees;
     uint32_t first_end; // of lives in the buffer that release.c looks at, from 1 on; 0: none
+    uint32_t naming; // of such a buffer's items there (release.c), from 1 on; 0: none was asked for
 };
 
 // Finds the spots of a step, by place, in `arena`.

@@ -55,11 +55,13 @@ struct carried {
 struct named {
     struct reference at; // in the whole of a window
     buffer_id window;    // the buffer that is named: a window, or the whole itself
+    uint32_t variables;  // by which it is named
     bool written;
     bool maybe_read; // another of the statement reads some item of the buffer
 };
 struct named_list {
     const struct named *items;
+    int64_t *at; // of each, in this execution: which item of the buffer
     uint32_t n;
     bool known;
 };
@@ -294,6 +296,7 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
             struct named named = {
                 .at = *access.at, .window = access.at->buffer, .written = written};
             named.at.buffer = buffer_whole(t->program, named.window);
+            named.variables = reference_variables(&named.at);
             if (access.written != (bool)written || !t->followed[named.at.buffer])
                 continue;
             named.maybe_read = written && names_buffer(items, n_read, named.at.buffer);
@@ -301,7 +304,7 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
         }
         n_read = n;
     }
-    return (struct named_list){items, n, true};
+    return (struct named_list){items, ARENA_ARRAY(t->arena, int64_t, n), n, true};
 }
 
 static int64_t item_of(const struct tracer *t, const struct reference *at) {
@@ -309,12 +312,10 @@ static int64_t item_of(const struct tracer *t, const struct reference *at) {
 }
 
 // Is the place also read by this statement, as one that is updated is? Then its life goes on.
-static bool is_read_too(const struct tracer *t, const struct named_list *all,
-                        const struct named *named) {
-    int64_t item = item_of(t, &named->at);
-    for (uint32_t i = 0; named->maybe_read && i < all->n; i++)
-        if (!all->items[i].written && all->items[i].at.buffer == named->at.buffer &&
-            item_of(t, &all->items[i].at) == item)
+static bool is_read_too(const struct named_list *all, uint32_t which) {
+    const struct named *named = &all->items[which];
+    for (uint32_t i = 0; named->maybe_read && i < all->n && !all->items[i].written; i++)
+        if (all->items[i].at.buffer == named->at.buffer && all->at[i] == all->at[which])
             return true;
     return false;
 }
@@ -323,14 +324,14 @@ static void use_places(struct tracer *t, const struct statement *s) {
     struct named_list *all = &t->named[t->place];
     if (!all->known)
         *all = list_named(t, s);
+    for (uint32_t i = 0; i < all->n; i++)
+        all->at[i] = item_of(t, &all->items[i].at);
     for (uint32_t i = 0; i < all->n; i++) {
         const struct named *named = &all->items[i];
-        int64_t item = item_of(t, &named->at);
-        uint32_t variables = reference_variables(&named->at);
-        if (!named->written || !is_read_too(t, all, named))
-            use(t, named->window, item, variables, named->written);
+        if (!named->written || !is_read_too(all, i))
+            use(t, named->window, all->at[i], named->variables, named->written);
         else if (named->window == named->at.buffer)
-            use_updated(t, named->window, item, variables);
+            use_updated(t, named->window, all->at[i], named->variables);
     }
 }
 
