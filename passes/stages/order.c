@@ -89,45 +89,72 @@ static bool carries(const struct message *message, buffer_id buffer) {
     return false;
 }
 
-static void add_task(const struct splitter *s, const struct task_loop *loop, buffer_id buffer,
-                     const struct task_block *task, int64_t m, struct lifetime *life) {
-    uint32_t at = position_of(s, loop, task, m);
-    life->begin = at < life->begin ? at : life->begin;
-    life->end = at > life->end ? at : life->end;
-    for (uint32_t i = task->first_sent; i > 0; i = loop->messages[i - 1].next_sent) {
-        const struct message *message = &loop->messages[i - 1];
-        uint32_t settled = message->settled[m], end = settled == NEVER ? NEVER : settled - 1;
-        if (carries(message, buffer) && end > life->end)
-            life->end = end;
-    }
-    for (uint32_t i = task->first_received; i > 0; i = loop->messages[i - 1].next_received) {
-        const struct message *message = &loop->messages[i - 1];
-        if (carries(message, buffer) && message->started[m] < life->begin)
-            life->begin = message->started[m];
-    }
+// What an item's life depends on, whichever microbatch it is of: the tasks of the stages that share its home, and the
+// messages that carry it.
+struct life_of_item {
+    const struct task_block **tasks;
+    uint32_t n_tasks, cap_tasks;
+    const struct message **sent, **received;
+    uint32_t n_sent, cap_sent, n_received, cap_received;
+};
+
+static void add_task(struct splitter *s, const struct task_loop *loop, buffer_id buffer,
+                     const struct task_block *task, struct life_of_item *item) {
+    ARENA_PUSH(s->scratch, item->tasks, item->n_tasks, item->cap_tasks, task);
+    for (uint32_t i = task->first_sent; i > 0; i = loop->messages[i - 1].next_sent)
+        if (carries(&loop->messages[i - 1], buffer))
+            ARENA_PUSH(s->scratch, item->sent, item->n_sent, item->cap_sent,
+                       &loop->messages[i - 1]);
+    for (uint32_t i = task->first_received; i > 0; i = loop->messages[i - 1].next_received)
+        if (carries(&loop->messages[i - 1], buffer))
+            ARENA_PUSH(s->scratch, item->received, item->n_received, item->cap_received,
+                       &loop->messages[i - 1]);
 }
 
-// From the first to the last of the tasks of the stages that share the home's. False: the step has none of them.
-static bool find_lifetime(struct splitter *s, const struct task_loop *loop, buffer_id buffer,
-                          const struct stage_use *home, int64_t m, struct lifetime *life) {
-    *life = (struct lifetime){.begin = NEVER};
+static struct life_of_item life_of_item(struct splitter *s, const struct task_loop *loop,
+                                        buffer_id buffer, const struct stage_use *home) {
+    struct life_of_item item = {0};
     for (struct stage_use *use = s->buffers[buffer].uses; use; use = use->next)
         for (enum task_kind kind = 0; kind < N_TASK_KINDS && home_of(use) == home; kind++) {
             const struct task_block *task = find_block(s, loop, kind, use->stage);
             if (task && use->kinds >> kind & 1)
-                add_task(s, loop, buffer, task, m, life);
+                add_task(s, loop, buffer, task, &item);
         }
-    return life->begin != NEVER;
+    return item;
 }
 
+// From the first to the last of the tasks; what is sent is there till that is settled, and what is received from when
+// that is started.
+static struct lifetime lifetime_of(const struct splitter *s, const struct task_loop *loop,
+                                   const struct life_of_item *item, int64_t m) {
+    struct lifetime life = {.begin = NEVER};
+    for (uint32_t i = 0; i < item->n_tasks; i++) {
+        uint32_t at = position_of(s, loop, item->tasks[i], m);
+        life.begin = at < life.begin ? at : life.begin;
+        life.end = at > life.end ? at : life.end;
+    }
+    for (uint32_t i = 0; i < item->n_sent; i++) {
+        uint32_t settled = item->sent[i]->settled[m], end = settled == NEVER ? NEVER : settled - 1;
+        life.end = end > life.end ? end : life.end;
+    }
+    for (uint32_t i = 0; i < item->n_received; i++) {
+        uint32_t started = item->received[i]->started[m];
+        life.begin = started < life.begin ? started : life.begin;
+    }
+    return life;
+}
+
+// One is enough of what the step has no task of.
 static void count_in_flight(struct splitter *s, const struct task_loop *loop, struct lives *lives) {
     for (buffer_id i = 0; i < s->whole->n_buffers; i++)
         for (struct stage_use *use = s->buffers[i].uses; use && passes_on(&s->buffers[i]);
              use = use->next) {
-            bool there = !use->home;
-            for (uint32_t m = 0; m < lives->n && there; m++)
-                there = find_lifetime(s, loop, i, use, m, &lives->of[m]);
-            int64_t here = there ? slots_of(lives) : 1;
+            struct life_of_item item = {0};
+            if (!use->home)
+                item = life_of_item(s, loop, i, use);
+            for (uint32_t m = 0; m < lives->n && item.n_tasks; m++)
+                lives->of[m] = lifetime_of(s, loop, &item, m);
+            int64_t here = item.n_tasks ? slots_of(lives) : 1;
             use->in_flight = here > use->in_flight ? here : use->in_flight;
         }
 }
