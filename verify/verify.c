@@ -339,6 +339,15 @@ static void check_unfinished(struct check *c) {
         check_add_fault(c, all->items[k]);
 }
 
+// Whether any gradients travel as codes: what these lack is kept.
+static bool keeps_residuals(const struct job *job) {
+    for (uint32_t k = 0; k < job->n_programs; k++)
+        for (buffer_id i = 0; i < job->programs[k]->n_buffers; i++)
+            if (job->programs[k]->buffers[i].class == CLASS_RESIDUAL)
+                return true;
+    return false;
+}
+
 static struct check *examine(const struct program *reference, const struct job *final,
                              struct arena *arena, struct diagnostics *diagnostics,
                              struct examination how) {
@@ -347,7 +356,7 @@ static struct check *examine(const struct program *reference, const struct job *
     c->job = final;
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
     make_machines(c, reference, terms, arena, diagnostics, how.ordered, true);
-    c->reference.sends = final;
+    c->reference.sends = keeps_residuals(final) ? final : NULL;
     if (how.history)
         c->final->proof->sought = &c->reference.proof->outcomes;
     c->reference.one_by_one = c->reference.without_memo = how.one_by_one;

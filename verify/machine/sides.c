@@ -460,10 +460,11 @@ void sides_start(struct abstract_machine *m, const struct statement *start, int3
 }
 
 void sides_take(struct abstract_machine *m, const struct statement *receive) {
-    const struct token nothing = {0};
-    struct end end = {.start = receive};
-    start_message(m, receive, NULL, nothing, &end);
-    message_at(m, &end, part_of_side(m)->begin)->taken = true;
+    struct channel *channel = channel_of(m, receive, part_of_side(m)->begin);
+    struct message *message = message_of(m->sides, channel, channel->n_received++);
+    message->receive = receive;
+    message->to = m;
+    message->taken = true;
 }
 
 struct end *sides_end(const struct abstract_machine *m, uint32_t handle, int32_t slot) {

@@ -106,7 +106,7 @@ struct exchange sides_own_exchange(const struct abstract_machine *, const struct
 // gives nothing.
 void sides_start(struct abstract_machine *, const struct statement *start, int32_t slot,
                  const struct judgement *given, struct token token);
-// What a receive would bring is taken at once: it was started, and has been waited for.
+// A receive is started and waited for at once: of what is there, and is what it is for.
 void sides_take(struct abstract_machine *, const struct statement *receive);
 // The end that is in flight in the handle's slot; NULL: none is, but maybe a transfer of the part's
 // own.
