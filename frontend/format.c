@@ -11,7 +11,7 @@
 
 // Lines end with a line feed alone, and no byte order mark stands in front.
 static char *plain_text(struct arena *arena, const char *text, size_t *length) {
-    size_t n = 0, at = *length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t n = 0, at = text_begin(text, *length);
     char *plain = ARENA_ARRAY(arena, char, *length + 1);
     for (; at < *length; at++)
         if (text[at] != '\r' || at + 1 == *length || text[at + 1] != '\n')

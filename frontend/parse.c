@@ -21,9 +21,7 @@ static void parse(struct parser *p, uint32_t source) {
     p->length = file->length;
     p->held_token = -1;
     CHECK(place_scan_lex_init_extra(p, &p->scanner) == 0);
-    // A byte order mark is not part of the text.
-    if (p->length >= 3 && memcmp(p->text, "\xEF\xBB\xBF", 3) == 0)
-        p->offset = 3;
+    p->offset = text_begin(p->text, p->length);
     place_scan__scan_bytes(p->text + p->offset, (int)(p->length - p->offset), p->scanner);
     place_parse(p); // what is wrong has been reported
     place_scan_lex_destroy(p->scanner);

@@ -185,8 +185,7 @@ static bool report_idle(const struct schedule_reader *reader, struct span span) 
 // A line is a rank, which has something to do; only behind the last one lines may be empty. False: reported.
 static bool read_rows(struct schedule_reader *reader, uint32_t length) {
     struct span idle = span_nowhere(); // of a line without a task
-    // A byte order mark is no cell.
-    uint32_t begin = length >= 3 && memcmp(reader->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    uint32_t begin = text_begin(reader->text, length);
     for (uint32_t end; begin < length; begin = end + 1) {
         const char *newline = memchr(reader->text + begin, '\n', length - begin);
         end = newline ? (uint32_t)(newline - reader->text) : length;

@@ -27,6 +27,11 @@ struct source_files {
 uint32_t source_add(struct source_files *files, struct arena *arena, const char *name,
                     const char *text, size_t length);
 
+// The first byte of what a file says: a byte order mark in front is no part of it.
+static inline uint32_t text_begin(const char *text, size_t length) {
+    return length >= 3 && __builtin_memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 // UTF-8: a byte at which no character begins.
 static inline bool continues_character(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;

@@ -163,12 +163,17 @@ static void test_from_table(void **state) {
            "mesh dp=2,tp=2\nparameter x [8] : tp\nresult 0 [] :\n");
 }
 
+// What tells people of the programs is passed over, whatever it is.
+#define JSON_TOLD                                                                                  \
+    "\"bug\": null, \"check_vma\": true, \"dist\": \"\", \"expected\": 1, \"hand_written\": [],"   \
+    " \"jax\": {}, \"numeric\": {\"a\": [1.5]}, \"ops\": 0, \"single\": \"\", \"stage\": \"\","    \
+    " \"written\": \"\", \"wrong\": {\"mesh\": 1}, \"notes\": [[]], "
 #define JSON_LAYER                                                                                 \
-    "{\"title\": \"{ [\", \"mesh\": {\"dp\": 2, \"tp\": 2}, \"parameters\": [\n"                   \
-    "{\"name\": \"['x']\", \"dtype\": \"int32\", \"shape\": [8, 8],"                               \
+    "{\"title\": \"{ [\\\"\", " JSON_TOLD "\"mesh\": {\"dp\": 2, \"tp\": 2}, \"parameters\": [\n"  \
+    "{\"name\": \"['x']\", \"dtype\": \"int32\", \"shape\": [8, 8], \"notes\": 1,"                 \
     " \"sharding\": [[\"tp\"], [\"dp\"]]},\n"                                                      \
-    "{\"name\": \"['w']\", \"shape\": [48], \"sharding\":"                                         \
-    " [[{\"size\": 32, \"axes\": [\"tp\"]}, {\"size\": 16, \"axes\": []}]]}],\n"                   \
+    "{\"name\": \"['w']\", \"dtype\": \"f32\", \"shape\": [48], \"sharding\": [["                  \
+    "{\"size\": 32, \"axes\": [\"tp\"], \"notes\": null}, {\"size\": 16, \"axes\": []}]]}],\n"     \
     "\"results\": [{\"name\": \"loss\", \"shape\": [8], \"sharding\": [[\"tp\", \"dp\"]]}]}\n"
 #define ONE_OF_JSON "parameter a['x'] s32[8,8]\nparameter a['w'] f32[48]\nresult f32[8]\n"
 #define MANY_OF_JSON                                                                               \
@@ -183,6 +188,13 @@ static void test_from_json(void **state) {
     pair(&f, GIVEN(ONE_OF_JSON, MANY_OF_JSON, JSON_LAYER));
     assert_string_equal(f.pairing->results[0].name, "loss");
     arena_free(&f.arena);
+    // What editors of other systems write in front is no part of it, in JSON and in a table.
+    expect(GIVEN(ONE_OF_JSON, MANY_OF_JSON, "\xEF\xBB\xBF" JSON_LAYER), MATCHED_BY_NAME,
+           LAID_OUT_BY_SPEC,
+           "mesh dp=2,tp=2\nparameter a['x'] [8,8] : tp, dp\n"
+           "parameter a['w'] [48] : 32/tp 16/-\nresult 0 [8] : tp*dp\n");
+    expect(GIVEN(ONE_LAYER, MANY_LAYER, "\xEF\xBB\xBF" SPEC_LAYER), MATCHED_BY_NAME,
+           LAID_OUT_BY_SPEC, SPEC_LAYER);
 }
 
 // A parameter [8,8] of which a device has `part`, under a sharding that stands in one of the programs.
@@ -407,9 +419,9 @@ static void test_mesh_refused(void **state) {
     given.spec = "mesh tp=4\n";
     expect_refused(given, E910, "tp=4", "has 4 devices, the program has 2", NULL);
     given.spec = "{\"mesh\": {\"tp\": 2, \"dp\": \"x\"}}";
-    expect_refused(given, E910, "{\"tp\"", "`dp` has no size", NULL);
+    expect_refused(given, E910, "dp\"", "`dp` has no size", NULL);
     given.spec = "{\"mesh\": {\"d p\": 2}}";
-    expect_refused(given, E910, "{\"d p\"", "`d p` is no name of an axis", NULL);
+    expect_refused(given, E910, "d p\"", "`d p` is no name of an axis", NULL);
     expect_refused(GIVEN(MANY_LAYER, ONE_LAYER), E910, "result", "of 2 devices",
                    "the program of one device first");
     expect_refused(GIVEN(MANY_LAYER, "devices 2\n" ONE_LAYER), E910, "result", "of 2 devices",
@@ -436,25 +448,78 @@ static void test_spec_refused(void **state) {
     expect_table_refused("parameter w1 [28,40] : -, 20/tp x/tp\n", "x/tp", "a segment is");
     expect_table_refused("parameter w1 [28,40] : -, 20/tp 20\n", "20\n", "a segment is");
     expect_table_refused("result x [4,16,28] : -, -, -\n", "x [", "named by its number");
-    struct given given = GIVEN(ONE_OF_JSON, MANY_OF_JSON);
-    given.spec = "{\"mesh\": ";
-    expect_refused(given, E911, " ", "this is not JSON", NULL);
-    given.spec = "{\"meshes\": 1}";
-    expect_refused(given, E911, "{", "neither `mesh` nor", "placec explain E911");
-    given.spec = "{\"mesh\": 1}";
-    expect_refused(given, E911, "{", "neither `mesh` nor", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"name\": \"x\"}]}";
-    expect_refused(given, E911, "x\"", "an array has", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"shape\": [8], \"sharding\": []}]}";
-    expect_refused(given, E911, "{\"shape\"", "not as many lists", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"shape\": [\"8\"], \"sharding\": [[]]}]}";
-    expect_refused(given, E911, "{\"shape\"", "no list of sizes", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"shape\": [8], \"sharding\": [\"tp\"]}]}";
-    expect_refused(given, E911, "{\"shape\"", "is no list", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"shape\": [8], \"sharding\": [[1]]}]}";
-    expect_refused(given, E911, "{\"shape\"", "an axis is no name", "placec explain E911");
-    given.spec = "{\"parameters\": [{\"shape\": [8], \"sharding\": [[{\"axes\": []}]]}]}";
-    expect_refused(given, E911, "{\"shape\"", "a segment has no size", "placec explain E911");
+    expect_table_refused("", "", "has no line");
+    expect_table_refused("# parameter w1 [28,40] : -, tp\n \n", "#", "has no line");
+}
+
+static void expect_json_refused(const char *spec, const char *place, const char *message,
+                                const char *help) {
+    expect_refused(GIVEN(ONE_OF_JSON, MANY_OF_JSON, spec), E911, place, message, help);
+}
+
+static void expect_array_refused(const char *array, const char *place, const char *message) {
+    char spec[256];
+    snprintf(spec, sizeof spec, "{\"parameters\": [{%s}]}", array);
+    expect_json_refused(spec, place, message, "placec explain E911");
+    snprintf(spec, sizeof spec, "{\"results\": [{%s}]}", array);
+    expect_json_refused(spec, place, message, "placec explain E911");
+}
+
+static void test_json_refused(void **state) {
+    (void)state;
+    expect_json_refused("{\"mesh\": ", " ", "this is not JSON", "no comma behind the last");
+    expect_json_refused("{\"mesh\": {\"tp\": 2}, \"mesh\": {}}", "\": {}}", "a key stands twice",
+                        "leave one of the two out");
+    expect_json_refused("{\"mesh\": {\"tp\": 2, \"tp\": 2}}", "\": 2}}", "a key stands twice",
+                        "leave one of the two out");
+    expect_json_refused("{}", "{", "neither `mesh` nor", "placec explain E911");
+    expect_json_refused("{\"title\": \"x\"}", "{", "neither `mesh` nor", "or give no spec");
+    expect_json_refused("{\"meshes\": 1}", "meshes", "is no key of a spec", "did you mean `mesh`?");
+    expect_json_refused("{\"mesh\": {\"tp\": 2}, \"layouts\": []}", "layouts",
+                        "`layouts` is no key of a spec", "what is for people stands in `notes`");
+    expect_json_refused("{\"mesh\": 1}", "1", "no table of axes", "placec explain E911");
+    expect_json_refused("{\"mesh\": {}}", "{}", "no table of axes", "placec explain E911");
+    expect_json_refused("{\"mesh\": null}", "null", "no table of axes", "placec explain E911");
+    expect_json_refused("{\"groups\": []}", "[", "no table of groups", "placec explain E911");
+    expect_json_refused("{\"groups\": {\"5\": \"tp\"}}", "tp", "a list of axes", "`[\"tp\"]`");
+    expect_json_refused("{\"groups\": {\"5\": [[0], 1]}}", "1]", "not of equal length", "[[0, 1]");
+    expect_json_refused("{\"groups\": {\"5\": [[\"0\"]]}}", "0\"", "is no number", "[[0, 1]");
+    expect_json_refused("{\"parameters\": {}}", "{}", "`parameters` is no list", "`\"parameters\"");
+    expect_json_refused("{\"results\": \"none\"}", "none", "`results` is no list", "`\"results\"");
+    expect_json_refused("{\"parameters\": [[]]}", "[]", "an array is a table", "\"sharding\":");
+}
+
+static void test_arrays_refused(void **state) {
+    (void)state;
+    expect_array_refused("\"name\": \"x\"", "{\"name", "an array has `shape`");
+    expect_array_refused("\"shape\": [8]", "{\"shape", "an array has `sharding`");
+    expect_array_refused("\"shape\": {}, \"sharding\": []", "{}", "an array has `shape`");
+    expect_array_refused("\"shape\": [8], \"sharding\": null", "null", "an array has `sharding`");
+    expect_array_refused("\"shape\": [8], \"sharding\": []", "[]}", "not as many lists");
+    expect_array_refused("\"shape\": [\"8\"], \"sharding\": [[]]", "8\"", "no list of sizes");
+    expect_array_refused("\"shape\": [4, -8], \"sharding\": [[], []]", "-8", "no list of sizes");
+    expect_array_refused("\"shape\": [8.0], \"sharding\": [[]]", "8.0", "no list of sizes");
+    expect_array_refused("\"name\": 1, \"shape\": [8], \"sharding\": [[]]", "1,", "no text");
+    expect_array_refused("\"dtype\": 1, \"shape\": [8], \"sharding\": [[]]", "1,", "no type");
+    expect_array_refused("\"dtype\": \"floating\", \"shape\": [8], \"sharding\": [[]]", "floating",
+                         "no type that is known");
+    expect_array_refused("\"shape\": [8], \"sharding\": [\"tp\"]", "tp", "is no list");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[1]]", "1]", "an axis is no name");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[\"tp\", {}]]", "{}]",
+                         "an axis is no name");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[{\"axes\": []}]]", "{\"axes",
+                         "has no size");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[{\"size\": 8}]]", "{\"size",
+                         "has no list of axes");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[{\"size\": 8, \"axes\": \"tp\"}]]", "tp",
+                         "has no list of axes");
+    expect_array_refused("\"shape\": [8], \"sharding\": [[{\"size\": 8, \"axes\": []}, \"tp\"]]",
+                         "tp", "segments only");
+    expect_json_refused("{\"parameters\": [{\"shape\": [], \"shardings\": []}]}", "shardings",
+                        "`shardings` is no key of an array", "did you mean `sharding`?");
+    expect_json_refused("{\"parameters\": [{\"shape\": [8], \"sharding\": [[{\"size\": 8, "
+                        "\"axes\": [], \"order\": 1}]]}]}",
+                        "order", "`order` is no key of a segment", "its keys are `size`, `axes`");
 }
 
 static void expect_unfit(const char *spec, const char *place, const char *message,
@@ -495,8 +560,11 @@ static void test_spec_unfit(void **state) {
                  "a[1]", "of another type than in the spec", NULL);
     expect_unfit(
         "{\"notes\": {\"parameters\": [{\"name\": \"tail\"}]}, \"parameters\": ["
-        "{\"of\": {\"name\": \"tail\"}, \"shape\": [], \"sharding\": [], \"name\": \"head\"}]}",
+        "{\"notes\": {\"name\": \"tail\"}, \"shape\": [], \"sharding\": [], \"name\": \"head\"}]}",
         "head", "have no parameter `head`", NULL);
+    expect_unfit("group 5 : tp\n", "5 :", "no collective of the many's program names group `5`",
+                 "HLO text lists the devices");
+    expect_unfit("group 5 : tpp\ngroup 5 : tp\n", "5 : tpp", "names group `5`", NULL);
 }
 
 static void test_open(void **state) {
@@ -697,6 +765,8 @@ int main(void) {
         cmocka_unit_test(test_parameters_refused),
         cmocka_unit_test(test_mesh_refused),
         cmocka_unit_test(test_spec_refused),
+        cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_arrays_refused),
         cmocka_unit_test(test_spec_unfit),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_shapes_refused),

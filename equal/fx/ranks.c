@@ -189,7 +189,7 @@ static bool compare(struct reader *r, struct walk one, struct walk other, uint32
 }
 
 bool fx_compare_ranks(struct reader *r) {
-    const char *begin = next_text(r, r->s.begin), *first_end = begin;
+    const char *first = r->s.at, *begin = next_text(r, first), *first_end = begin;
     uint32_t n = 1;
     for (const char *at = begin; at < r->s.end; at = next_text(r, at))
         n++;
@@ -203,7 +203,7 @@ bool fx_compare_ranks(struct reader *r) {
     }
     for (uint32_t rank = 1; rank < n; rank++) {
         const char *end = next_text(r, begin);
-        struct walk one = {r->s.begin, r->s.begin, first_end}, other = {begin, begin, end};
+        struct walk one = {first, first, first_end}, other = {begin, begin, end};
         if (!compare(r, one, other, rank))
             return false;
         begin = end;

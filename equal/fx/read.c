@@ -129,9 +129,18 @@ static void keep_entry(struct reader *r, struct graph *graph) {
     ARENA_PUSH(r->s.scratch, r->computations, r->n_computations, r->computations_cap, entry);
 }
 
+static void keep_groups(const struct reader *r, struct graph *graph) {
+    const char **names = ARENA_ARRAY(r->s.arena, const char *, r->n_groups);
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        names[i] = arena_string(r->s.arena, r->groups[i].name.text, r->groups[i].name.length);
+    graph->process_groups = names;
+    graph->n_process_groups = r->n_groups;
+}
+
 static void keep_graph(struct reader *r, struct graph *graph) {
     struct arena *arena = r->s.arena;
     keep_entry(r, graph);
+    keep_groups(r, graph);
     graph->computations =
         arena_copy(arena, r->computations, r->n_computations * sizeof *r->computations);
     graph->n_computations = r->n_computations;
@@ -178,7 +187,7 @@ static bool has_mesh(struct reader *r) {
 bool fx_is_text(uint32_t source, const struct diagnostics *diagnostics) {
     const struct source_file *file = &diagnostics->sources->items[source];
     static const char *const beginnings[] = {"class ", "ExportedProgram:"};
-    const char *at = file->text;
+    const char *at = file->text + text_begin(file->text, file->length);
     at += strspn(at, " \t\r\n");
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (strncmp(at, beginnings[i], strlen(beginnings[i])) == 0)

@@ -190,6 +190,8 @@ struct graph {
     // no group names any.
     const struct device_axis *axes;
     uint32_t n_axes;
+    const char *const *process_groups; // that collectives name
+    uint32_t n_process_groups;
     bool is_partitioned; // behind the pass that partitions: shapes are of a device's part
     bool
         has_numbered_parameters; // their names only count them, and say nothing beside another program's

@@ -8,7 +8,8 @@ static bool read_spec(struct layout_given *given, uint32_t source, struct arena 
                       struct diagnostics *diagnostics) {
     if (source == NO_SOURCE)
         return true;
-    const char *text = diagnostics->sources->items[source].text;
+    const struct source_file *file = &diagnostics->sources->items[source];
+    const char *text = file->text + text_begin(file->text, file->length);
     bool is_json = text[strspn(text, " \t\r\n")] == '{';
     given->spec = is_json ? spec_read_json(source, arena, diagnostics)
                           : spec_read_table(source, arena, diagnostics);

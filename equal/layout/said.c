@@ -98,8 +98,44 @@ static bool take_results(struct pairer *p) {
     return true;
 }
 
+// Which devices meet in a group was asked while the program was read; here what the spec says of others is refused.
+static bool take_group(const struct pairer *p, uint32_t number) {
+    const struct graph *many = p->question->many;
+    const struct spec_group *group = &p->spec->groups[number];
+    bool is_named = false;
+    for (uint32_t i = 0; i < number; i++)
+        if (strcmp(p->spec->groups[i].name, group->name) == 0) {
+            struct diagnostic *d =
+                report(p->diagnostics, E912, group->span,
+                       "the spec says twice which devices meet in group `%s`", group->name);
+            diagnostic_label(d, p->spec->groups[i].span, "here too");
+            return false;
+        }
+    for (uint32_t i = 0; i < many->n_process_groups; i++)
+        is_named |= strcmp(many->process_groups[i], group->name) == 0;
+    if (is_named)
+        return true;
+    struct diagnostic *d =
+        report(p->diagnostics, E912, group->span,
+               "no collective of the many's program names group `%s`", group->name);
+    if (!diagnostic_meant(d, group->span, group->name, many->process_groups,
+                          many->n_process_groups))
+        diagnostic_help(d,
+                        many->n_process_groups ? "leave it out, or name one that is there, as `%s`"
+                                               : "leave it out: HLO text lists the devices",
+                        many->n_process_groups ? many->process_groups[0] : "");
+    return false;
+}
+
+static bool take_groups(const struct pairer *p) {
+    for (uint32_t i = 0; i < p->spec->n_groups; i++)
+        if (!take_group(p, i))
+            return false;
+    return true;
+}
+
 bool take_spec(struct pairer *p) {
-    return take_parameters(p) && take_results(p);
+    return take_groups(p) && take_parameters(p) && take_results(p);
 }
 
 // ---- shardings --------------------------------------------------------------------------------

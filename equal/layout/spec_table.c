@@ -274,9 +274,16 @@ const struct layout_spec *spec_read_table(uint32_t source, struct arena *arena,
                              .arena = arena,
                              .diagnostics = diagnostics,
                              .spec = ARENA_NEW(arena, struct layout_spec)};
-    struct span rest = span_of(source, 0, file->length);
-    while (next_part(&r, &rest, '\n', &r.line))
-        if (r.line.begin < r.line.end && r.text[r.line.begin] != '#' && !read_line(&r))
+    uint32_t begin = text_begin(file->text, file->length);
+    struct span rest = span_of(source, begin, file->length);
+    bool says = false;
+    while (next_part(&r, &rest, '\n', &r.line)) {
+        bool is_said = r.line.begin < r.line.end && r.text[r.line.begin] != '#';
+        if (is_said && !read_line(&r))
             return NULL;
-    return r.spec;
+        says |= is_said;
+    }
+    if (!says)
+        refuse(&r, span_of(source, begin, begin), "the spec has no line");
+    return says ? r.spec : NULL;
 }

@@ -32,7 +32,7 @@ static struct diagnostic *report_words(struct scanner *s, enum diagnostic_code c
 struct scanner scanner_new(uint32_t source, struct arena *arena, struct arena *scratch,
                            struct diagnostics *diagnostics) {
     const struct source_file *file = &diagnostics->sources->items[source];
-    return (struct scanner){.at = file->text,
+    return (struct scanner){.at = file->text + text_begin(file->text, file->length),
                             .begin = file->text,
                             .end = file->text + file->length,
                             .source = source,
