@@ -115,12 +115,14 @@ static double without_sign(double number) {
 }
 
 static void add_contradiction(const struct reporting *r, struct diagnostic *d) {
+    const struct difference *x = &r->witness->difference;
     if (!r->of->is_contradicted)
         return;
-    if (r->witness->infinities)
+    if (r->witness->infinities || !isfinite(x->one) || !isfinite(x->many))
         diagnostic_note(d,
                         "the laws of real numbers make it equal: what is infinite, or no number, "
-                        "has none, and one of the programs writes such");
+                        "has none, and one of the programs %s such",
+                        r->witness->infinities ? "writes" : "makes");
     else
         diagnostic_note(d, "the laws of real numbers make it equal; that they do is a mistake of "
                            "placec, which its makers would like to know");

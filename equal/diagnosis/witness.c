@@ -112,10 +112,40 @@ static bool is_neutral(const struct graph *graph, const struct instruction *by, 
                                        : false;
 }
 
+static bool has_zero(const struct literal *literal) {
+    bool has = false;
+    for (int64_t n = 0; literal && n < literal->n; n++)
+        has |= literal->reals ? literal->reals[n] == 0 : literal->integers[n] == 0;
+    return has;
+}
+
+// Whether an operand is a number that the program writes, or the same as another type or in other places.
+static bool repeats(const struct instruction *by) {
+    return by->primitive == PRIM_BROADCAST || by->primitive == PRIM_RESHAPE ||
+           by->primitive == PRIM_CONVERT;
+}
+
+// Whether something is divided by a zero that the program writes: of reals it is infinite, or no number.
+static bool divides_by_zero(const struct computation *of, struct arena *arena) {
+    bool *is_zero = ARENA_ARRAY(arena, bool, of->n + 1);
+    for (uint32_t i = 0; i < of->n; i++) {
+        const struct instruction *by = &of->instructions[i];
+        bool is_real = !by->shape->is_tuple && element_rows[by->shape->element].kind == NUMBER_REAL;
+        is_zero[i] = has_zero(by->attributes->literal) ||
+                     (by->n_operands == 1 && repeats(by) && is_zero[by->operands[0]]);
+        if ((by->primitive == PRIM_DIVIDE || by->primitive == PRIM_REMAINDER) && is_real &&
+            is_zero[by->operands[1]])
+            return true;
+    }
+    return false;
+}
+
 // Whether something is made of a number that is infinite, or none, as a mask is that is added or chosen.
 static bool uses_infinities(const struct graph *graph, const struct computation *of,
                             struct arena *arena) {
     enum infinity *is = ARENA_ARRAY(arena, enum infinity, of->n + 1);
+    if (divides_by_zero(of, arena))
+        return true;
     for (uint32_t i = 0; i < of->n; i++) {
         const struct instruction *by = &of->instructions[i];
         is[i] = infinity_of(by->attributes->literal);

@@ -41,9 +41,20 @@ static struct viewed function(const struct at *at, enum primitive primitive,
                            &at->all);
 }
 
+// By zero: of integers with a sign all bits are set. Of those without one it would have to be known how many there are.
 static struct viewed divided(const struct at *at, struct viewed a, struct viewed b) {
-    return is_whole(at) ? value_quotient(at->r->c, a, b, &at->all)
-                        : times(at, a, power(at, b, -1, 1));
+    if (!is_whole(at))
+        return times(at, a, power(at, b, -1, 1));
+    if (value_is_zero(at->r->c, b) && shape_kind(at->by->shape) == NUMBER_INTEGER)
+        return value_fraction(at->r->c, -1, 1);
+    return value_quotient(at->r->c, a, b, &at->all);
+}
+
+// By zero: of integers what was divided.
+static struct viewed rest_of(const struct at *at, struct viewed a, struct viewed b) {
+    if (is_whole(at) && value_is_zero(at->r->c, b))
+        return a;
+    return value_rest(at->r->c, is_whole(at), a, b, &at->all);
 }
 
 // What is made of integers without a sign, which are never negative: a difference that might be wraps around, and is no
@@ -192,7 +203,7 @@ static struct viewed read_two(const struct at *at, struct viewed a, struct viewe
     case PRIM_DIVIDE:
         return divided(at, a, b);
     case PRIM_REMAINDER:
-        return value_rest(at->r->c, is_whole(at), a, b, &at->all);
+        return rest_of(at, a, b);
     case PRIM_POWER:
         return raised(at, a, b);
     case PRIM_MAXIMUM:
