@@ -154,6 +154,49 @@ static void add_witness(const struct reporting *r, struct diagnostic *d) {
     diagnostic_note(d, "each device: %s", term_words(r->f->terms->c, b, SHOWN_LEVELS, r->arena));
 }
 
+// The parameter that has this block of inputs.
+static const struct array_layout *parameter_of(const struct pairing *pairing, int64_t block) {
+    for (uint32_t i = 0; i < pairing->n_parameters; i++) {
+        int64_t n_blocks = 1;
+        for (uint32_t k = 0; k < pairing->parameters[i].shape->rank; k++)
+            n_blocks *= pairing->parameters[i].dimensions[k].n_segments;
+        if (block < n_blocks)
+            return &pairing->parameters[i];
+        block -= n_blocks;
+    }
+    return NULL;
+}
+
+// A parameter of integers on which what is not proved depends, and of which no bounds are assumed. NULL: there is none.
+static const struct array_layout *find_unbounded(const struct reporting *r) {
+    const struct calculus *c = r->f->terms->c;
+    bool *reached = ARENA_ARRAY(r->arena, bool, c->terms.n_nodes);
+    reached[r->of->expected.of.of.node] = reached[r->of->found.of.of.node] = true;
+    for (uint32_t n = c->terms.n_nodes; n-- > 0;) { // parts are older than what is made of them
+        const struct node *node = &c->terms.nodes[n];
+        for (uint32_t i = 0; reached[n] && i < node->n_parts; i++)
+            reached[node->key->parts[i].node] = true;
+        if (!reached[n] || node->key->kind != KIND_INPUT)
+            continue;
+        int64_t block = (int64_t)node->key->attributes - 1;
+        const struct array_layout *input = parameter_of(r->pairing, block);
+        enum number_kind kind = element_rows[input->shape->element].kind;
+        const struct bounds *bounds = &c->bounds[block];
+        if ((kind == NUMBER_INTEGER && !(bounds->below && bounds->above)) ||
+            (kind == NUMBER_UNSIGNED && !bounds->above))
+            return input;
+    }
+    return NULL;
+}
+
+// Guards and clamps are decided by bounds, which no text has.
+static void add_bounds(const struct reporting *r, struct diagnostic *d) {
+    const struct array_layout *input = find_unbounded(r);
+    if (input)
+        diagnostic_help(d, "if `%s` has only so many values, N, say so: `--assume '0<=%s<N'`",
+                        input->name, input->name);
+}
+
 static void add_help(const struct reporting *r, struct diagnostic *d) {
     const struct cause *c = r->cause;
     if (c->kind == CAUSE_SUMMAND)
@@ -161,6 +204,8 @@ static void add_help(const struct reporting *r, struct diagnostic *d) {
                         axes_text(r, c->axes));
     else if (c->kind == CAUSE_PART)
         diagnostic_help(d, "take the largest over %s first (pmax in JAX)", axes_text(r, c->axes));
+    else if (r->witness->kind != WITNESS_DIFFERENT && c->kind != CAUSE_UNREAD)
+        add_bounds(r, d);
 }
 
 void report_unproved(const struct finding *f, const struct pairing *pairing,

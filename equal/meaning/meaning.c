@@ -60,6 +60,28 @@ static bool read_given(const struct at *at, struct viewed *made) {
 static const struct meaning *read_computation(struct reading *r, uint32_t number,
                                               const struct meaning *parameters);
 
+// Why what has a rule is unknown: a bound was reached, or its places cannot be said.
+static const char *why_unknown(const struct calculus *c) {
+    if (c->products_left <= 0)
+        return "it takes more products than are made for a proof";
+    switch (c->reached) {
+    case BOUND_FACTORS:
+        return arena_format(c->arena, "it is a product of more than %d factors", MAX_PRODUCT);
+    case BOUND_SUMMANDS:
+        return arena_format(
+            c->arena,
+            "it is a sum of more than %d summands, equal ones counted as far as 64 bits can",
+            MOST_SUMMANDS);
+    case BOUND_PARTS:
+        return "it puts together more parts than there are dimensions to tell them apart";
+    case BOUND_OPERANDS:
+        return "its operands have more dimensions than are told apart";
+    case BOUND_NONE:
+        break;
+    }
+    return "its elements are no digits of dimensions that others have, or of too many";
+}
+
 // What has no rule, or member `number` of it: the same where the same is done to the same, if that can be said.
 static struct meaning unread_meaning(const struct at *at, uint32_t number,
                                      const struct array_shape *shape, const char *why) {
@@ -69,7 +91,8 @@ static struct meaning unread_meaning(const struct at *at, uint32_t number,
     if (!shape->is_tuple) {
         bool control = primitive_rows[at->by->primitive].class == PRIMITIVE_CONTROL;
         if (control || !read_opaque(&part, number, shape, &meaning.value))
-            meaning.value = unread_value(&part, why);
+            meaning.value = unread_value(
+                &part, at->r->c->reached == BOUND_OPERANDS ? why_unknown(at->r->c) : why);
         return meaning;
     }
     struct meaning *members = ARENA_ARRAY(at->r->c->arena, struct meaning, shape->n_members + 1);
@@ -242,13 +265,10 @@ static bool read_other(const struct at *at, struct meaning *made) {
     }
 }
 
-// What has a rule and still gives something unknown. What is called has noted its own.
+// What is called has noted its own.
 static void note_unread(struct reading *r, const struct instruction *by, uint32_t serial) {
     bool noted = r->n_unread && r->unread[r->n_unread - 1].serial > serial;
-    const char *why = r->c->products_left > 0
-                          ? "its elements are no digits of dimensions that others have"
-                          : "it takes more products than are made for a proof";
-    struct unread unread = {by, why, r->c->serial};
+    struct unread unread = {by, why_unknown(r->c), r->c->serial};
     if (!noted)
         ARENA_PUSH(r->c->arena, r->unread, r->n_unread, r->cap_unread, unread);
 }
@@ -271,6 +291,7 @@ static const struct meaning *read_all(struct reading *r, const struct computatio
         const struct instruction *by = &of->instructions[i];
         struct at at = {r, of, by, meanings, coordinates_of(by->shape, r->graph->n_devices)};
         uint32_t serial = r->c->serial;
+        r->c->reached = BOUND_NONE;
         if (r->depth > 1 && ++r->n_read > MOST_INSTRUCTIONS_CALLED)
             return NULL;
         if (by->primitive == PRIM_PARAMETER)

@@ -134,11 +134,29 @@ static int64_t summed_size(const struct opaque_operand *operands, uint32_t n, ui
     return size;
 }
 
+// Whether there are as many coordinates as operands need. What is asked of each member of the result takes no time for all
+// operands then.
+static bool has_room(const struct at *at) {
+    uint32_t n_own = 0;
+    for (uint32_t i = 0; i < at->by->n_operands; i++) {
+        const struct array_shape *shape = operand_shape(at, i);
+        for (uint32_t k = 0; !shape->is_tuple && k < shape->rank; k++)
+            n_own += mapped_dimension(at, i, k) == NOT_MAPPED;
+        if (n_own > MAX_COORDINATES - COORDINATE_FREE)
+            return false;
+    }
+    return true;
+}
+
 bool read_opaque(const struct at *at, uint32_t member, const struct array_shape *result,
                  struct viewed *made) {
     struct spelling s = {.c = at->r->c, .graph = at->r->graph};
     uint64_t mapped = 0; // of the result's dimensions
     uint32_t n = at->by->n_operands;
+    if (!has_room(at)) {
+        s.c->reached = BOUND_OPERANDS;
+        return false;
+    }
     struct opaque_operand *operands = ARENA_ARRAY(&s.c->scratch, struct opaque_operand, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         const struct array_shape *shape = operand_shape(at, i);

@@ -4,8 +4,6 @@
 
 #include "equal/values/join.h"
 
-enum { MAX_PRODUCT = 24 };
-
 struct factors {
     struct operand items[MAX_PRODUCT]; // over coordinates, each with the scale one, none a product
     uint32_t n;

@@ -54,8 +54,10 @@ static bool collect(struct calculus *c, struct factors *f, struct viewed value) 
     }
     if (kind == KIND_PRODUCT)
         return open_product(c, f, value);
-    if (f->n == MAX_PRODUCT)
+    if (f->n == MAX_PRODUCT) {
+        c->reached = BOUND_FACTORS;
         return false;
+    }
     operand_set(c, value, &f->items[f->n++]);
     return true;
 }

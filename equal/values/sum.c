@@ -8,7 +8,7 @@
 #include "equal/values/standing.h"
 #include "ir/check.h"
 
-enum { MOST_SUMMANDS = 4000, MOST_WITH_EXPONENTIALS = 64, COMPARED_OF_PRODUCT = 1024 };
+enum { MOST_WITH_EXPONENTIALS = 64, COMPARED_OF_PRODUCT = 1024 };
 
 struct summing {
     struct calculus *c;
@@ -33,7 +33,10 @@ static bool add_index(struct summing *s, const struct affine *index, int64_t den
 }
 
 static void add_item(struct summing *s, struct viewed item) {
-    s->failed |= s->n > MOST_SUMMANDS;
+    if (s->n > MOST_SUMMANDS) {
+        s->c->reached = BOUND_SUMMANDS;
+        s->failed = true;
+    }
     for (uint32_t i = 0; i < s->n && !s->failed; i++) {
         struct viewed *old = &s->items[i];
         bool cancels;
@@ -279,8 +282,10 @@ static struct viewed finish_items(struct summing *s, const struct coordinates *a
         return s->items[0];
     if (pull_exponential(s, all, &pulled))
         return pulled;
-    if (s->n > MOST_SUMMANDS)
+    if (s->n > MOST_SUMMANDS) {
+        c->reached = BOUND_SUMMANDS;
         return value_unknown(c, all);
+    }
     struct joined joined;
     struct operand *items = opened_items(s);
     if (!join_flat(c, items, s->n, 0, true, &joined))

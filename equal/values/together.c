@@ -156,8 +156,20 @@ static scale_id pull_scale(struct calculus *c, struct operand *operands, uint32_
     return outer;
 }
 
+// Whether parts are more than there are dimensions, or coordinates, to tell them apart.
+static bool are_too_many(const struct standing_parts *parts) {
+    uint32_t n_dimensions = 1;
+    for (uint32_t i = 0; i < parts->n && n_dimensions <= MAX_DIMENSIONS; i++)
+        n_dimensions += parts->sizes[i] > 1;
+    return n_dimensions > MAX_DIMENSIONS || parts->n > MAX_COORDINATES - COORDINATE_FREE;
+}
+
 static struct viewed make_standing(struct calculus *c, const struct standing_parts *parts,
                                    uint32_t along, int64_t total, const struct coordinates *all) {
+    if (are_too_many(parts)) { // before room is made for each
+        c->reached = BOUND_PARTS;
+        return value_unknown(c, all);
+    }
     struct operand *operands = ARENA_ARRAY(&c->scratch, struct operand, parts->n);
     uint32_t *own = ARENA_ARRAY(&c->scratch, uint32_t, parts->n);
     struct coordinates inner = *all;

@@ -86,6 +86,16 @@ struct normal_forms {
 
 struct operand; // join.h
 
+// Bounds of what is followed. Beyond them a value is unknown.
+enum bound {
+    BOUND_NONE,
+    BOUND_FACTORS,  // of a product
+    BOUND_SUMMANDS, // of a sum
+    BOUND_PARTS,    // that stand one behind the other
+    BOUND_OPERANDS, // of an op that has no rule
+};
+enum { MAX_PRODUCT = 24, MOST_SUMMANDS = 4000 };
+
 struct calculus {
     const struct normal_forms *forms;
     struct arena *arena;
@@ -106,6 +116,7 @@ struct calculus {
     uint32_t depth;          // of those that are being made inside of each other
     uint32_t dissolving;     // of these made of what was dissolved (flat.c)
     uint32_t serial;
+    enum bound reached;        // last, since it was forgotten
     struct intern pushed_keys; // terms with views that do not stand outside of them, and
     struct viewed *pushed;     // what they are
     uint32_t n_pushed, cap_pushed;
